@@ -1,0 +1,40 @@
+//! The first line of a journal: all that is needed to judge the lines that follow.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::time::{Mono, Wall};
+use crate::topology::Plan;
+use crate::verdict::Brief;
+
+/// The version of the format; a reader refuses a higher one.
+pub const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Header {
+    /// The version of the journal's format.
+    pub journal: u32,
+    /// The version of Tandem that wrote it.
+    pub tandem: String,
+    /// The run's name: the experiment's and the time of its start.
+    pub run: String,
+    /// The run's zero on the clock of the facts.
+    #[serde(rename = "zero_ns")]
+    pub zero: Mono,
+    /// The same instant on the wall clock.
+    #[serde(rename = "zero_wall_ms")]
+    pub zero_wall: Wall,
+    /// What every choice was drawn from.
+    pub seed: u64,
+    /// The topology file as it was read, overrides not applied.
+    pub topology: String,
+    /// The experiment file as it was read, overrides not applied.
+    pub experiment: String,
+    /// The overrides of the command line, `key=value`.
+    pub overrides: Vec<String>,
+    /// The plan, overrides applied.
+    pub plan: Plan,
+    /// What is to be judged.
+    pub brief: Brief,
+}

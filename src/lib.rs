@@ -1,0 +1,19 @@
+//! Tandem keeps a set of roles led all the time, and proves it.
+
+pub mod ids;
+pub mod time;
+
+pub mod groups;
+pub mod neli;
+pub mod observation;
+pub mod topology;
+pub mod wire;
+
+pub mod timeline;
+
+pub mod verdict;
+
+pub mod broker;
+pub mod journal;
+
+pub mod chaos;

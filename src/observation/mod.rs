@@ -1,0 +1,229 @@
+//! The facts: who, when, what. Everything that is ever judged is computed from these alone.
+//!
+//! A member's facts reach the controller on a pipe, one JSON object a line; the controller adds its
+//! own and writes all of them to the journal. Their order there is the order of arrival; `t` and
+//! `seq` are their author's.
+
+mod claim;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use claim::{Ending, Horizon};
+
+use crate::ids::{ClusterName, FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
+use crate::time::Mono;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fact {
+    /// When its author stamped it.
+    #[serde(rename = "t_ns")]
+    pub t: Mono,
+    /// Its place in the order in which its author wrote, from 1. A number that is missing is a fact
+    /// that was lost.
+    pub seq: u64,
+    /// Whom it is about; nobody where it is about the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life: Option<Life>,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What can happen. Above the line the member speaks, of itself; below it, the controller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The group gave it these partitions, and no others.
+    Assigned {
+        /// The generation of the group, where the client tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        generation: Option<i32>,
+        /// The broker's name for the member, where the client tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        member_id: Option<String>,
+        /// All that it holds from now on.
+        partitions: Vec<PartitionId>,
+    },
+    /// The group takes these partitions back, in an orderly rebalance.
+    Revoked {
+        /// What it no longer holds.
+        partitions: Vec<PartitionId>,
+    },
+    /// It has been out of touch for so long that these partitions may be somebody else's.
+    Lost {
+        /// What it no longer holds.
+        partitions: Vec<PartitionId>,
+    },
+    /// It begins to believe that it leads.
+    Claimed {
+        /// Which partition.
+        partition: PartitionId,
+        /// Which of its claims on it.
+        term: Term,
+        /// The first instant of the claim.
+        #[serde(rename = "from_ns")]
+        from: Mono,
+        /// The first instant that is no longer claimed, unless renewed.
+        #[serde(rename = "until_ns")]
+        until: Mono,
+    },
+    /// All of its claims, with how far each reaches now; each 100 ms while it has any.
+    Renewed {
+        /// One a claim.
+        claims: Vec<Horizon>,
+    },
+    /// A claim is over; `at` is exact, however late it is told.
+    Lapsed {
+        /// Which partition.
+        partition: PartitionId,
+        /// Which of its claims on it.
+        term: Term,
+        /// The first instant that is no longer claimed.
+        #[serde(rename = "at_ns")]
+        at: Mono,
+        /// What ended it.
+        why: Ending,
+    },
+    /// Its stand-in duty ticked for these partitions from `from` to `until`, with no two ticks
+    /// further apart than 100 ms.
+    Ticks {
+        /// What it led at each of the ticks.
+        partitions: Vec<PartitionId>,
+        /// The first tick of the run.
+        #[serde(rename = "from_ns")]
+        from: Mono,
+        /// The last tick so far.
+        #[serde(rename = "until_ns")]
+        until: Mono,
+    },
+    /// The channel was full: what it would have told between these instants is not known.
+    Hole {
+        /// When the first fact was dropped.
+        #[serde(rename = "from_ns")]
+        from: Mono,
+        /// When the channel took facts again; all claims follow in a `renewed`.
+        #[serde(rename = "until_ns")]
+        until: Mono,
+    },
+    /// It was asked to go, claims nothing any more, and is about to leave the group.
+    Leaving,
+
+    // ---- the controller --------------------------------------------------------------------
+    /// A process was started for this life.
+    Started {
+        /// Its process id.
+        pid: u32,
+    },
+    /// The process is gone: its pidfd said so.
+    Died {
+        /// The signal that ended it, if one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<i32>,
+        /// The status it ended with, if it did by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<i32>,
+    },
+    /// The kernel says that the process is stopped.
+    Stopped,
+    /// The kernel says that the process goes on.
+    Continued,
+    /// About to inject; stamped before anything is done to the victim.
+    FaultAsked {
+        /// Which fault.
+        fault: FaultId,
+        /// Its kind, as experiments write it.
+        kind: String,
+    },
+    /// The fault is known to be in force.
+    FaultInForce {
+        /// Which fault.
+        fault: FaultId,
+    },
+    /// The fault is known to be gone.
+    FaultHealed {
+        /// Which fault.
+        fault: FaultId,
+    },
+    /// The fault could not be injected, or not be healed.
+    FaultFailed {
+        /// Which fault.
+        fault: FaultId,
+        /// What went wrong.
+        why: String,
+    },
+    /// A fault across several victims has struck the last of them.
+    Struck {
+        /// Which fault.
+        fault: FaultId,
+        /// How many victims there were.
+        victims: u32,
+        /// From the first to be asked to the last to be in force.
+        skew_ns: u64,
+    },
+    /// A trial begins: the gate found everything settled.
+    TrialBegan {
+        /// Which trial.
+        trial: TrialNumber,
+    },
+    /// A trial ends, recovered or not.
+    TrialEnded {
+        /// Which trial.
+        trial: TrialNumber,
+        /// Whether everything settled again in time.
+        recovered: bool,
+    },
+    /// A group has been settled for the stated time.
+    Settled {
+        /// Which group.
+        group: GroupName,
+    },
+    /// An embedded broker answers.
+    ClusterStarted {
+        /// Which cluster.
+        cluster: ClusterName,
+        /// Where.
+        address: String,
+        /// Its process id.
+        pid: u32,
+    },
+    /// An embedded broker is gone, and nobody asked it to.
+    ClusterDied {
+        /// Which cluster.
+        cluster: ClusterName,
+    },
+    /// The host did not let the controller's canary run.
+    Stall {
+        /// When it last ran before.
+        #[serde(rename = "from_ns")]
+        from: Mono,
+        /// When it ran again.
+        #[serde(rename = "until_ns")]
+        until: Mono,
+    },
+    /// The last line of a run that ended by itself.
+    Ended {
+        /// How.
+        how: Outcome,
+        /// In words, where there is something to say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+}
+
+/// How a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// All trials were played.
+    Completed,
+    /// It could not go on, or not settle: what was to be shown is unknown.
+    Broken,
+    /// A stop condition or a limit of the experiment ended it.
+    Aborted,
+    /// A signal ended it.
+    Interrupted,
+    /// Something could not be healed.
+    Unhealed,
+}

@@ -1,0 +1,38 @@
+//! What is to be judged, decided before anything starts and written into the journal's header, so
+//! that the judgement can be repeated from the journal alone.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Assertion;
+use crate::ids::GroupName;
+use crate::time::Span;
+use crate::topology::Objective;
+
+/// What is to be judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Brief {
+    /// The experiment's name.
+    pub experiment: String,
+    /// How many trials were asked for.
+    pub trials: u32,
+    /// The experiment's own claims.
+    pub assertions: Vec<Assertion>,
+    /// The experiment's objective, or else the topology's.
+    pub objective: Objective,
+    /// `bound.group.…` by group: the high end over all steps and restarts that hit it.
+    pub limits: BTreeMap<GroupName, Limits>,
+    /// `bound.joint.…`: the least group bound where all groups are hit at once, else 0.
+    pub joint: Limits,
+}
+
+/// What the steps of an experiment may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Limits {
+    /// The longest gap.
+    pub gap: Span,
+    /// The longest overlap.
+    pub overlap: Span,
+}
