@@ -15,5 +15,6 @@ pub mod verdict;
 
 pub mod broker;
 pub mod journal;
+pub mod kafka;
 
 pub mod chaos;
