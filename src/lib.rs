@@ -17,4 +17,8 @@ pub mod broker;
 pub mod journal;
 pub mod kafka;
 
+pub mod guard;
+
+pub mod member;
+
 pub mod chaos;
