@@ -2,6 +2,8 @@
 
 mod assertion;
 mod brief;
+mod grammar;
 
-pub use assertion::{Assertion, AssertionError};
+pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
 pub use brief::{Brief, Limits};
+pub use grammar::AssertionError;
