@@ -21,4 +21,6 @@ pub mod guard;
 
 pub mod member;
 
+pub mod controller;
+
 pub mod chaos;

@@ -60,6 +60,11 @@ pub struct PlannedGroup {
     pub topic: TopicName,
     /// The ledger's width, `|M|`.
     pub partitions: NonZeroU32,
+    /// Copies of the ledger; the cluster's own default where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replication: Option<u16>,
+    /// For how long the ledger keeps a message.
+    pub retention: Span,
     /// Its `group.id`.
     pub consumer_group: ConsumerGroup,
     /// The machine that it shares with whoever bears the same label.
