@@ -1,5 +1,6 @@
 //! Tandem keeps a set of roles led all the time, and proves it.
 
+pub mod error;
 pub mod ids;
 pub mod time;
 
@@ -24,3 +25,7 @@ pub mod member;
 pub mod controller;
 
 pub mod chaos;
+
+pub mod run;
+
+pub mod cli;

@@ -151,3 +151,16 @@ pub enum Pick {
     /// So many of a hundred, rounded up, a seeded choice.
     Percent(u32),
 }
+
+impl Target {
+    /// stub
+    pub fn resolve(
+        &self,
+        _plan: &crate::topology::Plan,
+        _leaders: &dyn Fn(&GroupName, crate::ids::PartitionId) -> Vec<MemberId>,
+        _living: &dyn Fn(&GroupName) -> Vec<MemberId>,
+        _seed: u64,
+    ) -> Result<Vec<MemberId>, String> {
+        Ok(Vec::new())
+    }
+}

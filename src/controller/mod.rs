@@ -12,7 +12,7 @@ mod record;
 mod slot;
 
 pub use canary::Canary;
-pub use cluster::Clusters;
+pub use cluster::{ClusterError, Clusters};
 pub use created::{Created, Entry};
 pub use fleet::Fleet;
 pub use gate::{Gate, Unsettled};

@@ -89,7 +89,11 @@ impl Process {
         let broken = || refused(io::ErrorKind::BrokenPipe.into());
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(broken)?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| refused(error.into()))?;
-        let pidfd = AsyncFd::register_with_interest(pidfd, Interest::READABLE).map_err(refused)?;
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe to call; an OwnedFd keeps what that asks for"
+        )]
+        let pidfd = AsyncFd::with_interest(pidfd, Interest::READABLE).map_err(refused)?;
         let stdin = child.stdin.take().ok_or_else(broken)?;
         let stdout = child.stdout.take().ok_or_else(broken)?;
         let stdout = ChildStdout::from_std(stdout).map_err(refused)?;

@@ -2,13 +2,17 @@
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
 /// A running guard. Dropping it closes the pipe, and the guard undoes what it holds.
 pub struct Guard {
     child: Child,
+    pidfd: OwnedFd,
     pipe: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
 }
 
@@ -42,14 +46,24 @@ impl Guard {
             .spawn()
             .map_err(GuardError::Start)?;
         let pipe = child.stdin.take().zip(child.stdout.take().map(BufReader::new));
-        let pipe = pipe.ok_or_else(|| GuardError::Start(io::ErrorKind::BrokenPipe.into()))?;
-        Ok(Self { child, pipe: Mutex::new(pipe) })
+        let broken = || GuardError::Start(io::ErrorKind::BrokenPipe.into());
+        let pipe = pipe.ok_or_else(broken)?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(broken)?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty())
+            .map_err(|error| GuardError::Start(error.into()))?;
+        Ok(Self { child, pidfd, pipe: Mutex::new(pipe) })
     }
 
     /// Its process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Whether it is still there.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        super::watch::lives(&self.pidfd)
     }
 
     /// Has it hold a child of ours that was not yet waited for, so that the number is surely its.

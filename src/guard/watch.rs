@@ -49,7 +49,7 @@ pub fn watch(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
 }
 
 /// Whether the process has not ended: a pidfd becomes readable when it does.
-fn lives(process: &OwnedFd) -> bool {
+pub(super) fn lives(process: &OwnedFd) -> bool {
     let mut fds = [PollFd::new(process, PollFlags::IN)];
     poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok_and(|ready| ready == 0)
 }

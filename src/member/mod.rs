@@ -127,7 +127,7 @@ impl Member {
             Ok(Some(heard)) => inputs.push(Input::Heard(heard)),
             Ok(None) => inputs.push(Input::Quiet),
             Err(error) => {
-                tracing::warn!(error = %chain(&error), "The ledger could not be read.");
+                tracing::warn!(error = %crate::error::chain(&error), "The ledger could not be read.");
                 inputs.push(Input::Quiet);
             }
         }
@@ -217,16 +217,4 @@ pub enum MemberError {
     /// The system refused a thread, a signal handler or the channel.
     #[error("the member cannot be set up")]
     System(#[from] std::io::Error),
-}
-
-/// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }
