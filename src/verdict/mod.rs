@@ -17,6 +17,7 @@ mod recovery;
 mod redundancy;
 mod report;
 mod ruling;
+mod text;
 
 pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
 pub use brief::{Brief, Limits};
@@ -28,3 +29,4 @@ pub use report::{
     LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
 };
 pub use ruling::{Ruling, Unit, Verdict};
+pub use text::render;
