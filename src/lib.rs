@@ -2,6 +2,7 @@
 
 pub mod ids;
 pub mod time;
+pub mod yaml;
 
 pub mod groups;
 pub mod neli;
