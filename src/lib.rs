@@ -17,3 +17,5 @@ pub mod broker;
 pub mod journal;
 
 pub mod chaos;
+
+pub mod cli;
