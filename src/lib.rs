@@ -18,3 +18,5 @@ pub mod broker;
 pub mod journal;
 
 pub mod chaos;
+
+pub mod cli;

@@ -9,6 +9,7 @@ mod bounds;
 mod check;
 mod defaults;
 mod pace;
+mod page;
 mod plan;
 mod planning;
 mod promise;
@@ -20,6 +21,7 @@ mod written;
 
 pub use bounds::{Bound, Bounds, Range};
 pub use pace::{Assignor, Mode, Pace};
+pub use page::Page;
 pub use plan::{Address, Plan, PlannedCluster, PlannedGroup, Secret};
 pub use planning::plan;
 pub use promise::{Allowance, Objective, Share, ShareError};

@@ -36,8 +36,7 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
 
 /// The sizing advice of the paper.
 fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
-    let (roles, members) = (plan.roles.len(), group.members.len());
-    let width = usize::try_from(group.partitions.get()).unwrap_or(usize::MAX);
+    let (roles, members, width) = (plan.roles.len(), group.members.len(), group.width());
     if members > width {
         let idle = members - width;
         warnings.push(format!(
