@@ -1,1 +1,96 @@
-//! timeline.
+//! Facts to intervals: who led what and when, as far as anybody can know.
+//!
+//! ```text
+//!   facts --> one LifeLine a life --> assigned, claimed, served --> one Lane a partition
+//!         --> Record, causes                                        how many at once
+//!                                                                       |
+//!                         gaps, overlaps, takeovers, unknown  <---------+  trial by trial
+//! ```
+//!
+//! A **gap** is a maximal interval in which nobody can have served; where nobody surely did, and
+//! somebody may have, it is *unknown* whether there is one. An **overlap** is a maximal interval in
+//! which two or more surely claimed; where two may have, and not surely, it is unknown. What a member
+//! could not tell (its channel was full or broke, a fact is missing) is unknown for all partitions of
+//! that member and time: with nobody beside it, that hides a gap; with somebody, an overlap.
+//!
+//! Each trial is judged by itself: intervals are cut to its window, and one that is still open at its
+//! end is *censored*. What happens between trials is not judged.
+//!
+//! [`Standing`] is the live view that a run is steered by.
+
+mod coverage;
+mod finding;
+mod gather;
+mod interval;
+mod lane;
+mod life;
+mod record;
+mod standing;
+mod takeover;
+mod trouble;
+mod views;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub use coverage::{Count, Coverage};
+pub use finding::{Finding, Findings};
+pub use interval::{Interval, IntervalSet};
+pub use lane::{Lane, Lanes};
+pub use record::{Incident, Record, Trial};
+pub use standing::{Obstacle, Standing};
+pub use trouble::Cause;
+pub use views::View;
+
+use crate::ids::GroupName;
+use crate::observation::Fact;
+use crate::topology::Plan;
+
+/// Everything that the facts of a run say about who led what.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    /// The run itself: trials, faults, stalls, end.
+    pub record: Record,
+    /// Each group by itself.
+    pub groups: BTreeMap<GroupName, GroupLine>,
+    /// All groups together.
+    pub joint: Findings,
+    /// In how many groups each role was surely led at every instant of the trials.
+    pub leaders_min: Option<i64>,
+    /// The longest time without a tick, at an edge of a service, that was counted as served.
+    pub tickless: Duration,
+}
+
+/// One group.
+#[derive(Debug, Clone)]
+pub struct GroupLine {
+    /// What was found.
+    pub findings: Findings,
+    /// Who held, claimed and served each partition that bears a role.
+    pub lanes: Lanes,
+    /// From each fault or restart until the group was settled again.
+    pub disturbed: IntervalSet,
+}
+
+impl Timeline {
+    /// Computes it. The order of the facts does not matter.
+    #[must_use]
+    pub fn compute(plan: &Plan, facts: &[Fact]) -> Self {
+        let gather::Gathered { lives, troubles, record } = gather::gather(plan, facts);
+        let mut groups = BTreeMap::new();
+        for (name, group) in &plan.groups {
+            let bearing = group.role_partitions.iter().copied();
+            let lives = || lives.get(name).into_iter().flatten();
+            let lanes: Lanes = bearing.map(|on| (on, Lane::new(on, lives()))).collect();
+            let cause = |at| troubles.cause(name, at);
+            let findings = Findings::of_group(group, &lanes, &record.trials, cause);
+            let disturbed = troubles.disturbed(name);
+            groups.insert(name.clone(), GroupLine { findings, lanes, disturbed });
+        }
+        let cause = |at| troubles.joint_cause(at);
+        let (joint, leaders_min) = Findings::of_all(plan, &groups, &record.trials, cause);
+        let lanes = groups.values().flat_map(|group| group.lanes.values());
+        let tickless = lanes.map(Lane::tickless).max().unwrap_or_default();
+        Self { record, groups, joint, leaders_min, tickless }
+    }
+}

@@ -1,7 +1,32 @@
 //! Intervals to judgement: assertions, one property a file, the report's numbers.
+//!
+//! The verdict is the assertions and the objective together, and it has three values: fail beats
+//! unknown, unknown beats pass. What nobody could observe is unknown, and so is a run that was cut
+//! off or a fault that could not be injected. Overlaps are judged by assertions alone: in the
+//! non-exclusive mode they are a price, not a breach.
 
 mod assertion;
 mod brief;
+mod compute;
+mod continuity;
+mod distribution;
+mod exit;
+mod grammar;
+mod judge;
+mod recovery;
+mod redundancy;
+mod report;
+mod ruling;
+mod text;
 
-pub use assertion::{Assertion, AssertionError};
+pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
 pub use brief::{Brief, Limits};
+pub use distribution::{Distribution, Samples, ms};
+pub use exit::exit_code;
+pub use grammar::AssertionError;
+pub use report::{
+    BoundReport, BoundsReport, CauseKind, Confidence, FaultReport, GroupReport, JointReport,
+    LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
+};
+pub use ruling::{Ruling, Unit, Verdict};
+pub use text::render;

@@ -1,0 +1,136 @@
+//! Where faults are played: the fleet, what is known of it, and when to stop.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::controller::{Fleet, Gate, Phase, Record, Slot};
+use crate::ids::{FaultId, Life, MemberId};
+use crate::observation::What;
+use crate::time::Mono;
+use crate::topology::{Allowance, Plan};
+
+/// What a fault may reach.
+pub struct Arena<'a> {
+    /// What is wanted.
+    pub plan: &'a Plan,
+    /// The members.
+    pub fleet: &'a Fleet,
+    /// Where everything is written down.
+    pub record: &'a Record,
+    /// Whether all is settled.
+    pub gate: &'a Gate,
+    /// What may be done at most.
+    pub limits: Allowance,
+    /// Cancelled when the run must come to its end, faults healed.
+    pub stop: &'a CancellationToken,
+    /// Which limit ended the run, if one did.
+    pub exceeded: &'a OnceLock<String>,
+}
+
+/// A victim and the life that is to be hit.
+#[derive(Clone)]
+pub(super) struct Victim {
+    pub slot: Arc<Slot>,
+    pub life: Life,
+}
+
+/// Why a fault is not in force, or not healed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FaultError {
+    /// Nobody there to hit.
+    #[error("{0} does not run")]
+    Absent(MemberId),
+    /// The kernel refused the signal.
+    #[error("{life} could not be signalled: {why}")]
+    Signal {
+        /// Whom.
+        life: Life,
+        /// What the kernel says.
+        why: String,
+    },
+    /// It was done, and its effect was not seen in time.
+    #[error("{life} was not {state} within {within:?}")]
+    Late {
+        /// Whom.
+        life: Life,
+        /// What it should have become.
+        state: &'static str,
+        /// How long that was waited for.
+        within: Duration,
+    },
+}
+
+impl Arena<'_> {
+    /// Finds the victims before anything is done to one of them.
+    pub(super) fn victims(&self, members: &[MemberId]) -> Result<Vec<Victim>, FaultError> {
+        let victim = |member: &MemberId| {
+            let slot = self.fleet.slot(member).filter(|slot| slot.process().is_some());
+            let slot = slot.ok_or_else(|| FaultError::Absent(member.clone()))?;
+            Ok(Victim { slot: Arc::clone(slot), life: slot.life() })
+        };
+        members.iter().map(victim).collect()
+    }
+
+    /// Whether the limits allow to hit `victims` now, beside whoever is down already.
+    pub(super) fn allows(&self, victims: &[Victim]) -> Result<(), String> {
+        let mut hit = 0;
+        for (name, group) in &self.plan.groups {
+            let down = group.members.iter().filter(|member| {
+                let running = |slot: &Arc<Slot>| slot.state().phase == Phase::Running;
+                let victim = victims.iter().any(|victim| victim.life.member == **member);
+                victim || !self.fleet.slot(member).is_some_and(running)
+            });
+            let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+            let (down, all) = (number(down.count()), number(group.members.len()));
+            hit += u32::from(down > 0);
+            if let Some(share) = self.limits.members
+                && down > share.of(all)
+            {
+                return Err(format!(
+                    "{down} members of {name} would be down: the limit is {share}"
+                ));
+            }
+        }
+        match self.limits.groups {
+            Some(most) if hit > most => {
+                Err(format!("{hit} groups would be hit at once: the limit is {most}"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Ends the run: a limit would be exceeded.
+    pub(super) fn abort(&self, why: String) {
+        // The first reason is the one that counts.
+        self.exceeded.set(why).ok();
+        self.stop.cancel();
+    }
+
+    /// Stamps that `victim` is about to be hit.
+    pub(super) fn asked(&self, victim: &Victim, fault: &FaultId, kind: &str) -> Mono {
+        let (fault, kind) = (fault.clone(), kind.to_owned());
+        self.record.note(Some(&victim.life), What::FaultAsked { fault, kind })
+    }
+
+    pub(super) fn in_force(&self, victim: &Victim, fault: &FaultId) -> Mono {
+        self.record.note(Some(&victim.life), What::FaultInForce { fault: fault.clone() })
+    }
+
+    pub(super) fn healed(&self, victim: &Victim, fault: &FaultId) {
+        self.record.note(Some(&victim.life), What::FaultHealed { fault: fault.clone() });
+    }
+
+    /// Sends a signal to a victim; to one that has died meanwhile, nothing happens.
+    pub(super) fn signal(
+        victim: &Victim,
+        signal: rustix::process::Signal,
+    ) -> Result<(), FaultError> {
+        let Some(process) = victim.slot.process() else { return Ok(()) };
+        process.signal(signal).map_err(|error| {
+            let (life, why) = (victim.life.clone(), error.to_string());
+            FaultError::Signal { life, why }
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! Inject and heal, a pair, for every kind of fault.
+
+use std::time::Duration;
+
+use super::arena::{Arena, FaultError, Victim};
+use super::experiment::Fault;
+use super::{kill, pause};
+use crate::ids::FaultId;
+use crate::observation::What;
+use crate::time::Mono;
+
+/// A fault that was begun, and what is needed to undo it.
+pub(super) struct Injected {
+    kind: Fault,
+    fault: FaultId,
+    victims: Vec<Victim>,
+    restart_after: Duration,
+}
+
+impl Injected {
+    /// What is about to be done; it can be healed from here on, whatever happens in between.
+    pub(super) fn plan(
+        kind: Fault,
+        fault: FaultId,
+        victims: Vec<Victim>,
+        restart_after: Duration,
+    ) -> Self {
+        Self { kind, fault, victims, restart_after }
+    }
+
+    /// Does it; when it was known to be in force.
+    pub(super) async fn inject(&self, arena: &Arena<'_>) -> Result<Mono, FaultError> {
+        match self.kind {
+            Fault::Kill => kill::inject(arena, &self.fault, &self.victims).await,
+            Fault::Pause => pause::inject(arena, &self.fault, &self.victims).await,
+            Fault::Noop => {
+                let fault = self.fault.clone();
+                arena.record.note(None, What::FaultAsked { fault, kind: "noop".to_owned() });
+                let fault = self.fault.clone();
+                Ok(arena.record.note(None, What::FaultInForce { fault }))
+            }
+        }
+    }
+
+    /// Undoes it.
+    pub(super) async fn heal(&self, arena: &Arena<'_>) -> Result<(), FaultError> {
+        match self.kind {
+            Fault::Kill => kill::heal(arena, &self.fault, &self.victims, self.restart_after).await,
+            Fault::Pause => pause::heal(arena, &self.fault, &self.victims).await,
+            Fault::Noop => {
+                let fault = self.fault.clone();
+                arena.record.note(None, What::FaultHealed { fault });
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! One strike: waits for its time, chooses its victims, injects, holds, heals.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::arena::{Arena, FaultError, Victim};
+use super::fault::Injected;
+use super::{Fault, Sight, Strike, Target};
+use crate::ids::{FaultId, StepId, TrialNumber};
+use crate::observation::What;
+use crate::time::{Mono, Span};
+
+/// Since when each step is in force, for those that wait for it.
+pub(super) type InForce = BTreeMap<StepId, watch::Sender<Option<Mono>>>;
+
+/// Plays one strike. What cannot be injected is noted, and makes the verdict unknown.
+///
+/// # Errors
+/// A heal failed.
+pub(super) async fn strike(
+    arena: &Arena<'_>,
+    strike: &Strike,
+    trial: TrialNumber,
+    began: Mono,
+    in_force: &InForce,
+) -> Result<(), FaultError> {
+    tokio::select! {
+        biased;
+        () = arena.stop.cancelled() => return Ok(()),
+        () = due(strike, began, in_force) => {}
+    }
+    let fault = FaultId { trial, step: strike.step.id.clone() };
+    let failed = |why: String| {
+        arena.record.note(None, What::FaultFailed { fault: fault.clone(), why });
+    };
+    let struck = |at: Mono| {
+        if let Some(sender) = in_force.get(&strike.step.id) {
+            sender.send_replace(Some(at));
+        }
+    };
+    let victims = match choose(arena, strike) {
+        Ok(victims) => victims,
+        Err(why) => {
+            failed(why);
+            // The steps that wait for this one go on; the verdict is unknown already.
+            struck(Mono::now());
+            return Ok(());
+        }
+    };
+    if let Err(exceeded) = arena.allows(&victims) {
+        failed(exceeded.clone());
+        arena.abort(exceeded);
+        return Ok(());
+    }
+    let restart = prepare_restart(arena, strike, &victims);
+    let count = victims.len();
+    let injected = Injected::plan(strike.step.fault, fault.clone(), victims, restart);
+    let from = Mono::now();
+    let outcome = injected.inject(arena).await;
+    struck(*outcome.as_ref().unwrap_or(&from));
+    match outcome {
+        Ok(at) => {
+            if let Some(why) = strike_across(arena, strike, &fault, count, at.since(from)) {
+                failed(why);
+            }
+            hold(arena, strike).await;
+        }
+        Err(error) => failed(error.to_string()),
+    }
+    let healed = injected.heal(arena).await;
+    if let Err(error) = &healed {
+        failed(format!("not healed: {error}"));
+    }
+    healed
+}
+
+/// Waits until the strike is due.
+async fn due(strike: &Strike, began: Mono, in_force: &InForce) {
+    let from = match strike.after.as_ref().and_then(|step| in_force.get(step)) {
+        None => began,
+        Some(step) => {
+            let mut step = step.subscribe();
+            // The sender outlives this wait; a step that never strikes is waited for until the stop.
+            let from = step.wait_for(Option::is_some).await.ok().and_then(|from| *from);
+            from.unwrap_or(began)
+        }
+    };
+    tokio::time::sleep((from + strike.delay).since(Mono::now())).await;
+}
+
+/// Chooses among those that the target allows at this moment.
+fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
+    let Some(target) = &strike.step.target else { return Ok(Vec::new()) };
+    let members = arena.record.look(|standing| {
+        let now = Mono::now();
+        let sight = Sight {
+            plan: arena.plan,
+            leaders: &|group, at| standing.leaders(now, group, at).cloned().collect(),
+            living: &|group| standing.living(group).cloned().collect(),
+        };
+        target.resolve(sight, strike.seed).map_err(|error| error.to_string())
+    })?;
+    arena.victims(&members).map_err(|error| error.to_string())
+}
+
+/// Sees to it that the victims of a kill come back when the step says so; the longest wait.
+fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Duration {
+    let mut longest = Duration::ZERO;
+    for victim in victims {
+        let group = arena.plan.group_of(&victim.life.member);
+        let planned = group.and_then(|group| arena.plan.groups.get(group));
+        let usual = planned.map_or(Duration::ZERO, |group| group.restart_after.get());
+        if let (Fault::Kill, Some(after)) = (strike.step.fault, strike.step.restart_after) {
+            victim.slot.restart_once_after(after.get());
+        }
+        longest = longest.max(strike.step.restart_after.map_or(usual, Span::get));
+    }
+    longest
+}
+
+/// Notes how close together the victims were struck; why that was not close enough, if so.
+fn strike_across(
+    arena: &Arena<'_>,
+    strike: &Strike,
+    fault: &FaultId,
+    victims: usize,
+    skew: Duration,
+) -> Option<String> {
+    let across = match strike.step.target.as_ref()? {
+        Target::LeadersAcross { across, .. } | Target::GroupsAcross { across, .. } => across,
+        Target::Member(_) | Target::LeaderOf { .. } | Target::Group { .. } => return None,
+    };
+    let victims = u32::try_from(victims).unwrap_or(u32::MAX);
+    let skew_ns = u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX);
+    arena.record.note(None, What::Struck { fault: fault.clone(), victims, skew_ns });
+    let within = across.within;
+    (skew > within.get()).then(|| format!("its victims were struck {skew:?} apart, not {within}"))
+}
+
+/// Holds the fault for as long as the step says, or until the stop. A kill holds nothing.
+async fn hold(arena: &Arena<'_>, strike: &Strike) {
+    let Some(lasts) = strike.step.lasts else { return };
+    tokio::select! {
+        biased;
+        () = arena.stop.cancelled() => {}
+        () = tokio::time::sleep(lasts.get()) => {}
+    }
+}

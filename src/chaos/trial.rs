@@ -1,0 +1,69 @@
+//! One trial: behind the gate, every strike at its time, everything healed, recovery awaited.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::sync::watch;
+
+use super::Schedule;
+use super::arena::Arena;
+use super::strike::{InForce, strike};
+use crate::controller::Unsettled;
+use crate::ids::TrialNumber;
+use crate::observation::What;
+
+/// How a trial went, beyond what the facts say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Played {
+    /// To its end, and all settled again.
+    Recovered,
+    /// To its end, and something did not settle in time.
+    Unrecovered(Unsettled),
+    /// It was stopped; everything was healed.
+    Stopped,
+    /// Something could not be healed.
+    Unhealed(String),
+}
+
+/// Plays one trial.
+///
+/// # Errors
+/// It did not begin: not everything settled `within` the time.
+pub async fn play(
+    arena: &Arena<'_>,
+    schedule: &Schedule,
+    trial: TrialNumber,
+    within: Duration,
+) -> Result<Played, Unsettled> {
+    tokio::select! {
+        biased;
+        () = arena.stop.cancelled() => return Ok(Played::Stopped),
+        gate = arena.gate.settled(within) => gate?,
+    }
+    let began = arena.record.note(None, What::TrialBegan { trial });
+    let steps = schedule.strikes.iter().map(|strike| strike.step.id.clone());
+    let in_force: InForce = steps.map(|step| (step, watch::Sender::new(None))).collect();
+    let strikes = schedule.strikes.iter().map(|one| strike(arena, one, trial, began, &in_force));
+    let unhealed: Vec<String> = join_all(strikes)
+        .await
+        .into_iter()
+        .filter_map(|healed| healed.err().map(|error| error.to_string()))
+        .collect();
+    let played = if !unhealed.is_empty() {
+        Played::Unhealed(unhealed.join("; "))
+    } else if arena.stop.is_cancelled() {
+        Played::Stopped
+    } else {
+        tokio::select! {
+            biased;
+            () = arena.stop.cancelled() => Played::Stopped,
+            settled = arena.gate.settled(within) => match settled {
+                Ok(()) => Played::Recovered,
+                Err(unsettled) => Played::Unrecovered(unsettled),
+            },
+        }
+    };
+    let recovered = played == Played::Recovered;
+    arena.record.note(None, What::TrialEnded { trial, recovered });
+    Ok(played)
+}

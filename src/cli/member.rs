@@ -1,0 +1,82 @@
+//! `tandem member`: one member, one process.
+
+use std::num::NonZeroU32;
+
+use super::Failure;
+use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
+use crate::member::{self, Settings};
+use crate::time::Span;
+
+/// Lives as one member of a group, until told to leave.
+///
+/// Joins the consumer group, publishes beacons, leads what it hears of, and tells facts on standard
+/// output, one JSON object a line. Orders come on standard input: "leave" or "exit"; its end is an
+/// order to exit. SIGTERM, SIGINT and SIGHUP mean leave.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Name and incarnation, as in `p1-1.1`; also the `client.id`.
+    #[arg(value_parser = life)]
+    life: Life,
+    /// The cluster: `host:port`, several with commas.
+    #[arg(long, value_name = "ADDRESS")]
+    bootstrap: String,
+    /// The ledger; it must exist.
+    #[arg(long)]
+    topic: TopicName,
+    /// The ledger's width.
+    #[arg(long, value_name = "N")]
+    partitions: NonZeroU32,
+    /// The Kafka consumer group (`group.id`).
+    #[arg(long, value_name = "GROUP")]
+    consumer_group: ConsumerGroup,
+    /// S: the broker reassigns what it held when it was not heard from for so long.
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    session: Span,
+    /// h: how often it shows the broker that it lives.
+    #[arg(long, value_name = "DURATION", default_value = "100ms")]
+    heartbeat: Span,
+    /// The longest wait in one poll.
+    #[arg(long, value_name = "DURATION", default_value = "50ms")]
+    wake: Span,
+    /// tau: how often it publishes on every partition.
+    #[arg(long, value_name = "DURATION", default_value = "100ms")]
+    beacon: Span,
+    /// T: for how long a claim outlives the last message of its partition.
+    #[arg(long, value_name = "DURATION", default_value = "3s")]
+    threshold: Span,
+    /// How the group hands out partitions.
+    #[arg(long, default_value = "roundrobin")]
+    assignor: String,
+    /// A further property of the Kafka client; may be given several times.
+    #[arg(long = "property", value_name = "KEY=VALUE", value_parser = property)]
+    properties: Vec<(String, String)>,
+}
+
+fn life(text: &str) -> Result<Life, LifeError> {
+    Life::try_from(text.to_owned())
+}
+
+fn property(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("a property is written KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// Lives.
+pub(super) fn run(args: Args) -> Result<u8, Failure> {
+    let settings = Settings {
+        life: args.life,
+        bootstrap: args.bootstrap,
+        properties: args.properties.into_iter().collect(),
+        topic: args.topic,
+        width: args.partitions,
+        consumer_group: args.consumer_group,
+        session: args.session.get(),
+        heartbeat: args.heartbeat.get(),
+        wake: args.wake.get(),
+        beacon: args.beacon.get(),
+        threshold: args.threshold.get(),
+        assignor: args.assignor,
+    };
+    member::run(&settings).map_err(|error| Failure::new(1, &error))?;
+    Ok(0)
+}

@@ -1,0 +1,136 @@
+//! What was created on clusters that outlive a run, so that it can be removed again: one small file a
+//! topic, written before the topic is made and unlinked after it is gone. A run that is killed in
+//! between leaves the file, and `tandem down` finds it.
+//!
+//! The files stand in `$XDG_STATE_HOME/tandem/created/<topology>/<cluster>/<topic>`, where
+//! `$XDG_STATE_HOME` is `~/.local/state` unless set.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{TopicName, TopologyName};
+
+/// The records of one topology.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Created {
+    folder: PathBuf,
+}
+
+/// One topic that was created.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Where: `host:port`, several with commas.
+    pub bootstrap: String,
+    /// Its name.
+    pub topic: TopicName,
+}
+
+impl Created {
+    /// The records of `topology` in the user's state directory.
+    #[must_use]
+    pub fn of(topology: &TopologyName) -> Self {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let home = || PathBuf::from(set("HOME").unwrap_or_else(|| "/".into())).join(".local/state");
+        let state = set("XDG_STATE_HOME").map_or_else(home, PathBuf::from);
+        Self::within(&state, topology)
+    }
+
+    /// The records of `topology` in this state directory.
+    #[must_use]
+    pub fn within(state: &Path, topology: &TopologyName) -> Self {
+        Self { folder: state.join("tandem/created").join(topology.as_str()) }
+    }
+
+    /// Where they are.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn file(&self, entry: &Entry) -> PathBuf {
+        let legal = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '_' };
+        let cluster: String = entry.bootstrap.chars().map(legal).take(200).collect();
+        self.folder.join(cluster).join(entry.topic.as_str())
+    }
+
+    /// Records a topic that is about to be created.
+    ///
+    /// # Errors
+    /// The file cannot be written; then nothing may be created.
+    pub fn record(&self, entry: &Entry) -> io::Result<()> {
+        let file = self.file(entry);
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(file, serde_json::to_vec(entry)?)
+    }
+
+    /// Forgets a topic that is gone, and the folders that this leaves empty.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn forget(&self, entry: &Entry) -> io::Result<()> {
+        let file = self.file(entry);
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        // A folder that is not empty refuses to go, as it should.
+        for folder in file.ancestors().skip(1).take(2) {
+            fs::remove_dir(folder).ok();
+        }
+        Ok(())
+    }
+
+    /// All that is recorded, in order. A file that is none of ours is left alone.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for cluster in list(&self.folder)? {
+            for file in list(&cluster)? {
+                entries.extend(serde_json::from_slice::<Entry>(&fs::read(file)?));
+            }
+        }
+        entries.sort();
+        Ok(entries)
+    }
+}
+
+fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+        Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path())).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_recorded_is_found_until_it_is_forgotten() {
+        let state = tempfile::tempdir().unwrap();
+        let created = Created::within(state.path(), &"pricing".parse().unwrap());
+        assert_eq!(created.entries().unwrap(), []);
+        let entry = |topic: &str| Entry {
+            bootstrap: "127.0.0.1:9092,[::1]:9092".to_owned(),
+            topic: topic.parse().unwrap(),
+        };
+        created.record(&entry("b")).unwrap();
+        created.record(&entry("a")).unwrap();
+        created.record(&entry("a")).unwrap();
+        assert_eq!(created.entries().unwrap(), [entry("a"), entry("b")]);
+        created.forget(&entry("a")).unwrap();
+        assert_eq!(created.entries().unwrap(), [entry("b")]);
+        created.forget(&entry("b")).unwrap();
+        created.forget(&entry("b")).unwrap();
+        assert!(!created.folder().exists(), "nothing half-done stays behind");
+    }
+}

@@ -1,0 +1,102 @@
+//! Whether everything is settled, and for how long.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Record;
+use crate::ids::GroupName;
+use crate::observation::What;
+use crate::time::Mono;
+
+/// How often the gate looks: claims run out without anybody saying so.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Notes each group that has been settled for the stated time, and lets trials through when all are.
+pub struct Gate {
+    record: Arc<Record>,
+    stated: Duration,
+    /// Since when each group was settled when that was last noted.
+    noted: Mutex<BTreeMap<GroupName, Option<Mono>>>,
+}
+
+/// What was in the way when the time was up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not settled within {within:?}: {}", .obstacles.join("; "))]
+pub struct Unsettled {
+    /// How long the gate waited.
+    pub within: Duration,
+    /// One sentence a group.
+    pub obstacles: Vec<String>,
+}
+
+impl Gate {
+    /// A gate over these groups.
+    #[must_use]
+    pub fn new(
+        record: Arc<Record>,
+        groups: impl Iterator<Item = GroupName>,
+        stated: Duration,
+    ) -> Self {
+        let noted = Mutex::new(groups.map(|group| (group, None)).collect());
+        Self { record, stated, noted }
+    }
+
+    /// Looks at every group; what is in the way of those that are not settled for long enough.
+    fn look(&self) -> Vec<String> {
+        let now = Mono::now();
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut obstacles = Vec::new();
+        for (group, noted) in &mut *noted {
+            let seen = self.record.look(|standing| {
+                standing.settled_since(now, group).ok_or_else(|| standing.obstacle(now, group))
+            });
+            match seen {
+                Ok(since) if now.since(since) >= self.stated => {
+                    if *noted != Some(since) {
+                        *noted = Some(since);
+                        self.record.note(None, What::Settled { group: group.clone() });
+                    }
+                }
+                Ok(since) => {
+                    let for_long = now.since(since);
+                    obstacles.push(format!("{group} has been settled for {for_long:.1?} only"));
+                }
+                Err(obstacle) => {
+                    *noted = None;
+                    let why = obstacle.map_or_else(String::new, |why| why.to_string());
+                    obstacles.push(format!("{group}: {why}"));
+                }
+            }
+        }
+        obstacles
+    }
+
+    /// Notes whatever settles, until stopped.
+    pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
+        while !stop.is_cancelled() {
+            self.look();
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until every group has been settled for the stated time.
+    ///
+    /// # Errors
+    /// It took longer than `within`.
+    pub async fn settled(&self, within: Duration) -> Result<(), Unsettled> {
+        let began = Mono::now();
+        loop {
+            let obstacles = self.look();
+            if obstacles.is_empty() {
+                return Ok(());
+            }
+            if Mono::now().since(began) >= within {
+                return Err(Unsettled { within, obstacles });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}

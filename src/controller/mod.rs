@@ -1,0 +1,22 @@
+//! Makes reality match the plan: provisions topics, starts brokers and members, keeps members alive,
+//! and writes down what happens to them.
+
+mod canary;
+mod cluster;
+mod created;
+mod fleet;
+mod gate;
+mod process;
+mod provision;
+mod record;
+mod slot;
+
+pub use canary::Canary;
+pub use cluster::{ClusterError, Clusters};
+pub use created::{Created, Entry};
+pub use fleet::Fleet;
+pub use gate::{Gate, Unsettled};
+pub use process::{Exit, Process, ProcessError};
+pub use provision::{ProvisionError, Provisioned, down, provision};
+pub use record::Record;
+pub use slot::{Phase, Slot, State};

@@ -1,0 +1,233 @@
+//! Topics: made where they are missing, refused where they are not as planned, removed where we made
+//! them. All groups at once, and again without harm.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use tokio::task::JoinSet;
+
+use super::{Clusters, Created, Entry};
+use crate::ids::{ConsumerGroup, GroupName, TopicName};
+use crate::kafka::{Admin, Cluster, Found, KafkaError, TopicSettings};
+use crate::topology::{Address, Plan, PlannedGroup};
+
+/// Why a group has no ledger, or must not use it.
+#[derive(Debug, thiserror::Error)]
+pub enum ProvisionError {
+    /// The cluster does not answer or refuses.
+    #[error("group {group} cannot be provisioned")]
+    Kafka {
+        /// Which group.
+        group: GroupName,
+        /// Why not.
+        #[source]
+        source: KafkaError,
+    },
+    /// A ledger never changes its width under a running group, and roles hang on it.
+    #[error(
+        "topic {topic} of group {group} has {found} partitions and {wanted} are planned: \
+         set `partitions: {found}`, name another topic, or delete this one"
+    )]
+    Width {
+        /// Which group.
+        group: GroupName,
+        /// Its topic.
+        topic: TopicName,
+        /// How many partitions it has.
+        found: u32,
+        /// How many it should have.
+        wanted: NonZeroU32,
+    },
+    /// Two runs never share a consumer group.
+    #[error(
+        "consumer group {consumer_group} of group {group} has members that are not ours ({names}): \
+         stop them, or set another `consumer_group`"
+    )]
+    Foreign {
+        /// Which group.
+        group: GroupName,
+        /// Its `group.id`.
+        consumer_group: ConsumerGroup,
+        /// The client ids of the strangers.
+        names: String,
+    },
+    /// A topic that we made stays: the cluster does not answer or refuses.
+    #[error("topic {topic} cannot be removed; `tandem down` tries again")]
+    Remove {
+        /// Which topic.
+        topic: TopicName,
+        /// Why not.
+        #[source]
+        source: KafkaError,
+    },
+    /// What cannot be recorded is not made, or nobody would remove it.
+    #[error("what is created cannot be recorded under {folder}")]
+    Record {
+        /// Where.
+        folder: String,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// The topics that a run made on clusters that outlive it, each with where that is recorded.
+#[derive(Debug, Default)]
+pub struct Provisioned {
+    made: Vec<Made>,
+}
+
+type Made = (Created, Cluster, TopicName);
+
+/// One group's needs.
+struct Need {
+    name: GroupName,
+    group: PlannedGroup,
+    cluster: Cluster,
+    /// Where creations are recorded; nowhere for a cluster that dies with the run.
+    created: Option<Created>,
+}
+
+/// Sees to the topics of all groups of `plan`.
+///
+/// # Errors
+/// The first refusal; what was made until then is recorded, and removed by [`remove`].
+///
+/// [`remove`]: Provisioned::remove
+pub async fn provision(
+    plan: &Plan,
+    clusters: &Clusters,
+    made: &mut Provisioned,
+) -> Result<(), ProvisionError> {
+    // Groups that share a topic share its provisioning.
+    let mut ledgers: BTreeMap<_, Vec<Need>> = BTreeMap::new();
+    for (name, group) in &plan.groups {
+        let outlives = plan.clusters.get(&group.cluster).map(|cluster| &cluster.address)
+            != Some(&Address::Embedded);
+        let need = Need {
+            name: name.clone(),
+            group: group.clone(),
+            cluster: clusters.client(&group.cluster),
+            created: outlives.then(|| Created::of(&plan.topology)),
+        };
+        ledgers.entry((group.cluster.clone(), group.topic.clone())).or_default().push(need);
+    }
+    let mut tasks = JoinSet::new();
+    for needs in ledgers.into_values() {
+        // The client's calls block.
+        let runtime = tokio::runtime::Handle::current();
+        tasks.spawn_blocking(move || runtime.block_on(ensure_all(needs)));
+    }
+    let mut outcome = Ok(());
+    while let Some(task) = tasks.join_next().await {
+        let Ok((new, result)) = task else { continue };
+        made.made.extend(new);
+        outcome = outcome.and(result);
+    }
+    outcome
+}
+
+async fn ensure_all(needs: Vec<Need>) -> (Option<Made>, Result<(), ProvisionError>) {
+    let mut made = None;
+    for need in needs {
+        match ensure(&need).await {
+            Ok(false) => {}
+            Ok(true) => {
+                let Need { group, cluster, created, .. } = need;
+                made = made.or(created.map(|created| (created, cluster, group.topic)));
+            }
+            Err(error) => return (made, Err(error)),
+        }
+    }
+    (made, Ok(()))
+}
+
+/// Sees to one group's topic; whether it was made.
+async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
+    let (group, topic, wanted) = (need.name.clone(), &need.group.topic, need.group.partitions);
+    let failed = |source| ProvisionError::Kafka { group: need.name.clone(), source };
+    let admin = Admin::new(&need.cluster).map_err(failed)?;
+    let members = admin.members(&need.group.consumer_group).map_err(failed)?;
+    if !members.is_empty() {
+        let consumer_group = need.group.consumer_group.clone();
+        let names: Vec<_> = members.into_iter().map(|member| member.client_id).collect();
+        return Err(ProvisionError::Foreign { group, consumer_group, names: names.join(", ") });
+    }
+    let width = |found| {
+        if found == wanted.get() {
+            return Ok(false);
+        }
+        Err(ProvisionError::Width { group: group.clone(), topic: topic.clone(), found, wanted })
+    };
+    if let Found::Width(found) = admin.topic(topic).map_err(failed)? {
+        return width(found);
+    }
+    let entry = Entry { bootstrap: need.cluster.bootstrap.clone(), topic: topic.clone() };
+    if let Some(created) = &need.created {
+        created.record(&entry).map_err(|source| unrecorded(created, source))?;
+    }
+    let settings = TopicSettings {
+        width: wanted,
+        replication: need.group.replication,
+        retention: need.group.retention,
+    };
+    if admin.create(topic, settings).await.map_err(failed)? {
+        return Ok(true);
+    }
+    // Somebody else was faster: it is theirs, and to be judged like any other that exists.
+    if let Some(created) = &need.created {
+        created.forget(&entry).map_err(|source| unrecorded(created, source))?;
+    }
+    match admin.topic(topic).map_err(failed)? {
+        Found::Width(found) => width(found),
+        Found::Absent => width(0),
+    }
+}
+
+fn unrecorded(created: &Created, source: std::io::Error) -> ProvisionError {
+    ProvisionError::Record { folder: created.folder().display().to_string(), source }
+}
+
+impl Provisioned {
+    /// Removes what the run made. Embedded clusters take their topics with them.
+    ///
+    /// # Errors
+    /// A cluster does not answer or refuses; what remains stays recorded for `tandem down`.
+    pub async fn remove(self) -> Result<(), ProvisionError> {
+        for (created, cluster, topic) in self.made {
+            remove(&created, &cluster, &topic).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes what is recorded as created for the topology of `plan`, wherever it was created, and
+/// exactly that; what was removed.
+///
+/// # Errors
+/// A cluster does not answer or refuses; what remains stays recorded.
+pub async fn down(plan: &Plan) -> Result<Vec<Entry>, ProvisionError> {
+    let created = Created::of(&plan.topology);
+    let entries = created.entries().map_err(|source| unrecorded(&created, source))?;
+    for Entry { bootstrap, topic } in &entries {
+        let here = Address::Bootstrap(bootstrap.clone());
+        let planned = plan.clusters.values().find(|planned| planned.address == here);
+        // A cluster that the file no longer names is asked as it was recorded.
+        let properties = planned.map(|planned| planned.properties.clone()).unwrap_or_default();
+        let cluster = Cluster { bootstrap: bootstrap.clone(), properties };
+        remove(&created, &cluster, topic).await?;
+    }
+    Ok(entries)
+}
+
+async fn remove(
+    created: &Created,
+    cluster: &Cluster,
+    topic: &TopicName,
+) -> Result<(), ProvisionError> {
+    let failed = |source| ProvisionError::Remove { topic: topic.clone(), source };
+    Admin::new(cluster).map_err(failed)?.delete(topic).await.map_err(failed)?;
+    let bootstrap = cluster.bootstrap.clone();
+    let entry = Entry { bootstrap, topic: topic.clone() };
+    created.forget(&entry).map_err(|source| unrecorded(created, source))
+}

@@ -1,0 +1,20 @@
+//! How an error is told: in one line, with its causes.
+
+use std::error::Error;
+
+/// An error with its causes, each after a colon; a cause that its effect already told is not
+/// repeated.
+#[must_use]
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        next = cause.source();
+    }
+    text
+}

@@ -1,0 +1,74 @@
+//! The guard's own process.
+
+use std::io::{self, BufRead, Write};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::time::Mono;
+
+/// For how long the dead are waited for; SIGKILL takes milliseconds.
+const GONE: Duration = Duration::from_secs(5);
+/// More processes than any plan has; beyond it `hold` is refused.
+const HELD_MAX: usize = 10_000;
+
+/// Holds until its standard input ends.
+///
+/// # Errors
+/// Standard input or output fail, or signals cannot be ignored.
+pub fn watch(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    // What ends the controller must not end its guard: the pipe alone counts.
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, std::sync::Arc::default())?;
+    }
+    let mut held = Vec::new();
+    for line in input.lines() {
+        let Ok(line) = line else { break };
+        if line == "free" {
+            return Ok(());
+        }
+        held.retain(lives);
+        let pid = line.strip_prefix("hold ").and_then(|pid| pid.parse().ok());
+        match pid.and_then(Pid::from_raw) {
+            Some(pid) if held.len() < HELD_MAX => {
+                // One that is dead already needs no holding.
+                held.extend(pidfd_open(pid, PidfdFlags::empty()));
+                // An output that nobody reads means that the input ends, too.
+                writeln!(output, "held {}", pid.as_raw_nonzero())
+                    .and_then(|()| output.flush())
+                    .ok();
+            }
+            Some(_) | None => tracing::warn!(line, "The guard does not know what to do with this."),
+        }
+    }
+    undo(&held);
+    Ok(())
+}
+
+/// Whether the process has not ended: a pidfd becomes readable when it does.
+pub(super) fn lives(process: &OwnedFd) -> bool {
+    let mut fds = [PollFd::new(process, PollFlags::IN)];
+    poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok_and(|ready| ready == 0)
+}
+
+/// Ends everything that is held. A process that cannot be killed keeps no other from being.
+fn undo(held: &[OwnedFd]) {
+    for process in held {
+        for signal in [Signal::KILL, Signal::CONT] {
+            if let Err(error) = pidfd_send_signal(process, signal)
+                && error != rustix::io::Errno::SRCH
+            {
+                tracing::error!(%error, ?signal, "A process of the run could not be ended.");
+            }
+        }
+    }
+    let began = Mono::now();
+    for process in held {
+        while lives(process) && Mono::now().since(began) < GONE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

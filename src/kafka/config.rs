@@ -1,0 +1,90 @@
+//! Every setting of every client, each with its why.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+
+use crate::ids::{ConsumerGroup, Life, TopicName};
+
+/// A cluster as a client sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cluster {
+    /// `host:port`, several with commas.
+    pub bootstrap: String,
+    /// What the topology adds; it wins over everything here.
+    pub properties: BTreeMap<String, String>,
+}
+
+/// What a member's consumer needs to know.
+#[derive(Debug, Clone)]
+pub struct ConsumerSettings {
+    /// The ledger.
+    pub topic: TopicName,
+    /// `group.id`.
+    pub group: ConsumerGroup,
+    /// `client.id`, by which the broker's list of members shows who is who.
+    pub life: Life,
+    /// `S`.
+    pub session: Duration,
+    /// `h`.
+    pub heartbeat: Duration,
+    /// How often the client is woken.
+    pub wake: Duration,
+    /// `partition.assignment.strategy`.
+    pub assignor: String,
+}
+
+/// A hung member may hold its partitions for so long, at the least.
+const MAX_POLL: Duration = Duration::from_secs(10);
+
+fn ms(duration: Duration) -> String {
+    duration.as_millis().to_string()
+}
+
+impl Cluster {
+    /// What all clients share.
+    pub(super) fn base(&self, client_id: &str) -> ClientConfig {
+        let mut config = ClientConfig::new();
+        config.set("bootstrap.servers", &self.bootstrap).set("client.id", client_id);
+        // The default waits up to 10 s between attempts: after a 5 s outage a member came back
+        // after 9.4 s, and with these after 155 ms.
+        config.set("reconnect.backoff.ms", "20").set("reconnect.backoff.max.ms", "200");
+        // A cluster that was never reached is reported by us, not by a log line each second.
+        config.set("log.connection.close", "false");
+        // Small messages and small answers: waiting to fill a packet only delays them.
+        config.set("socket.nagle.disable", "true");
+        for (key, value) in &self.properties {
+            config.set(key, value);
+        }
+        config
+    }
+
+    pub(super) fn consumer(&self, settings: &ConsumerSettings) -> ClientConfig {
+        let mut config = self.base(&settings.life.to_string());
+        config.set("group.id", settings.group.as_str());
+        config.set("partition.assignment.strategy", &settings.assignor);
+        config.set("session.timeout.ms", ms(settings.session));
+        config.set("heartbeat.interval.ms", ms(settings.heartbeat));
+        // The client demands max.poll.interval.ms >= session.timeout.ms.
+        config.set("max.poll.interval.ms", ms(settings.session.max(MAX_POLL)));
+        // Nothing is ever replayed: a beacon says "now".
+        config.set("enable.auto.commit", "false").set("auto.offset.reset", "latest");
+        config.set("fetch.wait.max.ms", "100").set("fetch.error.backoff.ms", "20");
+        // A beacon is empty: a member that lags wants the newest, not a queue of old ones.
+        config.set("queued.min.messages", "100").set("queued.max.messages.kbytes", "256");
+        // How soon a group without coordinator is looked for again.
+        config.set("retry.backoff.ms", "20").set("retry.backoff.max.ms", "200");
+        config
+    }
+
+    pub(super) fn producer(&self, client_id: &str, stale: Duration) -> ClientConfig {
+        let mut config = self.base(client_id);
+        // A beacon that cannot be delivered now is better dropped: delivered late, it would claim
+        // that its sender was there.
+        config.set("message.timeout.ms", ms(stale.max(Duration::from_millis(100))));
+        config.set("queue.buffering.max.messages", "10000");
+        config.set("linger.ms", "0").set("acks", "1").set("retry.backoff.ms", "20");
+        config
+    }
+}

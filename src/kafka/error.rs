@@ -1,0 +1,63 @@
+//! What can go wrong between us and a cluster, in words that name the cluster and the act.
+
+use std::time::Duration;
+
+use crate::ids::TopicName;
+
+/// An act on a cluster that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum KafkaError {
+    /// The client refused its configuration.
+    #[error("the Kafka client refuses its configuration for {cluster}")]
+    Configuration {
+        /// The cluster's address.
+        cluster: String,
+        /// What the client says.
+        #[source]
+        source: Box<rdkafka::error::KafkaError>,
+    },
+    /// The cluster did not answer, or not well; it may be tried again.
+    #[error("{cluster} did not {act}")]
+    Request {
+        /// The cluster's address.
+        cluster: String,
+        /// What was asked of it, as a verb.
+        act: String,
+        /// What the client says.
+        #[source]
+        source: Box<rdkafka::error::KafkaError>,
+    },
+    /// The cluster refused one topic.
+    #[error("{cluster} refused to {act} topic {topic}: {code}")]
+    Topic {
+        /// The cluster's address.
+        cluster: String,
+        /// What was asked of it, as a verb.
+        act: &'static str,
+        /// The topic.
+        topic: TopicName,
+        /// Kafka's error.
+        code: rdkafka::types::RDKafkaErrorCode,
+    },
+    /// A topic was made, and did not show in time; it may be tried again.
+    #[error("topic {topic} was created on {cluster}, yet is not to be seen after {within:?}")]
+    Unseen {
+        /// The cluster's address.
+        cluster: String,
+        /// The topic.
+        topic: TopicName,
+        /// For how long it was looked for.
+        within: Duration,
+    },
+}
+
+impl KafkaError {
+    /// Whether the same act may succeed later.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Request { .. } | Self::Unseen { .. } => true,
+            Self::Configuration { .. } | Self::Topic { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The only room that names rdkafka: one consumer and one producer a member, and what provisioning
+//! asks of a cluster.
+
+mod admin;
+mod config;
+mod consumer;
+mod error;
+mod log;
+mod producer;
+
+pub use admin::{Admin, Found, GroupMember, TopicSettings};
+pub use config::{Cluster, ConsumerSettings};
+pub use consumer::{Consumer, Heard};
+pub use error::KafkaError;
+pub use producer::Producer;

@@ -1,0 +1,74 @@
+//! A member's producer: empty messages, each to a named partition.
+
+use std::time::Duration;
+
+use rdkafka::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::error::KafkaError as Error;
+use rdkafka::producer::{
+    BaseRecord, DeliveryResult, Producer as _, ProducerContext, ThreadedProducer,
+};
+
+use super::{Cluster, KafkaError, log};
+use crate::ids::{PartitionId, TopicName};
+
+/// Publishes beacons on one topic; delivery reports are served by a thread of its own, for one poll
+/// a batch does not keep up with them.
+pub struct Producer {
+    inner: ThreadedProducer<Reports>,
+    topic: TopicName,
+}
+
+struct Reports;
+
+impl Producer {
+    /// A producer whose messages are dropped when they could not be delivered for `stale`.
+    ///
+    /// # Errors
+    /// The client's refusal of its configuration.
+    pub fn new(
+        cluster: &Cluster,
+        client_id: &str,
+        topic: &TopicName,
+        stale: Duration,
+    ) -> Result<Self, KafkaError> {
+        let config = cluster.producer(client_id, stale);
+        let inner =
+            config.create_with_context(Reports).map_err(|source| KafkaError::Configuration {
+                cluster: cluster.bootstrap.clone(),
+                source: Box::new(source),
+            })?;
+        Ok(Self { inner, topic: topic.clone() })
+    }
+
+    /// Publishes one beacon; false where the queue is full, as it is when the cluster is away.
+    #[must_use]
+    pub fn publish(&self, partition: PartitionId) -> bool {
+        let Ok(number) = i32::try_from(partition.0) else { return false };
+        let record = BaseRecord::<(), ()>::to(self.topic.as_str()).partition(number);
+        self.inner.send(record).is_ok()
+    }
+
+    /// Drops what is still queued, so that closing need not wait for it.
+    pub fn discard(&self) {
+        self.inner.purge(rdkafka::producer::PurgeConfig::default().queue().inflight());
+    }
+}
+
+impl ClientContext for Reports {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        log::line(level, facility, message);
+    }
+    fn error(&self, error: Error, reason: &str) {
+        log::error(&error, reason);
+    }
+}
+
+impl ProducerContext for Reports {
+    type DeliveryOpaque = ();
+    fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
+        if let Err((error, _)) = result {
+            tracing::debug!(%error, "A beacon was not delivered.");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The way of facts from a member to its controller: a pipe, one JSON object a line.
+//!
+//! Each fact goes to the kernel in the call that tells it, so whatever was told survives a SIGKILL.
+//! The call never blocks: what the pipe does not take waits in a buffer of [`ROOM`] bytes, and when
+//! that is full, facts are dropped, and a `hole` says from when until when, followed by all claims
+//! as they stand. A hole is unknown, never silence.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+
+use super::Claims;
+use crate::ids::Life;
+use crate::observation::{Fact, What};
+use crate::time::Mono;
+
+/// How much may wait for the pipe, beside what the pipe itself holds.
+const ROOM: usize = 64 * 1024;
+
+/// The writing end.
+pub struct Channel {
+    out: OwnedFd,
+    waiting: Vec<u8>,
+    life: Life,
+    seq: u64,
+    hole: Option<Mono>,
+    claims: Arc<Claims>,
+}
+
+impl Channel {
+    /// Takes over `out` for the facts of one life.
+    ///
+    /// # Errors
+    /// The descriptor cannot be duplicated.
+    pub fn new(out: impl AsFd, life: Life, claims: Arc<Claims>) -> io::Result<Self> {
+        let out = out.as_fd().try_clone_to_owned()?;
+        // Only a pipe of our own: a terminal or a file is shared with others, who want it to block.
+        let kind = FileType::from_raw_mode(fstat(&out)?.st_mode);
+        if kind == FileType::Fifo || kind == FileType::Socket {
+            fcntl_setfl(&out, fcntl_getfl(&out)? | OFlags::NONBLOCK)?;
+        }
+        Ok(Self { out, waiting: Vec::new(), life, seq: 0, hole: None, claims })
+    }
+
+    /// Tells one fact, stamped `now`.
+    pub fn tell(&mut self, now: Mono, what: What) {
+        self.flush();
+        if let Some(from) = self.hole {
+            if !self.waiting.is_empty() {
+                return;
+            }
+            self.hole = None;
+            self.write(now, What::Hole { from, until: now });
+            let claims = self.claims.at(now);
+            self.write(now, What::Renewed { claims });
+        }
+        self.write(now, what);
+    }
+
+    fn write(&mut self, now: Mono, what: What) {
+        let fact = Fact { t: now, seq: self.seq + 1, life: Some(self.life.clone()), what };
+        let Ok(mut line) = serde_json::to_vec(&fact) else { return };
+        line.push(b'\n');
+        if self.hole.is_some() || self.waiting.len() + line.len() > ROOM {
+            self.hole.get_or_insert(now);
+            return;
+        }
+        self.seq += 1;
+        self.waiting.extend_from_slice(&line);
+        self.flush();
+    }
+
+    /// Hands the kernel what it takes. A reader that is gone takes nothing, ever; the order to end
+    /// comes on another way.
+    fn flush(&mut self) {
+        while !self.waiting.is_empty() {
+            match rustix::io::write(&self.out, &self.waiting) {
+                Ok(written) => drop(self.waiting.drain(..written)),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::num::NonZeroU32;
+
+    use super::*;
+
+    fn channel() -> (Channel, BufReader<std::fs::File>) {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let life =
+            Life { member: "p1-1".parse().unwrap(), incarnation: crate::ids::Incarnation(1) };
+        let claims = Arc::new(Claims::new(NonZeroU32::MIN));
+        let channel = Channel::new(writer, life, claims).unwrap();
+        (channel, BufReader::new(std::fs::File::from(reader)))
+    }
+
+    fn next(reader: &mut BufReader<std::fs::File>) -> Fact {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    #[test]
+    fn a_full_channel_records_a_hole_and_all_claims_after_it() {
+        let (mut channel, mut reader) = channel();
+        let mut at = 0;
+        while channel.hole.is_none() {
+            at += 1;
+            channel.tell(Mono(at), What::Leaving);
+            assert!(at < 100_000, "the channel must be bounded");
+        }
+        channel.tell(Mono(at + 1), What::Leaving);
+        for expected in 1..at {
+            let fact = next(&mut reader);
+            assert_eq!((fact.seq, fact.t), (expected, Mono(expected)), "what was written arrives");
+            if channel.waiting.is_empty() {
+                continue;
+            }
+            channel.flush();
+        }
+        channel.tell(Mono(at + 7), What::Leaving);
+        let hole = next(&mut reader);
+        assert_eq!(hole.what, What::Hole { from: Mono(at), until: Mono(at + 7) });
+        assert_eq!(hole.seq, at, "numbers go on: the hole says what is missing");
+        assert_eq!(next(&mut reader).what, What::Renewed { claims: Vec::new() });
+        assert_eq!(next(&mut reader).what, What::Leaving);
+    }
+}

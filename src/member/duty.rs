@@ -1,0 +1,91 @@
+//! The stand-in duty: it ticks each 10 ms for whatever the member leads, on a thread of its own, as
+//! the work of a real leader would. Its ticks are the evidence that a claim was served.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::{Channel, Claims};
+use crate::ids::PartitionId;
+use crate::observation::What;
+use crate::time::Mono;
+
+const TICK: Duration = Duration::from_millis(10);
+/// How often a run of ticks is told while it goes on.
+const TOLD: Duration = Duration::from_millis(50);
+/// Two ticks further apart than this do not belong to one run.
+const RUN: Duration = Duration::from_millis(100);
+
+/// A run of ticks for the same partitions.
+#[derive(Debug, Default)]
+struct Run {
+    partitions: Vec<PartitionId>,
+    from: Option<Mono>,
+    last: Option<Mono>,
+    told: Option<Mono>,
+}
+
+impl Run {
+    /// One tick; what is to be told of it.
+    fn tick(&mut self, now: Mono, led: Vec<PartitionId>) -> Option<What> {
+        let goes_on = led == self.partitions && self.last.is_some_and(|t| now.since(t) <= RUN);
+        if !goes_on {
+            *self = Self { partitions: led, from: Some(now), last: Some(now), told: None };
+        }
+        self.last = Some(now);
+        if self.partitions.is_empty() || self.told.is_some_and(|told| now.since(told) < TOLD) {
+            return None;
+        }
+        self.told = Some(now);
+        let from = self.from.unwrap_or(now);
+        Some(What::Ticks { partitions: self.partitions.clone(), from, until: now })
+    }
+}
+
+/// Starts the thread; it ends with the process.
+pub(super) fn start(claims: Arc<Claims>, channel: Arc<Mutex<Channel>>) -> io::Result<()> {
+    let thread = std::thread::Builder::new().name("duty".to_owned());
+    let _runs_with_the_process = thread.spawn(move || {
+        let mut run = Run::default();
+        loop {
+            let now = Mono::now();
+            if let Some(ticks) = run.tick(now, claims.led(now)) {
+                channel.lock().unwrap_or_else(PoisonError::into_inner).tell(now, ticks);
+            }
+            std::thread::sleep(TICK);
+        }
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_run_is_told_each_50_ms_and_ends_at_a_pause_of_100() {
+        let mut run = Run::default();
+        let mut told = Vec::new();
+        for ms in [0, 10, 40, 50, 60, 100, 201, 210] {
+            if let Some(What::Ticks { from, until, .. }) =
+                run.tick(Mono(ms * MS), vec![PartitionId(0)])
+            {
+                told.push((from.0 / MS, until.0 / MS));
+            }
+        }
+        assert_eq!(told, [(0, 0), (0, 50), (0, 100), (201, 201)]);
+    }
+
+    #[test]
+    fn a_run_is_of_the_same_partitions_and_nothing_is_told_of_none() {
+        let mut run = Run::default();
+        assert_eq!(run.tick(Mono(0), Vec::new()), None);
+        assert!(run.tick(Mono(MS), vec![PartitionId(0)]).is_some());
+        let two = vec![PartitionId(0), PartitionId(1)];
+        let told = run.tick(Mono(2 * MS), two.clone());
+        let (from, until) = (Mono(2 * MS), Mono(2 * MS));
+        assert_eq!(told, Some(What::Ticks { partitions: two, from, until }));
+    }
+}

@@ -1,0 +1,220 @@
+//! One member, one process: the pure core driven by Kafka, its channel to the controller, its duty.
+//!
+//! Three threads share two things. The *loop* (here) owns the core and the client; the *duty* ticks
+//! while the member leads; *orders* come in on standard input. They share the claims, as horizons
+//! that are compared with the clock at each read, and the channel on standard output.
+
+mod channel;
+mod claims;
+mod duty;
+mod orders;
+mod settings;
+
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+pub use channel::Channel;
+pub use claims::Claims;
+pub use orders::Order;
+pub use settings::Settings;
+
+use crate::kafka::{Cluster, Consumer, ConsumerSettings, KafkaError, Producer};
+use crate::neli::{self, Event, Membership, Neli};
+use crate::observation::What;
+use crate::time::Mono;
+
+/// The longest that closing the client may take: it can hang.
+const CLOSE: Duration = Duration::from_secs(2);
+/// How often all claims are told while there are any.
+const RENEWAL: Duration = Duration::from_millis(100);
+
+/// What can happen to a member.
+enum Input {
+    Heard(crate::kafka::Heard),
+    Group(Membership),
+    Quiet,
+    Order(Order),
+}
+
+struct Member {
+    core: Neli,
+    claims: Arc<Claims>,
+    channel: Arc<Mutex<Channel>>,
+    producer: Producer,
+    renewed: Mono,
+}
+
+/// Lives until it is told to go.
+///
+/// # Errors
+/// The client's refusal of its configuration, or a signal handler that cannot be set.
+pub fn run(settings: &Settings) -> Result<(), MemberError> {
+    let claims = Arc::new(Claims::new(settings.width));
+    let channel = Channel::new(std::io::stdout(), settings.life.clone(), Arc::clone(&claims));
+    let channel = Arc::new(Mutex::new(channel?));
+    let orders = orders::listen()?;
+    duty::start(Arc::clone(&claims), Arc::clone(&channel))?;
+
+    let cluster =
+        Cluster { bootstrap: settings.bootstrap.clone(), properties: settings.properties.clone() };
+    let client_id = settings.life.to_string();
+    let stale = settings.threshold / 3;
+    let producer = Producer::new(&cluster, &client_id, &settings.topic, stale)?;
+    let consumer = Consumer::subscribe(&cluster, &consumer_settings(settings))?;
+    let config = neli::Config {
+        width: settings.width,
+        threshold: settings.threshold,
+        beacon: settings.beacon,
+    };
+    let core = Neli::new(Mono::now(), config);
+    let mut member = Member { core, claims, channel, producer, renewed: Mono::ZERO };
+    member.live(consumer, &orders, settings.wake);
+    // Destroying a client can hang, and the process ends now.
+    std::mem::forget(member);
+    Ok(())
+}
+
+fn consumer_settings(settings: &Settings) -> ConsumerSettings {
+    ConsumerSettings {
+        topic: settings.topic.clone(),
+        group: settings.consumer_group.clone(),
+        life: settings.life.clone(),
+        session: settings.session,
+        heartbeat: settings.heartbeat,
+        wake: settings.wake,
+        assignor: settings.assignor.clone(),
+    }
+}
+
+impl Member {
+    fn live(&mut self, mut consumer: Consumer, orders: &Receiver<Order>, wake: Duration) {
+        loop {
+            for input in self.next(&mut consumer, orders, wake) {
+                let now = Mono::now();
+                match input {
+                    Input::Heard(heard) => {
+                        self.core.handle_heard(now, heard.partition, heard.stamp);
+                    }
+                    Input::Group(change) => self.regroup(now, &change),
+                    Input::Quiet => self.core.handle_timeout(now),
+                    Input::Order(Order::Leave) => return self.leave(now, consumer),
+                    // The controller is gone, or wants no farewell: the broker finds out by itself.
+                    Input::Order(Order::Exit) => return std::mem::forget(consumer),
+                }
+                self.drain(now);
+            }
+        }
+    }
+
+    /// What happened within one wake period, in order.
+    fn next(
+        &self,
+        consumer: &mut Consumer,
+        orders: &Receiver<Order>,
+        wake: Duration,
+    ) -> Vec<Input> {
+        match orders.try_recv() {
+            Ok(order) => return vec![Input::Order(order)],
+            Err(TryRecvError::Disconnected) => return vec![Input::Order(Order::Exit)],
+            Err(TryRecvError::Empty) => {}
+        }
+        let now = Mono::now();
+        let wait = self.core.poll_timeout().map_or(wake, |due| due.since(now).min(wake));
+        let heard = consumer.heard(now, wait);
+        let mut inputs: Vec<Input> = consumer.changes().into_iter().map(Input::Group).collect();
+        match heard {
+            Ok(Some(heard)) => inputs.push(Input::Heard(heard)),
+            Ok(None) => inputs.push(Input::Quiet),
+            Err(error) => {
+                tracing::warn!(error = %crate::error::chain(&error), "The ledger could not be read.");
+                inputs.push(Input::Quiet);
+            }
+        }
+        inputs
+    }
+
+    fn regroup(&mut self, now: Mono, change: &Membership) {
+        self.tell(
+            now,
+            match change.clone() {
+                Membership::Assigned(assignment) => What::Assigned {
+                    generation: assignment.generation,
+                    member_id: assignment.member_id,
+                    partitions: assignment.partitions,
+                },
+                Membership::Revoked(partitions) => What::Revoked { partitions },
+                Membership::Lost(partitions) => What::Lost { partitions },
+            },
+        );
+        self.core.handle_membership(now, change);
+    }
+
+    /// Carries out what the core wants.
+    fn drain(&mut self, now: Mono) {
+        while let Some(event) = self.core.poll_event() {
+            self.tell(
+                now,
+                match event {
+                    Event::Acquired { claim, from } => What::Claimed {
+                        partition: claim.partition,
+                        term: claim.term,
+                        from,
+                        until: claim.until,
+                    },
+                    Event::Ended { claim, why } => What::Lapsed {
+                        partition: claim.partition,
+                        term: claim.term,
+                        at: claim.until,
+                        why,
+                    },
+                },
+            );
+        }
+        self.claims.publish(self.core.claims());
+        while let Some(partition) = self.core.poll_beacon() {
+            if !self.producer.publish(partition) {
+                tracing::debug!(%partition, "The producer's queue is full; a beacon is dropped.");
+            }
+        }
+        if now.since(self.renewed) >= RENEWAL {
+            self.renewed = now;
+            let claims: Vec<_> = self.core.claims().collect();
+            if !claims.is_empty() {
+                self.tell(now, What::Renewed { claims });
+            }
+        }
+    }
+
+    /// Ends every claim first and says so, then leaves the group: break before make.
+    fn leave(&mut self, now: Mono, consumer: Consumer) {
+        self.core.handle_leave(now);
+        self.drain(now);
+        self.tell(Mono::now(), What::Leaving);
+        self.producer.discard();
+        let (done, closed) = std::sync::mpsc::channel();
+        let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
+            consumer.leave();
+            // Nobody listens any more when this took too long.
+            done.send(()).ok();
+        });
+        if closing.is_ok() && closed.recv_timeout(CLOSE).is_err() {
+            tracing::warn!("The client did not close within {CLOSE:?}; the process ends anyway.");
+        }
+    }
+
+    fn tell(&self, now: Mono, what: What) {
+        self.channel.lock().unwrap_or_else(PoisonError::into_inner).tell(now, what);
+    }
+}
+
+/// Why a member could not live.
+#[derive(Debug, thiserror::Error)]
+pub enum MemberError {
+    /// The client did not start.
+    #[error("the member cannot start its Kafka client")]
+    Kafka(#[from] KafkaError),
+    /// The system refused a thread, a signal handler or the channel.
+    #[error("the member cannot be set up")]
+    System(#[from] std::io::Error),
+}

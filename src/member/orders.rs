@@ -1,0 +1,54 @@
+//! What a member is told to do: by its controller on standard input, by anybody with a signal.
+
+use std::io::{self, BufRead};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// An order, one JSON string a line: `"leave"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Stop leading, leave the group, end.
+    Leave,
+    /// End without leaving.
+    Exit,
+}
+
+/// The most orders that may wait; whoever sends more waits.
+const WAITING: usize = 16;
+
+/// Listens until the process ends. The end of standard input is an order to exit: the controller is
+/// gone.
+pub(super) fn listen() -> io::Result<Receiver<Order>> {
+    let (orders, received) = sync_channel(WAITING);
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    let from_signals = orders.clone();
+    let _ends_with_the_process =
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            for _signal in signals.forever() {
+                send(&from_signals, Order::Leave);
+            }
+        })?;
+    let _ends_with_the_process =
+        thread::Builder::new().name("orders".to_owned()).spawn(move || {
+            for line in io::stdin().lock().lines() {
+                let Ok(line) = line else { break };
+                match serde_json::from_str(&line) {
+                    Ok(order) => send(&orders, order),
+                    Err(error) => tracing::warn!(%error, line, "This is no order; it is ignored."),
+                }
+            }
+            send(&orders, Order::Exit);
+        })?;
+    Ok(received)
+}
+
+fn send(orders: &SyncSender<Order>, order: Order) {
+    // Nobody listens any more once an order to end was heard.
+    orders.send(order).ok();
+}

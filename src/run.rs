@@ -1,0 +1,152 @@
+//! A whole experiment on one page: start, disturb and observe, heal, stop, judge.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::chaos::{Arena, Played, Schedule, play};
+use crate::controller::{Canary, Clusters, Fleet, Gate, Provisioned, Record, provision};
+use crate::guard::Guard;
+use crate::ids::TrialNumber;
+use crate::journal::Journal;
+use crate::observation::{Outcome, What};
+use crate::timeline::Standing;
+
+mod error;
+mod order;
+
+pub use error::RunError;
+pub use order::{Milestone, Order, TrialPlan};
+
+/// How an experiment came to its end, and why, where there is something to say.
+type Ending = (Outcome, Option<String>);
+
+/// Runs an experiment; its journal is then in the order's folder, and everything it started is gone.
+///
+/// # Errors
+/// It could not begin. Whatever happens after the members were started is in the journal.
+pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), RunError> {
+    let logs = order.prepare_folder()?;
+    let journal = Journal::create(&order.journal(), &order.header)?;
+    let plan = &order.header.plan;
+    let record = Arc::new(Record::new(journal, Standing::new(plan)));
+    let guard = Arc::new(Guard::start(&order.program)?);
+
+    (order.tell)(Milestone::Starting);
+    let clusters = Clusters::start(plan, &order.program, &logs, &guard, &record).await?;
+    let mut topics = Provisioned::default();
+    let provisioned = tokio::select! {
+        biased;
+        () = interrupt.cancelled() => Err(RunError::Interrupted),
+        done = provision(plan, &clusters, &mut topics) => done.map_err(RunError::from),
+    };
+    if let Err(error) = provisioned {
+        topics.remove().await.ok();
+        clusters.stop().await;
+        return Err(error);
+    }
+
+    let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
+    let fleet = Fleet::start(plan, &clusters, &order.program, &logs, &guard, &record);
+    let mut ending = disturb(order, &fleet, &clusters, &guard, &record, interrupt).await;
+
+    (order.tell)(Milestone::Stopping);
+    fleet.stop().await;
+    drop(canary);
+    if !order.keep
+        && let Err(error) = topics.remove().await
+    {
+        ending = (Outcome::Unhealed, Some(crate::error::chain(&error)));
+    }
+    clusters.stop().await;
+    if let Some(guard) = Arc::into_inner(guard) {
+        guard.free();
+    }
+    let (how, why) = ending;
+    record.note(None, What::Ended { how, why });
+    Ok(())
+}
+
+/// Plays all trials while watching for what must end them early.
+async fn disturb(
+    order: &Order,
+    fleet: &Fleet,
+    clusters: &Clusters,
+    guard: &Guard,
+    record: &Arc<Record>,
+    interrupt: &CancellationToken,
+) -> Ending {
+    let stop = CancellationToken::new();
+    let plan = &order.header.plan;
+    let groups = plan.groups.keys().cloned();
+    let gate = Arc::new(Gate::new(Arc::clone(record), groups, order.trials.settled));
+    let mut watch = JoinSet::new();
+    watch.spawn(Arc::clone(&gate).watch(stop.clone()));
+    let limits = order.trials.experiment.limits.or(plan.limits);
+    let exceeded = OnceLock::new();
+    let arena =
+        Arena { plan, fleet, record, gate: &gate, limits, stop: &stop, exceeded: &exceeded };
+    let trials = play_all(order, &arena);
+    tokio::pin!(trials);
+    tokio::select! {
+        biased;
+        early = trouble(order, clusters, guard, record, interrupt) => {
+            // Ended early, yet healed: the trial under way undoes what it did.
+            stop.cancel();
+            match trials.await {
+                (Outcome::Unhealed, why) => (Outcome::Unhealed, why),
+                _ => early,
+            }
+        }
+        ending = &mut trials => {
+            stop.cancel();
+            ending
+        }
+    }
+}
+
+/// What ends a run before its trials do.
+async fn trouble(
+    order: &Order,
+    clusters: &Clusters,
+    guard: &Guard,
+    record: &Record,
+    interrupt: &CancellationToken,
+) -> Ending {
+    let guard_lost = async {
+        while guard.lives() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let broken = |why: &str| (Outcome::Broken, Some(why.to_owned()));
+    tokio::select! {
+        biased;
+        () = interrupt.cancelled() => (Outcome::Interrupted, None),
+        () = record.broken().cancelled() => {
+            let why = record.failure().map(|failure| crate::error::chain(&failure));
+            (Outcome::Broken, why)
+        }
+        () = clusters.lost().cancelled() => broken("the broker of a cluster died"),
+        () = guard_lost => broken("the guard died, and nothing may run without it"),
+        why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
+    }
+}
+
+async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
+    let trials = &order.trials;
+    for number in (1..=trials.count).map(TrialNumber) {
+        (order.tell)(Milestone::Trial { number, of: trials.count });
+        let schedule = Schedule::draw(&trials.experiment, order.header.seed, number);
+        match play(arena, &schedule, number, trials.within).await {
+            Ok(Played::Recovered) => {}
+            Ok(Played::Stopped) => return (Outcome::Aborted, arena.exceeded.get().cloned()),
+            Ok(Played::Unhealed(why)) => return (Outcome::Unhealed, Some(why)),
+            Ok(Played::Unrecovered(unsettled)) | Err(unsettled) => {
+                return (Outcome::Broken, Some(format!("trial {number}: {unsettled}")));
+            }
+        }
+    }
+    (Outcome::Completed, None)
+}

@@ -1,0 +1,46 @@
+//! Why a run could not begin.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::controller::{ClusterError, ProvisionError};
+use crate::guard::GuardError;
+use crate::journal::JournalError;
+
+/// Why a run could not begin: exit code 1, or 130 where it was interrupted.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The output folder cannot be made or read.
+    #[error("cannot write to {}", folder.display())]
+    Folder {
+        /// Which.
+        folder: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// Nothing is ever overwritten.
+    #[error("{} is not empty: name another folder with --out, or remove it", folder.display())]
+    NotEmpty {
+        /// Which.
+        folder: PathBuf,
+    },
+    /// The journal cannot be begun.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Nothing runs without its guard.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    /// An embedded broker does not start.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// A topic cannot be made, or must not be used.
+    #[error(transparent)]
+    Provision(#[from] ProvisionError),
+    /// The canary's thread was refused.
+    #[error("the host's stalls cannot be watched")]
+    Canary(#[source] io::Error),
+    /// A signal came before the members were started.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
+}

@@ -1,0 +1,90 @@
+//! What is to be run, with everything decided.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::RunError;
+use crate::chaos::Experiment;
+use crate::ids::TrialNumber;
+use crate::journal::Header;
+use crate::time::Span;
+
+/// A run, before it begins.
+pub struct Order {
+    /// The journal's first line: plan, brief, seed.
+    pub header: Header,
+    /// What is played.
+    pub trials: TrialPlan,
+    /// Where journal, logs and result go.
+    pub folder: PathBuf,
+    /// `tandem` itself, which members, brokers and the guard are started from.
+    pub program: PathBuf,
+    /// Topics that were made stay.
+    pub keep: bool,
+    /// Hears how far the run is.
+    pub tell: Box<dyn Fn(Milestone) + Send + Sync>,
+}
+
+/// The experiment and the waits around its trials.
+pub struct TrialPlan {
+    /// What each trial does.
+    pub experiment: Experiment,
+    /// How many there are.
+    pub count: u32,
+    /// For how long everything must be settled before a trial.
+    pub settled: Duration,
+    /// How long that may take.
+    pub within: Duration,
+    /// How long all trials together may take.
+    pub time_limit: Option<Duration>,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Milestone {
+    /// Brokers and topics are seen to.
+    Starting,
+    /// A trial waits at its gate, or is under way.
+    Trial {
+        /// Which.
+        number: TrialNumber,
+        /// Of how many.
+        of: u32,
+    },
+    /// Members leave, brokers end.
+    Stopping,
+}
+
+impl Order {
+    /// Where the journal is.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.folder.join("journal.jsonl")
+    }
+
+    /// Makes the folder, which must be empty or missing; the one for logs in it.
+    pub(super) fn prepare_folder(&self) -> Result<PathBuf, RunError> {
+        let refused = |source| RunError::Folder { folder: self.folder.clone(), source };
+        fs::create_dir_all(&self.folder).map_err(refused)?;
+        if fs::read_dir(&self.folder).map_err(refused)?.next().is_some() {
+            return Err(RunError::NotEmpty { folder: self.folder.clone() });
+        }
+        let logs = self.folder.join("logs");
+        fs::create_dir(&logs).map_err(refused)?;
+        Ok(logs)
+    }
+}
+
+impl TrialPlan {
+    /// Returns once the trials have taken longer than they may, with that in words.
+    pub(super) async fn out_of_time(&self) -> String {
+        match self.time_limit {
+            None => std::future::pending().await,
+            Some(limit) => {
+                tokio::time::sleep(limit).await;
+                format!("the experiment took longer than its limit of {}", Span(limit))
+            }
+        }
+    }
+}

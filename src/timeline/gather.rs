@@ -1,0 +1,116 @@
+//! Sorts the facts by author and order, and hands each to whom it concerns.
+
+use std::collections::BTreeMap;
+
+use super::life::LifeLine;
+use super::trouble::Troubles;
+use super::{Interval, Record};
+use crate::ids::{GroupName, Life};
+use crate::observation::{Fact, What};
+use crate::time::Mono;
+use crate::topology::Plan;
+
+/// All facts, each in its place.
+pub(super) struct Gathered {
+    pub(super) lives: BTreeMap<GroupName, BTreeMap<Life, LifeLine>>,
+    pub(super) troubles: Troubles,
+    pub(super) record: Record,
+}
+
+/// Sorts the facts. Their order in `facts` does not matter: an author's are in the order of `seq`,
+/// and between authors the clock of the host decides.
+pub(super) fn gather(plan: &Plan, facts: &[Fact]) -> Gathered {
+    let mut authors: BTreeMap<Option<&Life>, Vec<&Fact>> = BTreeMap::new();
+    for fact in facts {
+        let author = if by_member(&fact.what) { fact.life.as_ref() } else { None };
+        authors.entry(author).or_default().push(fact);
+    }
+    for facts in authors.values_mut() {
+        facts.sort_by_key(|fact| fact.seq);
+    }
+    let mut gathered = Gathered {
+        lives: plan.groups.keys().map(|name| (name.clone(), BTreeMap::new())).collect(),
+        troubles: Troubles::new(plan),
+        record: Record::default(),
+    };
+    let own = authors.remove(&None).unwrap_or_default();
+    gathered.take_own(plan, &own);
+    for (life, facts) in authors {
+        let Some(line) = life.and_then(|life| gathered.line(plan, life)) else { continue };
+        facts.into_iter().for_each(|fact| line.hear(fact));
+    }
+    let lost: Vec<_> = own.windows(2).filter_map(lost).collect();
+    for line in gathered.lives.values_mut().flat_map(BTreeMap::values_mut) {
+        // What the controller would have told concerns anybody: a death, a stop.
+        lost.iter().for_each(|span| line.forget(*span));
+        line.close();
+    }
+    gathered.record.cut(cut(facts));
+    gathered
+}
+
+/// The time in which the controller's facts between two neighbours were lost.
+fn lost(neighbours: &[&Fact]) -> Option<Interval> {
+    let [one, next] = neighbours else { return None };
+    (next.seq > one.seq + 1).then(|| Interval::new(one.t, next.t))
+}
+
+/// Where a trial that was cut off ends: where members were first sent home, or the run ended, or else
+/// with the last thing known.
+fn cut(facts: &[Fact]) -> Mono {
+    let began = facts.iter().filter(|fact| matches!(fact.what, What::TrialBegan { .. }));
+    let began = began.map(|fact| fact.t).max().unwrap_or(Mono::ZERO);
+    let home = |what: &What| matches!(what, What::Leaving | What::Ended { .. });
+    let end = facts.iter().filter(|fact| fact.t >= began && home(&fact.what));
+    let last = || facts.iter().map(|fact| fact.t).max();
+    end.map(|fact| fact.t).min().or_else(last).unwrap_or(Mono::ZERO)
+}
+
+impl Gathered {
+    fn line(&mut self, plan: &Plan, life: &Life) -> Option<&mut LifeLine> {
+        let lives = self.lives.get_mut(plan.group_of(&life.member)?)?;
+        Some(lives.entry(life.clone()).or_default())
+    }
+
+    fn take_own(&mut self, plan: &Plan, facts: &[&Fact]) {
+        for fact in facts {
+            let group = fact.life.as_ref().and_then(|life| plan.group_of(&life.member));
+            self.troubles.observe(fact, group);
+            self.record.observe(fact);
+            if let Some(line) = fact.life.as_ref().and_then(|life| self.line(plan, life)) {
+                line.told(fact);
+            }
+        }
+    }
+}
+
+/// Whether a member says such a thing of itself; else the controller does.
+fn by_member(what: &What) -> bool {
+    match what {
+        What::Assigned { .. }
+        | What::Revoked { .. }
+        | What::Lost { .. }
+        | What::Claimed { .. }
+        | What::Renewed { .. }
+        | What::Lapsed { .. }
+        | What::Ticks { .. }
+        | What::Hole { .. }
+        | What::Leaving => true,
+        What::Started { .. }
+        | What::Died { .. }
+        | What::Stopped
+        | What::Continued
+        | What::FaultAsked { .. }
+        | What::FaultInForce { .. }
+        | What::FaultHealed { .. }
+        | What::FaultFailed { .. }
+        | What::Struck { .. }
+        | What::TrialBegan { .. }
+        | What::TrialEnded { .. }
+        | What::Settled { .. }
+        | What::ClusterStarted { .. }
+        | What::ClusterDied { .. }
+        | What::Stall { .. }
+        | What::Ended { .. } => false,
+    }
+}

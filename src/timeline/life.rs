@@ -1,0 +1,249 @@
+//! What is known of one life of one member: its claims, its ticks, its stops, its death, and the
+//! times about which nothing is known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Interval, IntervalSet};
+use crate::ids::{PartitionId, Term};
+use crate::observation::{Fact, Horizon, What};
+use crate::time::Mono;
+
+/// A hole in the ticks that is longer is not service.
+pub(super) const TICKLESS_NS_MAX: u64 = 100_000_000;
+
+/// The end of time: that of what has not ended.
+pub(super) const END: Mono = Mono(u64::MAX);
+
+/// One life, as its own facts and the controller's tell it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LifeLine {
+    pub(super) started: Option<Mono>,
+    pub(super) claims: BTreeMap<(PartitionId, Term), Interval>,
+    open: BTreeSet<(PartitionId, Term)>,
+    pub(super) ticks: BTreeMap<PartitionId, Vec<Interval>>,
+    pub(super) held: BTreeMap<PartitionId, Vec<Interval>>,
+    pub(super) stops: Vec<Stop>,
+    pub(super) death: Option<Pair>,
+    pub(super) unknown: IntervalSet,
+    asked: Option<(Mono, Asked)>,
+    last: Option<(u64, Mono)>,
+}
+
+/// The end of something: when it was asked for, and when it was known to have happened. Somewhere
+/// between lies the truth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) asked: Mono,
+    pub(super) confirmed: Mono,
+}
+
+/// A time in which the process was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stop {
+    pub(super) began: Pair,
+    /// When the kernel said that it goes on.
+    pub(super) until: Option<Mono>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Kill,
+    Pause,
+}
+
+impl LifeLine {
+    /// Takes the next fact that the member itself wrote, in the order of `seq`.
+    pub(super) fn hear(&mut self, fact: &Fact) {
+        match self.last {
+            Some((seq, _)) if fact.seq <= seq => return,
+            Some((seq, t)) if fact.seq > seq + 1 => self.forget(Interval::new(t, fact.t)),
+            None if fact.seq > 1 => {
+                let from = self.started.unwrap_or(Mono::ZERO);
+                self.forget(Interval::new(from, fact.t));
+            }
+            Some(_) | None => {}
+        }
+        self.last = Some((fact.seq, fact.t));
+        self.take(fact);
+    }
+
+    fn take(&mut self, fact: &Fact) {
+        match &fact.what {
+            What::Assigned { partitions, .. } => {
+                self.release(fact.t, |partition| !partitions.contains(&partition));
+                for partition in partitions {
+                    self.hold(fact.t, *partition);
+                }
+            }
+            What::Revoked { partitions } | What::Lost { partitions } => {
+                self.release(fact.t, |partition| partitions.contains(&partition));
+            }
+            What::Claimed { partition, term, from, until } => {
+                let claim = Interval::new(*from, *until);
+                self.claims.insert((*partition, *term), claim);
+                self.open.insert((*partition, *term));
+            }
+            What::Renewed { claims } => self.renew(fact.t, claims),
+            What::Lapsed { partition, term, at, .. } => {
+                let key = (*partition, *term);
+                if let Some(claim) = self.claims.get_mut(&key) {
+                    claim.until = *at;
+                }
+                self.open.remove(&key);
+            }
+            What::Ticks { partitions, from, until } => self.tick(partitions, *from, *until),
+            What::Hole { from, until } => self.forget(Interval::new(*from, *until)),
+            What::Leaving => self.renew(fact.t, &[]),
+            What::Started { .. }
+            | What::Died { .. }
+            | What::Stopped
+            | What::Continued
+            | What::FaultAsked { .. }
+            | What::FaultInForce { .. }
+            | What::FaultHealed { .. }
+            | What::FaultFailed { .. }
+            | What::Struck { .. }
+            | What::TrialBegan { .. }
+            | What::TrialEnded { .. }
+            | What::Settled { .. }
+            | What::ClusterStarted { .. }
+            | What::ClusterDied { .. }
+            | What::Stall { .. }
+            | What::Ended { .. } => {}
+        }
+    }
+
+    /// All claims that there are at `now`. One that was never begun was told in a fact that was
+    /// lost, and so was the end of one that is missing.
+    fn renew(&mut self, now: Mono, claims: &[Horizon]) {
+        let mut open = BTreeSet::new();
+        for horizon in claims {
+            let key = (horizon.partition, horizon.term);
+            let claim = self.claims.entry(key).or_insert(Interval::new(now, horizon.until));
+            claim.until = claim.until.max(horizon.until);
+            open.insert(key);
+        }
+        for gone in self.open.difference(&open) {
+            if let Some(claim) = self.claims.get_mut(gone) {
+                claim.until = claim.until.min(now);
+            }
+        }
+        self.open = open;
+    }
+
+    /// Runs that are no further apart than a tickless time may be are one.
+    fn tick(&mut self, partitions: &[PartitionId], from: Mono, until: Mono) {
+        for partition in partitions {
+            let runs = self.ticks.entry(*partition).or_default();
+            match runs.last_mut() {
+                Some(last) if from.0 <= last.until.0.saturating_add(TICKLESS_NS_MAX) => {
+                    last.from = last.from.min(from);
+                    last.until = last.until.max(until);
+                }
+                Some(_) | None => runs.push(Interval::new(from, until)),
+            }
+        }
+    }
+
+    fn hold(&mut self, at: Mono, partition: PartitionId) {
+        let holdings = self.held.entry(partition).or_default();
+        if holdings.last().is_none_or(|last| last.until != END) {
+            holdings.push(Interval::new(at, END));
+        }
+    }
+
+    fn release(&mut self, at: Mono, gone: impl Fn(PartitionId) -> bool) {
+        for (_, holdings) in self.held.iter_mut().filter(|(partition, _)| gone(**partition)) {
+            if let Some(last) = holdings.last_mut() {
+                last.until = last.until.min(at);
+            }
+        }
+    }
+
+    /// Takes the next fact that the controller wrote of this life.
+    pub(super) fn told(&mut self, fact: &Fact) {
+        match &fact.what {
+            What::Started { .. } => self.started = Some(fact.t),
+            What::Died { .. } => {
+                let asked = self.asked(Asked::Kill, fact.t);
+                self.death.get_or_insert(Pair { asked, confirmed: fact.t });
+            }
+            What::Stopped => self.stop(fact.t),
+            What::Continued => {
+                if let Some(last) = self.stops.last_mut() {
+                    last.until.get_or_insert(fact.t);
+                }
+            }
+            What::FaultAsked { kind, .. } => {
+                self.asked = match kind.as_str() {
+                    "kill" => Some((fact.t, Asked::Kill)),
+                    "pause" => Some((fact.t, Asked::Pause)),
+                    _ => self.asked,
+                };
+            }
+            What::FaultInForce { .. } => {
+                // Whoever says so has seen it stopped, even if that fact was lost.
+                if self.asked.is_some_and(|(_, asked)| asked == Asked::Pause) {
+                    self.stop(fact.t);
+                }
+            }
+            What::Assigned { .. }
+            | What::Revoked { .. }
+            | What::Lost { .. }
+            | What::Claimed { .. }
+            | What::Renewed { .. }
+            | What::Lapsed { .. }
+            | What::Ticks { .. }
+            | What::Hole { .. }
+            | What::Leaving
+            | What::FaultHealed { .. }
+            | What::FaultFailed { .. }
+            | What::Struck { .. }
+            | What::TrialBegan { .. }
+            | What::TrialEnded { .. }
+            | What::Settled { .. }
+            | What::ClusterStarted { .. }
+            | What::ClusterDied { .. }
+            | What::Stall { .. }
+            | What::Ended { .. } => {}
+        }
+    }
+
+    fn stop(&mut self, confirmed: Mono) {
+        let asked = self.asked(Asked::Pause, confirmed);
+        if self.stops.last().is_none_or(|last| last.until.is_some()) {
+            self.stops.push(Stop { began: Pair { asked, confirmed }, until: None });
+        }
+    }
+
+    /// When what is confirmed at `confirmed` was asked for; just then where nobody asked.
+    fn asked(&mut self, wanted: Asked, confirmed: Mono) -> Mono {
+        match self.asked.take_if(|(_, asked)| *asked == wanted) {
+            Some((at, _)) => at.min(confirmed),
+            None => confirmed,
+        }
+    }
+
+    /// Nothing is known of this life in `span`.
+    pub(super) fn forget(&mut self, span: Interval) {
+        self.unknown = self.unknown.union(&span.into());
+    }
+
+    /// All has been heard. Who still claimed when it last spoke, neither died nor was stopped, and
+    /// spoke no more, has lost its channel: what it did from then on is unknown.
+    pub(super) fn close(&mut self) {
+        let stopped = self.stops.last().is_some_and(|stop| stop.until.is_none());
+        if let Some((_, t)) = self.last
+            && self.death.is_none()
+            && !stopped
+            && !self.open.is_empty()
+        {
+            self.forget(Interval::new(t, END));
+        }
+        let lived = Interval::new(
+            self.started.unwrap_or(Mono::ZERO),
+            self.death.map_or(END, |death| death.confirmed),
+        );
+        self.unknown = self.unknown.within(lived);
+    }
+}

@@ -1,0 +1,123 @@
+//! What the controller wrote of the run: its trials, its faults, the stalls of the host, its end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Interval;
+use crate::ids::{FaultId, Life, TrialNumber};
+use crate::observation::{Fact, Outcome, What};
+use crate::time::Mono;
+
+/// One trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trial {
+    /// Which.
+    pub number: TrialNumber,
+    /// From its beginning to its end.
+    pub window: Interval,
+    /// Whether everything settled again in time; nobody can tell where the trial was cut off.
+    pub recovered: Option<bool>,
+}
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    /// Its kind, as experiments write it.
+    pub kind: String,
+    /// Whom it struck.
+    pub targets: Vec<Life>,
+    /// When the first of them was about to be struck.
+    pub asked: Mono,
+    /// When it was known to be in force at the last of them.
+    pub in_force: Option<Mono>,
+    /// When it was known to be gone from the last of them.
+    pub healed: Option<Mono>,
+    /// Why it could not be injected, or not be healed.
+    pub failed: Option<String>,
+    /// From the first victim to the last, where it struck several at once.
+    pub skew: Option<Duration>,
+}
+
+/// What the controller wrote of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Record {
+    /// The trials, in order.
+    pub trials: Vec<Trial>,
+    /// The faults.
+    pub incidents: BTreeMap<FaultId, Incident>,
+    /// When the host did not let the controller's canary run.
+    pub stalls: Vec<Interval>,
+    /// How the run ended, and in words, if it ended by itself.
+    pub ended: Option<(Outcome, Option<String>)>,
+    open: Option<(TrialNumber, Mono)>,
+}
+
+impl Record {
+    /// Takes a fact of the controller, in the order of `seq`.
+    pub(super) fn observe(&mut self, fact: &Fact) {
+        match &fact.what {
+            What::TrialBegan { trial } => {
+                self.cut(fact.t);
+                self.open = Some((*trial, fact.t));
+            }
+            What::TrialEnded { trial, recovered } => {
+                if let Some((number, from)) = self.open.take_if(|(open, _)| open == trial) {
+                    let window = Interval::new(from, fact.t);
+                    self.trials.push(Trial { number, window, recovered: Some(*recovered) });
+                }
+            }
+            What::Stall { from, until } => self.stalls.push(Interval::new(*from, *until)),
+            What::Ended { how, why } => self.ended = Some((*how, why.clone())),
+            What::FaultAsked { fault, kind } => {
+                let incident = self.incidents.entry(fault.clone()).or_insert_with(|| Incident {
+                    kind: kind.clone(),
+                    targets: Vec::new(),
+                    asked: fact.t,
+                    in_force: None,
+                    healed: None,
+                    failed: None,
+                    skew: None,
+                });
+                incident.targets.extend(fact.life.clone());
+            }
+            What::FaultInForce { fault } => self.on(fault, |one| one.in_force = Some(fact.t)),
+            What::FaultHealed { fault } => self.on(fault, |one| one.healed = Some(fact.t)),
+            What::FaultFailed { fault, why } => {
+                self.on(fault, |one| one.failed = Some(why.clone()));
+            }
+            What::Struck { fault, skew_ns, .. } => {
+                self.on(fault, |one| one.skew = Some(Duration::from_nanos(*skew_ns)));
+            }
+            What::Assigned { .. }
+            | What::Revoked { .. }
+            | What::Lost { .. }
+            | What::Claimed { .. }
+            | What::Renewed { .. }
+            | What::Lapsed { .. }
+            | What::Ticks { .. }
+            | What::Hole { .. }
+            | What::Leaving
+            | What::Started { .. }
+            | What::Died { .. }
+            | What::Stopped
+            | What::Continued
+            | What::Settled { .. }
+            | What::ClusterStarted { .. }
+            | What::ClusterDied { .. } => {}
+        }
+    }
+
+    /// A trial that is still open at `at`, where the run was cut off, ends there.
+    pub(super) fn cut(&mut self, at: Mono) {
+        if let Some((number, from)) = self.open.take() {
+            let window = Interval::new(from, at);
+            self.trials.push(Trial { number, window, recovered: None });
+        }
+    }
+
+    fn on(&mut self, fault: &FaultId, change: impl FnOnce(&mut Incident)) {
+        if let Some(incident) = self.incidents.get_mut(fault) {
+            change(incident);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Who claims what at this moment: the live view, fed fact by fact while a run goes on.
+//!
+//! It serves the gate before a trial and the choice of victims. It judges nothing: the report is
+//! computed afterwards from all facts, those that came late included.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::{GroupName, Incarnation, MemberId, PartitionId, Term};
+use crate::observation::{Fact, Horizon, What};
+use crate::time::Mono;
+use crate::topology::Plan;
+
+/// The live view of all groups of a plan.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    homes: BTreeMap<MemberId, GroupName>,
+    groups: BTreeMap<GroupName, Company>,
+}
+
+/// One group.
+#[derive(Debug, Clone)]
+struct Company {
+    /// The partitions that bear a role.
+    bearing: BTreeSet<PartitionId>,
+    seats: BTreeMap<MemberId, Seat>,
+    /// The latest fact that unsettles a group.
+    changed: Mono,
+}
+
+/// One member: its latest life.
+#[derive(Debug, Clone, Default)]
+struct Seat {
+    life: Option<Incarnation>,
+    alive: bool,
+    stopped: bool,
+    claims: BTreeMap<PartitionId, (Term, Mono)>,
+}
+
+/// What keeps a group from being settled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// The plan knows no such group.
+    #[error("there is no group {0}")]
+    Stranger(GroupName),
+    /// A member is stopped, and would wake with claims of its own.
+    #[error("{0} is stopped")]
+    Stopped(MemberId),
+    /// A partition that bears a role has no leader, or several.
+    #[error("partition {partition} has {leaders} leaders")]
+    Leaders {
+        /// Which partition.
+        partition: PartitionId,
+        /// How many living members claim it.
+        leaders: usize,
+    },
+}
+
+impl Standing {
+    /// Nobody lives yet.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        let home = |(name, group): (&GroupName, &crate::topology::PlannedGroup)| {
+            let name = name.clone();
+            group.members.iter().map(move |member| (member.clone(), name.clone())).collect()
+        };
+        let company = |group: &crate::topology::PlannedGroup| Company {
+            bearing: group.role_partitions.iter().copied().collect(),
+            seats: group.members.iter().map(|member| (member.clone(), Seat::default())).collect(),
+            changed: Mono::ZERO,
+        };
+        Self {
+            homes: plan.groups.iter().flat_map::<Vec<_>, _>(home).collect(),
+            groups: plan.groups.iter().map(|(name, g)| (name.clone(), company(g))).collect(),
+        }
+    }
+
+    /// Takes a fact into account. What a dead or a former life says is ignored here.
+    pub fn observe(&mut self, fact: &Fact) {
+        let Some(life) = &fact.life else { return };
+        let Some(home) = self.homes.get(&life.member) else { return };
+        let Some(company) = self.groups.get_mut(home) else { return };
+        let Some(seat) = company.seats.get_mut(&life.member) else { return };
+        let unsettles = if matches!(fact.what, What::Started { .. }) {
+            *seat = Seat { life: Some(life.incarnation), alive: true, ..Seat::default() };
+            true
+        } else {
+            seat.alive && seat.life == Some(life.incarnation) && seat.observe(fact)
+        };
+        if unsettles {
+            company.changed = company.changed.max(fact.t);
+        }
+    }
+
+    /// The living members of `group` whose claim on `partition` reaches beyond `now`.
+    pub fn leaders(
+        &self,
+        now: Mono,
+        group: &GroupName,
+        partition: PartitionId,
+    ) -> impl Iterator<Item = &MemberId> {
+        let seats = self.groups.get(group).into_iter().flat_map(|company| &company.seats);
+        seats.filter_map(move |(member, seat)| {
+            let (_, until) = seat.claims.get(&partition)?;
+            (*until > now).then_some(member)
+        })
+    }
+
+    /// The members of `group` whose latest life has not ended, as far as is known.
+    pub fn living(&self, group: &GroupName) -> impl Iterator<Item = &MemberId> {
+        let seats = self.groups.get(group).into_iter().flat_map(|company| &company.seats);
+        seats.filter_map(|(member, seat)| seat.alive.then_some(member))
+    }
+
+    /// Since when `group` is settled, if it is: every partition that bears a role is claimed by
+    /// exactly one living member, nobody is stopped, and no process came or went and no partition
+    /// moved since.
+    #[must_use]
+    pub fn settled_since(&self, now: Mono, group: &GroupName) -> Option<Mono> {
+        self.look(now, group).ok()
+    }
+
+    /// What keeps `group` from being settled, if anything does.
+    #[must_use]
+    pub fn obstacle(&self, now: Mono, group: &GroupName) -> Option<Obstacle> {
+        self.look(now, group).err()
+    }
+
+    fn look(&self, now: Mono, group: &GroupName) -> Result<Mono, Obstacle> {
+        let Some(company) = self.groups.get(group) else {
+            return Err(Obstacle::Stranger(group.clone()));
+        };
+        let mut since = company.changed;
+        let mut leaders: BTreeMap<_, usize> =
+            company.bearing.iter().map(|&partition| (partition, 0)).collect();
+        for (member, seat) in &company.seats {
+            if seat.stopped {
+                return Err(Obstacle::Stopped(member.clone()));
+            }
+            for (partition, &(_, until)) in &seat.claims {
+                let Some(count) = leaders.get_mut(partition) else { continue };
+                if until > now {
+                    *count += 1;
+                } else {
+                    since = since.max(until); // it ran out, and nobody has said so yet
+                }
+            }
+        }
+        match leaders.into_iter().find(|&(_, leaders)| leaders != 1) {
+            Some((partition, leaders)) => Err(Obstacle::Leaders { partition, leaders }),
+            None => Ok(since),
+        }
+    }
+}
+
+impl Seat {
+    /// Takes a fact of its own living life; says whether it unsettles the group.
+    fn observe(&mut self, fact: &Fact) -> bool {
+        match &fact.what {
+            What::Claimed { partition, term, until, .. } => {
+                self.claims.insert(*partition, (*term, *until));
+                true
+            }
+            What::Renewed { claims } => self.renew(claims),
+            What::Lapsed { partition, term, .. } => {
+                let current = self.claims.get(partition).is_some_and(|(held, _)| held == term);
+                if current {
+                    self.claims.remove(partition);
+                }
+                true
+            }
+            What::Died { .. } => {
+                *self = Self { life: self.life, ..Self::default() };
+                true
+            }
+            What::Stopped => {
+                self.stopped = true;
+                true
+            }
+            What::Continued => {
+                self.stopped = false;
+                true
+            }
+            What::Assigned { .. } | What::Revoked { .. } | What::Lost { .. } | What::Leaving => {
+                true
+            }
+            What::Ticks { .. }
+            | What::Hole { .. }
+            | What::Started { .. }
+            | What::FaultAsked { .. }
+            | What::FaultInForce { .. }
+            | What::FaultHealed { .. }
+            | What::FaultFailed { .. }
+            | What::Struck { .. }
+            | What::TrialBegan { .. }
+            | What::TrialEnded { .. }
+            | What::Settled { .. }
+            | What::ClusterStarted { .. }
+            | What::ClusterDied { .. }
+            | What::Stall { .. }
+            | What::Ended { .. } => false,
+        }
+    }
+
+    /// A renewal names all claims of a member: one that is new here was told in a fact that was
+    /// lost, one that is missing has ended in such a fact.
+    fn renew(&mut self, claims: &[Horizon]) -> bool {
+        let known = self.claims.len();
+        let mut kept = 0;
+        let mut next = BTreeMap::new();
+        for horizon in claims {
+            kept += usize::from(self.claims.contains_key(&horizon.partition));
+            next.insert(horizon.partition, (horizon.term, horizon.until));
+        }
+        self.claims = next;
+        kept != known || kept != claims.len()
+    }
+}

@@ -1,0 +1,96 @@
+//! What disturbed a group, and until when: the cause of whatever began in between.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Interval, IntervalSet};
+use crate::ids::{FaultId, GroupName, Incarnation, Life};
+use crate::observation::{Fact, What};
+use crate::time::Mono;
+use crate::topology::Plan;
+
+/// Why an interval began: the latest fault or restart of its group that had begun by then, and after
+/// which the group had not been settled again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Cause {
+    /// A fault.
+    Fault(FaultId),
+    /// A member that was started again.
+    Restart(Life),
+    /// Nothing that anybody did.
+    #[default]
+    Nothing,
+}
+
+/// What happened to one group.
+#[derive(Debug, Clone, Default)]
+struct History {
+    /// By when they began; the later fact of two at one instant counts.
+    troubles: BTreeMap<Mono, Cause>,
+    faults: BTreeSet<FaultId>,
+    settled: BTreeSet<Mono>,
+}
+
+/// What happened to all groups.
+#[derive(Debug, Clone)]
+pub(super) struct Troubles(BTreeMap<GroupName, History>);
+
+impl Troubles {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self(plan.groups.keys().map(|name| (name.clone(), History::default())).collect())
+    }
+
+    /// Takes a fact of the controller that concerns `group`, or every group.
+    pub(super) fn observe(&mut self, fact: &Fact, group: Option<&GroupName>) {
+        if let What::Settled { group } = &fact.what {
+            if let Some(history) = self.0.get_mut(group) {
+                history.settled.insert(fact.t);
+            }
+            return;
+        }
+        let histories = self.0.iter_mut().filter(|(name, _)| group.is_none_or(|one| one == *name));
+        for (_, history) in histories {
+            if let What::FaultAsked { fault, .. } = &fact.what
+                && history.faults.insert(fault.clone())
+            {
+                history.troubles.insert(fact.t, Cause::Fault(fault.clone()));
+            }
+            if let What::Started { .. } = &fact.what
+                && let Some(life) = &fact.life
+                && life.incarnation > Incarnation(1)
+            {
+                history.troubles.insert(fact.t, Cause::Restart(life.clone()));
+            }
+        }
+    }
+
+    /// Why what began at `at` in `group` began.
+    pub(super) fn cause(&self, group: &GroupName, at: Mono) -> Cause {
+        self.latest(group, at).map_or(Cause::Nothing, |(_, cause)| cause.clone())
+    }
+
+    /// The same for all groups together: a fault of any of them, else a restart, the latest.
+    pub(super) fn joint_cause(&self, at: Mono) -> Cause {
+        let mut causes: Vec<_> = self.0.keys().filter_map(|name| self.latest(name, at)).collect();
+        causes.sort_by_key(|(began, cause)| (matches!(cause, Cause::Fault(_)), *began));
+        causes.last().map_or(Cause::Nothing, |(_, cause)| (*cause).clone())
+    }
+
+    /// When something had disturbed `group` and it had not settled again.
+    pub(super) fn disturbed(&self, group: &GroupName) -> IntervalSet {
+        let Some(history) = self.0.get(group) else { return IntervalSet::default() };
+        let span = |&began: &Mono| {
+            let settled = history
+                .settled
+                .range((std::ops::Bound::Excluded(began), std::ops::Bound::Unbounded));
+            Interval::new(began, settled.copied().next().unwrap_or(super::life::END))
+        };
+        history.troubles.keys().map(span).collect()
+    }
+
+    fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, &Cause)> {
+        let history = self.0.get(group)?;
+        let (&began, cause) = history.troubles.range(..=at).next_back()?;
+        let settled = history.settled.range(..=at).next_back();
+        settled.is_none_or(|&settled| settled <= began).then_some((began, cause))
+    }
+}

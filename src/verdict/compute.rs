@@ -1,0 +1,248 @@
+//! The facts to the report.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::distribution::{Samples, float, ms};
+use super::report::{
+    BoundReport, BoundsReport, CauseKind, Confidence, FaultReport, GroupReport, JointReport,
+    LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
+};
+use super::ruling::{Ruling, Verdict};
+use super::{Brief, Limits, Statistic, continuity, judge, recovery, redundancy};
+use crate::ids::{FaultId, GroupName, RoleIndex};
+use crate::observation::{Fact, Outcome};
+use crate::time::Mono;
+use crate::timeline::{
+    Cause, Finding, GroupLine, Incident, Interval, IntervalSet, Record, Timeline,
+};
+use crate::topology::{Bound, Bounds, Plan, Range};
+
+/// How many of the longest gaps are told.
+const WORST: usize = 5;
+
+impl Report {
+    /// Computes everything from what a journal holds.
+    #[must_use]
+    pub fn compute(plan: &Plan, brief: &Brief, seed: u64, zero: Mono, facts: &[Fact]) -> Self {
+        let timeline = Timeline::compute(plan, facts);
+        Self::of(plan, brief, seed, zero, &timeline)
+    }
+
+    fn of(plan: &Plan, brief: &Brief, seed: u64, zero: Mono, timeline: &Timeline) -> Self {
+        let record = &timeline.record;
+        let mut objective = continuity::judge(brief, timeline);
+        objective.extend(redundancy::judge(brief, timeline));
+        objective.push(recovery::judge(brief, timeline));
+        let claims = brief.assertions.iter();
+        let assertions: Vec<_> =
+            claims.flat_map(|claim| judge::judge(claim, brief, timeline)).collect();
+        let (verdict, reasons) = conclude(record, objective.iter().chain(&assertions));
+        let uncertainty = uncertainty(timeline);
+        let widest = uncertainty.statistic(Statistic::Max);
+        let ended = record.trials.iter().filter(|trial| trial.recovered.is_some()).count();
+        let group = |(name, line): (&GroupName, &GroupLine)| {
+            (name.clone(), group(line, brief.limits.get(name)))
+        };
+        Self {
+            version: REPORT_VERSION,
+            verdict,
+            reasons,
+            outcome: record.ended.as_ref().map(|(how, _)| *how),
+            experiment: brief.experiment.clone(),
+            topology: plan.topology.clone(),
+            seed,
+            trials: u32::try_from(ended).unwrap_or(u32::MAX),
+            trials_asked: brief.trials,
+            floor_ms: ms(widest.unwrap_or_default().max(timeline.tickless)),
+            uncertainty_ms: Uncertainty {
+                median: uncertainty.statistic(Statistic::P50).map(ms),
+                max: widest.map(ms),
+            },
+            unknown_ms: ms(unknown(timeline).total()),
+            censored: count(recovery::censored(timeline).count()),
+            groups: timeline.groups.iter().map(group).collect(),
+            joint: joint(timeline, brief),
+            bounds: plan.groups.iter().map(|(name, g)| (name.clone(), bounds(&g.bounds))).collect(),
+            objective,
+            assertions,
+            confidence: confidence(timeline),
+            worst: worst(plan, timeline, zero),
+            faults: record.incidents.iter().map(|(id, one)| fault(id, one, zero)).collect(),
+            stalls: record.stalls.iter().map(|one| stall(*one, zero)).collect(),
+        }
+    }
+}
+
+/// The worst of all rulings and of the run itself, with the reasons.
+fn conclude<'a>(
+    record: &Record,
+    rulings: impl Iterator<Item = &'a Ruling>,
+) -> (Verdict, Vec<String>) {
+    let (mut verdict, mut reasons) = (Verdict::Pass, Vec::new());
+    for ruling in rulings {
+        verdict = verdict.and(ruling.outcome);
+        reasons.extend(ruling.why.clone());
+    }
+    let failed = record.incidents.iter().filter_map(|(id, one)| Some((id, one.failed.as_ref()?)));
+    let failed = failed.map(|(id, why)| format!("Fault {id} failed: {why}."));
+    let ended = match &record.ended {
+        Some((Outcome::Completed, _)) => None,
+        Some((how, why)) => {
+            let how = match how {
+                Outcome::Completed | Outcome::Broken => "could not go on",
+                Outcome::Aborted => "was ended by a stop condition or a limit",
+                Outcome::Interrupted => "was interrupted",
+                Outcome::Unhealed => "left something that could not be healed",
+            };
+            let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            Some(format!("The run {how}{why}."))
+        }
+        None => Some("The run was cut off: its journal has no end.".to_owned()),
+    };
+    for reason in failed.chain(ended) {
+        verdict = verdict.and(Verdict::Unknown);
+        reasons.push(reason);
+    }
+    (verdict, reasons)
+}
+
+fn uncertainty(timeline: &Timeline) -> Samples {
+    let groups = timeline.groups.values().map(|line| &line.findings);
+    let all = groups.flat_map(|of| of.gaps.iter().chain(&of.overlaps));
+    all.map(|finding| finding.uncertainty).collect()
+}
+
+fn unknown(timeline: &Timeline) -> IntervalSet {
+    let groups = timeline.groups.values().map(|line| line.findings.unknown());
+    groups.fold(timeline.joint.unknown(), |sum, one| sum.union(&one))
+}
+
+fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
+    let of = |kind: CauseKind| {
+        let some = |all: &[Finding]| {
+            let all = all.iter().filter(|finding| cause(&finding.cause).0 == kind);
+            all.map(|finding| finding.span.length()).collect::<Samples>().distribution()
+        };
+        let found = &line.findings;
+        Measures {
+            gap: some(&found.gaps),
+            overlap: some(&found.overlaps),
+            takeover: some(&found.takeovers),
+        }
+    };
+    GroupReport {
+        fault: of(CauseKind::Fault),
+        other: Others { restart: of(CauseKind::Restart), none: of(CauseKind::None) },
+        limit: limit(limits),
+        unknown_ms: ms(line.findings.unknown().total()),
+    }
+}
+
+fn joint(timeline: &Timeline, brief: &Brief) -> JointReport {
+    let all = |found: &[Finding]| {
+        found.iter().map(|finding| finding.span.length()).collect::<Samples>().distribution()
+    };
+    JointReport {
+        gap: all(&timeline.joint.gaps),
+        overlap: all(&timeline.joint.overlaps),
+        leaders_min: timeline.leaders_min,
+        limit: limit(Some(&brief.joint)),
+        unknown_ms: ms(timeline.joint.unknown().total()),
+    }
+}
+
+fn limit(limits: Option<&Limits>) -> LimitReport {
+    let of = |pick: fn(&Limits) -> Duration| ms(limits.map_or(Duration::ZERO, pick));
+    LimitReport { gap_ms: of(|l| l.gap.get()), overlap_ms: of(|l| l.overlap.get()) }
+}
+
+fn bounds(of: &Bounds) -> BoundsReport {
+    let range = |range: Range| [ms(range.low.get()), ms(range.high.get())];
+    let one = |b: Bound| BoundReport { gap_ms: range(b.gap), overlap_ms: range(b.overlap) };
+    BoundsReport {
+        kill: one(of.kill),
+        leave: one(of.leave),
+        isolation: one(of.isolation),
+        pause: one(of.pause),
+        restart: one(of.restart),
+    }
+}
+
+/// Of trials that were cut off or not fully observed nobody can say that they had no gap.
+fn confidence(timeline: &Timeline) -> Confidence {
+    let with = |found: &[Finding]| found.iter().map(|one| one.trial).collect::<BTreeSet<_>>();
+    let (gaps, unknown) = (with(&timeline.joint.gaps), with(&timeline.joint.unknown_gaps));
+    let whole = timeline.record.trials.iter().filter(|trial| trial.recovered.is_some());
+    let seen = whole.filter(|one| gaps.contains(&one.number) || !unknown.contains(&one.number));
+    let (trials, with_joint_gap) = (count(seen.count()), count(gaps.len()));
+    let told = with_joint_gap == 0 && trials > 0;
+    let probability_max = told.then(|| (3.0 / float(trials)).min(1.0));
+    Confidence { trials, with_joint_gap, probability_max }
+}
+
+fn worst(plan: &Plan, timeline: &Timeline, zero: Mono) -> Vec<Worst> {
+    // Roles that share a partition share its gaps.
+    let mut gaps: BTreeMap<(&GroupName, Interval), Vec<&Finding>> = BTreeMap::new();
+    for (name, line) in &timeline.groups {
+        for gap in &line.findings.gaps {
+            gaps.entry((name, gap.span)).or_default().push(gap);
+        }
+    }
+    let mut gaps: Vec<_> = gaps.into_iter().collect();
+    gaps.sort_by_key(|((_, span), _)| std::cmp::Reverse(span.length()));
+    let tell = |((group, span), roles): ((&GroupName, Interval), Vec<&Finding>)| {
+        let first = *roles.first()?;
+        let (kind, by) = cause(&first.cause);
+        let stalls = timeline.record.stalls.iter().filter(|one| !one.intersect(span).is_empty());
+        Some(Worst {
+            role: role(plan, first.role)?,
+            roles: count(roles.len()),
+            group: group.clone(),
+            trial: first.trial,
+            from_ms: ms(span.from.since(zero)),
+            duration_ms: ms(span.length()),
+            uncertainty_ms: ms(first.uncertainty),
+            censored: first.censored,
+            cause: kind,
+            by,
+            stall: stalls.max_by_key(|one| one.length()).map(|one| stall(*one, zero)),
+        })
+    };
+    gaps.into_iter().take(WORST).filter_map(tell).collect()
+}
+
+fn role(plan: &Plan, role: RoleIndex) -> Option<crate::ids::RoleName> {
+    plan.roles.get(usize::try_from(role.0).ok()?).cloned()
+}
+
+fn cause(cause: &Cause) -> (CauseKind, Option<String>) {
+    match cause {
+        Cause::Fault(id) => (CauseKind::Fault, Some(id.to_string())),
+        Cause::Restart(life) => (CauseKind::Restart, Some(life.to_string())),
+        Cause::Nothing => (CauseKind::None, None),
+    }
+}
+
+fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
+    let at = |at: Mono| ms(at.since(zero));
+    FaultReport {
+        id: id.clone(),
+        kind: one.kind.clone(),
+        trial: id.trial,
+        targets: one.targets.clone(),
+        asked_ms: at(one.asked),
+        in_force_ms: one.in_force.map(at),
+        healed_ms: one.healed.map(at),
+        skew_ms: one.skew.map(ms),
+        failed: one.failed.clone(),
+    }
+}
+
+fn stall(of: Interval, zero: Mono) -> Stall {
+    Stall { from_ms: ms(of.from.since(zero)), until_ms: ms(of.until.since(zero)) }
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,218 @@
+//! Reads an [`Assertion`], and where it cannot, says at which word and what was meant.
+
+use std::str::FromStr;
+
+use super::assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
+use crate::time::Span;
+
+/// Why a text is no assertion.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct AssertionError {
+    /// Where the offending word begins, in bytes from the beginning of the text.
+    pub offset: usize,
+    /// What is wrong with it, and what would be right.
+    pub message: String,
+}
+
+const SUBJECTS: [&str; 2] = ["joint", "group"];
+const MEASURES: [(&str, Measure); 3] =
+    [("gap", Measure::Gap), ("overlap", Measure::Overlap), ("takeover", Measure::Takeover)];
+const STATISTICS: [(&str, Statistic); 6] = [
+    ("count", Statistic::Count),
+    ("min", Statistic::Min),
+    ("p50", Statistic::P50),
+    ("p95", Statistic::P95),
+    ("p99", Statistic::P99),
+    ("max", Statistic::Max),
+];
+/// Longest first, so that `<=` is not read as `<`.
+const COMPARISONS: [(&str, Comparison); 5] = [
+    ("==", Comparison::Equal),
+    ("<=", Comparison::AtMost),
+    (">=", Comparison::AtLeast),
+    ("<", Comparison::Below),
+    (">", Comparison::Above),
+];
+const BOUNDS: [(&str, BoundOf); 2] = [("gap", BoundOf::Gap), ("overlap", BoundOf::Overlap)];
+
+/// A word and where it stands.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a str,
+    offset: usize,
+}
+
+impl<'a> Word<'a> {
+    fn trimmed(self) -> Self {
+        let start = self.text.len() - self.text.trim_start().len();
+        Self { text: self.text.trim(), offset: self.offset + start }
+    }
+
+    /// The part of this word that begins `at` bytes into it.
+    fn part(self, at: usize, text: &'a str) -> Self {
+        Self { text, offset: self.offset + at }
+    }
+
+    fn wrong<T>(self, message: impl Into<String>) -> Result<T, AssertionError> {
+        Err(AssertionError { offset: self.offset, message: message.into() })
+    }
+
+    /// Looks the word up; `what` names the kind of word.
+    fn among<T: Copy>(self, what: &str, known: &[(&str, T)]) -> Result<T, AssertionError> {
+        if let Some((_, value)) = known.iter().find(|(name, _)| *name == self.text) {
+            return Ok(*value);
+        }
+        let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+        self.unknown(what, &names)
+    }
+
+    fn unknown<T>(self, what: &str, names: &[&str]) -> Result<T, AssertionError> {
+        let hint = match nearest(self.text, names) {
+            Some(name) => format!(" (did you mean '{name}'?)"),
+            None => String::new(),
+        };
+        self.wrong(format!("unknown {what} '{}': one of {}{hint}", self.text, names.join(", ")))
+    }
+}
+
+impl FromStr for Assertion {
+    type Err = AssertionError;
+
+    fn from_str(text: &str) -> Result<Self, AssertionError> {
+        let whole = Word { text, offset: 0 }.trimmed();
+        let Some(sign) = whole.text.find(['=', '<', '>', '!']) else {
+            return Word { text: "", offset: whole.offset + whole.text.len() }.wrong(
+                "a comparison is missing: one of ==, <=, <, >=, >, as in joint.gap.max == 0ms",
+            );
+        };
+        let (left, right) = whole.text.split_at(sign);
+        let (left, right) = (whole.part(0, left).trimmed(), whole.part(sign, right));
+        let run = right.text.trim_start_matches(['=', '<', '>', '!']);
+        let (sign, rest) = right.text.split_at(right.text.len() - run.len());
+        let comparison = right.part(0, sign).among("comparison", &COMPARISONS)?;
+        let rest = right.part(sign.len(), rest).trimmed();
+        let measured = measured(left)?;
+        let limit = limit(rest, &measured)?;
+        Ok(Self::new(whole.text, measured, (comparison, limit)))
+    }
+}
+
+/// The left side. A group's name may have dots of its own, so it is read from its end.
+fn measured(left: Word<'_>) -> Result<(Subject, Measure, Statistic), AssertionError> {
+    let Some(dot) = left.text.rfind('.') else {
+        return left.wrong(format!(
+            "'{}' is not of the form subject.measure.statistic, as in joint.gap.max",
+            left.text
+        ));
+    };
+    let (front, statistic) = left.text.split_at(dot);
+    let statistic = left.part(dot + 1, statistic.trim_start_matches('.'));
+    let Some(dot) = front.rfind('.') else {
+        return left.wrong(format!(
+            "'{}' has two words where three are needed: subject.measure.statistic, \
+             as in joint.gap.max",
+            left.text
+        ));
+    };
+    let (subject, measure) = front.split_at(dot);
+    let word = left.part(dot + 1, measure.trim_start_matches('.'));
+    let subject = left.part(0, subject);
+    let statistic = statistic.among("statistic", &STATISTICS)?;
+    let measure = word.among("measure", &MEASURES)?;
+    let subject = read_subject(subject)?;
+    if measure == Measure::Takeover && subject == Subject::Joint {
+        return word.wrong(
+            "a takeover happens within a group: write group.takeover, or joint.gap for all groups",
+        );
+    }
+    Ok((subject, measure, statistic))
+}
+
+fn read_subject(word: Word<'_>) -> Result<Subject, AssertionError> {
+    match word.text.split_once('.') {
+        None if word.text == "joint" => Ok(Subject::Joint),
+        None if word.text == "group" => Ok(Subject::EachGroup),
+        Some(("group", name)) => {
+            let place = word.part("group.".len(), name);
+            name.parse()
+                .map(Subject::Group)
+                .or_else(|error: crate::ids::NameError| place.wrong(error.to_string()))
+        }
+        None | Some(_) => {
+            let first = word.text.split('.').next().unwrap_or_default();
+            word.part(0, first).unknown("subject", &SUBJECTS)
+        }
+    }
+}
+
+/// The right side, which must fit the left one.
+fn limit(
+    word: Word<'_>,
+    (subject, _, statistic): &(Subject, Measure, Statistic),
+) -> Result<Limit, AssertionError> {
+    if word.text.is_empty() {
+        return word.wrong("a limit is missing: a duration as 250ms, a count, or bound.group.gap");
+    }
+    if *statistic == Statistic::Count {
+        return word.text.parse().map(Limit::Count).or_else(|_| {
+            word.wrong(format!("a count is compared with a whole number, not with '{}'", word.text))
+        });
+    }
+    if word.text.split('.').next() == Some("bound") {
+        return bound(word, subject);
+    }
+    match word.text.parse::<Span>() {
+        Ok(span) => Ok(Limit::Duration(span)),
+        Err(error) => word.wrong(error.to_string()),
+    }
+}
+
+fn bound(word: Word<'_>, subject: &Subject) -> Result<Limit, AssertionError> {
+    let parts: Vec<&str> = word.text.split('.').collect();
+    let &[_, scope, of] = parts.as_slice() else {
+        return word.wrong(format!(
+            "'{}' is no bound: write bound.joint.gap, bound.group.gap or the same with overlap",
+            word.text
+        ));
+    };
+    let place = word.part("bound.".len(), scope);
+    let of = word.part("bound.".len() + scope.len() + 1, of).among("bound", &BOUNDS)?;
+    match scope {
+        "joint" => Ok(Limit::JointBound(of)),
+        "group" if *subject == Subject::Joint => {
+            place.wrong("what is joint belongs to no group: compare it with bound.joint")
+        }
+        "group" => Ok(Limit::GroupBound(of)),
+        _ => place.unknown("scope of a bound", &SUBJECTS),
+    }
+}
+
+/// The one name that is nearest, where it is near enough to be what was meant.
+fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
+    let mut near: Vec<(usize, &str)> =
+        names.iter().map(|name| (distance(word, name), *name)).collect();
+    near.sort_unstable();
+    let (best, name) = *near.first()?;
+    let alone = near.get(1).is_none_or(|(next, _)| *next > best);
+    (alone && best <= 2 && best < name.len()).then_some(name)
+}
+
+/// Levenshtein's: how many letters to insert, delete or replace.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (cell, y) in row.iter_mut().skip(1).zip(b.chars()) {
+            let above = *cell;
+            left = (diagonal + usize::from(x != y)).min(above + 1).min(left + 1);
+            diagonal = above;
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}

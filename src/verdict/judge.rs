@@ -1,0 +1,124 @@
+//! Assertions: the experiment's own claims, each compared with what was measured.
+//!
+//! Every cause counts. Where it is unknown whether there were further intervals, a claim that would
+//! hold is unknown, and so is one that fails for want of intervals: with a `>=`, a `>`, or an `==`
+//! above what was found.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use super::distribution::{Samples, float, ms};
+use super::ruling::{Ruling, Unit, Verdict};
+use super::{Assertion, BoundOf, Brief, Comparison, Limit, Limits, Measure, Statistic, Subject};
+use crate::ids::GroupName;
+use crate::timeline::{Finding, Findings, Timeline};
+
+/// The rulings on one assertion: one where it is about all groups together or about one, else one a
+/// group.
+pub(super) fn judge(claim: &Assertion, brief: &Brief, timeline: &Timeline) -> Vec<Ruling> {
+    let of = |(name, line): (&GroupName, &crate::timeline::GroupLine)| {
+        rule(claim, brief, Some(name), &line.findings)
+    };
+    match &claim.subject {
+        Subject::Joint => vec![rule(claim, brief, None, &timeline.joint)],
+        Subject::EachGroup => timeline.groups.iter().map(of).collect(),
+        Subject::Group(name) => match timeline.groups.get_key_value(name) {
+            Some(entry) => vec![of(entry)],
+            None => vec![stranger(claim, name)],
+        },
+    }
+}
+
+/// Of a group that is not there nothing was observed.
+fn stranger(claim: &Assertion, name: &GroupName) -> Ruling {
+    Ruling {
+        text: claim.to_string(),
+        group: Some(name.clone()),
+        measured: None,
+        limit: 0.0,
+        unit: Unit::Count,
+        outcome: Verdict::Unknown,
+        why: Some(format!("There is no group {name}, of which {claim} speaks.")),
+    }
+}
+
+fn rule(
+    claim: &Assertion,
+    brief: &Brief,
+    group: Option<&GroupName>,
+    findings: &Findings,
+) -> Ruling {
+    let (found, unknown) = match claim.measure {
+        Measure::Gap => (&findings.gaps, &findings.unknown_gaps),
+        Measure::Overlap => (&findings.overlaps, &findings.unknown_overlaps),
+        Measure::Takeover => (&findings.takeovers, &findings.unknown_gaps),
+    };
+    let samples: Samples = found.iter().map(|finding| finding.span.length()).collect();
+    let (unit, measured, limit, order) = if claim.statistic == Statistic::Count {
+        let limit = count(claim.limit);
+        let measured = samples.count();
+        (Unit::Count, Some(float(measured)), float(limit), measured.cmp(&limit))
+    } else {
+        let limit = duration(claim.limit, brief, group);
+        let measured = samples.statistic(claim.statistic);
+        let order = measured.unwrap_or_default().cmp(&limit);
+        (Unit::Ms, measured.map(ms), ms(limit), order)
+    };
+    let outcome = compare(claim.comparison, order, !unknown.is_empty());
+    let why = match outcome {
+        Verdict::Pass => None,
+        Verdict::Fail => Some(format!("{} broke {claim}.", Ruling::whom(group))),
+        Verdict::Unknown => Some(format!(
+            "{}: {claim} cannot be told, for {}.",
+            Ruling::whom(group),
+            blind(unknown)
+        )),
+    };
+    let (text, group) = (claim.to_string(), group.cloned());
+    Ruling { text, group, measured, limit, unit, outcome, why }
+}
+
+fn compare(comparison: Comparison, order: Ordering, unknown: bool) -> Verdict {
+    let held = comparison.holds(&order, &Ordering::Equal);
+    // More intervals, or longer ones, can only bring a value up.
+    let curable = order == Ordering::Less
+        || (order == Ordering::Equal && matches!(comparison, Comparison::Above));
+    match (held, unknown) {
+        (true, false) => Verdict::Pass,
+        (true, true) => Verdict::Unknown,
+        (false, true) if curable => Verdict::Unknown,
+        (false, _) => Verdict::Fail,
+    }
+}
+
+fn count(limit: Limit) -> u64 {
+    match limit {
+        Limit::Count(count) => count,
+        // The parser lets none of these stand beside a count.
+        Limit::Duration(_) | Limit::JointBound(_) | Limit::GroupBound(_) => 0,
+    }
+}
+
+fn duration(limit: Limit, brief: &Brief, group: Option<&GroupName>) -> Duration {
+    let pick = |limits: &Limits, of: BoundOf| match of {
+        BoundOf::Gap => limits.gap.get(),
+        BoundOf::Overlap => limits.overlap.get(),
+    };
+    match limit {
+        // The parser lets a count stand beside no duration.
+        Limit::Count(_) => Duration::ZERO,
+        Limit::Duration(span) => span.get(),
+        Limit::JointBound(of) => pick(&brief.joint, of),
+        Limit::GroupBound(of) => {
+            let limits = group.and_then(|name| brief.limits.get(name));
+            limits.map_or(Duration::ZERO, |limits| pick(limits, of))
+        }
+    }
+}
+
+/// For how long it is unknown what happened, in words.
+pub(super) fn blind(unknown: &[Finding]) -> String {
+    let spans = unknown.iter().map(|finding| finding.span);
+    let total = spans.collect::<crate::timeline::IntervalSet>().total();
+    format!("{:.0} ms could not be observed", ms(total))
+}

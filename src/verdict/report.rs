@@ -1,0 +1,240 @@
+//! The report: everything that is said about a run, as `result.json` holds it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::distribution::Distribution;
+use super::ruling::{Ruling, Verdict};
+use crate::ids::{FaultId, GroupName, Life, RoleName, TopologyName, TrialNumber};
+use crate::observation::Outcome;
+
+/// The version of the format.
+pub const REPORT_VERSION: u32 = 1;
+
+/// Everything that is said about a run. Instants are in milliseconds since the run's zero.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// The version of the format.
+    pub version: u32,
+    /// The verdict: assertions, objective, recovery and the run itself, the worst of them.
+    pub verdict: Verdict,
+    /// Why it is no pass, one sentence each.
+    pub reasons: Vec<String>,
+    /// How the run ended; null where it was cut off.
+    pub outcome: Option<Outcome>,
+    /// The experiment.
+    pub experiment: String,
+    /// The topology.
+    pub topology: TopologyName,
+    /// What every choice was drawn from.
+    pub seed: u64,
+    /// How many trials were played to their end.
+    pub trials: u32,
+    /// How many were asked for.
+    pub trials_asked: u32,
+    /// The instrument's floor: what is shorter it cannot tell from nothing. It is the greater of two
+    /// numbers of this run: the largest uncertainty of any interval, and the longest time at the
+    /// edge of a service that counted as served although no tick was seen in it.
+    pub floor_ms: f64,
+    /// How far an interval may be from the truth.
+    pub uncertainty_ms: Uncertainty,
+    /// For how long something could not be observed.
+    pub unknown_ms: f64,
+    /// How many intervals were still open when their trial ended.
+    pub censored: u64,
+    /// Each group by itself.
+    pub groups: BTreeMap<GroupName, GroupReport>,
+    /// All groups together.
+    pub joint: JointReport,
+    /// What a fault may cost each group, from its configuration: the least and the most.
+    pub bounds: BTreeMap<GroupName, BoundsReport>,
+    /// What is promised, and whether it held.
+    pub objective: Vec<Ruling>,
+    /// What the experiment claims, and whether it held.
+    pub assertions: Vec<Ruling>,
+    /// What the trials say about the faults to come.
+    pub confidence: Confidence,
+    /// The five longest gaps.
+    pub worst: Vec<Worst>,
+    /// What was done.
+    pub faults: Vec<FaultReport>,
+    /// When the host did not let the instrument run.
+    pub stalls: Vec<Stall>,
+}
+
+/// How far an interval may be from the truth.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Uncertainty {
+    /// Half of all gaps and overlaps are known no worse.
+    pub median: Option<f64>,
+    /// The worst.
+    pub max: Option<f64>,
+}
+
+/// One group. Its numbers are those of faults; `other` has those of all else.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupReport {
+    /// What faults caused.
+    #[serde(flatten)]
+    pub fault: Measures,
+    /// What they did not.
+    pub other: Others,
+    /// What the steps of this experiment may cost the group.
+    pub limit: LimitReport,
+    /// For how long something could not be observed.
+    pub unknown_ms: f64,
+}
+
+/// Gaps, overlaps and takeovers of one cause.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measures {
+    /// Nobody served.
+    pub gap: Distribution,
+    /// Two or more claimed.
+    pub overlap: Distribution,
+    /// From one leader to the next.
+    pub takeover: Distribution,
+}
+
+/// What faults did not cause.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Others {
+    /// A member that came back.
+    pub restart: Measures,
+    /// Nothing that anybody did.
+    pub none: Measures,
+}
+
+/// All groups together, whatever the cause.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JointReport {
+    /// Nobody served in any group.
+    pub gap: Distribution,
+    /// Two or more claimed in at least one group.
+    pub overlap: Distribution,
+    /// In how many groups every role was surely led at every instant of the trials.
+    pub leaders_min: Option<i64>,
+    /// What the steps of this experiment may cost all groups together.
+    pub limit: LimitReport,
+    /// For how long something could not be observed.
+    pub unknown_ms: f64,
+}
+
+/// What the steps of an experiment may cost at most.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitReport {
+    /// The longest gap.
+    pub gap_ms: f64,
+    /// The longest overlap.
+    pub overlap_ms: f64,
+}
+
+/// What each kind of fault may cost a group.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BoundsReport {
+    /// A member dies, or stops without leaving.
+    pub kill: BoundReport,
+    /// A member leaves, then ends.
+    pub leave: BoundReport,
+    /// A member is cut off from the brokers.
+    pub isolation: BoundReport,
+    /// A member is stopped, and wakes.
+    pub pause: BoundReport,
+    /// A member joins, or comes back.
+    pub restart: BoundReport,
+}
+
+/// The least and the most.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BoundReport {
+    /// For how long nobody leads.
+    pub gap_ms: [f64; 2],
+    /// For how long more than one.
+    pub overlap_ms: [f64; 2],
+}
+
+/// What the trials say about the faults to come.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Confidence {
+    /// How many trials were played to their end, and fully observed.
+    pub trials: u64,
+    /// In how many of them there was a joint gap.
+    pub with_joint_gap: u64,
+    /// The most that the probability of a joint gap can be, at 95 %; told where none was found.
+    pub probability_max: Option<f64>,
+}
+
+/// What an interval began with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CauseKind {
+    /// A fault.
+    Fault,
+    /// A member that came back.
+    Restart,
+    /// Nothing that anybody did.
+    None,
+}
+
+/// One of the longest gaps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Worst {
+    /// Whose; the first of the roles that had it.
+    pub role: RoleName,
+    /// How many roles had it, for they share a partition.
+    pub roles: u64,
+    /// In which group.
+    pub group: GroupName,
+    /// In which trial.
+    pub trial: TrialNumber,
+    /// When it began.
+    pub from_ms: f64,
+    /// How long it was.
+    pub duration_ms: f64,
+    /// How far from the truth that may be.
+    pub uncertainty_ms: f64,
+    /// Its trial ended before it did.
+    pub censored: bool,
+    /// What it began with.
+    pub cause: CauseKind,
+    /// Which fault, or which life.
+    pub by: Option<String>,
+    /// The longest stall of the host in it.
+    pub stall: Option<Stall>,
+}
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultReport {
+    /// Which.
+    pub id: FaultId,
+    /// What was done.
+    pub kind: String,
+    /// In which trial.
+    pub trial: TrialNumber,
+    /// To whom.
+    pub targets: Vec<Life>,
+    /// When the first victim was about to be struck.
+    pub asked_ms: f64,
+    /// When it was known to be in force at the last.
+    pub in_force_ms: Option<f64>,
+    /// When it was known to be gone from the last.
+    pub healed_ms: Option<f64>,
+    /// From the first victim to the last, where it struck several at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skew_ms: Option<f64>,
+    /// Why it could not be injected or healed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+/// The host did not let the instrument run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stall {
+    /// When it last ran before.
+    pub from_ms: f64,
+    /// When it ran again.
+    pub until_ms: f64,
+}

@@ -1,0 +1,276 @@
+//! The report as a person reads it: the verdict first, on one screen of 100 columns.
+
+use std::collections::BTreeMap;
+
+use super::distribution::Distribution;
+use super::report::{CauseKind, LimitReport, Measures, Report, Worst};
+use super::ruling::{Ruling, Unit, Verdict};
+
+const COLUMNS: usize = 100;
+const LABEL: usize = 11;
+/// How many reasons are told; `result.json` has all.
+const REASONS: usize = 3;
+
+/// A word and its colour.
+struct Piece {
+    text: String,
+    colour: Option<&'static str>,
+}
+
+/// Lines, with or without colours.
+struct Page {
+    text: String,
+    colour: bool,
+}
+
+/// The report as text; `place` is where its files are.
+#[must_use]
+pub fn render(report: &Report, place: &str, colour: bool) -> String {
+    let mut page = Page { text: String::new(), colour };
+    let title = format!(
+        " {} on {}: {} of {} trials, seed {}",
+        report.experiment, report.topology, report.trials, report.trials_asked, report.seed
+    );
+    let verdict = report.verdict.as_str().to_uppercase();
+    page.line(&[Piece { text: verdict, colour: Some(hue(report.verdict)) }, plain(title)]);
+    for reason in report.reasons.iter().take(REASONS) {
+        page.line(&[plain(format!("  {}", clip(reason, COLUMNS - 2)))]);
+    }
+    if let Some(more @ 1..) = report.reasons.len().checked_sub(REASONS) {
+        page.line(&[plain(format!("  and {more} more: see result.json"))]);
+    }
+    page.line(&[]);
+    table(&mut page, report);
+    page.line(&[]);
+    let objective = merged(&report.objective).into_iter();
+    page.items("objective", objective.map(|ruling| told(ruling, false)));
+    for ruling in merged(&report.assertions) {
+        page.items("assertion", [told(ruling, true)].into_iter());
+    }
+    for (label, text) in closing(report, place) {
+        page.items(label, [plain(text)].into_iter());
+    }
+    page.text
+}
+
+fn table(page: &mut Page, report: &Report) {
+    let names = report.groups.keys().map(|name| name.as_str().chars().count());
+    let width = names.max().unwrap_or(0).clamp(9, 16) + 1;
+    page.line(&[plain(format!(
+        "{:width$}{:<34}{:<27}{}",
+        "ms", "  gaps", "  overlaps", "  takeovers"
+    ))]);
+    page.line(&[plain(format!(
+        "{:width$}{:>6}{:>7}{:>7}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}{:>6}{:>7}{:>7}",
+        "",
+        "count",
+        "p50",
+        "p95",
+        "max",
+        "bound",
+        "count",
+        "p95",
+        "max",
+        "bound",
+        "count",
+        "p50",
+        "max"
+    ))]);
+    for (name, group) in &report.groups {
+        row(page, width, name.as_str(), &group.fault, Some(&group.limit));
+        for (name, other) in
+            [("  restart", &group.other.restart), ("  no cause", &group.other.none)]
+        {
+            if other.gap.count + other.overlap.count + other.takeover.count > 0 {
+                row(page, width, name, other, None);
+            }
+        }
+    }
+    let (gap, overlap) = (report.joint.gap, report.joint.overlap);
+    let joint = Measures { gap, overlap, takeover: Distribution::default() };
+    row(page, width, "joint", &joint, Some(&report.joint.limit));
+}
+
+fn row(page: &mut Page, width: usize, name: &str, of: &Measures, limit: Option<&LimitReport>) {
+    let number = |value: Option<f64>| plain(format!("{:>7}", value.map_or("-".into(), short)));
+    let most = |value: Option<f64>, limit: Option<f64>| Piece {
+        colour: value.zip(limit).is_some_and(|(value, limit)| value > limit).then_some(RED),
+        ..number(value)
+    };
+    let count = |of: &Distribution| plain(format!("{:>6}", of.count));
+    let gap_limit = limit.map(|limit| limit.gap_ms);
+    let overlap_limit = limit.map(|limit| limit.overlap_ms);
+    page.line(&[
+        plain(format!("{:width$}", clip(name, width - 1))),
+        count(&of.gap),
+        number(of.gap.p50_ms),
+        number(of.gap.p95_ms),
+        most(of.gap.max_ms, gap_limit),
+        number(gap_limit),
+        count(&of.overlap),
+        number(of.overlap.p95_ms),
+        most(of.overlap.max_ms, overlap_limit),
+        number(overlap_limit),
+        count(&of.takeover),
+        number(of.takeover.p50_ms),
+        number(of.takeover.max_ms),
+    ]);
+}
+
+/// One ruling a claim: the worst, where it is about each group.
+fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
+    let mut worst: BTreeMap<&str, (usize, &Ruling)> = BTreeMap::new();
+    for (place, ruling) in rulings.iter().enumerate() {
+        let known = worst.entry(&ruling.text).or_insert((place, ruling));
+        if ruling.outcome > known.1.outcome {
+            known.1 = ruling;
+        }
+    }
+    let mut all: Vec<_> = worst.into_values().collect();
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, ruling)| ruling).collect()
+}
+
+fn told(ruling: &Ruling, measured: bool) -> Piece {
+    let unit = match ruling.unit {
+        Unit::Ms => " ms",
+        Unit::Count => "",
+    };
+    let outcome = ruling.outcome.as_str();
+    let mut text = format!("{outcome} {}", ruling.text);
+    if measured || ruling.outcome != Verdict::Pass {
+        let value = ruling.measured.map_or("nothing".to_owned(), |value| short(value) + unit);
+        let whom = ruling.group.as_ref().filter(|_| ruling.outcome != Verdict::Pass);
+        let whom = whom.map_or_else(String::new, |name| format!("{name} "));
+        text = format!("{text} ({whom}measured {value})");
+    }
+    Piece { text, colour: Some(hue(ruling.outcome)) }
+}
+
+fn closing(report: &Report, place: &str) -> Vec<(&'static str, String)> {
+    let groups = report.groups.len();
+    let leaders = report.joint.leaders_min.map_or_else(
+        || "no trial was seen".to_owned(),
+        |least| {
+            format!("each role was led in at least {least} of {groups} groups at every instant")
+        },
+    );
+    let of = report.confidence;
+    let trials = match (of.trials, of.with_joint_gap, of.probability_max) {
+        (trials, _, Some(most)) => format!(
+            "no joint gap in {trials} trials: at most {:.1} % of such trials have one (95 %)",
+            most * 100.0
+        ),
+        (0, 0, None) => "no trial was observed to its end".to_owned(),
+        (trials, with, None) => format!("a joint gap in {with} of {trials} trials"),
+    };
+    let known = report.uncertainty_ms.max.map_or_else(String::new, |max| {
+        format!("; intervals are known to within {} ms", short(max))
+    });
+    let unknown = if report.unknown_ms > 0.0 {
+        format!("; {} ms could not be observed", short(report.unknown_ms))
+    } else {
+        String::new()
+    };
+    let mut lines = vec![("joint", leaders), ("confidence", trials)];
+    lines.extend(report.worst.first().map(|gap| ("worst gap", worst(gap))));
+    lines.push(("instrument", format!("floor {} ms{known}{unknown}", short(report.floor_ms))));
+    lines.push(("files", format!("{place}/result.json  {place}/journal.jsonl")));
+    lines
+}
+
+fn worst(gap: &Worst) -> String {
+    let others = match gap.roles {
+        0 | 1 => String::new(),
+        roles => format!(" and {} more", roles - 1),
+    };
+    let by = match (gap.cause, &gap.by) {
+        (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
+        (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
+        (CauseKind::Fault | CauseKind::Restart | CauseKind::None, _) => {
+            "without a cause".to_owned()
+        }
+    };
+    let stall = gap.stall.map_or_else(String::new, |stall| {
+        format!("; the host stalled for {} ms in it", short(stall.until_ms - stall.from_ms))
+    });
+    let open = if gap.censored { ", still open at its end" } else { "" };
+    format!(
+        "{} ms (within {}), {}{others} in {}, trial {}, {by}{open}{stall}",
+        short(gap.duration_ms),
+        short(gap.uncertainty_ms),
+        gap.role,
+        gap.group,
+        gap.trial
+    )
+}
+
+/// A number as a person wants it: a fraction where it is small.
+fn short(value: f64) -> String {
+    if value >= 100.0 || value.fract().abs() < 1e-9 {
+        format!("{value:.0}")
+    } else if value < 1.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.1}")
+    }
+}
+
+fn clip(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+const RED: &str = "31";
+
+fn hue(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "32",
+        Verdict::Unknown => "33",
+        Verdict::Fail => RED,
+    }
+}
+
+fn plain(text: String) -> Piece {
+    Piece { text, colour: None }
+}
+
+impl Page {
+    fn line(&mut self, pieces: &[Piece]) {
+        pieces.iter().for_each(|piece| self.put(piece));
+        let end = self.text.trim_end_matches(' ').len();
+        self.text.truncate(end);
+        self.text.push('\n');
+    }
+
+    /// A label, then the pieces in as many lines as they need.
+    fn items(&mut self, label: &str, pieces: impl Iterator<Item = Piece>) {
+        self.text.push_str(&format!("{label:LABEL$}"));
+        let mut used = LABEL;
+        for mut piece in pieces {
+            piece.text = clip(&piece.text, COLUMNS - LABEL);
+            let length = piece.text.chars().count();
+            if used > LABEL {
+                if used + 3 + length > COLUMNS {
+                    self.text.push_str(&format!("\n{:LABEL$}", ""));
+                    used = LABEL;
+                } else {
+                    self.text.push_str("   ");
+                    used += 3;
+                }
+            }
+            self.put(&piece);
+            used += length;
+        }
+        self.text.push('\n');
+    }
+
+    fn put(&mut self, piece: &Piece) {
+        match piece.colour.filter(|_| self.colour) {
+            Some(code) => self.text.push_str(&format!("\x1b[{code}m{}\x1b[0m", piece.text)),
+            None => self.text.push_str(&piece.text),
+        }
+    }
+}
