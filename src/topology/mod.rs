@@ -27,4 +27,4 @@ pub use planning::plan;
 pub use promise::{Allowance, Objective, Share, ShareError};
 pub use spec::{Election, Group, Protocol, Restart, Settings, Spec};
 pub use terms::Terms;
-pub use written::{Brokers, Cluster, Count, Embedded, Roles, Shareable};
+pub use written::{Brokers, Cluster, Count, Elsewhere, Embedded, Roles, Shareable};
