@@ -131,8 +131,16 @@ fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Limits {
         };
         gap += away + delay;
     }
-    // What moved at the takeover may move again at the restart, before the first claims lapsed.
-    let overlap = fault.overlap.high.get() + bounds.restart.overlap.high.get();
+    let moved = match step.fault {
+        // What moved at the takeover may move again at the restart, before the first claims lapsed.
+        Fault::Kill if restart(step, plan, name) <= gap + fault.overlap.high.get() => {
+            bounds.restart.overlap.high.get()
+        }
+        Fault::Kill | Fault::Noop => Duration::ZERO,
+        // Who wakes has been given up for dead, and joins again.
+        Fault::Pause => bounds.leave.gap.high.get(),
+    };
+    let overlap = fault.overlap.high.get() + moved;
     Limits { gap: Span(gap), overlap: Span(overlap) }
 }
 

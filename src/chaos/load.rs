@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::{Experiment, fits, reading};
 use crate::topology::{Plan, plan};
 use crate::verdict::Brief;
-use crate::yaml::{FileError, Override, Problem};
+use crate::yaml::{Cursor, FileError, Origin, Override, Place, Problem};
 
 /// The topology of whoever names none.
 pub const TOPOLOGY: &str = "topologies/duo.yaml";
@@ -55,7 +55,7 @@ pub struct Choice {
 /// Whatever is wrong with either file.
 pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
     let experiment_text = read_text(path)?;
-    let wrong = |problems| FileError::new(path.display(), &experiment_text, problems);
+    let wrong = |problems| FileError::new(shown(path), &experiment_text, problems);
     let (mut experiment, document) = reading::experiment(&experiment_text).map_err(wrong)?;
     experiment.trials = choice.trials.unwrap_or(experiment.trials);
     experiment.topology =
@@ -65,11 +65,21 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
         .clone()
         .or_else(|| experiment.topology.clone())
         .unwrap_or_else(|| PathBuf::from(TOPOLOGY));
-    let (plan, topology_text) = load_topology(&topology_path, &choice.overrides)?;
+    let topology_text = read_text(&topology_path).map_err(|error| {
+        match (&choice.topology, &experiment.topology) {
+            // It is this file's mistake to name that one.
+            (None, Some(_)) => wrong(vec![Problem::at(
+                Cursor::of(&document).key("topology").origin(),
+                error.to_string(),
+            )]),
+            (Some(_), _) | (None, None) => error,
+        }
+    })?;
+    let plan = plan_text(&topology_path, &topology_text, &choice.overrides)?;
     let plan = plan.with_longest_pause(experiment.longest_pause());
     let problems = fits(&experiment, &document, &plan);
     if !problems.is_empty() {
-        return Err(FileError::new(path.display(), &experiment_text, problems));
+        return Err(wrong(problems));
     }
     Ok(Prepared {
         brief: Brief::of(&experiment, &plan),
@@ -89,9 +99,25 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
 /// Whatever is wrong with it.
 pub fn load_topology(path: &Path, overrides: &[Override]) -> Result<(Plan, String), FileError> {
     let text = read_text(path)?;
-    let wrong = |problems: Vec<Problem>| FileError::new(path.display(), &text, problems);
-    let plan = plan(&text, overrides).map_err(wrong)?;
-    Ok((plan, text))
+    Ok((plan_text(path, &text, overrides)?, text))
+}
+
+fn plan_text(path: &Path, text: &str, overrides: &[Override]) -> Result<Plan, FileError> {
+    plan(text, overrides).map_err(|problems| FileError::new(shown(path), text, problems))
+}
+
+/// A path without its detours; only to be shown, for a link may make a difference.
+fn shown(path: &Path) -> String {
+    let mut short = PathBuf::new();
+    for part in path.components() {
+        let up = part == Component::ParentDir;
+        if up && matches!(short.components().next_back(), Some(Component::Normal(_))) {
+            short.pop();
+        } else {
+            short.push(part);
+        }
+    }
+    short.display().to_string()
 }
 
 /// Reads a file of text, but not without end.
@@ -99,7 +125,7 @@ pub fn load_topology(path: &Path, overrides: &[Override]) -> Result<(Plan, Strin
 /// # Errors
 /// Where there is no such file, it is no text, or far too long for one of ours.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
-    let unreadable = |why: String| FileError::unreadable(path.display(), why);
+    let unreadable = |why: String| FileError::unreadable(shown(path), why);
     let cannot = |error: std::io::Error| unreadable(format!("cannot be read: {error}"));
     let file = File::open(path).map_err(cannot)?;
     if file.metadata().map_err(cannot)?.is_dir() {
@@ -111,7 +137,12 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
         return Err(unreadable("is longer than 1 MiB; no file of this kind is".to_owned()));
     }
     String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        unreadable(format!("is not UTF-8: byte {} is not", at + 1))
+        let good = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+        let before: String = text.get(..good).unwrap_or_default().to_owned();
+        let line = before.split('\n').count();
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let origin = Origin::File(Place { line, column, width: 1 });
+        FileError::new(shown(path), &text, vec![Problem::at(origin, "this is not UTF-8")])
     })
 }

@@ -278,7 +278,7 @@ impl<'de> Deserialize<'de> for Pick {
             Ok(Share::Percent(percent)) => Ok(Self::Percent(percent)),
             Err(_) => {
                 let hint = crate::yaml::choices(&word, PICKS.map(|(name, _)| name));
-                let message = format!("unknown mode `{word}`\n{hint}, a number or a percentage");
+                let message = format!("unknown mode `{word}`\n{hint}");
                 Err(serde::de::Error::custom(message))
             }
         }

@@ -6,9 +6,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::Failure;
 use super::progress::Progress;
-use super::report::{Format, colour, conclude};
+use super::report::{colour, conclude};
+use super::{EXIT_FILES, Failure, Output};
 use crate::chaos::{Choice, Prepared, load};
 use crate::journal::{Header, VERSION};
 use crate::run::{Order, RunError, TrialPlan, run as run_order};
@@ -52,8 +52,8 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// How to print the report.
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Text)]
-    output: Format,
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Text)]
+    output: Output,
     /// Leave the topics that were created; `tandem down` removes them.
     #[arg(long)]
     keep: bool,
@@ -67,8 +67,8 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         trials: args.trials,
         seed: args.seed,
     };
-    let prepared =
-        load(&args.experiment, &choice).map_err(|error| Failure::text(2, error.to_string()))?;
+    let prepared = load(&args.experiment, &choice)
+        .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

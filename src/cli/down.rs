@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::Failure;
+use super::{EXIT_FILES, Failure};
 use crate::chaos::{TOPOLOGY, load_topology};
 use crate::controller::down;
 use crate::yaml::Override;
@@ -25,7 +25,7 @@ pub(super) struct DownArgs {
 /// Removes; says what.
 pub(super) fn run(args: &DownArgs) -> Result<u8, Failure> {
     let (plan, _) = load_topology(&args.topology, &args.overrides)
-        .map_err(|error| Failure::text(2, error.to_string()))?;
+        .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

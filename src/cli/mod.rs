@@ -12,10 +12,24 @@ mod down;
 mod failure;
 mod guard;
 mod member;
+mod plan;
 mod progress;
 mod report;
+pub mod validate;
 
 pub use failure::Failure;
+
+/// Invalid usage or files: nothing was touched.
+const EXIT_FILES: u8 = 2;
+
+/// How a command answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Output {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
 
 /// Keeps roles led all the time by redundant leader elections on Kafka, breaks them on purpose, and
 /// measures for how long a role was led by nobody (a gap) or by two (an overlap).
@@ -39,6 +53,8 @@ enum Command {
     /// Run experiments: break members on purpose, and measure gaps and overlaps.
     #[command(subcommand)]
     Chaos(chaos::Chaos),
+    Plan(plan::PlanArgs),
+    Validate(validate::ValidateArgs),
     Report(report::ReportArgs),
     Down(down::DownArgs),
     Broker(broker::BrokerArgs),
@@ -53,7 +69,15 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     log_to_stderr();
+    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+    // Who stopped reading has seen enough.
+    let written = |answer: std::io::Result<u8>| match answer {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
+        answer => answer.map_err(|error| Failure::new(1, &error)),
+    };
     let result = match cli.command {
+        Command::Plan(args) => written(plan::run(&args, &mut out, &mut err)),
+        Command::Validate(args) => written(validate::run(&args, &mut out, &mut err)),
         Command::Chaos(chaos::Chaos::Run(args)) => chaos::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
         Command::Down(args) => down::run(&args),

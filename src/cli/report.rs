@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use super::Output;
 use crate::journal::{self, JournalError};
 use crate::verdict::{Report, exit_code, render};
 
@@ -18,17 +19,8 @@ pub(super) struct ReportArgs {
     /// The folder of the run, which holds journal.jsonl.
     pub dir: PathBuf,
     /// How to print the report.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
-    pub output: Format,
-}
-
-/// How a report is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
-    /// For people.
-    Text,
-    /// The whole of result.json.
-    Json,
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
 }
 
 /// What can go wrong with a report.
@@ -57,7 +49,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
 
 /// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns the
 /// exit code. A run that has just ended comes here as well, so both say the same.
-pub(super) fn conclude(dir: &Path, output: Format, colour: bool) -> Result<u8, ReportError> {
+pub(super) fn conclude(dir: &Path, output: Output, colour: bool) -> Result<u8, ReportError> {
     let journal::Recording { header, facts, torn_tail: _ } =
         journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;
     let report = Report::compute(&header.plan, &header.brief, header.seed, header.zero, &facts);
@@ -65,8 +57,8 @@ pub(super) fn conclude(dir: &Path, output: Format, colour: bool) -> Result<u8, R
     json.push('\n');
     replace(&dir.join(RESULT_FILE), &json)?;
     let text = match output {
-        Format::Text => render(&report, &dir.display().to_string(), colour),
-        Format::Json => json,
+        Output::Text => render(&report, &dir.display().to_string(), colour),
+        Output::Json => json,
     };
     print(&text)?;
     Ok(exit_code(&report))

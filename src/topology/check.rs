@@ -126,9 +126,17 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
                 .hint("write host:port, several with commas"),
         );
     }
-    for name in brokers.secrets.keys().filter(|name| brokers.properties.contains_key(*name)) {
-        let message = format!("`{name}` is a property already");
-        problems.push(Problem::at(place.key("secrets").key(name).name(), message));
+    for (name, secret) in &brokers.secrets {
+        let place = place.key("secrets").key(name);
+        if brokers.properties.contains_key(name) {
+            let message = format!("`{name}` is a property already");
+            problems.push(Problem::at(place.name(), message).unshown());
+        }
+        if secret.0.is_none() {
+            let message = format!("secret `{name}` must say where its value stands");
+            let hint = "write {env: NAME} or {file: PATH}, never the value itself";
+            problems.push(Problem::at(place.origin(), message).hint(hint).unshown());
+        }
     }
 }
 
@@ -172,7 +180,8 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
     problems.extend(pace_problem(&pace, name, places));
     if settings.retention.is_some_and(|retention| retention.get() < pace.threshold.get()) {
         let origin = places.setting(name, "retention");
-        let message = format!("a retention below the threshold ({})", pace.threshold);
+        let threshold = pace.threshold;
+        let message = format!("the retention is below threshold {threshold}");
         problems.push(Problem::at(origin, message).hint("beacons would be gone before they count"));
     }
 }
@@ -223,7 +232,7 @@ pub(super) fn topics(plan: &Plan, places: Places<'_>) -> Vec<Problem> {
             ("retention", group.retention != other.retention),
         ];
         for (key, _) in differing.into_iter().filter(|(_, differs)| *differs) {
-            let message = format!("`{name}` and `{other_name}` share topic `{}`", group.topic);
+            let message = format!("`{other_name}` and `{name}` share topic `{}`", group.topic);
             let hint = format!("so both must have the same `{key}`");
             problems.push(Problem::at(places.setting(name, key), message).hint(hint));
         }

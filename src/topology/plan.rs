@@ -114,3 +114,11 @@ impl Plan {
         u32::try_from(place).ok().map(RoleIndex)
     }
 }
+
+impl PlannedGroup {
+    /// How many partitions there are, to compare with how many there are of something else.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        PartitionId(self.partitions.get()).index()
+    }
+}

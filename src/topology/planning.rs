@@ -106,7 +106,11 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
         Cluster::Brokers(brokers) => PlannedCluster {
             address: Address::Bootstrap(brokers.bootstrap.clone()),
             properties: brokers.properties.clone(),
-            secrets: brokers.secrets.clone(),
+            secrets: brokers
+                .secrets
+                .iter()
+                .filter_map(|(name, secret)| Some((name.clone(), secret.0.clone()?)))
+                .collect(),
         },
     }
 }

@@ -13,7 +13,7 @@ const OFFSETS_PARTITIONS: i32 = 50;
 pub(super) struct Fate {
     /// The kind of thing.
     pub(super) what: Shareable,
-    /// Which one.
+    /// Which one, in words.
     pub(super) which: String,
     /// Who shares it; two or more.
     pub(super) groups: Vec<GroupName>,
@@ -23,7 +23,7 @@ pub(super) struct Fate {
 
 impl Fate {
     pub(super) fn sentence(&self) -> String {
-        format!("{} share {} {}", list(&self.groups), self.what, self.which)
+        format!("{} share {}", list(&self.groups), self.which)
     }
 
     pub(super) fn warning(&self) -> String {
@@ -44,19 +44,21 @@ pub(super) fn of(plan: &Plan) -> Vec<Fate> {
     for (name, group) in &plan.groups {
         let cluster = brokers(&plan.clusters, &group.cluster);
         if let Some(host) = &group.host {
-            note(Shareable::Host, format!("`{host}`"), name);
+            note(Shareable::Host, format!("host `{host}`"), name);
         }
-        note(Shareable::Topic, format!("`{}` of cluster `{cluster}`", group.topic), name);
-        note(Shareable::Group, format!("`{}` of cluster `{cluster}`", group.consumer_group), name);
+        let of = format!("of cluster `{cluster}`");
+        note(Shareable::Topic, format!("topic `{}` {of}", group.topic), name);
+        let consumer_group = &group.consumer_group;
+        note(Shareable::Group, format!("consumer group `{consumer_group}` {of}"), name);
         let coordinator = match plan.clusters.get(&cluster).map(|cluster| &cluster.address) {
-            Some(Address::Embedded) | None => format!("of cluster `{cluster}`"),
+            Some(Address::Embedded) | None => format!("the coordinator {of}"),
             Some(Address::Bootstrap(_)) => {
-                let partition = coordinator(&group.consumer_group);
-                format!("(partition {partition} of `__consumer_offsets` of cluster `{cluster}`)")
+                let partition = coordinator(consumer_group);
+                format!("a coordinator {of} (`__consumer_offsets` partition {partition})")
             }
         };
         note(Shareable::Coordinator, coordinator, name);
-        note(Shareable::Cluster, format!("`{cluster}`"), name);
+        note(Shareable::Cluster, format!("cluster `{cluster}`"), name);
     }
     let mut fates: Vec<Fate> = shared
         .into_iter()
@@ -65,7 +67,7 @@ pub(super) fn of(plan: &Plan) -> Vec<Fate> {
         .collect();
     // One broker coordinates all groups of an embedded cluster: to share the cluster says it.
     for fate in fates.iter_mut().filter(|fate| fate.what == Shareable::Coordinator) {
-        fate.implied = fate.which.starts_with("of cluster");
+        fate.implied = fate.which.starts_with("the coordinator");
     }
     fates
 }

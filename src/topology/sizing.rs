@@ -27,6 +27,14 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
             warnings.push(format!("clusters `{same}` and `{name}` are the same brokers"));
         }
     }
+    for (name, cluster) in &plan.clusters {
+        for key in cluster.properties.keys().filter(|key| key.contains("password")) {
+            warnings.push(format!(
+                "property `{key}` of cluster `{name}` is written into every journal: put it under \
+                 `secrets`"
+            ));
+        }
+    }
     for (name, group) in &plan.groups {
         sizes(plan, name, group, &mut warnings);
         pace(plan, name, group, &mut warnings);
@@ -36,8 +44,7 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
 
 /// The sizing advice of the paper.
 fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
-    let (roles, members) = (plan.roles.len(), group.members.len());
-    let width = usize::try_from(group.partitions.get()).unwrap_or(usize::MAX);
+    let (roles, members, width) = (plan.roles.len(), group.members.len(), group.width());
     if members > width {
         let idle = members - width;
         warnings.push(format!(

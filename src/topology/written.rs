@@ -80,7 +80,19 @@ pub struct Brokers {
     pub properties: BTreeMap<String, String>,
     /// Client properties whose values stand elsewhere and are never shown.
     #[serde(default)]
-    pub secrets: BTreeMap<String, Secret>,
+    pub secrets: BTreeMap<String, Elsewhere>,
+}
+
+/// Where a secret stands; nothing where somebody wrote something else there, which may be the secret
+/// itself and must not be told to anybody.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(transparent)]
+pub struct Elsewhere(#[schemars(with = "Secret")] pub Option<Secret>);
+
+impl<'de> Deserialize<'de> for Elsewhere {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Secret::deserialize(deserializer).ok()))
+    }
 }
 
 impl<'de> Deserialize<'de> for Cluster {

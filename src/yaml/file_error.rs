@@ -25,8 +25,10 @@ impl FileError {
                 continue;
             }
             let line = match &problem.origin {
-                Some(Origin::File(place)) => snippet(text, *place, problem.hint.as_deref()),
-                Some(Origin::Override(_)) | None => None,
+                Some(Origin::File(place)) if problem.shown => {
+                    snippet(text, *place, problem.hint.as_deref())
+                }
+                Some(Origin::File(_) | Origin::Override(_)) | None => None,
             };
             reports.push((problem, line));
         }
@@ -36,8 +38,7 @@ impl FileError {
     /// A file that could not even be read.
     #[must_use]
     pub fn unreadable(file: impl fmt::Display, why: impl Into<String>) -> Self {
-        let message = why.into();
-        let problem = Problem { origin: None, message, hint: None, absent: false };
+        let problem = Problem { origin: None, ..Problem::at(Origin::File(Place::START), why) };
         Self { file: file.to_string(), reports: vec![(problem, None)] }
     }
 
@@ -59,7 +60,11 @@ impl fmt::Display for FileError {
                 Some(Origin::File(place)) => {
                     write!(f, "{}:{}:{}: ", self.file, place.line, place.column)?;
                 }
-                Some(Origin::Override(text)) => write!(f, "--set {text}: ")?,
+                Some(Origin::Override(text)) if problem.shown => write!(f, "--set {text}: ")?,
+                Some(Origin::Override(text)) => {
+                    let key = text.split('=').next().unwrap_or_default();
+                    write!(f, "--set {key}=…: ")?;
+                }
                 None => write!(f, "{}: ", self.file)?,
             }
             f.write_str(&problem.message)?;
@@ -75,11 +80,14 @@ impl fmt::Display for FileError {
 
 /// The line with its number, and the place underlined; nothing where the file has no such line.
 fn snippet(text: &str, place: Place, hint: Option<&str>) -> Option<String> {
-    let line = text.lines().nth(place.line - 1).unwrap_or_default();
+    let line = text.lines().nth(place.line - 1).filter(|line| !line.trim().is_empty())?;
     let all: Vec<char> = line.trim_end().chars().map(shown).collect();
     let at = place.column - 1;
     let from = if all.len() > LINE_MOST { at.saturating_sub(LINE_MOST / 2) } else { 0 };
-    let shown: String = all.iter().skip(from).take(LINE_MOST).collect();
+    let mut shown: String = all.iter().skip(from).take(LINE_MOST).collect();
+    if all.len() > from + LINE_MOST {
+        shown.push('…');
+    }
     let room = shown.chars().count().saturating_sub(at - from).max(1);
     let number = place.line.to_string();
     let margin = " ".repeat(number.len());

@@ -11,6 +11,8 @@ const DEPTH_MOST: usize = 24;
 /// More than any file of ours needs; what an alias repeats counts each time.
 const NODES_MOST: usize = 50_000;
 
+const EMPTY: &str = "the file is empty";
+
 /// Reads one document.
 ///
 /// # Errors
@@ -25,20 +27,23 @@ pub fn parse(text: &str) -> Result<Node, Problem> {
     let node: Node =
         serde_saphyr::from_str_with_options(text, options).map_err(|error| problem(&error))?;
     if node.value == Value::Nothing {
-        return Err(Problem::at(Origin::File(Place::START), "the file is empty"));
+        return Err(Problem::at(Origin::File(Place::START), EMPTY));
     }
     Ok(node)
 }
 
 /// The same in our words, where ours are better.
 fn problem(error: &Error) -> Problem {
+    if let Error::AliasError { error, .. } = error {
+        return problem(error);
+    }
     let place = error.location().map_or(Place::START, Place::from);
     let at = |message: String| Problem::at(Origin::File(place), message);
     #[expect(clippy::wildcard_enum_match_arm, reason = "the rest speaks for itself")]
     match error.without_snippet() {
         Error::DuplicateMappingKey { key: Some(key), .. } => at(format!("duplicate key `{key}`"))
             .hint("the same key stands above, in the same mapping"),
-        Error::Eof { .. } => at("the file is empty".to_owned()),
+        Error::Eof { .. } => Problem::at(Origin::File(Place::START), EMPTY),
         Error::MultipleDocuments { .. } => {
             at("a second document begins here".to_owned()).hint("a file holds one")
         }
@@ -52,9 +57,10 @@ fn problem(error: &Error) -> Problem {
         other => {
             let message =
                 UserMessageFormatter.with_localizer(&Placeless).format_message(other).into_owned();
-            let tab = message.contains("tab");
-            let problem = at(message);
-            if tab { problem.hint("indent with spaces") } else { problem }
+            if message.contains("tab") {
+                return at("a tab cannot indent".to_owned()).hint("indent with spaces");
+            }
+            at(message)
         }
     }
 }

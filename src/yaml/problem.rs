@@ -17,19 +17,34 @@ pub struct Problem {
     pub hint: Option<String>,
     /// Whether something is not there: then the place is that of the name it should stand under.
     pub(super) absent: bool,
+    /// Whether what is written there may be shown: a secret may not.
+    pub(super) shown: bool,
 }
 
 impl Problem {
     /// A problem here.
     #[must_use]
     pub fn at(origin: Origin, message: impl Into<String>) -> Self {
-        Self { origin: Some(origin), message: message.into(), hint: None, absent: false }
+        Self {
+            origin: Some(origin),
+            message: message.into(),
+            hint: None,
+            absent: false,
+            shown: true,
+        }
     }
 
     /// The same, with what was meant.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same, without showing what is written there.
+    #[must_use]
+    pub fn unshown(mut self) -> Self {
+        self.shown = false;
         self
     }
 
@@ -59,10 +74,13 @@ impl Error for Problem {
             Some((message, hint)) => (message.to_owned(), Some(hint.to_owned())),
             None => (text, None),
         };
-        Self { origin: None, message, hint, absent: false }
+        Self { origin: None, message, hint, absent: false, shown: true }
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        if found == Unexpected::Unit {
+            return Self::custom("there is no value here").hint("give one, or leave the key out");
+        }
         let expected = plain(&expected.to_string());
         Self::custom(format!("expected {expected}, found {}", thing(found)))
     }
