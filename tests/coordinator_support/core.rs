@@ -1,6 +1,6 @@
 //! The pure coordinator as the subject of a transcript.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use tandem::groups::{
@@ -15,12 +15,20 @@ pub(crate) struct Core {
     parked: BTreeMap<Token, String>,
     answers: Vec<(String, Answer)>,
     tokens: u64,
+    /// Ids that were given out, so that the next gets the next number.
+    given: BTreeSet<String>,
 }
 
 impl Core {
     pub(crate) fn new(settings: Settings) -> Self {
         let coordinator = Coordinator::new(settings);
-        Self { coordinator, parked: BTreeMap::new(), answers: Vec::new(), tokens: 0 }
+        Self {
+            coordinator,
+            parked: BTreeMap::new(),
+            answers: Vec::new(),
+            tokens: 0,
+            given: BTreeSet::new(),
+        }
     }
 
     fn say(&mut self, client: &str, line: String) {
@@ -73,7 +81,8 @@ impl Core {
                 let lines = list.map(|line| {
                     format!("{client} list {} {} {:?}", line.group, line.state, line.protocol_type)
                 });
-                lines.collect::<Vec<_>>().join("\n")
+                let lines: Vec<_> = lines.collect();
+                if lines.is_empty() { format!("{client} list nothing") } else { lines.join("\n") }
             }
             Request::Delete(group) => {
                 let outcome = self.coordinator.handle_delete(at, &group);
@@ -91,7 +100,10 @@ impl Subject for Core {
         match request {
             Request::Join(mut join) => {
                 let token = self.park(client);
-                join.suffix = token.0.to_string();
+                let name = join.instance_id.as_ref().unwrap_or(&join.client_id);
+                let prefix = format!("{name}-");
+                let before = self.given.iter().filter(|id| id.starts_with(&prefix)).count();
+                join.suffix = (before + 1).to_string();
                 self.coordinator.handle_join(at, token, &join);
             }
             Request::Sync(sync) => {
@@ -111,6 +123,7 @@ impl Subject for Core {
                 ReplyBody::Join(reply) => joined(&client, reply),
                 ReplyBody::Sync(reply) => synced(&client, reply),
             };
+            self.given.extend(answer.member_id.clone());
             answers.push((client, answer));
         }
         answers

@@ -82,7 +82,9 @@ pub(crate) fn play(text: &str, make: impl Fn(Settings) -> Box<dyn Subject>) -> S
         at = line.settings.get("at").map_or(at, |_| Mono::ZERO + line.span("at", 0));
         let request = request(&line, &clients);
         subject.ask(at, line.client, request);
-        let answers = subject.answers();
+        let mut answers = subject.answers();
+        // Kafka answers those who waited in no particular order.
+        answers.sort_by_key(|(name, _)| (name != line.client, name.clone()));
         if answers.is_empty() {
             out.push_str("(waits)\n");
         }
