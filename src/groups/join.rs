@@ -121,6 +121,8 @@ impl Coordinator {
 impl Group {
     fn join(&mut self, turn: &mut Turn<'_>, token: Token, join: &Join) {
         let refusal = if !self.has_room(turn, &join.member_id) {
+            // Whoever finds the door closed is out, even where it was in before.
+            self.remove(turn, &join.member_id);
             Some(("", Fault::GroupMaxSizeReached))
         } else if !self.supports(&join.protocol_type, &join.protocols) {
             Some((join.member_id.as_str(), Fault::InconsistentGroupProtocol))

@@ -156,9 +156,4 @@ impl<'a> Walker<'a> {
         self.rest = rest;
         Some(*head)
     }
-
-    #[cfg(test)]
-    pub(super) const fn rest(&self) -> &[u8] {
-        self.rest
-    }
 }
