@@ -113,6 +113,10 @@ name!(
     TopologyName, "topology name", 100
 );
 name!(
+    /// An experiment, and the folder of its output.
+    ExperimentName, "experiment name", 100
+);
+name!(
     /// A unit of work that must always have a leader.
     RoleName, "role name", 100
 );

@@ -3,6 +3,7 @@
 pub mod error;
 pub mod ids;
 pub mod time;
+pub mod yaml;
 
 pub mod groups;
 pub mod neli;

@@ -1,6 +1,6 @@
 //! A whole experiment on one page: start, disturb and observe, heal, stop, judge.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -84,7 +84,10 @@ async fn disturb(
     let gate = Arc::new(Gate::new(Arc::clone(record), groups, order.trials.settled));
     let mut watch = JoinSet::new();
     watch.spawn(Arc::clone(&gate).watch(stop.clone()));
-    let arena = Arena { plan, fleet, record, gate: &gate, stop: &stop };
+    let limits = order.trials.experiment.limits.or(plan.limits);
+    let exceeded = OnceLock::new();
+    let arena =
+        Arena { plan, fleet, record, gate: &gate, limits, stop: &stop, exceeded: &exceeded };
     let trials = play_all(order, &arena);
     tokio::pin!(trials);
     tokio::select! {
@@ -127,7 +130,7 @@ async fn trouble(
         }
         () = clusters.lost().cancelled() => broken("the broker of a cluster died"),
         () = guard_lost => broken("the guard died, and nothing may run without it"),
-        why = order.trials.limits_exceeded() => (Outcome::Aborted, Some(why)),
+        why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
     }
 }
 
@@ -138,7 +141,7 @@ async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
         let schedule = Schedule::draw(&trials.experiment, order.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
             Ok(Played::Recovered) => {}
-            Ok(Played::Stopped) => return (Outcome::Interrupted, None),
+            Ok(Played::Stopped) => return (Outcome::Aborted, arena.exceeded.get().cloned()),
             Ok(Played::Unhealed(why)) => return (Outcome::Unhealed, Some(why)),
             Ok(Played::Unrecovered(unsettled)) | Err(unsettled) => {
                 return (Outcome::Broken, Some(format!("trial {number}: {unsettled}")));

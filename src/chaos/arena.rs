@@ -1,15 +1,15 @@
 //! Where faults are played: the fleet, what is known of it, and when to stop.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::controller::{Fleet, Gate, Record, Slot};
+use crate::controller::{Fleet, Gate, Phase, Record, Slot};
 use crate::ids::{FaultId, Life, MemberId};
 use crate::observation::What;
 use crate::time::Mono;
-use crate::topology::Plan;
+use crate::topology::{Allowance, Plan};
 
 /// What a fault may reach.
 pub struct Arena<'a> {
@@ -21,8 +21,12 @@ pub struct Arena<'a> {
     pub record: &'a Record,
     /// Whether all is settled.
     pub gate: &'a Gate,
+    /// What may be done at most.
+    pub limits: Allowance,
     /// Cancelled when the run must come to its end, faults healed.
     pub stop: &'a CancellationToken,
+    /// Which limit ended the run, if one did.
+    pub exceeded: &'a OnceLock<String>,
 }
 
 /// A victim and the life that is to be hit.
@@ -67,6 +71,41 @@ impl Arena<'_> {
             Ok(Victim { slot: Arc::clone(slot), life: slot.life() })
         };
         members.iter().map(victim).collect()
+    }
+
+    /// Whether the limits allow to hit `victims` now, beside whoever is down already.
+    pub(super) fn allows(&self, victims: &[Victim]) -> Result<(), String> {
+        let mut hit = 0;
+        for (name, group) in &self.plan.groups {
+            let down = group.members.iter().filter(|member| {
+                let running = |slot: &Arc<Slot>| slot.state().phase == Phase::Running;
+                let victim = victims.iter().any(|victim| victim.life.member == **member);
+                victim || !self.fleet.slot(member).is_some_and(running)
+            });
+            let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+            let (down, all) = (number(down.count()), number(group.members.len()));
+            hit += u32::from(down > 0);
+            if let Some(share) = self.limits.members
+                && down > share.of(all)
+            {
+                return Err(format!(
+                    "{down} members of {name} would be down: the limit is {share}"
+                ));
+            }
+        }
+        match self.limits.groups {
+            Some(most) if hit > most => {
+                Err(format!("{hit} groups would be hit at once: the limit is {most}"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Ends the run: a limit would be exceeded.
+    pub(super) fn abort(&self, why: String) {
+        // The first reason is the one that counts.
+        self.exceeded.set(why).ok();
+        self.stop.cancel();
     }
 
     /// Stamps that `victim` is about to be hit.

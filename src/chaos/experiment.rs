@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::ids::{GroupName, MemberId, RoleName, StepId};
 use crate::time::Span;
-use crate::topology::Objective;
+use crate::topology::{Allowance, Objective};
 use crate::verdict::Assertion;
 
 /// An experiment.
@@ -27,6 +28,19 @@ pub struct Experiment {
     pub assertions: Vec<Assertion>,
     /// Replaces the topology's objective.
     pub objective: Option<Objective>,
+    /// What it may do at most; the topology's limits hold where nothing is said.
+    pub limits: Allowance,
+    /// How long a trial waits for everything to settle again, where it says so.
+    pub recover: Option<Span>,
+}
+
+impl Experiment {
+    /// The longest pause among its steps; nothing where it has none.
+    #[must_use]
+    pub fn longest_pause(&self) -> Option<Duration> {
+        let pauses = self.method.iter().filter(|step| step.fault == Fault::Pause);
+        pauses.filter_map(|step| step.lasts).map(Span::get).max()
+    }
 }
 
 /// The gate before each trial.
@@ -78,6 +92,9 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Kill, Self::Pause, Self::Noop];
+
     /// The word that experiments use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -150,17 +167,4 @@ pub enum Pick {
     Count(u32),
     /// So many of a hundred, rounded up, a seeded choice.
     Percent(u32),
-}
-
-impl Target {
-    /// stub
-    pub fn resolve(
-        &self,
-        _plan: &crate::topology::Plan,
-        _leaders: &dyn Fn(&GroupName, crate::ids::PartitionId) -> Vec<MemberId>,
-        _living: &dyn Fn(&GroupName) -> Vec<MemberId>,
-        _seed: u64,
-    ) -> Result<Vec<MemberId>, String> {
-        Ok(Vec::new())
-    }
 }

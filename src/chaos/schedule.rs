@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Experiment, Step};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
+use super::{Experiment, Step, Trigger};
 use crate::ids::{StepId, TrialNumber};
 
 /// The strikes of one trial, in the order of the method.
@@ -28,7 +31,44 @@ pub struct Strike {
 impl Schedule {
     /// Draws the schedule of one trial.
     #[must_use]
-    pub fn draw(_experiment: &Experiment, _seed: u64, _trial: TrialNumber) -> Self {
-        Self { strikes: Vec::new() }
+    pub fn draw(experiment: &Experiment, seed: u64, trial: TrialNumber) -> Self {
+        let strikes = experiment.method.iter().map(|step| Strike::draw(step, seed, trial));
+        Self { strikes: strikes.collect() }
     }
+}
+
+impl Strike {
+    fn draw(step: &Step, seed: u64, trial: TrialNumber) -> Self {
+        let mut chance = chance(seed, trial, &step.id);
+        // Drawn first, so that a jitter that is added or taken away leaves the victims as they are.
+        let seed = chance.next_u64();
+        let jitter = u64::try_from(step.jitter.get().as_nanos()).unwrap_or(u64::MAX);
+        let jitter = if jitter == 0 { 0 } else { chance.random_range(0..jitter) };
+        let (after, delay) = match &step.trigger {
+            Trigger::At(at) => (None, *at),
+            Trigger::After(step, delay) => (Some(step.clone()), *delay),
+        };
+        let delay = delay.get().saturating_add(Duration::from_nanos(jitter));
+        Self { step: step.clone(), after, delay, seed }
+    }
+}
+
+/// Every step of every trial draws from a stream of its own, so that adding a step leaves the
+/// others as they were.
+fn chance(seed: u64, trial: TrialNumber, step: &StepId) -> ChaCha12Rng {
+    let mut key = [0; 32];
+    let parts = seed.to_le_bytes().into_iter().chain(trial.0.to_le_bytes());
+    for (byte, part) in key.iter_mut().zip(parts) {
+        *byte = part;
+    }
+    let mut chance = ChaCha12Rng::from_seed(key);
+    chance.set_stream(fnv(step.as_str()));
+    chance
+}
+
+/// FNV-1a, for it must not change with the version of a library.
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

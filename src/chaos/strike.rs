@@ -7,8 +7,8 @@ use tokio::sync::watch;
 
 use super::arena::{Arena, FaultError, Victim};
 use super::fault::Injected;
-use super::{Fault, Strike, Target};
-use crate::ids::{FaultId, MemberId, StepId, TrialNumber};
+use super::{Fault, Sight, Strike, Target};
+use crate::ids::{FaultId, StepId, TrialNumber};
 use crate::observation::What;
 use crate::time::{Mono, Span};
 
@@ -49,6 +49,11 @@ pub(super) async fn strike(
             return Ok(());
         }
     };
+    if let Err(exceeded) = arena.allows(&victims) {
+        failed(exceeded.clone());
+        arena.abort(exceeded);
+        return Ok(());
+    }
     let restart = prepare_restart(arena, strike, &victims);
     let count = victims.len();
     let injected = Injected::plan(strike.step.fault, fault.clone(), victims, restart);
@@ -88,16 +93,14 @@ async fn due(strike: &Strike, began: Mono, in_force: &InForce) {
 /// Chooses among those that the target allows at this moment.
 fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
     let Some(target) = &strike.step.target else { return Ok(Vec::new()) };
-    let members: Vec<MemberId> = arena.record.look(|standing| {
+    let members = arena.record.look(|standing| {
         let now = Mono::now();
-        target
-            .resolve(
-                arena.plan,
-                &|group, partition| standing.leaders(now, group, partition).cloned().collect(),
-                &|group| standing.living(group).cloned().collect(),
-                strike.seed,
-            )
-            .map_err(|error| error.to_string())
+        let sight = Sight {
+            plan: arena.plan,
+            leaders: &|group, at| standing.leaders(now, group, at).cloned().collect(),
+            living: &|group| standing.living(group).cloned().collect(),
+        };
+        target.resolve(sight, strike.seed).map_err(|error| error.to_string())
     })?;
     arena.victims(&members).map_err(|error| error.to_string())
 }

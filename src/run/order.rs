@@ -8,6 +8,7 @@ use super::RunError;
 use crate::chaos::Experiment;
 use crate::ids::TrialNumber;
 use crate::journal::Header;
+use crate::time::Span;
 
 /// A run, before it begins.
 pub struct Order {
@@ -77,12 +78,12 @@ impl Order {
 
 impl TrialPlan {
     /// Returns once the trials have taken longer than they may, with that in words.
-    pub(super) async fn limits_exceeded(&self) -> String {
+    pub(super) async fn out_of_time(&self) -> String {
         match self.time_limit {
             None => std::future::pending().await,
             Some(limit) => {
                 tokio::time::sleep(limit).await;
-                format!("the experiment took longer than its limit of {limit:?}")
+                format!("the experiment took longer than its limit of {}", Span(limit))
             }
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Terms;
 use crate::time::Span;
 
 /// The bounds of one group, by fault.
@@ -46,4 +47,47 @@ impl Range {
     pub fn new(low: Duration, high: Duration) -> Self {
         Self { low: Span(low), high: Span(high) }
     }
+}
+
+/// What a member that was stopped may still believe while it drains what it missed.
+const DRAIN: Duration = Duration::from_millis(200);
+
+impl Bounds {
+    /// The bounds of a group with these terms, where no pause is longer than `longest_pause`; it is
+    /// unlimited where nothing is said.
+    #[must_use]
+    pub fn of(terms: &Terms, longest_pause: Option<Duration>) -> Self {
+        let threshold = terms.threshold;
+        let moved = to(threshold);
+        Self {
+            kill: Bound { gap: Range::new(terms.soonest(), terms.takeover()), overlap: moved },
+            leave: Bound { gap: to(terms.handover()), overlap: moved },
+            isolation: Bound {
+                gap: to(terms.seamless_threshold().saturating_sub(threshold)),
+                overlap: to((threshold + terms.clock)
+                    .saturating_sub(terms.soonest())
+                    .saturating_sub(terms.grace)),
+            },
+            pause: pause(terms, longest_pause.unwrap_or(Duration::MAX)),
+            restart: Bound {
+                gap: to((terms.handover() + terms.age).saturating_sub(threshold)),
+                overlap: moved,
+            },
+        }
+    }
+}
+
+/// A member that is stopped for `d` serves nothing meanwhile. When it wakes it still believes what
+/// it believed, and the messages that waited for it renew that once more.
+fn pause(terms: &Terms, d: Duration) -> Bound {
+    let threshold = terms.threshold;
+    let asleep = d.min(threshold).saturating_sub(terms.soonest()).saturating_sub(terms.grace);
+    Bound {
+        gap: Range::new(d.min(terms.soonest()), d.min(terms.takeover())),
+        overlap: to(asleep + threshold + terms.silence() + DRAIN),
+    }
+}
+
+fn to(high: Duration) -> Range {
+    Range::new(Duration::ZERO, high)
 }

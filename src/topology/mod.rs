@@ -1,8 +1,30 @@
 //! What is wanted: the YAML as written, the plan in which everything is decided, and the bounds that
 //! follow from it.
+//!
+//!   text --- [`plan`] ---> [`Plan`], or every problem with its place
+//!
+//! The files are read elsewhere: this room sees text.
 
 mod bounds;
+mod check;
+mod defaults;
+mod pace;
+mod page;
 mod plan;
+mod planning;
+mod promise;
+mod shared_fate;
+mod sizing;
+mod spec;
+mod terms;
+mod written;
 
 pub use bounds::{Bound, Bounds, Range};
-pub use plan::{Address, Assignor, Mode, Objective, Pace, Plan, PlannedCluster, PlannedGroup};
+pub use pace::{Assignor, Mode, Pace};
+pub use page::Page;
+pub use plan::{Address, Plan, PlannedCluster, PlannedGroup, Secret};
+pub use planning::plan;
+pub use promise::{Allowance, Objective, Share, ShareError};
+pub use spec::{Election, Group, Protocol, Restart, Settings, Spec};
+pub use terms::Terms;
+pub use written::{Brokers, Cluster, Count, Elsewhere, Embedded, Roles, Shareable};

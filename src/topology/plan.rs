@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Bounds;
+use super::{Allowance, Bounds, Objective, Pace};
 use crate::ids::{
     ClusterName, ConsumerGroup, GroupName, HostName, MemberId, PartitionId, RoleIndex, RoleName,
     TopicName, TopologyName,
@@ -27,6 +27,9 @@ pub struct Plan {
     pub groups: BTreeMap<GroupName, PlannedGroup>,
     /// What is promised.
     pub objective: Objective,
+    /// What an experiment may do at most.
+    #[serde(default)]
+    pub limits: Allowance,
     /// What a reader should know before running it, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -39,6 +42,19 @@ pub struct PlannedCluster {
     /// Client properties that every connection to it uses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, String>,
+    /// Client properties whose values stand elsewhere.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, Secret>,
+}
+
+/// Where a value stands that must not be written down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Secret {
+    /// In this variable of the environment.
+    Env(String),
+    /// In this file, without its last line break.
+    File(String),
 }
 
 /// Where a cluster is.
@@ -60,11 +76,6 @@ pub struct PlannedGroup {
     pub topic: TopicName,
     /// The ledger's width, `|M|`.
     pub partitions: NonZeroU32,
-    /// Copies of the ledger; the cluster's own default where nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replication: Option<u16>,
-    /// For how long the ledger keeps a message.
-    pub retention: Span,
     /// Its `group.id`.
     pub consumer_group: ConsumerGroup,
     /// The machine that it shares with whoever bears the same label.
@@ -76,88 +87,17 @@ pub struct PlannedGroup {
     pub role_partitions: Vec<PartitionId>,
     /// How it keeps time.
     pub pace: Pace,
+    /// The topic's replication factor; the cluster's own default where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replication: Option<u16>,
+    /// For how long the topic keeps messages.
+    pub retention: Span,
     /// How long after a death a member is started again.
     pub restart_after: Span,
     /// What the group publishes at full strength, in messages a second.
     pub beacons_per_s: f64,
     /// What a fault may cost it.
     pub bounds: Bounds,
-}
-
-/// The durations and the rules of a group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Pace {
-    /// When a claim holds and what ends it.
-    pub mode: Mode,
-    /// `S`: the broker reassigns what a member held that it has not heard from for so long.
-    pub session: Span,
-    /// `h`: how often a member shows the broker that it lives.
-    pub heartbeat: Span,
-    /// The longest that a member waits in one poll; `h'` is `h` plus this.
-    pub wake: Span,
-    /// `tau`: how often a member publishes on every partition.
-    pub beacon: Span,
-    /// `T`: for how long a claim outlives the last message of its partition.
-    pub threshold: Span,
-    /// How the group hands out partitions.
-    pub assignor: Assignor,
-}
-
-/// When a claim holds and what ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Revocation ends no claim: only lapse, leave or death does.
-    NonExclusive,
-}
-
-/// `partition.assignment.strategy`, a property of the consumer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Assignor {
-    /// Partition after partition, member after member.
-    Roundrobin,
-    /// Contiguous runs.
-    Range,
-    /// Moves few partitions; a join takes a second.
-    CooperativeSticky,
-}
-
-impl Assignor {
-    /// The name that clients know.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Roundrobin => "roundrobin",
-            Self::Range => "range",
-            Self::CooperativeSticky => "cooperative-sticky",
-        }
-    }
-}
-
-/// What is promised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Objective {
-    /// So many leaders has each role in each group, outside fault and recovery windows.
-    #[serde(default = "one")]
-    pub leaders_per_group: u32,
-    /// No role is without a leader in all groups at once for longer than this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub joint_gap: Option<Span>,
-    /// No role is without a leader in one group for longer than this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group_gap: Option<Span>,
-}
-
-fn one() -> u32 {
-    1
-}
-
-impl Default for Objective {
-    fn default() -> Self {
-        Self { leaders_per_group: one(), joint_gap: None, group_gap: None }
-    }
 }
 
 impl Plan {
@@ -172,5 +112,13 @@ impl Plan {
     pub fn role(&self, name: &RoleName) -> Option<RoleIndex> {
         let place = self.roles.iter().position(|role| role == name)?;
         u32::try_from(place).ok().map(RoleIndex)
+    }
+}
+
+impl PlannedGroup {
+    /// How many partitions there are, to compare with how many there are of something else.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        PartitionId(self.partitions.get()).index()
     }
 }

@@ -1,0 +1,187 @@
+//! Whether an experiment fits a plan: every name leads somewhere, every target matches somebody, and
+//! nobody comes back too early.
+
+use super::{Across, Experiment, Fault, Pick, Step, Target};
+use crate::ids::{GroupName, MemberId, RoleName};
+use crate::time::Span;
+use crate::topology::{Plan, PlannedGroup, Share, Terms};
+use crate::yaml::{Cursor, Node, Problem, choices};
+
+/// All that keeps the experiment, read from `document`, from being run on this plan.
+#[must_use]
+pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Problem> {
+    let root = Cursor::of(document);
+    let mut problems = Vec::new();
+    for (index, step) in experiment.method.iter().enumerate() {
+        let place = root.key("method").index(index);
+        let known = problems.len();
+        if let Some(target) = &step.target {
+            target_fits(target, plan, place.key("target"), &mut problems);
+        }
+        if problems.len() == known {
+            problems.extend(restart_fits(step, plan, place));
+        }
+    }
+    for (index, assertion) in experiment.assertions.iter().enumerate() {
+        let text = assertion.to_string();
+        if let Some(name) = named_group(&text).filter(|name| !plan.groups.contains_key(*name)) {
+            let place = root.key("assert").index(index);
+            problems.push(no_group(name, plan, place));
+        }
+    }
+    problems
+}
+
+fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut Vec<Problem>) {
+    match target {
+        Target::Member(member) => {
+            if plan.group_of(member).is_none() {
+                let members = plan.groups.values().flat_map(|group| &group.members);
+                problems.push(
+                    Problem::at(
+                        place.key("member").origin(),
+                        format!("there is no member `{member}`"),
+                    )
+                    .hint(choices(member.as_str(), members.map(MemberId::as_str))),
+                );
+            }
+        }
+        Target::LeaderOf { role, group } => {
+            role_fits(role.as_ref(), plan, place, problems);
+            group_fits(group.as_ref(), plan, place, problems);
+        }
+        Target::LeadersAcross { role, across } => {
+            role_fits(role.as_ref(), plan, place, problems);
+            across_fits(across, plan, place.key("across"), problems);
+        }
+        Target::Group { group, mode } => {
+            group_fits(group.as_ref(), plan, place, problems);
+            for (name, planned) in chosen(group.as_ref(), plan) {
+                problems.extend(mode_fits(*mode, name, planned, place));
+            }
+        }
+        Target::GroupsAcross { mode, across } => {
+            across_fits(across, plan, place.key("across"), problems);
+            for (name, planned) in &plan.groups {
+                if across.groups.as_ref().is_none_or(|names| names.contains(name)) {
+                    problems.extend(mode_fits(*mode, name, planned, place));
+                }
+            }
+        }
+    }
+}
+
+fn role_fits(role: Option<&RoleName>, plan: &Plan, place: Cursor<'_>, problems: &mut Vec<Problem>) {
+    if let Some(role) = role.filter(|role| plan.role(role).is_none()) {
+        let roles = plan.roles.iter().map(RoleName::as_str);
+        let origin = place.key("leader_of").origin();
+        problems.push(
+            Problem::at(origin, format!("there is no role `{role}`"))
+                .hint(choices(role.as_str(), roles)),
+        );
+    }
+}
+
+fn group_fits(
+    group: Option<&GroupName>,
+    plan: &Plan,
+    place: Cursor<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    if let Some(name) = group.filter(|name| !plan.groups.contains_key(*name)) {
+        problems.push(no_group(name.as_str(), plan, place.key("group")));
+    }
+}
+
+fn across_fits(across: &Across, plan: &Plan, place: Cursor<'_>, problems: &mut Vec<Problem>) {
+    let place = place.key("groups");
+    let Some(groups) = &across.groups else { return };
+    if groups.is_empty() {
+        problems.push(Problem::at(place.origin(), "no group is named").hint("`all`, or names"));
+    }
+    for name in groups.iter().filter(|name| !plan.groups.contains_key(*name)) {
+        problems.push(no_group(name.as_str(), plan, place));
+    }
+}
+
+/// A number of members that the group does not have, or that is nobody.
+fn mode_fits(
+    mode: Pick,
+    name: &GroupName,
+    group: &PlannedGroup,
+    place: Cursor<'_>,
+) -> Option<Problem> {
+    let members = u32::try_from(group.members.len()).unwrap_or(u32::MAX);
+    let wanted = mode.of(members);
+    let origin = place.key("mode").origin();
+    if wanted == 0 {
+        let message = format!("of the {members} members of `{name}` this matches nobody");
+        return Some(Problem::at(origin, message));
+    }
+    (wanted > members)
+        .then(|| Problem::at(origin, format!("`{name}` has {members} members, not {wanted}")))
+}
+
+impl Pick {
+    /// How many of so many members these are at most.
+    #[must_use]
+    pub fn of(self, members: u32) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::Minority => members.saturating_sub(1) / 2,
+            Self::Majority => members / 2 + 1,
+            Self::All | Self::Leaders => members,
+            Self::Count(count) => count,
+            Self::Percent(percent) => Share::Percent(percent).of(members),
+        }
+    }
+}
+
+/// A member that comes back before its session is over makes the group wait for the rest of it.
+fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> {
+    if step.fault != Fault::Kill || step.overlap_restart {
+        return None;
+    }
+    let target = step.target.as_ref()?;
+    let (name, least) = target
+        .groups(plan)
+        .into_iter()
+        .filter_map(|name| {
+            let group = plan.groups.get(&name)?;
+            let after = step.restart_after.unwrap_or(group.restart_after);
+            let address = &plan.clusters.get(&group.cluster)?.address;
+            let terms = Terms::of(&group.pace, address);
+            let least = Span(terms.session + terms.rebalance + terms.first);
+            (after < least).then_some((name, least))
+        })
+        .next()?;
+    let key = if step.restart_after.is_some() { "restart_after" } else { "fault" };
+    let message =
+        format!("the restart may come before the session of the dead one in `{name}` is over");
+    Some(
+        Problem::at(place.key(key).origin(), message)
+            .hint(format!("at least {least}, or say `overlap_restart: true`")),
+    )
+}
+
+fn no_group(name: &str, plan: &Plan, place: Cursor<'_>) -> Problem {
+    Problem::at(place.origin(), format!("there is no group `{name}`"))
+        .hint(choices(name, plan.groups.keys().map(GroupName::as_str)))
+}
+
+fn chosen<'a>(
+    group: Option<&'a GroupName>,
+    plan: &'a Plan,
+) -> impl Iterator<Item = (&'a GroupName, &'a PlannedGroup)> {
+    plan.groups.iter().filter(move |(name, _)| group.is_none_or(|group| group == *name))
+}
+
+/// The group that an assertion names: `p1` of `group.p1.gap.max <= 1s`.
+fn named_group(assertion: &str) -> Option<&str> {
+    let rest = assertion.strip_prefix("group.")?;
+    [".gap.", ".overlap.", ".takeover."]
+        .into_iter()
+        .filter_map(|measure| rest.split_once(measure))
+        .map(|(name, _)| name)
+        .min_by_key(|name| name.len())
+}

@@ -1,0 +1,148 @@
+//! The files of an experiment, read from disk: the one place of this room that does so.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use super::{Experiment, fits, reading};
+use crate::topology::{Plan, plan};
+use crate::verdict::Brief;
+use crate::yaml::{Cursor, FileError, Origin, Override, Place, Problem};
+
+/// The topology of whoever names none.
+pub const TOPOLOGY: &str = "topologies/duo.yaml";
+/// No file of ours is a hundredth of this.
+const SIZE_MOST: u64 = 1 << 20;
+
+/// An experiment and the plan that it fits, ready to be run.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// What is done.
+    pub experiment: Experiment,
+    /// To what.
+    pub plan: Plan,
+    /// What is to be judged.
+    pub brief: Brief,
+    /// The experiment's file as it was read.
+    pub experiment_text: String,
+    /// The topology's file.
+    pub topology_path: PathBuf,
+    /// The topology's file as it was read, overrides not applied.
+    pub topology_text: String,
+    /// The overrides, `key=value`.
+    pub overrides: Vec<String>,
+    /// What every choice is drawn from: the argument, else the experiment's own; where both are
+    /// silent the caller draws it.
+    pub seed: Option<u64>,
+}
+
+/// What the command line says beside the experiment's file.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    /// The topology, instead of the one that the experiment names.
+    pub topology: Option<PathBuf>,
+    /// Values of the topology to be replaced.
+    pub overrides: Vec<Override>,
+    /// How many trials, instead of the experiment's number.
+    pub trials: Option<u32>,
+    /// The seed, instead of the experiment's.
+    pub seed: Option<u64>,
+}
+
+/// Reads an experiment, and plans the topology that it is run on.
+///
+/// # Errors
+/// Whatever is wrong with either file.
+pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
+    let experiment_text = read_text(path)?;
+    let wrong = |problems| FileError::new(shown(path), &experiment_text, problems);
+    let (mut experiment, document) = reading::experiment(&experiment_text).map_err(wrong)?;
+    experiment.trials = choice.trials.unwrap_or(experiment.trials);
+    experiment.topology =
+        experiment.topology.map(|topology| path.parent().unwrap_or(Path::new("")).join(topology));
+    let topology_path = choice
+        .topology
+        .clone()
+        .or_else(|| experiment.topology.clone())
+        .unwrap_or_else(|| PathBuf::from(TOPOLOGY));
+    let topology_text = read_text(&topology_path).map_err(|error| {
+        match (&choice.topology, &experiment.topology) {
+            // It is this file's mistake to name that one.
+            (None, Some(_)) => wrong(vec![Problem::at(
+                Cursor::of(&document).key("topology").origin(),
+                error.to_string(),
+            )]),
+            (Some(_), _) | (None, None) => error,
+        }
+    })?;
+    let plan = plan_text(&topology_path, &topology_text, &choice.overrides)?;
+    let plan = plan.with_longest_pause(experiment.longest_pause());
+    let problems = fits(&experiment, &document, &plan);
+    if !problems.is_empty() {
+        return Err(wrong(problems));
+    }
+    Ok(Prepared {
+        brief: Brief::of(&experiment, &plan),
+        seed: choice.seed.or(experiment.seed),
+        overrides: choice.overrides.iter().map(ToString::to_string).collect(),
+        experiment,
+        plan,
+        experiment_text,
+        topology_path,
+        topology_text,
+    })
+}
+
+/// Reads and plans a topology; its text comes along.
+///
+/// # Errors
+/// Whatever is wrong with it.
+pub fn load_topology(path: &Path, overrides: &[Override]) -> Result<(Plan, String), FileError> {
+    let text = read_text(path)?;
+    Ok((plan_text(path, &text, overrides)?, text))
+}
+
+fn plan_text(path: &Path, text: &str, overrides: &[Override]) -> Result<Plan, FileError> {
+    plan(text, overrides).map_err(|problems| FileError::new(shown(path), text, problems))
+}
+
+/// A path without its detours; only to be shown, for a link may make a difference.
+fn shown(path: &Path) -> String {
+    let mut short = PathBuf::new();
+    for part in path.components() {
+        let up = part == Component::ParentDir;
+        if up && matches!(short.components().next_back(), Some(Component::Normal(_))) {
+            short.pop();
+        } else {
+            short.push(part);
+        }
+    }
+    short.display().to_string()
+}
+
+/// Reads a file of text, but not without end.
+///
+/// # Errors
+/// Where there is no such file, it is no text, or far too long for one of ours.
+pub fn read_text(path: &Path) -> Result<String, FileError> {
+    let unreadable = |why: String| FileError::unreadable(shown(path), why);
+    let cannot = |error: std::io::Error| unreadable(format!("cannot be read: {error}"));
+    let file = File::open(path).map_err(cannot)?;
+    if file.metadata().map_err(cannot)?.is_dir() {
+        return Err(unreadable("is a directory; name a file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.take(SIZE_MOST + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > SIZE_MOST {
+        return Err(unreadable("is longer than 1 MiB; no file of this kind is".to_owned()));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+        let before: String = text.get(..good).unwrap_or_default().to_owned();
+        let line = before.split('\n').count();
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let origin = Origin::File(Place { line, column, width: 1 });
+        FileError::new(shown(path), &text, vec![Problem::at(origin, "this is not UTF-8")])
+    })
+}

@@ -1,0 +1,198 @@
+//! From a target to its victims, when the step strikes: pure, given who leads and who lives.
+
+use std::collections::BTreeSet;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha12Rng;
+
+use super::{Pick, Target};
+use crate::ids::{GroupName, MemberId, PartitionId, RoleName};
+use crate::topology::Plan;
+
+/// What is known of the groups at the instant of the strike.
+#[derive(Clone, Copy)]
+pub struct Sight<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Who leads a partition in a group now.
+    pub leaders: &'a dyn Fn(&GroupName, PartitionId) -> Vec<MemberId>,
+    /// Whose process runs now.
+    pub living: &'a dyn Fn(&GroupName) -> Vec<MemberId>,
+}
+
+/// Why a target has no victims now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unresolved {
+    /// The member is not running.
+    #[error("member {0} is not running")]
+    Down(MemberId),
+    /// Nobody leads what was to lose its leader.
+    #[error("nobody leads {0}")]
+    Leaderless(String),
+    /// Fewer run than are wanted.
+    #[error("{running} of the {wanted} members of {group} that are wanted are running")]
+    Few {
+        /// In which group.
+        group: GroupName,
+        /// How many are wanted.
+        wanted: u32,
+        /// How many are running.
+        running: u32,
+    },
+}
+
+impl Target {
+    /// The groups that it can hit.
+    #[must_use]
+    pub fn groups(&self, plan: &Plan) -> BTreeSet<GroupName> {
+        let all = || plan.groups.keys().cloned().collect();
+        match self {
+            Self::Member(member) => plan.group_of(member).cloned().into_iter().collect(),
+            Self::LeaderOf { group: Some(group), .. } | Self::Group { group: Some(group), .. } => {
+                [group.clone()].into()
+            }
+            Self::LeaderOf { group: None, .. } | Self::Group { group: None, .. } => all(),
+            Self::LeadersAcross { across, .. } | Self::GroupsAcross { across, .. } => {
+                across.groups.clone().unwrap_or_else(all)
+            }
+        }
+    }
+
+    /// Whether it hits all of [`groups`](Self::groups) at once, and not just one of them.
+    #[must_use]
+    pub fn is_across(&self) -> bool {
+        match self {
+            Self::LeadersAcross { .. } | Self::GroupsAcross { .. } => true,
+            Self::Member(_) | Self::LeaderOf { .. } | Self::Group { .. } => false,
+        }
+    }
+
+    /// Chooses the victims: by the seed alone, where there is a choice.
+    ///
+    /// # Errors
+    /// Where there is nobody to be hit now.
+    pub fn resolve(&self, sight: Sight<'_>, seed: u64) -> Result<Vec<MemberId>, Unresolved> {
+        let mut chance = ChaCha12Rng::seed_from_u64(seed);
+        match self {
+            Self::Member(member) => {
+                let group = sight.plan.group_of(member);
+                let runs = group.is_some_and(|group| (sight.living)(group).contains(member));
+                if runs { Ok(vec![member.clone()]) } else { Err(Unresolved::Down(member.clone())) }
+            }
+            Self::LeaderOf { role, group } => {
+                let groups = shuffled(self.groups(sight.plan), &mut chance);
+                for role in sight.roles(role.as_ref(), &mut chance) {
+                    for group in &groups {
+                        if let Some(leader) = sight.leader(group, &role, &mut chance) {
+                            return Ok(vec![leader]);
+                        }
+                    }
+                }
+                Err(leaderless(role.as_ref(), group.as_ref()))
+            }
+            Self::LeadersAcross { role, .. } => {
+                let groups = self.groups(sight.plan);
+                for role in sight.roles(role.as_ref(), &mut chance) {
+                    let leaders: Option<Vec<_>> = groups
+                        .iter()
+                        .map(|group| sight.leader(group, &role, &mut chance))
+                        .collect();
+                    if let Some(leaders) = leaders {
+                        return Ok(leaders);
+                    }
+                }
+                Err(leaderless(role.as_ref(), None))
+            }
+            Self::Group { mode, .. } => {
+                let groups = shuffled(self.groups(sight.plan), &mut chance);
+                match groups.first() {
+                    Some(group) => sight.pick(group, *mode, &mut chance),
+                    None => Ok(Vec::new()),
+                }
+            }
+            Self::GroupsAcross { mode, .. } => {
+                let mut victims = Vec::new();
+                for group in self.groups(sight.plan) {
+                    victims.extend(sight.pick(&group, *mode, &mut chance)?);
+                }
+                Ok(victims)
+            }
+        }
+    }
+}
+
+impl Sight<'_> {
+    /// The role that is wanted, or all in a random order.
+    fn roles(self, role: Option<&RoleName>, chance: &mut ChaCha12Rng) -> Vec<RoleName> {
+        match role {
+            Some(role) => vec![role.clone()],
+            None => shuffled(self.plan.roles.clone(), chance),
+        }
+    }
+
+    /// Who leads the role in the group; one of them, should there be several.
+    fn leader(
+        self,
+        group: &GroupName,
+        role: &RoleName,
+        chance: &mut ChaCha12Rng,
+    ) -> Option<MemberId> {
+        let partitions = &self.plan.groups.get(group)?.role_partitions;
+        let partition = partitions.get(usize::try_from(self.plan.role(role)?.0).ok()?)?;
+        shuffled((self.leaders)(group, *partition), chance).pop()
+    }
+
+    fn pick(
+        self,
+        group: &GroupName,
+        mode: Pick,
+        chance: &mut ChaCha12Rng,
+    ) -> Result<Vec<MemberId>, Unresolved> {
+        let Some(planned) = self.plan.groups.get(group) else { return Ok(Vec::new()) };
+        let size = u32::try_from(planned.members.len()).unwrap_or(u32::MAX);
+        let candidates: Vec<MemberId> = match mode {
+            Pick::Leaders => {
+                let led = (0..planned.partitions.get()).map(PartitionId);
+                let leaders: BTreeSet<_> =
+                    led.flat_map(|partition| (self.leaders)(group, partition)).collect();
+                leaders.into_iter().collect()
+            }
+            Pick::One
+            | Pick::Minority
+            | Pick::Majority
+            | Pick::All
+            | Pick::Count(_)
+            | Pick::Percent(_) => (self.living)(group),
+        };
+        let running = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
+        let wanted = match mode {
+            // As many as there are, but not nobody.
+            Pick::All | Pick::Leaders => running.max(1),
+            Pick::One | Pick::Minority | Pick::Majority | Pick::Count(_) | Pick::Percent(_) => {
+                mode.of(size)
+            }
+        };
+        if running < wanted {
+            return Err(Unresolved::Few { group: group.clone(), wanted, running });
+        }
+        let mut victims = shuffled(candidates, chance);
+        victims.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
+        victims.sort();
+        Ok(victims)
+    }
+}
+
+/// In a random order, whatever the order in which they came.
+fn shuffled<T: Ord>(things: impl IntoIterator<Item = T>, chance: &mut ChaCha12Rng) -> Vec<T> {
+    let mut things: Vec<T> = things.into_iter().collect();
+    things.sort();
+    things.shuffle(chance);
+    things
+}
+
+fn leaderless(role: Option<&RoleName>, group: Option<&GroupName>) -> Unresolved {
+    let role = role.map_or_else(|| "any role".to_owned(), |role| format!("role {role}"));
+    let group = group.map_or_else(String::new, |group| format!(" in group {group}"));
+    Unresolved::Leaderless(format!("{role}{group}"))
+}

@@ -1,0 +1,53 @@
+//! `tandem plan`: what a topology comes to, before anything is started.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::{EXIT_FILES, Output};
+use crate::chaos::{TOPOLOGY, load_topology};
+use crate::topology::Page;
+use crate::yaml::Override;
+
+/// Shows what a topology comes to: names, partitions, load, and what each fault may cost
+///
+/// Everything is decided here; nothing is started and no broker is asked. Warnings say what the
+/// groups share and where the sizes or the pace are unwise.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Examples:
+  tandem plan
+  tandem plan -f topologies/trio.yaml --set defaults.session=300ms
+  tandem plan -f topologies/solo.yaml -o json")]
+pub(super) struct PlanArgs {
+    /// The topology
+    #[arg(short = 'f', long = "file", value_name = "FILE", default_value = TOPOLOGY)]
+    pub file: PathBuf,
+    /// Replaces one value of the topology, as in defaults.session=300ms; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<Override>,
+    /// How to show it
+    #[arg(short = 'o', long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+/// Writes the plan to `out`, or what is wrong with the file to `err`; the answer is the exit code.
+///
+/// # Errors
+/// Where `out` or `err` cannot be written.
+pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
+    match load_topology(&args.file, &args.overrides) {
+        Ok((plan, _)) => {
+            match args.output {
+                Output::Text => write!(out, "{}", Page(&plan))?,
+                Output::Json => {
+                    serde_json::to_writer_pretty(&mut *out, &plan)?;
+                    writeln!(out)?;
+                }
+            }
+            Ok(0)
+        }
+        Err(error) => {
+            writeln!(err, "{error}")?;
+            Ok(EXIT_FILES)
+        }
+    }
+}

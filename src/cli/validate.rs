@@ -1,0 +1,76 @@
+//! `tandem validate`: whether files are what they should be.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::EXIT_FILES;
+use crate::chaos::{Choice, experiment, load, read_text};
+use crate::topology::plan;
+use crate::yaml::{FileError, Node, Origin, Place, Problem, parse};
+
+/// Checks topologies and experiments, and touches nothing
+///
+/// A file is told by its keys. An experiment that names its topology is checked against it.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "Examples:
+  tandem validate topologies/*.yaml chaos/*.yaml")]
+pub(super) struct ValidateArgs {
+    /// Topologies and experiments
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Writes one line a good file to `out`, and what is wrong with the others to `err`; the answer is
+/// the exit code.
+///
+/// # Errors
+/// Where `out` or `err` cannot be written.
+pub(super) fn run(args: &ValidateArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
+    let mut code = 0;
+    for file in &args.files {
+        match check(file) {
+            Ok(kind) => writeln!(out, "{}: ok, {kind}", file.display())?,
+            Err(error) => {
+                writeln!(err, "{error}")?;
+                code = EXIT_FILES;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Checks one file, and says what it is.
+///
+/// # Errors
+/// Whatever is wrong with it.
+pub fn check(path: &Path) -> Result<String, FileError> {
+    let text = read_text(path)?;
+    let wrong = |problems| FileError::new(path.display(), &text, problems);
+    let document = parse(&text).map_err(|problem| wrong(vec![problem]))?;
+    let has = |keys: &[&str]| keys.iter().any(|key| document.entry(key).is_some());
+    if has(&["roles", "clusters", "groups", "defaults", "disjoint"]) {
+        let plan = plan(&text, &[]).map_err(wrong)?;
+        return Ok(match plan.warnings.len() {
+            0 => "a topology".to_owned(),
+            1 => "a topology with a warning: see `tandem plan`".to_owned(),
+            many => format!("a topology with {many} warnings: see `tandem plan`"),
+        });
+    }
+    if has(&["method", "trials", "assert", "steady_state", "seed", "topology"]) {
+        let (experiment, _) = experiment(&text).map_err(wrong)?;
+        if experiment.topology.is_some() {
+            load(path, &Choice::default())?;
+        }
+        return Ok("an experiment".to_owned());
+    }
+    Err(wrong(vec![stranger(&document)]))
+}
+
+fn stranger(document: &Node) -> Problem {
+    let origin = match document.origin {
+        Origin::File(place) => Origin::File(Place { width: 1, ..place }),
+        Origin::Override(_) => Origin::File(Place::START),
+    };
+    Problem::at(origin, "this is neither a topology nor an experiment")
+        .hint("one has `roles`, `clusters` and `groups`, the other a `method`")
+}

@@ -1,0 +1,241 @@
+//! What must hold of a topology beyond the types of its values.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::planning::names;
+use super::shared_fate::{Fate, brokers};
+use super::{Cluster, Pace, Plan, Roles, Shareable, Spec, defaults};
+use crate::ids::{ClusterName, GroupName, TopicName};
+use crate::time::Span;
+use crate::yaml::{Cursor, Origin, Problem, choices};
+
+const ROLES_MOST: usize = 10_000;
+const MEMBERS_MOST: u32 = 1_000;
+const PARTITIONS_MOST: u32 = 1_000;
+/// Kafka counts in milliseconds.
+const LEAST: Duration = Duration::from_millis(1);
+
+/// Where the parts of a topology stand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Places<'a>(Cursor<'a>);
+
+impl<'a> Places<'a> {
+    pub(super) fn of(root: Cursor<'a>) -> Self {
+        Self(root)
+    }
+
+    /// A problem of the whole file.
+    pub(super) fn whole(self, message: impl Into<String>) -> Problem {
+        Problem::at(self.0.origin(), message)
+    }
+
+    fn group(self, name: &GroupName) -> Cursor<'a> {
+        self.0.key("groups").key(name.as_str())
+    }
+
+    /// A group's setting: its own, else the default, else the group, which could have it.
+    fn setting(self, group: &GroupName, key: &str) -> Origin {
+        let own = self.group(group).key(key);
+        let common = self.0.key("defaults").key(key);
+        if own.exists() || !common.exists() { own.origin() } else { common.origin() }
+    }
+
+    /// The groups share what they must not.
+    pub(super) fn shared(self, fate: &Fate) -> Problem {
+        let key = match fate.what {
+            Shareable::Topic => "topic",
+            Shareable::Group | Shareable::Coordinator => "consumer_group",
+            Shareable::Host => "host",
+            Shareable::Cluster | Shareable::Member => "cluster",
+        };
+        let origin = match fate.groups.last() {
+            Some(last) => self.group(last).key(key).origin(),
+            None => self.0.origin(),
+        };
+        let hint = if fate.what == Shareable::Group {
+            "then they would be one group".to_owned()
+        } else {
+            format!("`disjoint` names `{}`", fate.what)
+        };
+        Problem::at(origin, fate.sentence()).hint(hint)
+    }
+}
+
+/// All that is wrong with the topology as written.
+pub(super) fn spec(spec: &Spec, places: Places<'_>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let root = places.0;
+    if spec.version != 1 {
+        let message = format!("version {} of this format is not known", spec.version);
+        problems.push(Problem::at(root.key("version").origin(), message).hint("write 1"));
+    }
+    roles(&spec.roles, root.key("roles"), &mut problems);
+    if spec.groups.is_empty() {
+        problems.push(Problem::at(root.key("groups").name(), "there is no group"));
+    }
+    for (name, cluster) in &spec.clusters {
+        cluster_problems(cluster, root.key("clusters").key(name.as_str()), &mut problems);
+    }
+    for name in spec.groups.keys() {
+        group_problems(spec, name, places, &mut problems);
+    }
+    let leaders = spec.objective.leaders_per_group;
+    if leaders != 1 {
+        let message = format!("a group has one leader a role, so it cannot promise {leaders}");
+        let origin = root.key("objective").key("leaders_per_group").origin();
+        problems.push(Problem::at(origin, message).hint("k leaders at all times take k groups"));
+    }
+    problems
+}
+
+fn roles(roles: &Roles, place: Cursor<'_>, problems: &mut Vec<Problem>) {
+    let count = match roles {
+        Roles::Named(names) => names.len(),
+        Roles::Counted(count) => usize::try_from(count.count).unwrap_or(usize::MAX),
+    };
+    if count == 0 {
+        problems.push(Problem::at(place.origin(), "there is no role to lead"));
+    } else if count > ROLES_MOST {
+        let message = format!("{count} roles are more than {ROLES_MOST}");
+        problems.push(Problem::at(place.origin(), message));
+    } else if let Err(message) = names(roles) {
+        problems.push(Problem::at(place.key("prefix").origin(), message));
+    }
+    let Roles::Named(names) = roles else { return };
+    let mut seen: BTreeMap<_, usize> = BTreeMap::new();
+    for (index, name) in names.iter().enumerate() {
+        if let Some(first) = seen.insert(name, index) {
+            let message = format!("role `{name}` is named twice");
+            let hint = format!("it is number {} of the list already", first + 1);
+            problems.push(Problem::at(place.index(index).origin(), message).hint(hint));
+        }
+    }
+}
+
+fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Problem>) {
+    let Cluster::Brokers(brokers) = cluster else { return };
+    let legal = |address: &str| {
+        let (host, port) = address.rsplit_once(':').unwrap_or_default();
+        !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+    };
+    if let Some(bad) = brokers.bootstrap.split(',').map(str::trim).find(|part| !legal(part)) {
+        let message = format!("{bad:?} is no address of a broker");
+        problems.push(
+            Problem::at(place.key("bootstrap").origin(), message)
+                .hint("write host:port, several with commas"),
+        );
+    }
+    for (name, secret) in &brokers.secrets {
+        let place = place.key("secrets").key(name);
+        if brokers.properties.contains_key(name) {
+            let message = format!("`{name}` is a property already");
+            problems.push(Problem::at(place.name(), message).unshown());
+        }
+        if secret.0.is_none() {
+            let message = format!("secret `{name}` must say where its value stands");
+            let hint = "write {env: NAME} or {file: PATH}, never the value itself";
+            problems.push(Problem::at(place.origin(), message).hint(hint).unshown());
+        }
+    }
+}
+
+fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &mut Vec<Problem>) {
+    let Some(group) = spec.groups.get(name) else { return };
+    let place = places.group(name);
+    let settings = group.settings(&spec.defaults);
+    match spec.clusters.get(&group.cluster) {
+        None => {
+            let known = spec.clusters.keys().map(ClusterName::as_str);
+            problems.push(
+                Problem::at(
+                    place.key("cluster").origin(),
+                    format!("there is no cluster `{}`", group.cluster),
+                )
+                .hint(choices(group.cluster.as_str(), known)),
+            );
+        }
+        Some(Cluster::Embedded(_)) if settings.replication.is_some_and(|factor| factor > 1) => {
+            let origin = places.setting(name, "replication");
+            problems
+                .push(Problem::at(origin, "an embedded cluster has one broker").hint("write 1"));
+        }
+        Some(Cluster::Embedded(_) | Cluster::Brokers(_)) => {}
+    }
+    let counts = [
+        ("members", group.members, MEMBERS_MOST),
+        ("partitions", group.partitions, PARTITIONS_MOST),
+    ];
+    for (key, count, most) in counts {
+        if let Some(count) = count.filter(|count| !(1..=most).contains(count)) {
+            let message = format!("a group has 1 to {most} {key}, not {count}");
+            problems.push(Problem::at(place.key(key).origin(), message));
+        }
+    }
+    if settings.replication == Some(0) {
+        let origin = places.setting(name, "replication");
+        problems.push(Problem::at(origin, "a replication factor is at least 1"));
+    }
+    let pace = defaults::pace(&settings, 1);
+    problems.extend(pace_problem(&pace, name, places));
+    if settings.retention.is_some_and(|retention| retention.get() < pace.threshold.get()) {
+        let origin = places.setting(name, "retention");
+        let threshold = pace.threshold;
+        let message = format!("the retention is below threshold {threshold}");
+        problems.push(Problem::at(origin, message).hint("beacons would be gone before they count"));
+    }
+}
+
+/// The first rule that a pace breaks: the later ones mean little then.
+fn pace_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Problem> {
+    let at = |key: &str, message: String| Problem::at(places.setting(name, key), message);
+    let Pace { session, heartbeat, beacon, threshold, .. } = *pace;
+    let named = [
+        ("session", session),
+        ("heartbeat", heartbeat),
+        ("beacon", beacon),
+        ("threshold", threshold),
+    ];
+    if let Some((key, span)) = named.into_iter().find(|(_, span)| span.get() < LEAST) {
+        return Some(at(key, format!("a {key} of {span} is less than 1ms")));
+    }
+    if heartbeat >= session {
+        return Some(
+            at("heartbeat", format!("heartbeat {heartbeat} is not below session {session}"))
+                .hint("several must fit, or one that is late ends the session"),
+        );
+    }
+    if threshold <= session {
+        return Some(
+            at("threshold", format!("threshold {threshold} is not above session {session}"))
+                .hint("else every claim lapses before the broker finds a successor"),
+        );
+    }
+    let most = Span(threshold.get() / 3);
+    (beacon > most).then(|| {
+        at("beacon", format!("beacon {beacon} is above a third of threshold {threshold}"))
+            .hint(format!("at most {most}"))
+    })
+}
+
+/// Groups on one topic must describe the same topic.
+pub(super) fn topics(plan: &Plan, places: Places<'_>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut first: BTreeMap<(_, &TopicName), &GroupName> = BTreeMap::new();
+    for (name, group) in &plan.groups {
+        let known = first.entry((brokers(&plan.clusters, &group.cluster), &group.topic));
+        let other_name = *known.or_insert(name);
+        let Some(other) = plan.groups.get(other_name) else { continue };
+        let differing = [
+            ("partitions", group.partitions != other.partitions),
+            ("replication", group.replication != other.replication),
+            ("retention", group.retention != other.retention),
+        ];
+        for (key, _) in differing.into_iter().filter(|(_, differs)| *differs) {
+            let message = format!("`{other_name}` and `{name}` share topic `{}`", group.topic);
+            let hint = format!("so both must have the same `{key}`");
+            problems.push(Problem::at(places.setting(name, key), message).hint(hint));
+        }
+    }
+    problems
+}

@@ -1,0 +1,57 @@
+//! The durations and the rules of a group, decided.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::time::Span;
+
+/// The durations and the rules of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pace {
+    /// When a claim holds and what ends it.
+    pub mode: Mode,
+    /// `S`: the broker reassigns what a member held that it has not heard from for so long.
+    pub session: Span,
+    /// `h`: how often a member shows the broker that it lives.
+    pub heartbeat: Span,
+    /// The longest that a member waits in one poll; `h'` is `h` plus this.
+    pub wake: Span,
+    /// `tau`: how often a member publishes on every partition.
+    pub beacon: Span,
+    /// `T`: for how long a claim outlives the last message of its partition.
+    pub threshold: Span,
+    /// How the group hands out partitions.
+    pub assignor: Assignor,
+}
+
+/// When a claim holds and what ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Revocation ends no claim: only lapse, leave or death does.
+    NonExclusive,
+}
+
+/// `partition.assignment.strategy`, a property of the consumer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Assignor {
+    /// Partition after partition, member after member.
+    Roundrobin,
+    /// Contiguous runs.
+    Range,
+    /// Moves few partitions; a join takes a second.
+    CooperativeSticky,
+}
+
+impl Assignor {
+    /// The name that clients know.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Roundrobin => "roundrobin",
+            Self::Range => "range",
+            Self::CooperativeSticky => "cooperative-sticky",
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The plan as a page that people read.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Address, Bound, Plan, PlannedGroup, Range, shared_fate};
+use crate::ids::{ClusterName, GroupName, MemberId};
+use crate::time::Span;
+
+/// A plan, to be shown as a page.
+#[derive(Debug, Clone, Copy)]
+pub struct Page<'a>(pub &'a Plan);
+
+/// As many roles are named; of more, some are left out.
+const ROLES_SHOWN: usize = 24;
+
+impl fmt::Display for Page<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = self.0;
+        writeln!(
+            f,
+            "{}: {}, each led in {}",
+            plan.topology,
+            counted(plan.roles.len(), "role"),
+            counted(plan.groups.len(), "group")
+        )?;
+        for (name, group) in &plan.groups {
+            group_section(f, plan, name, group)?;
+        }
+        clusters(f, plan)?;
+        promise(f, plan)?;
+        let shared: Vec<_> =
+            shared_fate::of(plan).into_iter().filter(|fate| !fate.implied).collect();
+        writeln!(f, "\nshared fate")?;
+        if shared.is_empty() {
+            writeln!(f, "  none that the topology shows")?;
+        }
+        for fate in shared {
+            writeln!(f, "  {}", fate.sentence())?;
+        }
+        if !plan.warnings.is_empty() {
+            writeln!(f, "\nwarnings")?;
+        }
+        for warning in &plan.warnings {
+            writeln!(f, "  - {warning}")?;
+        }
+        Ok(())
+    }
+}
+
+fn group_section(
+    f: &mut fmt::Formatter<'_>,
+    plan: &Plan,
+    name: &GroupName,
+    group: &PlannedGroup,
+) -> fmt::Result {
+    let host = group.host.as_ref().map(|host| format!(", host {host} (declared, not verified)"));
+    writeln!(f, "\ngroup {name} on cluster {}{}", group.cluster, host.unwrap_or_default())?;
+    let replication = group.replication.map(|factor| format!(", {factor} replicas"));
+    writeln!(
+        f,
+        "  topic           {}, {}{}, messages kept {}",
+        group.topic,
+        counted(group.width(), "partition"),
+        replication.unwrap_or_default(),
+        group.retention
+    )?;
+    let pace = &group.pace;
+    writeln!(f, "  consumer group  {} ({})", group.consumer_group, pace.assignor.as_str())?;
+    let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
+    writeln!(
+        f,
+        "  members         {}, started again {} after a death",
+        abridged(&members),
+        group.restart_after
+    )?;
+    writeln!(f, "  roles           {}", roles(plan, group))?;
+    writeln!(
+        f,
+        "  pace            session {}, heartbeat {}, beacon {}, threshold {} (non-exclusive)",
+        pace.session, pace.heartbeat, pace.beacon, pace.threshold
+    )?;
+    writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
+    writeln!(f, "  what a fault may cost, ms")?;
+    writeln!(f, "    {:<11}{:<14}overlap", "", "gap")?;
+    let bounds = &group.bounds;
+    let rows = [
+        ("kill", bounds.kill),
+        ("leave", bounds.leave),
+        ("isolation", bounds.isolation),
+        ("pause", bounds.pause),
+        ("restart", bounds.restart),
+    ];
+    for (fault, Bound { gap, overlap }) in rows {
+        writeln!(f, "    {fault:<11}{:<14}{}", range(gap), range(overlap))?;
+    }
+    Ok(())
+}
+
+/// `0 a, e · 1 b`: each partition and its roles.
+fn roles(plan: &Plan, group: &PlannedGroup) -> String {
+    let mut by_partition: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    for (role, partition) in plan.roles.iter().zip(&group.role_partitions).take(ROLES_SHOWN) {
+        by_partition.entry(*partition).or_default().push(role.as_str());
+    }
+    let mut parts: Vec<String> = by_partition
+        .into_iter()
+        .map(|(partition, roles)| format!("{partition} {}", roles.join(", ")))
+        .collect();
+    if plan.roles.len() > ROLES_SHOWN {
+        parts.push(format!("and {} more", plan.roles.len() - ROLES_SHOWN));
+    }
+    parts.join(" | ")
+}
+
+fn clusters(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
+    let mut load: BTreeMap<&ClusterName, f64> = BTreeMap::new();
+    for group in plan.groups.values() {
+        *load.entry(&group.cluster).or_default() += group.beacons_per_s;
+    }
+    writeln!(f, "\nclusters")?;
+    for (name, cluster) in &plan.clusters {
+        let address = match &cluster.address {
+            Address::Embedded => "embedded, a process of its own",
+            Address::Bootstrap(address) => address,
+        };
+        let load = load.get(name).copied().unwrap_or_default();
+        writeln!(f, "  {name}: {address}; {load:.0} beacons/s in all")?;
+    }
+    Ok(())
+}
+
+fn promise(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
+    writeln!(f, "\npromised")?;
+    writeln!(f, "  {} leader of each role in each group", plan.objective.leaders_per_group)?;
+    if let Some(gap) = plan.objective.joint_gap {
+        writeln!(f, "  no role without a leader in all groups at once for longer than {gap}")?;
+    }
+    if let Some(gap) = plan.objective.group_gap {
+        writeln!(f, "  no role without a leader in one group for longer than {gap}")?;
+    }
+    let groups = plan.groups.len();
+    if groups > 1 {
+        writeln!(
+            f,
+            "  at all times one leader under faults in up to {} of the {groups} groups: k leaders \
+             under f faults take k + f groups",
+            groups - 1
+        )?;
+    }
+    Ok(())
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn abridged(names: &[&str]) -> String {
+    match names {
+        [first, second, .., last] if names.len() > 8 => {
+            format!("{first}, {second} to {last} ({})", names.len())
+        }
+        few => few.join(", "),
+    }
+}
+
+fn range(range: Range) -> String {
+    let ms = |span: Span| span.get().as_millis();
+    match (ms(range.low), ms(range.high)) {
+        (_, 0) => "none".to_owned(),
+        (low, high) => format!("{low} to {high}"),
+    }
+}

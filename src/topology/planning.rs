@@ -1,0 +1,177 @@
+//! From text to plan: read, check, decide, and say what a reader should know.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use super::check::{self, Places};
+use super::{
+    Address, Bounds, Cluster, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec, Terms,
+    defaults, shared_fate, sizing,
+};
+use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
+use crate::time::Span;
+use crate::yaml::{Cursor, Override, Problem, parse, read};
+
+/// Plans the topology that `text` describes, with some of its values replaced.
+///
+/// # Errors
+/// All that is wrong with it; a value that does not even fit its type hides the rest.
+pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
+    let one = |problem| vec![problem];
+    let mut root = parse(text).map_err(one)?;
+    for set in overrides {
+        set.apply(&mut root).map_err(one)?;
+    }
+    let spec: Spec = read(&root).map_err(one)?;
+    let places = Places::of(Cursor::of(&root));
+    let problems = check::spec(&spec, places);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let mut plan = decide(&spec).map_err(|message| vec![places.whole(message)])?;
+    // Two groups in one consumer group would be one.
+    let mut disjoint = spec.disjoint.clone().unwrap_or_default();
+    disjoint.insert(Shareable::Group);
+    let mut problems = Vec::new();
+    for fate in shared_fate::of(&plan) {
+        if disjoint.contains(&fate.what) {
+            problems.push(places.shared(&fate));
+        } else if !fate.implied {
+            plan.warnings.push(fate.warning());
+        }
+    }
+    problems.extend(check::topics(&plan, places));
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let sizing = sizing::warnings(&plan);
+    plan.warnings.extend(sizing);
+    Ok(plan)
+}
+
+impl Plan {
+    /// The same plan where no pause is longer than `longest`; without one a pause is unlimited.
+    #[must_use]
+    pub fn with_longest_pause(mut self, longest: Option<Duration>) -> Self {
+        for group in self.groups.values_mut() {
+            if let Some(cluster) = self.clusters.get(&group.cluster) {
+                group.bounds = Bounds::of(&Terms::of(&group.pace, &cluster.address), longest);
+            }
+        }
+        self
+    }
+}
+
+/// A checked topology, with nothing left to choose.
+fn decide(spec: &Spec) -> Result<Plan, String> {
+    let roles = names(&spec.roles)?;
+    let clusters: BTreeMap<_, _> = spec
+        .clusters
+        .iter()
+        .map(|(name, cluster)| (name.clone(), planned_cluster(cluster)))
+        .collect();
+    let mut sharing: BTreeMap<_, u32> = BTreeMap::new();
+    let mut topics = BTreeMap::new();
+    for (name, group) in &spec.groups {
+        let topic = topic(spec, name)?;
+        let brokers = shared_fate::brokers(&clusters, &group.cluster);
+        *sharing.entry((brokers.clone(), topic.clone())).or_default() += 1;
+        topics.insert(name.clone(), (brokers, topic));
+    }
+    let mut groups = BTreeMap::new();
+    for name in spec.groups.keys() {
+        let Some(key) = topics.get(name) else { continue };
+        let share = sharing.get(key).copied().unwrap_or(1);
+        groups.insert(name.clone(), planned_group(spec, name, &clusters, roles.len(), share)?);
+    }
+    Ok(Plan {
+        topology: spec.name.clone(),
+        roles,
+        clusters,
+        groups,
+        objective: spec.objective,
+        limits: spec.limits,
+        warnings: Vec::new(),
+    })
+}
+
+fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
+    match cluster {
+        Cluster::Embedded(_) => PlannedCluster {
+            address: Address::Embedded,
+            properties: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+        },
+        Cluster::Brokers(brokers) => PlannedCluster {
+            address: Address::Bootstrap(brokers.bootstrap.clone()),
+            properties: brokers.properties.clone(),
+            secrets: brokers
+                .secrets
+                .iter()
+                .filter_map(|(name, secret)| Some((name.clone(), secret.0.clone()?)))
+                .collect(),
+        },
+    }
+}
+
+fn planned_group(
+    spec: &Spec,
+    name: &GroupName,
+    clusters: &BTreeMap<ClusterName, PlannedCluster>,
+    roles: usize,
+    sharing: u32,
+) -> Result<PlannedGroup, String> {
+    let group = spec.groups.get(name).ok_or("no such group")?;
+    let cluster = clusters.get(&group.cluster).ok_or("no such cluster")?;
+    let settings = group.settings(&spec.defaults);
+    let pace = defaults::pace(&settings, sharing);
+    let width = group.partitions.unwrap_or_else(|| defaults::partitions(roles));
+    let width = NonZeroU32::new(width).ok_or("no partitions")?;
+    let count = group.members.unwrap_or(defaults::MEMBERS);
+    let members = (1..=count)
+        .map(|number| format!("{name}-{number}").parse::<MemberId>())
+        .collect::<Result<_, _>>()
+        .map_err(|error| error.to_string())?;
+    let indices = (0..u32::try_from(roles).unwrap_or(u32::MAX)).map(RoleIndex);
+    Ok(PlannedGroup {
+        cluster: group.cluster.clone(),
+        topic: topic(spec, name)?,
+        partitions: width,
+        consumer_group: consumer_group(spec, name)?,
+        host: group.host.clone(),
+        members,
+        role_partitions: indices.map(|role| role.partition(width)).collect(),
+        replication: settings.replication,
+        retention: settings.retention.unwrap_or(Span(defaults::RETENTION)),
+        restart_after: Span(defaults::restart(&settings, pace.session.get())),
+        beacons_per_s: defaults::beacons_per_s(count, width, pace.beacon.get()),
+        bounds: Bounds::of(&Terms::of(&pace, &cluster.address), None),
+        pace,
+    })
+}
+
+/// The roles by name.
+pub(super) fn names(roles: &Roles) -> Result<Vec<RoleName>, String> {
+    match roles {
+        Roles::Named(names) => Ok(names.clone()),
+        Roles::Counted(count) => (0..count.count)
+            .map(|number| format!("{}{number}", count.prefix).parse::<RoleName>())
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string()),
+    }
+}
+
+fn topic(spec: &Spec, name: &GroupName) -> Result<TopicName, String> {
+    match spec.groups.get(name).and_then(|group| group.topic.clone()) {
+        Some(topic) => Ok(topic),
+        None => format!("{}-{name}", spec.name).parse().map_err(|error| format!("{error}")),
+    }
+}
+
+fn consumer_group(spec: &Spec, name: &GroupName) -> Result<ConsumerGroup, String> {
+    match spec.groups.get(name).and_then(|group| group.consumer_group.clone()) {
+        Some(group) => Ok(group),
+        None => format!("{}-{name}", spec.name).parse().map_err(|error| format!("{error}")),
+    }
+}

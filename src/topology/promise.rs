@@ -1,0 +1,140 @@
+//! What is promised of a topology, and what an experiment may do to it at most.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::time::Span;
+
+/// What is promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "an objective, as in {joint_gap: 0s}")]
+pub struct Objective {
+    /// So many leaders has each role in each group, outside fault and recovery windows.
+    #[serde(default = "one")]
+    pub leaders_per_group: u32,
+    /// No role is without a leader in all groups at once for longer than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joint_gap: Option<Span>,
+    /// No role is without a leader in one group for longer than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_gap: Option<Span>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Default for Objective {
+    fn default() -> Self {
+        Self { leaders_per_group: one(), joint_gap: None, group_gap: None }
+    }
+}
+
+/// What an experiment may do at most; nothing said is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "limits, as in {members: 50%, groups: 1, time: 10m}")]
+pub struct Allowance {
+    /// So many members of one group may be down at once, by our hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<Share>,
+    /// So many groups may be hit at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u32>,
+    /// The experiment takes no longer than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Span>,
+}
+
+impl Allowance {
+    /// What is said here, and where nothing is, what `other` says.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            members: self.members.or(other.members),
+            groups: self.groups.or(other.groups),
+            time: self.time.or(other.time),
+        }
+    }
+}
+
+/// A part of a whole: a number of them, or so many of a hundred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Share {
+    /// So many.
+    Count(u32),
+    /// So many of a hundred.
+    Percent(u32),
+}
+
+/// A text that is no part of a whole.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no share: write a number, or a percentage up to 100%")]
+pub struct ShareError(String);
+
+impl Share {
+    /// How many of `whole` these are; a percentage is rounded up.
+    #[must_use]
+    pub fn of(self, whole: u32) -> u32 {
+        match self {
+            Self::Count(count) => count,
+            Self::Percent(percent) => {
+                let most = u64::from(whole) * u64::from(percent);
+                u32::try_from(most.div_ceil(100)).unwrap_or(u32::MAX)
+            }
+        }
+    }
+}
+
+impl FromStr for Share {
+    type Err = ShareError;
+    fn from_str(text: &str) -> Result<Self, ShareError> {
+        let error = || ShareError(text.to_owned());
+        match text.strip_suffix('%') {
+            Some(percent) => match percent.parse() {
+                Ok(percent) if percent <= 100 => Ok(Self::Percent(percent)),
+                Ok(_) | Err(_) => Err(error()),
+            },
+            None => text.parse().map(Self::Count).map_err(|_| error()),
+        }
+    }
+}
+
+impl TryFrom<String> for Share {
+    type Error = ShareError;
+    fn try_from(text: String) -> Result<Self, ShareError> {
+        text.parse()
+    }
+}
+
+impl From<Share> for String {
+    fn from(share: Share) -> Self {
+        share.to_string()
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+impl JsonSchema for Share {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Share".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A number, or a percentage as in 50%.",
+            "type": ["integer", "string"],
+            "minimum": 0,
+            "pattern": r"^(\d+|\d+%)$"
+        })
+    }
+}

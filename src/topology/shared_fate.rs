@@ -1,0 +1,140 @@
+//! What groups share, so that one fault can hit several at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Address, Plan, PlannedCluster, Shareable};
+use crate::ids::{ClusterName, ConsumerGroup, GroupName};
+
+/// `offsets.topic.num.partitions`, unless a broker says otherwise.
+const OFFSETS_PARTITIONS: i32 = 50;
+
+/// Several groups, and one thing that they share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fate {
+    /// The kind of thing.
+    pub(super) what: Shareable,
+    /// Which one, in words.
+    pub(super) which: String,
+    /// Who shares it; two or more.
+    pub(super) groups: Vec<GroupName>,
+    /// Another fate of the same groups says it already.
+    pub(super) implied: bool,
+}
+
+impl Fate {
+    pub(super) fn sentence(&self) -> String {
+        format!("{} share {}", list(&self.groups), self.which)
+    }
+
+    pub(super) fn warning(&self) -> String {
+        let what = self.what;
+        format!(
+            "{}: one fault can hit them all (`disjoint: [{what}]` refuses this)",
+            self.sentence()
+        )
+    }
+}
+
+/// All that groups of the plan share.
+pub(super) fn of(plan: &Plan) -> Vec<Fate> {
+    let mut shared: BTreeMap<(Shareable, String), Vec<GroupName>> = BTreeMap::new();
+    let mut note = |what, which: String, group: &GroupName| {
+        shared.entry((what, which)).or_default().push(group.clone());
+    };
+    for (name, group) in &plan.groups {
+        let cluster = brokers(&plan.clusters, &group.cluster);
+        if let Some(host) = &group.host {
+            note(Shareable::Host, format!("host `{host}`"), name);
+        }
+        let of = format!("of cluster `{cluster}`");
+        note(Shareable::Topic, format!("topic `{}` {of}", group.topic), name);
+        let consumer_group = &group.consumer_group;
+        note(Shareable::Group, format!("consumer group `{consumer_group}` {of}"), name);
+        let coordinator = match plan.clusters.get(&cluster).map(|cluster| &cluster.address) {
+            Some(Address::Embedded) | None => format!("the coordinator {of}"),
+            Some(Address::Bootstrap(_)) => {
+                let partition = coordinator(consumer_group);
+                format!("a coordinator {of} (`__consumer_offsets` partition {partition})")
+            }
+        };
+        note(Shareable::Coordinator, coordinator, name);
+        note(Shareable::Cluster, format!("cluster `{cluster}`"), name);
+    }
+    let mut fates: Vec<Fate> = shared
+        .into_iter()
+        .filter(|(_, groups)| groups.len() > 1)
+        .map(|((what, which), groups)| Fate { what, which, groups, implied: false })
+        .collect();
+    // One broker coordinates all groups of an embedded cluster: to share the cluster says it.
+    for fate in fates.iter_mut().filter(|fate| fate.what == Shareable::Coordinator) {
+        fate.implied = fate.which.starts_with("the coordinator");
+    }
+    fates
+}
+
+/// Which cluster this one really is: two names whose addresses meet are the same brokers, and the
+/// first of the names stands for all.
+pub(super) fn brokers(
+    clusters: &BTreeMap<ClusterName, PlannedCluster>,
+    name: &ClusterName,
+) -> ClusterName {
+    let Some(mut reached) = clusters.get(name).map(addresses) else { return name.clone() };
+    let mut same: BTreeSet<&ClusterName> = [name].into();
+    loop {
+        let before = same.len();
+        for (other, cluster) in clusters {
+            let theirs = addresses(cluster);
+            if !theirs.is_disjoint(&reached) {
+                reached.extend(theirs);
+                same.insert(other);
+            }
+        }
+        if same.len() == before {
+            return same.first().map_or_else(|| name.clone(), |first| (*first).clone());
+        }
+    }
+}
+
+fn addresses(cluster: &PlannedCluster) -> BTreeSet<String> {
+    match &cluster.address {
+        Address::Embedded => BTreeSet::new(),
+        Address::Bootstrap(list) => list
+            .split(',')
+            .map(|address| address.trim().to_lowercase().replace("localhost:", "127.0.0.1:"))
+            .collect(),
+    }
+}
+
+/// The partition of `__consumer_offsets` whose leader coordinates the group, as Kafka computes it:
+/// `Utils.abs(groupId.hashCode()) % groupMetadataTopicPartitionCount`.
+fn coordinator(group: &ConsumerGroup) -> i32 {
+    let hash = group
+        .as_str()
+        .bytes()
+        .fold(0i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)));
+    hash.checked_abs().unwrap_or(0) % OFFSETS_PARTITIONS
+}
+
+/// `p1`, `p2` and `p3`.
+pub(super) fn list(groups: &[GroupName]) -> String {
+    let names: Vec<String> = groups.iter().map(|group| format!("`{group}`")).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((only, _)) => only.clone(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coordinator_is_found_as_kafka_finds_it() {
+        // Java: "polygenelubricants".hashCode() is Integer.MIN_VALUE, "console-consumer" 1466014243.
+        let of = |name: &str| name.parse().map(|group| coordinator(&group));
+        assert_eq!(of("polygenelubricants"), Ok(0));
+        assert_eq!(of("a"), Ok(97 % 50));
+        assert_eq!(of("ab"), Ok((97 * 31 + 98) % 50));
+    }
+}

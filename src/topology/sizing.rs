@@ -1,0 +1,105 @@
+//! What a reader should know of the sizes and the pace before running a plan.
+
+use super::{Address, Plan, PlannedGroup, Terms, shared_fate};
+use crate::ids::GroupName;
+use crate::time::Span;
+
+/// `group.min.session.timeout.ms`, unless a broker says otherwise.
+const SESSION_LEAST: Span = Span::ms(6_000);
+
+/// One sentence each.
+pub(super) fn warnings(plan: &Plan) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if plan.groups.len() == 1 {
+        warnings.push(
+            "one group alone promises no leader while a fault is in it: k leaders under f faults \
+             take k + f groups"
+                .to_owned(),
+        );
+    }
+    for name in plan.clusters.keys() {
+        let used = plan.groups.values().any(|group| group.cluster == *name);
+        if !used {
+            warnings.push(format!("cluster `{name}` has no group"));
+        }
+        let same = shared_fate::brokers(&plan.clusters, name);
+        if same != *name {
+            warnings.push(format!("clusters `{same}` and `{name}` are the same brokers"));
+        }
+    }
+    for (name, cluster) in &plan.clusters {
+        for key in cluster.properties.keys().filter(|key| key.contains("password")) {
+            warnings.push(format!(
+                "property `{key}` of cluster `{name}` is written into every journal: put it under \
+                 `secrets`"
+            ));
+        }
+    }
+    for (name, group) in &plan.groups {
+        sizes(plan, name, group, &mut warnings);
+        pace(plan, name, group, &mut warnings);
+    }
+    warnings
+}
+
+/// The sizing advice of the paper.
+fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
+    let (roles, members, width) = (plan.roles.len(), group.members.len(), group.width());
+    if members > width {
+        let idle = members - width;
+        warnings.push(format!(
+            "`{name}` has {members} members on {width} partitions: {idle} of them lead nothing"
+        ));
+    }
+    if width > roles.saturating_mul(2) {
+        let empty = width - roles;
+        warnings.push(format!(
+            "`{name}` has {width} partitions for {roles} roles: who holds only some of the other \
+             {empty} leads nothing"
+        ));
+    }
+    if roles > width.saturating_mul(4) {
+        let each = roles.div_ceil(width);
+        warnings.push(format!(
+            "`{name}` has {roles} roles on {width} partitions: each partition that moves takes up \
+             to {each} roles with it"
+        ));
+    }
+}
+
+fn pace(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
+    let Some(cluster) = plan.clusters.get(&group.cluster) else { return };
+    let seamless = Span(Terms::of(&group.pace, &cluster.address).seamless_threshold());
+    let threshold = group.pace.threshold;
+    if threshold < seamless {
+        let gap = group.bounds.isolation.gap.high;
+        warnings.push(format!(
+            "`{name}`: with threshold {threshold} an isolated leader can leave a gap of up to \
+             {gap}; from {seamless} on there is none"
+        ));
+    }
+    let session = group.pace.session;
+    if matches!(cluster.address, Address::Bootstrap(_)) && session < SESSION_LEAST {
+        warnings.push(format!(
+            "`{name}`: a broker refuses session {session} unless its \
+             `group.min.session.timeout.ms` allows it ({SESSION_LEAST} by default)"
+        ));
+    }
+    let sharing: Vec<&GroupName> = plan
+        .groups
+        .iter()
+        .filter(|(_, other)| {
+            let brokers = |cluster| shared_fate::brokers(&plan.clusters, cluster);
+            other.topic == group.topic && brokers(&other.cluster) == brokers(&group.cluster)
+        })
+        .map(|(name, _)| name)
+        .collect();
+    if sharing.len() > 1 {
+        warnings.push(format!(
+            "`{name}` is one of {} groups on topic `{}` and publishes at its share: each {}",
+            sharing.len(),
+            group.topic,
+            group.pace.beacon
+        ));
+    }
+}

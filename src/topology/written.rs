@@ -1,0 +1,153 @@
+//! The parts of a topology that can be written in more than one way.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize as DeserializeDerive, Serialize};
+
+use super::Secret;
+use crate::ids::RoleName;
+
+/// The roles: their names, or how many there are.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(untagged)]
+pub enum Roles {
+    /// By name.
+    Named(Vec<RoleName>),
+    /// `{count: 64, prefix: slot-}` names `slot-0` to `slot-63`.
+    Counted(Count),
+}
+
+/// So many roles, named by a prefix and a number from 0.
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeDerive, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a count of roles, as in {count: 64, prefix: slot-}")]
+pub struct Count {
+    /// How many.
+    pub count: u32,
+    /// What each name begins with.
+    #[schemars(with = "String")]
+    pub prefix: RoleName,
+}
+
+impl<'de> Deserialize<'de> for Roles {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RolesVisitor;
+        impl<'de> Visitor<'de> for RolesVisitor {
+            type Value = Roles;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of roles, or {count: 64, prefix: slot-}")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Roles, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Roles::Named)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Roles, A::Error> {
+                Count::deserialize(MapAccessDeserializer::new(map)).map(Roles::Counted)
+            }
+        }
+        deserializer.deserialize_any(RolesVisitor)
+    }
+}
+
+/// A cluster: `embedded`, or somebody's brokers.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(untagged)]
+pub enum Cluster {
+    /// A broker of our own, a process a cluster: for first use, tests and chaos.
+    Embedded(Embedded),
+    /// Somebody's brokers.
+    Brokers(Brokers),
+}
+
+/// The word `embedded`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub enum Embedded {
+    /// A broker of our own.
+    Embedded,
+}
+
+/// Somebody's brokers, and how to speak to them.
+#[derive(Debug, Clone, PartialEq, Eq, DeserializeDerive, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a cluster, as in {bootstrap: \"127.0.0.1:9092\"}")]
+pub struct Brokers {
+    /// `host:port`, several with commas.
+    pub bootstrap: String,
+    /// Client properties that every connection uses, as librdkafka names them.
+    #[serde(default)]
+    pub properties: BTreeMap<String, String>,
+    /// Client properties whose values stand elsewhere and are never shown.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, Elsewhere>,
+}
+
+/// Where a secret stands; nothing where somebody wrote something else there, which may be the secret
+/// itself and must not be told to anybody.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(transparent)]
+pub struct Elsewhere(#[schemars(with = "Secret")] pub Option<Secret>);
+
+impl<'de> Deserialize<'de> for Elsewhere {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Secret::deserialize(deserializer).ok()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Cluster {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ClusterVisitor;
+        impl<'de> Visitor<'de> for ClusterVisitor {
+            type Value = Cluster;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`embedded`, or {bootstrap: \"127.0.0.1:9092\"}")
+            }
+            fn visit_str<E: Error>(self, word: &str) -> Result<Cluster, E> {
+                if word == "embedded" {
+                    return Ok(Cluster::Embedded(Embedded::Embedded));
+                }
+                Err(E::custom(format!(
+                    "unknown cluster {word:?}\n`embedded`, or {{bootstrap: \"127.0.0.1:9092\"}}"
+                )))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Cluster, A::Error> {
+                Brokers::deserialize(MapAccessDeserializer::new(map)).map(Cluster::Brokers)
+            }
+        }
+        deserializer.deserialize_any(ClusterVisitor)
+    }
+}
+
+/// What groups can share, so that one fault hits both.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Shareable {
+    /// A member; by construction groups share none.
+    Member,
+    /// The ledger.
+    Topic,
+    /// The consumer group; never shared, whatever is said.
+    Group,
+    /// The machine, as declared.
+    Host,
+    /// The brokers.
+    Cluster,
+    /// The broker that coordinates the consumer group.
+    Coordinator,
+}
+
+impl fmt::Display for Shareable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Member => "member",
+            Self::Topic => "topic",
+            Self::Group => "group",
+            Self::Host => "host",
+            Self::Cluster => "cluster",
+            Self::Coordinator => "coordinator",
+        })
+    }
+}

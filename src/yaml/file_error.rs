@@ -1,0 +1,107 @@
+//! All that is wrong with one file, as a terminal shows it.
+
+use std::fmt;
+
+use super::{Origin, Place, Problem};
+
+/// All that is wrong with one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileError {
+    file: String,
+    reports: Vec<(Problem, Option<String>)>,
+}
+
+/// A longer line is cut to what stands around the place.
+const LINE_MOST: usize = 100;
+
+impl FileError {
+    /// The problems of `file`, whose content is `text`.
+    #[must_use]
+    pub fn new(file: impl fmt::Display, text: &str, problems: Vec<Problem>) -> Self {
+        let mut reports: Vec<(Problem, Option<String>)> = Vec::new();
+        for problem in problems {
+            // What two groups have from the same defaults is wrong once.
+            if reports.iter().any(|(known, _)| *known == problem) {
+                continue;
+            }
+            let line = match &problem.origin {
+                Some(Origin::File(place)) if problem.shown => {
+                    snippet(text, *place, problem.hint.as_deref())
+                }
+                Some(Origin::File(_) | Origin::Override(_)) | None => None,
+            };
+            reports.push((problem, line));
+        }
+        Self { file: file.to_string(), reports }
+    }
+
+    /// A file that could not even be read.
+    #[must_use]
+    pub fn unreadable(file: impl fmt::Display, why: impl Into<String>) -> Self {
+        let problem = Problem { origin: None, ..Problem::at(Origin::File(Place::START), why) };
+        Self { file: file.to_string(), reports: vec![(problem, None)] }
+    }
+
+    /// What is wrong, each on its own.
+    pub fn problems(&self) -> impl Iterator<Item = &Problem> {
+        self.reports.iter().map(|(problem, _)| problem)
+    }
+}
+
+impl std::error::Error for FileError {}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (problem, line)) in self.reports.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            match &problem.origin {
+                Some(Origin::File(place)) => {
+                    write!(f, "{}:{}:{}: ", self.file, place.line, place.column)?;
+                }
+                Some(Origin::Override(text)) if problem.shown => write!(f, "--set {text}: ")?,
+                Some(Origin::Override(text)) => {
+                    let key = text.split('=').next().unwrap_or_default();
+                    write!(f, "--set {key}=…: ")?;
+                }
+                None => write!(f, "{}: ", self.file)?,
+            }
+            f.write_str(&problem.message)?;
+            match (line, &problem.hint) {
+                (Some(line), _) => write!(f, "\n{line}")?,
+                (None, Some(hint)) => write!(f, "\n  {hint}")?,
+                (None, None) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The line with its number, and the place underlined; nothing where the file has no such line.
+fn snippet(text: &str, place: Place, hint: Option<&str>) -> Option<String> {
+    let line = text.lines().nth(place.line - 1).filter(|line| !line.trim().is_empty())?;
+    let all: Vec<char> = line.trim_end().chars().map(shown).collect();
+    let at = place.column - 1;
+    let from = if all.len() > LINE_MOST { at.saturating_sub(LINE_MOST / 2) } else { 0 };
+    let mut shown: String = all.iter().skip(from).take(LINE_MOST).collect();
+    if all.len() > from + LINE_MOST {
+        shown.push('…');
+    }
+    let room = shown.chars().count().saturating_sub(at - from).max(1);
+    let number = place.line.to_string();
+    let margin = " ".repeat(number.len());
+    let indent = " ".repeat(at - from);
+    let carets = "^".repeat(place.width.clamp(1, room));
+    let hint = hint.map(|hint| format!(" {hint}")).unwrap_or_default();
+    Some(format!(" {margin} |\n {number} | {shown}\n {margin} | {indent}{carets}{hint}"))
+}
+
+/// A tab is as wide as one column here, and nothing may move the cursor of a terminal.
+fn shown(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    }
+}

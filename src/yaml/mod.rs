@@ -1,0 +1,25 @@
+//! YAML as people write it, with every value's place kept, so that whatever turns out to be wrong
+//! with it later can still be shown where it stands.
+//!
+//!   text --- parse ---> [`Node`] --- overrides ---> [`Node`] --- typed ---> the caller's types
+//!
+//! Each step can fail with a [`Problem`]; a [`FileError`] is all problems of one file, rendered with
+//! the lines that they are about.
+
+mod cursor;
+mod file_error;
+mod near;
+mod node;
+mod overrides;
+mod parse;
+mod problem;
+mod typed;
+
+pub use cursor::Cursor;
+pub use file_error::FileError;
+pub use near::{choices, did_you_mean};
+pub use node::{Entry, Node, Origin, Place, Value};
+pub use overrides::{Override, OverrideError};
+pub use parse::parse;
+pub use problem::Problem;
+pub use typed::read;

@@ -1,0 +1,202 @@
+//! A YAML value that knows where it was written.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::{Location, Spanned};
+
+/// A value and where it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// What it is.
+    pub value: Value,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// What a value is. A scalar keeps the type that YAML gives it: whether `on` was meant as a name or
+/// as a yes is for its reader to say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Nothing after the colon, `~` or `null`.
+    Nothing,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Integer(i128),
+    /// Another number.
+    Float(f64),
+    /// Text, in quotes or not.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// A mapping, in the order written.
+    Map(Vec<Entry>),
+}
+
+/// A key of a mapping and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub key_origin: Origin,
+    /// The value.
+    pub node: Node,
+}
+
+/// Who wrote a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The file, here.
+    File(Place),
+    /// The command line: `key=value`.
+    Override(String),
+}
+
+/// A place in a file; lines and columns count from 1, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+    /// How many characters it takes.
+    pub width: usize,
+}
+
+impl Place {
+    /// Where a file begins.
+    pub const START: Self = Self { line: 1, column: 1, width: 1 };
+}
+
+impl From<Location> for Place {
+    fn from(location: Location) -> Self {
+        let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).max(1);
+        Self {
+            line: number(location.line()),
+            column: number(location.column()),
+            width: number(location.span().len()),
+        }
+    }
+}
+
+impl Node {
+    /// The entry of a mapping with this key.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        let Value::Map(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Says of this value and everything in it that it was written elsewhere.
+    #[must_use]
+    pub fn from_origin(mut self, origin: &Origin) -> Self {
+        self.origin = origin.clone();
+        match &mut self.value {
+            Value::List(nodes) => {
+                for node in nodes {
+                    *node = std::mem::take(node).from_origin(origin);
+                }
+            }
+            Value::Map(entries) => {
+                for entry in entries {
+                    entry.key_origin = origin.clone();
+                    entry.node = std::mem::take(&mut entry.node).from_origin(origin);
+                }
+            }
+            Value::Nothing
+            | Value::Bool(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Text(_) => {}
+        }
+        self
+    }
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self { value: Value::Nothing, origin: Origin::File(Place::START) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<Value>::deserialize(deserializer)?;
+        Ok(Self { value: spanned.value, origin: Origin::File(spanned.referenced.into()) })
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Nothing)
+    }
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Nothing)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Integer(value.into()))
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Integer(value.into()))
+    }
+    fn visit_i128<E>(self, value: i128) -> Result<Value, E> {
+        Ok(Value::Integer(value))
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Float(value))
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::Text(value.to_owned()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut nodes = Vec::new();
+        while let Some(node) = list.next_element()? {
+            nodes.push(node);
+        }
+        Ok(Value::List(nodes))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut entries: Vec<Entry> = Vec::new();
+        while let Some(key) = map.next_key::<Node>()? {
+            let name = key.value.as_text().ok_or_else(|| A::Error::custom("a key is a name"))?;
+            // `1` and `"1"` are two keys to YAML and one to us.
+            if entries.iter().any(|entry| entry.key == name) {
+                return Err(A::Error::custom(format!("duplicate key `{name}`")));
+            }
+            entries.push(Entry { key: name, key_origin: key.origin, node: map.next_value()? });
+        }
+        Ok(Value::Map(entries))
+    }
+}
+
+impl Value {
+    /// A scalar as text: a number that stands where a name is wanted is a name.
+    #[must_use]
+    pub fn as_text(&self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text.clone()),
+            Self::Integer(number) => Some(number.to_string()),
+            Self::Float(number) => Some(number.to_string()),
+            Self::Bool(value) => Some(value.to_string()),
+            Self::Nothing | Self::List(_) | Self::Map(_) => None,
+        }
+    }
+}
