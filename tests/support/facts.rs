@@ -72,13 +72,18 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         };
         (name::<GroupName>(group), planned)
     };
-    let cluster = PlannedCluster { address: Address::Embedded, properties: BTreeMap::new() };
+    let cluster = PlannedCluster {
+        address: Address::Embedded,
+        properties: BTreeMap::new(),
+        secrets: BTreeMap::new(),
+    };
     Plan {
         topology: name("pricing"),
         roles: (0..roles).map(|role| name(&format!("role-{role}"))).collect(),
         clusters: [(name("a"), cluster)].into(),
         groups: groups.iter().map(group).collect(),
         objective: Objective::default(),
+        limits: tandem::topology::Allowance::default(),
         warnings: Vec::new(),
     }
 }
