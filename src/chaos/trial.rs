@@ -63,7 +63,10 @@ pub async fn play(
             },
         }
     };
-    let recovered = played == Played::Recovered;
-    arena.record.note(None, What::TrialEnded { trial, recovered });
+    // A trial that was stopped has no end of its own: nobody can tell whether it would have recovered.
+    if played != Played::Stopped {
+        let recovered = played == Played::Recovered;
+        arena.record.note(None, What::TrialEnded { trial, recovered });
+    }
     Ok(played)
 }
