@@ -11,7 +11,11 @@
 )]
 
 pub mod chance;
+pub mod described;
+pub mod experiment;
 pub mod facts;
+pub mod leftovers;
+pub mod measured;
 pub mod naive;
 pub mod transcript;
 pub mod twin;
