@@ -65,13 +65,16 @@ pub struct Experiment {
     pub folder: TempDir,
     args: Vec<String>,
     before: Option<&'static str>,
+    state: PathBuf,
 }
 
 impl Experiment {
     /// `tandem chaos run FILE`.
     pub fn new(file: &str) -> Self {
         let args = ["chaos", "run", file].map(str::to_owned).to_vec();
-        Self { folder: tempfile::tempdir().unwrap(), args, before: None }
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        Self { folder, args, before: None, state }
     }
 
     /// One that does nothing for so long.
@@ -97,6 +100,12 @@ impl Experiment {
         self
     }
 
+    /// The state directory of this run, which may be another's as well.
+    pub fn in_state(mut self, state: &Path) -> Self {
+        self.state = state.to_owned();
+        self
+    }
+
     /// A file beside the run.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
@@ -111,8 +120,8 @@ impl Experiment {
 
     /// Starts it.
     pub fn start(self) -> Running {
-        let state = self.folder.path().join("state");
-        let mut command = self.before.map_or_else(|| tandem(&state), |set| staged(set, &state));
+        let state = &self.state;
+        let mut command = self.before.map_or_else(|| tandem(state), |set| staged(set, state));
         let (log, out) = (|name| File::create(self.folder.path().join(name)).unwrap(), self.out());
         command.args(&self.args).arg("--out").arg(&out);
         let child = command.stdout(log("stdout")).stderr(log("stderr")).spawn().unwrap();

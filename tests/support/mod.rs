@@ -10,6 +10,7 @@
     reason = "a test may fail loudly"
 )]
 
+pub mod alone;
 pub mod chance;
 pub mod described;
 pub mod experiment;
