@@ -13,12 +13,16 @@
 mod support;
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use support::alone::Alone;
-use support::experiment::{Experiment, Running, output, tandem};
+use support::experiment::{Experiment, Running, eventually, output, tandem};
+use support::leftovers::GONE;
 use tandem::observation::What;
+use tandem::time::Mono;
 use tempfile::TempDir;
 
 /// A cluster, a topology on it, and where creations are recorded.
@@ -30,15 +34,19 @@ struct Ground {
 impl Ground {
     fn new() -> Self {
         let ground = Self { broker: Alone::start(), folder: tempfile::tempdir().unwrap() };
-        let address = &ground.broker.address;
+        ground.stands_on(&ground.broker.address);
+        ground
+    }
+
+    /// Writes the topology, its cluster at this address.
+    fn stands_on(&self, address: &str) {
         let text = format!(
             "version: 1\nname: ground\nroles: [a, b, c]\n\
              clusters:\n  k: {{bootstrap: \"{address}\"}}\n\
              groups:\n  p1: {{cluster: k, topic: ours-1, members: 2}}\n  \
              p2: {{cluster: k, topic: ours-2, members: 2}}\n"
         );
-        fs::write(ground.topology(), text).unwrap();
-        ground
+        fs::write(self.topology(), text).unwrap();
     }
 
     fn topology(&self) -> PathBuf {
@@ -190,4 +198,20 @@ fn what_a_killed_run_made_is_recorded_and_can_be_taken_down() {
     assert_eq!(ground.recorded(), ["ours-1", "ours-2"]);
     ground.down();
     assert_eq!(ground.topics(), []);
+}
+
+#[test]
+fn an_interrupt_is_heard_while_a_cluster_does_not_answer() {
+    let ground = Ground::new();
+    // The kernel accepts, and nobody reads.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    ground.stands_on(&silent.local_addr().unwrap().to_string());
+    let run = ground.run("").start();
+    eventually("a client", Duration::from_secs(20), || silent.accept().ok());
+    run.signal(Signal::INT);
+    let asked = Mono::now();
+    let run = run.finish();
+    assert!(Mono::now().since(asked) < GONE, "it took too long: {run}");
+    assert_eq!(run.code(), Some(130), "{run}");
+    assert!(run.stderr.contains("interrupted before anything was measured"), "{run}");
 }
