@@ -96,7 +96,8 @@ pub struct StepSpec {
     pub overlap_restart: bool,
 }
 
-/// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`, `{group: NAME, mode: one}`;
+/// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`, `{group: NAME, mode:
+/// one}`;
 /// `any` in the place of a name is a seeded choice.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a target, as in {leader_of: any, group: any}")]
@@ -160,7 +161,10 @@ impl<N> JsonSchema for OrAny<N> {
         "NameOrAny".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string", "description": "A name, or any: a seeded choice."})
+        schemars::json_schema!({
+            "type": "string",
+            "description": "A name, or any: a seeded choice."
+        })
     }
 }
 

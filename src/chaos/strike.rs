@@ -82,7 +82,8 @@ async fn due(strike: &Strike, began: Mono, in_force: &InForce) {
         None => began,
         Some(step) => {
             let mut step = step.subscribe();
-            // The sender outlives this wait; a step that never strikes is waited for until the stop.
+            // The sender outlives this wait; a step that never strikes is waited for until the
+            // stop.
             let from = step.wait_for(Option::is_some).await.ok().and_then(|from| *from);
             from.unwrap_or(began)
         }

@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_coordinator_is_found_as_kafka_finds_it() {
-        // Java: "polygenelubricants".hashCode() is Integer.MIN_VALUE, "console-consumer" 1466014243.
+        // Java: "polygenelubricants".hashCode() is Integer.MIN_VALUE, "console-consumer"
+        // 1466014243.
         let of = |name: &str| name.parse().map(|group| coordinator(&group));
         assert_eq!(of("polygenelubricants"), Ok(0));
         assert_eq!(of("a"), Ok(97 % 50));
