@@ -73,7 +73,7 @@ proptest! {
         }
         let count = |at: u64| Count {
             min: sets.iter().filter(|(sure, _)| inside(sure, at)).count().try_into().unwrap(),
-            max: u32::try_from(sets.iter().filter(|set| inside(&set.1, at)).count()).unwrap(),
+            max: i64::try_from(sets.iter().filter(|set| inside(&set.1, at)).count()).unwrap(),
         };
         let window = Interval::new(Mono(window.0), Mono(window.1));
         for at in 0..SPACE {
