@@ -1,5 +1,5 @@
-//! Whether an experiment fits a plan: every name leads somewhere, every target matches somebody, and
-//! nobody comes back too early.
+//! Whether an experiment fits a plan: every name leads somewhere, every target matches somebody,
+//! and nobody comes back too early.
 
 use super::{Across, Experiment, Fault, Pick, Step, Target};
 use crate::ids::{GroupName, MemberId, RoleName};
