@@ -31,6 +31,8 @@ fn duo() -> Plan {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn the_seed_and_the_trial_decide_everything(seed: u64, trial in 1u32..1_000) {
         let trial = TrialNumber(trial);

@@ -95,8 +95,8 @@ pub struct StepSpec {
     pub overlap_restart: bool,
 }
 
-/// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`, `{group: NAME, mode: one}`;
-/// `any` in the place of a name is a seeded choice.
+/// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}` or
+/// `{group: NAME, mode: one}`; `any` in the place of a name is a seeded choice.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a target, as in {leader_of: any, group: any}")]
 pub struct TargetSpec {

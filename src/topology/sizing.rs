@@ -46,9 +46,8 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
 fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
     let (roles, members, width) = (plan.roles.len(), group.members.len(), group.width());
     if members > width {
-        let idle = members - width;
         warnings.push(format!(
-            "`{name}` has {members} members on {width} partitions: {idle} of them lead nothing"
+            "`{name}` has {members} members on {width} partitions: at most {width} of them lead"
         ));
     }
     if width > roles.saturating_mul(2) {

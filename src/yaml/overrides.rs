@@ -4,7 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Entry, Node, Origin, Problem, Value, parse};
+use super::parse::value;
+use super::{Entry, Node, Origin, Problem, Value};
 
 /// Under these the rest of a path is one key: the properties of clients are full of dots.
 const DOTTED: [&str; 2] = ["properties", "secrets"];
@@ -33,11 +34,11 @@ impl FromStr for Override {
 
     fn from_str(text: &str) -> Result<Self, OverrideError> {
         let form = || OverrideError::Form(text.to_owned());
-        let (path, value) = text.split_once('=').ok_or_else(form)?;
-        if path.is_empty() || path.split('.').any(str::is_empty) || value.trim().is_empty() {
+        let (path, written) = text.split_once('=').ok_or_else(form)?;
+        if path.split('.').any(str::is_empty) || written.trim().is_empty() {
             return Err(form());
         }
-        let node = parse(value)
+        let node = value(written)
             .map_err(|problem| OverrideError::Value(text.to_owned(), problem.message))?
             .from_origin(&Origin::Override(text.to_owned()));
         Ok(Self { text: text.to_owned(), path: path.to_owned(), node })
