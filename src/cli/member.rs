@@ -13,7 +13,7 @@ use crate::time::Span;
 /// output, one JSON object a line. Orders come on standard input: "leave" or "exit"; its end is an
 /// order to exit. SIGTERM, SIGINT and SIGHUP mean leave.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct MemberArgs {
     /// Name and incarnation, as in `p1-1.1`; also the `client.id`.
     #[arg(value_parser = life)]
     life: Life,
@@ -62,7 +62,7 @@ fn property(text: &str) -> Result<(String, String), String> {
 }
 
 /// Lives.
-pub(super) fn run(args: Args) -> Result<u8, Failure> {
+pub(super) fn run(args: MemberArgs) -> Result<u8, Failure> {
     let settings = Settings {
         life: args.life,
         bootstrap: args.bootstrap,

@@ -4,21 +4,27 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
 
+mod broker;
+mod chaos;
+mod down;
 mod failure;
 mod guard;
 mod member;
-pub mod plan;
+mod plan;
+mod progress;
+mod report;
 pub mod validate;
 
 pub use failure::Failure;
 
 /// Invalid usage or files: nothing was touched.
-pub const EXIT_FILES: u8 = 2;
+const EXIT_FILES: u8 = 2;
 
 /// How a command answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Output {
+enum Output {
     /// For people.
     Text,
     /// For programs.
@@ -30,18 +36,30 @@ pub enum Output {
 #[derive(Debug, Parser)]
 #[command(name = "tandem", version, max_term_width = 100)]
 #[command(after_help = "\
+Examples:
+  tandem chaos run chaos/kill-leader.yaml              measure what a killed leader costs
+  tandem chaos run chaos/kill-leader.yaml -f mine.yaml the same on your own topology
+  tandem plan -f mine.yaml                             see what would be done, and the bounds
+
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid file; 3 verdict fail; 4 verdict unknown;
 5 aborted by a limit; 6 something could not be healed; 130 interrupted.")]
-pub struct Cli {
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Plan(plan::Args),
-    Validate(validate::Args),
-    Member(Box<member::Args>),
+    /// Run experiments: break members on purpose, and measure gaps and overlaps.
+    #[command(subcommand)]
+    Chaos(chaos::Chaos),
+    Plan(plan::PlanArgs),
+    Validate(validate::ValidateArgs),
+    Report(report::ReportArgs),
+    Down(down::DownArgs),
+    Broker(broker::BrokerArgs),
+    Member(Box<member::MemberArgs>),
+    /// Hold what must be undone when its master is gone; started by `chaos run`.
     #[command(hide = true)]
     Guard,
 }
@@ -50,6 +68,7 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    log_to_stderr();
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     // Who stopped reading has seen enough.
     let written = |answer: std::io::Result<u8>| match answer {
@@ -59,6 +78,12 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Plan(args) => written(plan::run(&args, &mut out, &mut err)),
         Command::Validate(args) => written(validate::run(&args, &mut out, &mut err)),
+        Command::Chaos(chaos::Chaos::Run(args)) => chaos::run(&args),
+        Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
+        Command::Down(args) => down::run(&args),
+        Command::Broker(args) => {
+            broker::run(&args).map(|()| 0).map_err(|error| Failure::new(1, &error))
+        }
         Command::Member(args) => member::run(*args),
         Command::Guard => guard::run(),
     };
@@ -66,8 +91,20 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             // A standard error that is closed is no reason to fail differently.
-            writeln!(std::io::stderr(), "tandem: {failure}").ok();
+            writeln!(std::io::stderr(), "{failure}").ok();
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// Warnings and errors, unless `RUST_LOG` asks for more.
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(!plain && std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .with_target(false)
+        .init();
 }

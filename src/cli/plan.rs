@@ -17,7 +17,7 @@ use crate::yaml::Override;
   tandem plan
   tandem plan -f topologies/trio.yaml --set defaults.session=300ms
   tandem plan -f topologies/solo.yaml -o json")]
-pub struct Args {
+pub(super) struct PlanArgs {
     /// The topology
     #[arg(short = 'f', long = "file", value_name = "FILE", default_value = TOPOLOGY)]
     pub file: PathBuf,
@@ -33,7 +33,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Where `out` or `err` cannot be written.
-pub fn run(args: &Args, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
+pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
     match load_topology(&args.file, &args.overrides) {
         Ok((plan, _)) => {
             match args.output {

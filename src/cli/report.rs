@@ -4,36 +4,28 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use super::Output;
 use crate::journal::{self, JournalError};
 use crate::verdict::{Report, exit_code, render};
 
 /// The journal of a run, in its folder.
-pub const JOURNAL_FILE: &str = "journal.jsonl";
+pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 /// The report of a run, in its folder.
-pub const RESULT_FILE: &str = "result.json";
+pub(super) const RESULT_FILE: &str = "result.json";
 
 /// Judge a finished run again, from its journal alone.
 #[derive(Debug, Clone, clap::Args)]
-pub struct ReportArgs {
+pub(super) struct ReportArgs {
     /// The folder of the run, which holds journal.jsonl.
     pub dir: PathBuf,
     /// How to print the report.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
-    pub output: Format,
-}
-
-/// How a report is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// The whole of result.json.
-    Json,
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
 }
 
 /// What can go wrong with a report.
 #[derive(Debug, thiserror::Error)]
-pub enum ReportError {
+pub(super) enum ReportError {
     /// The journal cannot be read.
     #[error("cannot judge the run")]
     Journal(#[source] JournalError),
@@ -51,13 +43,13 @@ pub enum ReportError {
 }
 
 /// Runs the command; returns the exit code of the run that it judges.
-pub fn run(args: &ReportArgs) -> Result<u8, ReportError> {
+pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
     conclude(&args.dir, args.output, colour())
 }
 
 /// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns the
 /// exit code. A run that has just ended comes here as well, so both say the same.
-pub fn conclude(dir: &Path, output: Format, colour: bool) -> Result<u8, ReportError> {
+pub(super) fn conclude(dir: &Path, output: Output, colour: bool) -> Result<u8, ReportError> {
     let journal::Recording { header, facts, torn_tail: _ } =
         journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;
     let report = Report::compute(&header.plan, &header.brief, header.seed, header.zero, &facts);
@@ -65,8 +57,8 @@ pub fn conclude(dir: &Path, output: Format, colour: bool) -> Result<u8, ReportEr
     json.push('\n');
     replace(&dir.join(RESULT_FILE), &json)?;
     let text = match output {
-        Format::Text => render(&report, &dir.display().to_string(), colour),
-        Format::Json => json,
+        Output::Text => render(&report, &dir.display().to_string(), colour),
+        Output::Json => json,
     };
     print(&text)?;
     Ok(exit_code(&report))
@@ -74,7 +66,7 @@ pub fn conclude(dir: &Path, output: Format, colour: bool) -> Result<u8, ReportEr
 
 /// Whether the standard output wants colours.
 #[must_use]
-pub fn colour() -> bool {
+pub(super) fn colour() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !refused && io::stdout().is_terminal()
 }

@@ -14,7 +14,7 @@ use crate::yaml::{FileError, Node, Origin, Place, Problem, parse};
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Examples:
   tandem validate topologies/*.yaml chaos/*.yaml")]
-pub struct Args {
+pub(super) struct ValidateArgs {
     /// Topologies and experiments
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
@@ -25,7 +25,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Where `out` or `err` cannot be written.
-pub fn run(args: &Args, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
+pub(super) fn run(args: &ValidateArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
     let mut code = 0;
     for file in &args.files {
         match check(file) {

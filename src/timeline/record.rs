@@ -67,7 +67,7 @@ impl Record {
                 }
             }
             What::Stall { from, until } => self.stalls.push(Interval::new(*from, *until)),
-            What::Ended { how, why } => self.ended = Some((*how, why.clone())),
+            What::Ended { how, why } => self.end(*how, why.clone()),
             What::FaultAsked { fault, kind } => {
                 let incident = self.incidents.entry(fault.clone()).or_insert_with(|| Incident {
                     kind: kind.clone(),
@@ -105,6 +105,15 @@ impl Record {
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. } => {}
         }
+    }
+
+    /// A trial that was stopped from outside had no time to recover.
+    fn end(&mut self, how: Outcome, why: Option<String>) {
+        let stopped = matches!(how, Outcome::Interrupted | Outcome::Aborted);
+        if let Some(last) = self.trials.last_mut().filter(|_| stopped) {
+            last.recovered = last.recovered.filter(|recovered| *recovered);
+        }
+        self.ended = Some((how, why));
     }
 
     /// A trial that is still open at `at`, where the run was cut off, ends there.

@@ -2,4 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "no test uses all of it")]
 
+pub mod chance;
+pub mod facts;
+pub mod naive;
 pub mod transcript;

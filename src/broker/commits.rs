@@ -1,0 +1,173 @@
+//! OffsetCommit and OffsetFetch: from the wire to the coordinator and back.
+
+use kafka_protocol::messages::offset_commit_request::OffsetCommitRequestTopic;
+use kafka_protocol::messages::offset_commit_response::{
+    OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+};
+use kafka_protocol::messages::offset_fetch_response::{
+    OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic, OffsetFetchResponseTopics,
+};
+use kafka_protocol::messages::{
+    OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse,
+};
+
+use super::error::UNKNOWN_TOPIC_OR_PARTITION;
+use super::membership::{code, owned};
+use super::state::{Call, State, text};
+use crate::groups::{Commit, CommittedOffset, Position, TopicPartition};
+
+/// What somebody has read of one topic: partition and offset, or none.
+type Read = (String, Vec<(i32, Option<CommittedOffset>)>);
+
+impl State {
+    pub(super) fn commit(
+        &mut self,
+        call: &Call<'_>,
+        ask: OffsetCommitRequest,
+    ) -> OffsetCommitResponse {
+        let positions = ask.topics.iter().flat_map(|topic| self.positions(topic)).collect();
+        let commit = Commit {
+            group: ask.group_id.to_string(),
+            member_id: ask.member_id.to_string(),
+            instance_id: owned(ask.group_instance_id.as_ref()),
+            generation: ask.generation_id_or_member_epoch,
+            knows_group_id_not_found: call.version >= 9,
+            positions,
+        };
+        let outcome = self.coordinator.handle_commit(call.now, &commit);
+        let mut each = outcome.as_ref().map(|each| each.iter().copied()).ok();
+        let refused = outcome.as_ref().err().copied();
+        let topics = ask.topics.into_iter().map(|topic| {
+            let found = self.topics.get(topic.name.as_str());
+            let partitions = topic.partitions.into_iter().map(|position| {
+                let known = found.is_some_and(|t| t.log(position.partition_index).is_some());
+                let error = if !known {
+                    UNKNOWN_TOPIC_OR_PARTITION
+                } else if let Some(fault) = refused {
+                    fault.code()
+                } else {
+                    code(each.as_mut().and_then(Iterator::next).unwrap_or(Ok(())))
+                };
+                OffsetCommitResponsePartition::default()
+                    .with_partition_index(position.partition_index)
+                    .with_error_code(error)
+            });
+            OffsetCommitResponseTopic::default()
+                .with_partitions(partitions.collect())
+                .with_name(topic.name)
+        });
+        OffsetCommitResponse::default().with_topics(topics.collect())
+    }
+
+    /// The positions on partitions that exist; Kafka refuses the others before it asks the group.
+    fn positions(&self, topic: &OffsetCommitRequestTopic) -> Vec<Position> {
+        let name = topic.name.as_str();
+        let Some(found) = self.topics.get(name) else { return Vec::new() };
+        let known = topic.partitions.iter().filter(|p| found.log(p.partition_index).is_some());
+        let position = |partition: &kafka_protocol::messages::offset_commit_request::OffsetCommitRequestPartition| {
+            let at = TopicPartition {
+                topic: name.to_owned(),
+                partition: partition.partition_index,
+            };
+            let offset = CommittedOffset {
+                offset: partition.committed_offset,
+                leader_epoch: partition.committed_leader_epoch,
+                metadata: owned(partition.committed_metadata.as_ref()).unwrap_or_default(),
+            };
+            (at, offset)
+        };
+        known.map(position).collect()
+    }
+
+    pub(super) fn offsets(
+        &mut self,
+        call: &Call<'_>,
+        ask: OffsetFetchRequest,
+    ) -> OffsetFetchResponse {
+        if call.version < 8 {
+            let asked = ask.topics.map(|topics| {
+                topics.into_iter().map(|t| (t.name.to_string(), t.partition_indexes)).collect()
+            });
+            let read = self.read_offsets(call, ask.group_id.as_str(), asked);
+            let topics = read.into_iter().map(topic_of_old).collect();
+            return OffsetFetchResponse::default().with_topics(topics);
+        }
+        let mut groups = Vec::with_capacity(ask.groups.len());
+        for group in ask.groups {
+            let asked = group.topics.map(|topics| {
+                topics.into_iter().map(|t| (t.name.to_string(), t.partition_indexes)).collect()
+            });
+            let read = self.read_offsets(call, group.group_id.as_str(), asked);
+            let topics = read.into_iter().map(topic_of_new).collect();
+            groups.push(
+                OffsetFetchResponseGroup::default()
+                    .with_group_id(group.group_id)
+                    .with_topics(topics),
+            );
+        }
+        OffsetFetchResponse::default().with_groups(groups)
+    }
+
+    /// What was asked for, in its order; everything where nothing was named.
+    fn read_offsets(
+        &mut self,
+        call: &Call<'_>,
+        group: &str,
+        asked: Option<Vec<(String, Vec<i32>)>>,
+    ) -> Vec<Read> {
+        let Some(asked) = asked else {
+            let mut all: Vec<Read> = Vec::new();
+            for (at, offset) in self.coordinator.handle_fetch_offsets(call.now, group) {
+                match all.last_mut() {
+                    Some((topic, read)) if *topic == at.topic => {
+                        read.push((at.partition, Some(offset)));
+                    }
+                    Some(_) | None => all.push((at.topic, vec![(at.partition, Some(offset))])),
+                }
+            }
+            return all;
+        };
+        let mut each = |(topic, partitions): (String, Vec<i32>)| {
+            let read = partitions.into_iter().map(|partition| {
+                let at = TopicPartition { topic: topic.clone(), partition };
+                (partition, self.coordinator.handle_fetch_offset(call.now, group, &at))
+            });
+            let read = read.collect();
+            (topic, read)
+        };
+        asked.into_iter().map(&mut each).collect()
+    }
+}
+
+fn none() -> CommittedOffset {
+    CommittedOffset { offset: -1, leader_epoch: -1, metadata: String::new() }
+}
+
+fn topic_of_old((topic, read): Read) -> OffsetFetchResponseTopic {
+    let partitions = read.into_iter().map(|(partition, offset)| {
+        let offset = offset.unwrap_or_else(none);
+        OffsetFetchResponsePartition::default()
+            .with_partition_index(partition)
+            .with_committed_offset(offset.offset)
+            .with_committed_leader_epoch(offset.leader_epoch)
+            .with_metadata(Some(text(offset.metadata)))
+    });
+    OffsetFetchResponseTopic::default()
+        .with_partitions(partitions.collect())
+        .with_name(text(topic).into())
+}
+
+fn topic_of_new((topic, read): Read) -> OffsetFetchResponseTopics {
+    let partitions = read.into_iter().map(|(partition, offset)| {
+        let offset = offset.unwrap_or_else(none);
+        OffsetFetchResponsePartitions::default()
+            .with_partition_index(partition)
+            .with_committed_offset(offset.offset)
+            .with_committed_leader_epoch(offset.leader_epoch)
+            .with_metadata(Some(text(offset.metadata)))
+    });
+    OffsetFetchResponseTopics::default()
+        .with_partitions(partitions.collect())
+        .with_name(text(topic).into())
+}

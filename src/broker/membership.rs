@@ -1,0 +1,172 @@
+//! JoinGroup, SyncGroup, Heartbeat, LeaveGroup: from the wire to the coordinator and back.
+
+use std::time::Duration;
+
+use kafka_protocol::messages::join_group_response::JoinGroupResponseMember;
+use kafka_protocol::messages::leave_group_response::MemberResponse;
+use kafka_protocol::messages::{
+    HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest,
+    LeaveGroupResponse, SyncGroupRequest, SyncGroupResponse,
+};
+use kafka_protocol::protocol::StrBytes;
+use tokio::sync::oneshot;
+
+use super::error::NONE;
+use super::state::{Call, State, text};
+use crate::groups::{
+    Departed, Departure, Fault, Heartbeat, Join, JoinReply, Leave, Protocol, ReplyBody, Sync,
+    SyncReply,
+};
+
+impl State {
+    pub(super) fn join(
+        &mut self,
+        call: &Call<'_>,
+        ask: JoinGroupRequest,
+    ) -> oneshot::Receiver<ReplyBody> {
+        let session = millis(ask.session_timeout_ms);
+        let protocols = ask.protocols.into_iter().map(|protocol| Protocol {
+            name: protocol.name.to_string(),
+            // A copy: the subscription lives long, and would keep the whole request alive.
+            metadata: bytes::Bytes::copy_from_slice(&protocol.metadata),
+        });
+        let join = Join {
+            group: ask.group_id.to_string(),
+            member_id: ask.member_id.to_string(),
+            instance_id: owned(ask.group_instance_id.as_ref()),
+            client_id: call.client_id.to_owned(),
+            client_host: format!("/{}", call.caller.peer),
+            suffix: self.unique().to_string(),
+            session,
+            // Version 0 has no rebalance timeout of its own.
+            rebalance: if call.version == 0 { session } else { millis(ask.rebalance_timeout_ms) },
+            protocol_type: ask.protocol_type.to_string(),
+            protocols: protocols.collect(),
+            needs_known_id: call.version >= 4,
+            can_skip_assignment: call.version >= 9,
+        };
+        let (token, wait) = self.park();
+        self.coordinator.handle_join(call.now, token, &join);
+        wait
+    }
+
+    pub(super) fn sync(
+        &mut self,
+        call: &Call<'_>,
+        ask: SyncGroupRequest,
+    ) -> oneshot::Receiver<ReplyBody> {
+        let assignments = ask.assignments.into_iter().map(|share| {
+            (share.member_id.to_string(), bytes::Bytes::copy_from_slice(&share.assignment))
+        });
+        let sync = Sync {
+            group: ask.group_id.to_string(),
+            member_id: ask.member_id.to_string(),
+            instance_id: owned(ask.group_instance_id.as_ref()),
+            generation: ask.generation_id,
+            protocol_type: owned(ask.protocol_type.as_ref()),
+            protocol: owned(ask.protocol_name.as_ref()),
+            assignments: assignments.collect(),
+        };
+        let (token, wait) = self.park();
+        self.coordinator.handle_sync(call.now, token, &sync);
+        wait
+    }
+
+    pub(super) fn heartbeat(
+        &mut self,
+        call: &Call<'_>,
+        ask: &HeartbeatRequest,
+    ) -> HeartbeatResponse {
+        let beat = Heartbeat {
+            group: ask.group_id.to_string(),
+            member_id: ask.member_id.to_string(),
+            instance_id: owned(ask.group_instance_id.as_ref()),
+            generation: ask.generation_id,
+        };
+        let outcome = self.coordinator.handle_heartbeat(call.now, &beat);
+        HeartbeatResponse::default().with_error_code(code(outcome))
+    }
+
+    pub(super) fn leave(&mut self, call: &Call<'_>, ask: LeaveGroupRequest) -> LeaveGroupResponse {
+        // Before version 3 a request names one member, and its error is that of the answer.
+        let single = call.version < 3;
+        let members = if single {
+            vec![Departure { member_id: ask.member_id.to_string(), instance_id: None }]
+        } else {
+            let departures = ask.members.into_iter().map(|member| Departure {
+                member_id: member.member_id.to_string(),
+                instance_id: owned(member.group_instance_id.as_ref()),
+            });
+            departures.collect()
+        };
+        let leave = Leave { group: ask.group_id.to_string(), members };
+        let response = LeaveGroupResponse::default();
+        match self.coordinator.handle_leave(call.now, &leave) {
+            Err(fault) => response.with_error_code(fault.code()),
+            Ok(departed) if single => {
+                let outcome = departed.first().map_or(Ok(()), |departed| departed.outcome);
+                response.with_error_code(code(outcome))
+            }
+            Ok(departed) => response.with_members(departed.into_iter().map(told).collect()),
+        }
+    }
+}
+
+fn told(departed: Departed) -> MemberResponse {
+    MemberResponse::default()
+        .with_member_id(text(departed.who.member_id))
+        .with_group_instance_id(departed.who.instance_id.map(text))
+        .with_error_code(code(departed.outcome))
+}
+
+/// A join's answer. Nothing may be null that the version cannot say as null.
+pub(super) fn join_response(version: i16, reply: JoinReply) -> JoinGroupResponse {
+    let response = JoinGroupResponse::default().with_member_id(text(reply.member_id));
+    match reply.outcome {
+        Err(fault) => response
+            .with_error_code(fault.code())
+            .with_generation_id(-1)
+            .with_protocol_type(None)
+            .with_protocol_name((version < 7).then(StrBytes::default)),
+        Ok(joined) => {
+            let members = joined.members.into_iter().map(|member| {
+                JoinGroupResponseMember::default()
+                    .with_member_id(text(member.member_id))
+                    .with_group_instance_id(member.instance_id.map(text))
+                    .with_metadata(member.metadata)
+            });
+            response
+                .with_generation_id(joined.generation)
+                .with_protocol_type(if version < 7 { None } else { joined.protocol_type.map(text) })
+                .with_protocol_name(Some(text(joined.protocol.unwrap_or_default())))
+                .with_leader(text(joined.leader))
+                .with_skip_assignment(joined.skip_assignment)
+                .with_members(members.collect())
+        }
+    }
+}
+
+/// A sync's answer.
+pub(super) fn sync_response(reply: SyncReply) -> SyncGroupResponse {
+    match reply {
+        Err(fault) => SyncGroupResponse::default().with_error_code(fault.code()),
+        Ok(synced) => SyncGroupResponse::default()
+            .with_protocol_type(synced.protocol_type.map(text))
+            .with_protocol_name(synced.protocol.map(text))
+            .with_assignment(synced.assignment),
+    }
+}
+
+/// The error code of an outcome.
+pub(super) fn code(outcome: Result<(), Fault>) -> i16 {
+    outcome.map_or_else(Fault::code, |()| NONE)
+}
+
+pub(super) fn owned(text: Option<&StrBytes>) -> Option<String> {
+    text.map(ToString::to_string)
+}
+
+/// A negative timeout is none at all, and out of every range.
+fn millis(ms: i32) -> Duration {
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0))
+}

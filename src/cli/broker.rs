@@ -1,0 +1,88 @@
+//! `tandem broker`: the embedded broker as a process of its own.
+
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+
+use clap::Args;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::broker::{Broker, BrokerError, Settings};
+
+/// A small Kafka broker in memory, for first use, tests and chaos.
+///
+/// It makes no promise of durability: topics, messages and offsets are in memory, bounded, and gone
+/// when it ends. When it answers it prints one line of JSON that says where:
+/// {"listening":"127.0.0.1:41234"}.
+#[derive(Debug, Args)]
+pub(super) struct BrokerArgs {
+    /// Where to listen; port 0 is any that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9092")]
+    pub listen: SocketAddr,
+    /// End when standard input closes, so that the broker cannot outlive who started it.
+    #[arg(long)]
+    pub until_eof: bool,
+}
+
+/// Why the command failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BrokerCommandError {
+    /// The broker cannot run.
+    #[error("the broker cannot run")]
+    Broker(#[source] BrokerError),
+    /// Threads, signals, standard output: the system did not give what a process needs.
+    #[error("the process cannot be set up")]
+    System(#[source] io::Error),
+}
+
+/// Runs the broker until SIGINT, SIGTERM or, if asked for, the end of standard input.
+///
+/// # Errors
+///
+/// Where it cannot listen, or the system refuses something.
+pub(super) fn run(args: &BrokerArgs) -> Result<(), BrokerCommandError> {
+    // One thread serves hundreds of members, and leaves the other cores to them.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(BrokerCommandError::System)?;
+    runtime.block_on(serve(args))
+}
+
+async fn serve(args: &BrokerArgs) -> Result<(), BrokerCommandError> {
+    let system = BrokerCommandError::System;
+    let interrupt = signal(SignalKind::interrupt()).map_err(system)?;
+    let terminate = signal(SignalKind::terminate()).map_err(system)?;
+    let broker =
+        Broker::bind(args.listen, Settings::default()).await.map_err(BrokerCommandError::Broker)?;
+    let line = serde_json::json!({ "listening": broker.address().to_string() });
+    let mut out = io::stdout();
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(system)?;
+    let stop = CancellationToken::new();
+    if args.until_eof {
+        watch_stdin(stop.clone()).map_err(system)?;
+    }
+    tokio::select! {
+        () = broker.serve(stop) => {}
+        () = asked_to_end(interrupt, terminate) => {}
+    }
+    Ok(())
+}
+
+async fn asked_to_end(mut interrupt: Signal, mut terminate: Signal) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// A thread that nobody waits for: a read of a terminal cannot be given up.
+fn watch_stdin(stop: CancellationToken) -> io::Result<()> {
+    let watch = move || {
+        let mut buffer = [0; 256];
+        let mut input = io::stdin().lock();
+        while matches!(input.read(&mut buffer), Ok(1..)) {}
+        stop.cancel();
+    };
+    std::thread::Builder::new().name("until-eof".to_owned()).spawn(watch).map(drop)
+}

@@ -1,0 +1,154 @@
+//! `tandem chaos run`: an experiment from its file to its exit code.
+
+use std::path::{Path, PathBuf};
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::progress::Progress;
+use super::report::{colour, conclude};
+use super::{EXIT_FILES, Failure, Output};
+use crate::chaos::{Choice, Prepared, load};
+use crate::journal::{Header, VERSION};
+use crate::run::{Order, RunError, TrialPlan, run as run_order};
+use crate::time::{Mono, Span, Wall};
+use crate::yaml::Override;
+
+/// Experiments.
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Chaos {
+    Run(RunArgs),
+}
+
+/// Run an experiment and measure gaps and overlaps.
+///
+/// Starts the topology's members (and brokers, where a cluster is embedded), plays the experiment's
+/// trials, heals everything, stops everything, and judges. Progress goes to standard error, the
+/// report to standard output; the journal and result.json are in the output folder.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem chaos run chaos/kill-leader.yaml
+  tandem chaos run chaos/kill-leader.yaml -f topologies/trio.yaml --trials 30
+  tandem chaos run chaos/pause-leader.yaml --set defaults.session=300ms -o json")]
+pub(super) struct RunArgs {
+    /// The experiment.
+    experiment: PathBuf,
+    /// The topology; else the one that the experiment names, else topologies/duo.yaml.
+    #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
+    topology: Option<PathBuf>,
+    /// Replace one value of the topology; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<Override>,
+    /// What every choice is drawn from; the same seed makes the same choices.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many trials, instead of the experiment's number.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    trials: Option<u32>,
+    /// Where journal, logs and result go: a folder that is empty or does not exist.
+    /// Else tandem-out/<experiment>-<time>.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// How to print the report.
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Text)]
+    output: Output,
+    /// Leave the topics that were created; `tandem down` removes them.
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Runs the experiment; the exit code of its verdict.
+pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let choice = Choice {
+        topology: args.topology.clone(),
+        overrides: args.overrides.clone(),
+        trials: args.trials,
+        seed: args.seed,
+    };
+    let prepared = load(&args.experiment, &choice)
+        .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(1, &error))?;
+    let program = std::env::current_exe().map_err(|error| Failure::new(1, &error))?;
+    let order = order(args, prepared, program);
+    runtime.block_on(play(&order))?;
+    // Whatever a client still waits for, the process does not.
+    runtime.shutdown_background();
+    conclude(&order.folder, args.output, colour()).map_err(|error| Failure::new(1, &error))
+}
+
+fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
+    let (zero, zero_wall) = (Mono::now(), Wall::now());
+    let name = format!("{}-{}", prepared.experiment.name, utc(zero_wall));
+    let threshold = prepared.plan.groups.values().map(|group| group.pace.threshold.get()).max();
+    let usual = Span::ms(30_000).get() + 3 * threshold.unwrap_or_default();
+    let limits = prepared.experiment.limits.or(prepared.plan.limits);
+    let trials = TrialPlan {
+        count: prepared.experiment.trials,
+        settled: prepared.experiment.steady.settled.get(),
+        within: prepared.experiment.recover.map_or(usual, Span::get),
+        time_limit: limits.time.map(Span::get),
+        experiment: prepared.experiment,
+    };
+    let header = Header {
+        journal: VERSION,
+        tandem: env!("CARGO_PKG_VERSION").to_owned(),
+        run: name.clone(),
+        zero,
+        zero_wall,
+        // Short enough to be typed again; the clock is chance enough, and the seed is recorded.
+        seed: prepared.seed.unwrap_or(zero.0 % 1_000_000_007),
+        topology: prepared.topology_text,
+        experiment: prepared.experiment_text,
+        overrides: prepared.overrides,
+        plan: prepared.plan,
+        brief: prepared.brief,
+    };
+    let progress = Progress::new(trials.count);
+    Order {
+        header,
+        trials,
+        folder: args.out.clone().unwrap_or_else(|| Path::new("tandem-out").join(name)),
+        program,
+        keep: args.keep,
+        tell: Box::new(move |milestone| progress.tell(milestone)),
+    }
+}
+
+/// `20261121T132004.123Z`: sorts as it should, and is legal in a file name.
+fn utc(at: Wall) -> String {
+    let time = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
+    time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
+}
+
+async fn play(order: &Order) -> Result<(), Failure> {
+    let interrupt = CancellationToken::new();
+    let mut signals = JoinSet::new();
+    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        let mut signal = signal(kind).map_err(|error| Failure::new(1, &error))?;
+        let interrupt = interrupt.clone();
+        signals.spawn(async move {
+            while signal.recv().await.is_some() {
+                if interrupt.is_cancelled() {
+                    // Asked twice: the guard does what is left to do.
+                    leave_at_once();
+                }
+                interrupt.cancel();
+            }
+        });
+    }
+    run_order(order, &interrupt).await.map_err(|error| {
+        let code = if matches!(error, RunError::Interrupted) { 130 } else { 1 };
+        Failure::new(code, &error)
+    })
+}
+
+#[expect(clippy::exit, reason = "the second signal ends the process, whatever it is doing")]
+fn leave_at_once() {
+    std::process::exit(130);
+}

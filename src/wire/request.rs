@@ -1,0 +1,89 @@
+//! A frame becomes a request.
+
+use bytes::Bytes;
+use kafka_protocol::messages::{ApiKey, RequestHeader, RequestKind};
+use kafka_protocol::protocol::Decodable;
+
+use super::WireError;
+use super::api::supported;
+use super::shape::Walker;
+use super::shapes::{HEADER, shape_of};
+
+/// A request, decoded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Which.
+    pub key: ApiKey,
+    /// In which version it speaks and wants to be answered.
+    pub version: i16,
+    /// The number that the answer must carry.
+    pub correlation_id: i32,
+    /// How the client calls itself.
+    pub client_id: String,
+    /// What it says.
+    pub body: RequestKind,
+}
+
+/// What a frame can hold.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Incoming {
+    /// A request to answer.
+    Request(Box<Request>),
+    /// The question which versions are spoken, in a version that is not (KIP-35): it is answered
+    /// in version 0 with UNSUPPORTED_VERSION, so that the client can ask again.
+    NewerApiVersions {
+        /// The number that the answer must carry.
+        correlation_id: i32,
+    },
+}
+
+/// Takes a frame apart.
+///
+/// # Errors
+///
+/// Where it is not spoken here or does not have the shape that it should have.
+pub fn parse(mut frame: Bytes) -> Result<Incoming, WireError> {
+    let head = frame.first_chunk::<8>().ok_or(WireError::Malformed { key: -1, version: -1 })?;
+    let [k0, k1, v0, v1, c0, c1, c2, c3] = *head;
+    let key = i16::from_be_bytes([k0, k1]);
+    let version = i16::from_be_bytes([v0, v1]);
+    let unsupported = WireError::Unsupported { key, version };
+    let malformed = WireError::Malformed { key, version };
+    let api = supported(key).ok_or(unsupported.clone())?;
+    if !(api.min..=api.max).contains(&version) {
+        if api.key == ApiKey::ApiVersions {
+            let correlation_id = i32::from_be_bytes([c0, c1, c2, c3]);
+            return Ok(Incoming::NewerApiVersions { correlation_id });
+        }
+        return Err(unsupported);
+    }
+    let fields = shape_of(api.key).ok_or(unsupported)?;
+    measure(&frame, version, version >= api.flexible, fields).ok_or(malformed.clone())?;
+    let header = RequestHeader::decode(&mut frame, api.key.request_header_version(version))
+        .map_err(|_| malformed.clone())?;
+    let body = RequestKind::decode(api.key, &mut frame, version).map_err(|_| malformed)?;
+    Ok(Incoming::Request(Box::new(Request {
+        key: api.key,
+        version,
+        correlation_id: header.correlation_id,
+        client_id: header.client_id.map(|id| id.to_string()).unwrap_or_default(),
+        body,
+    })))
+}
+
+/// Whether header and body are all there.
+fn measure(
+    frame: &[u8],
+    version: i16,
+    flexible: bool,
+    fields: &[super::shape::Field],
+) -> Option<()> {
+    let mut header = Walker::new(frame, version, false);
+    header.fields(HEADER)?;
+    header.text()?;
+    let mut body = header.then(flexible);
+    if flexible {
+        body.tags()?;
+    }
+    body.fields(fields)
+}

@@ -1,0 +1,39 @@
+//! What transcripts are made of: a subject that is asked, and the text around it.
+
+pub(crate) mod core;
+pub(crate) mod transcript;
+
+use tandem::groups::{Commit, Heartbeat, Join, Leave, Sync, TopicPartition};
+use tandem::time::Mono;
+
+/// What can be asked.
+#[derive(Debug, Clone)]
+pub(crate) enum Request {
+    Join(Join),
+    Sync(Sync),
+    Heartbeat(Heartbeat),
+    Leave(Leave),
+    Commit(Commit),
+    Fetch(String, TopicPartition),
+    Describe(String),
+    List,
+    Delete(String),
+    /// Nothing: time passes.
+    Wait,
+}
+
+/// An answer, as the transcript shows it, and what the client keeps of it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answer {
+    pub(crate) line: String,
+    pub(crate) member_id: Option<String>,
+    pub(crate) generation: Option<i32>,
+}
+
+/// Something that coordinates groups: the core, or a broker behind a socket.
+pub(crate) trait Subject {
+    /// At that time a client asks, on a connection of its own.
+    fn ask(&mut self, at: Mono, client: &str, request: Request);
+    /// What has been answered by now, in order, and to whom.
+    fn answers(&mut self) -> Vec<(String, Answer)>;
+}

@@ -1,0 +1,153 @@
+//! Random histories: lives that claim, tick, lapse, stop, die and lose facts, in an order that a run
+//! could have, more or less.
+
+use tandem::observation::{Fact, What};
+
+use super::facts::{Story, at, fault};
+
+/// Numbers drawn in advance, so that a failing history can be shrunk; 0 once they are used up.
+pub struct Draws(std::vec::IntoIter<u32>);
+
+impl Draws {
+    pub fn new(numbers: Vec<u32>) -> Self {
+        Self(numbers.into_iter())
+    }
+
+    fn below(&mut self, end: u32) -> u32 {
+        self.0.next().unwrap_or(0) % end
+    }
+
+    fn ms(&mut self, from: u32, end: u32) -> u64 {
+        u64::from(from + self.below(end - from))
+    }
+}
+
+/// What the controller says: of whom, when, what.
+type Told = (u64, Option<String>, What);
+
+/// One life, until it dies or the history ends.
+struct Living<'a> {
+    story: &'a mut Story,
+    told: &'a mut Vec<Told>,
+    who: String,
+    now: u64,
+    terms: [u32; 2],
+    /// The horizon of the open claim on each partition.
+    open: [Option<u64>; 2],
+}
+
+/// A history of two trials, 0.5 s to 4 s and 4.5 s to 9 s, on groups of two partitions.
+pub fn history(groups: &[&str], draws: &mut Draws) -> Vec<Fact> {
+    let mut story = Story::default();
+    let mut told: Vec<Told> = Vec::new();
+    for group in groups {
+        for member in 1..=2 {
+            let mut now = draws.ms(1, 800);
+            for incarnation in 1..=2 {
+                let who = format!("{group}-{member}.{incarnation}");
+                let (story, told) = (&mut story, &mut told);
+                let living = Living { story, told, who, now, terms: [0; 2], open: [None; 2] };
+                now = living.live(draws) + draws.ms(1, 900);
+            }
+        }
+    }
+    told.sort_by_key(|(ms, ..)| *ms);
+    for (ms, who, what) in told {
+        if draws.below(40) == 39 {
+            story.lose(None);
+        }
+        match who {
+            Some(who) => story.of(&who, ms, what),
+            None => story.run(ms, what),
+        };
+    }
+    // These four come last, for none of them may be lost; between authors `t` alone counts.
+    story.began(500, 1).ended(4_000, 1).began(4_500, 2).ended(9_000, 2).completed(9_500);
+    story.facts
+}
+
+impl Living<'_> {
+    fn tell(&mut self, what: What) {
+        self.told.push((self.now, Some(self.who.clone()), what));
+    }
+
+    /// Lives, and says when it ended.
+    fn live(mut self, draws: &mut Draws) -> u64 {
+        self.tell(What::Started { pid: 1 });
+        for _ in 0..draws.below(14) {
+            self.now += draws.ms(1, 60);
+            self.act(draws);
+        }
+        let kind = draws.below(4);
+        if kind > 0 {
+            if kind > 1 {
+                self.ask("kill");
+                self.now += draws.ms(1, 8);
+            }
+            self.tell(What::Died { signal: Some(9), status: None });
+        }
+        self.now
+    }
+
+    fn ask(&mut self, kind: &str) {
+        let (fault, kind) = (fault("1.k"), kind.to_owned());
+        self.tell(What::FaultAsked { fault, kind });
+    }
+
+    fn act(&mut self, draws: &mut Draws) {
+        let who = self.who.clone();
+        let place = draws.below(2);
+        let slot = usize::try_from(place).unwrap();
+        match draws.below(10) {
+            0 | 1 if self.open[slot].is_none() => {
+                let until = self.now + draws.ms(20, 2_500);
+                self.terms[slot] += 1;
+                self.open[slot] = Some(until);
+                self.story.claimed(&who, place, self.terms[slot], [self.now, until]);
+            }
+            2 => self.renew(draws),
+            3 => {
+                if let Some(until) = self.open[slot].take() {
+                    let end = until.min(self.now.saturating_sub(draws.ms(0, 200)));
+                    self.story.lapsed(&who, self.now, (place, self.terms[slot]), end);
+                }
+            }
+            4 => drop(self.story.lose(Some(&who))),
+            5 => {
+                let (from, until) = (at(self.now), at(self.now + draws.ms(1, 150)));
+                self.now += 150;
+                self.story.says(&who, self.now, What::Hole { from, until });
+            }
+            6 => {
+                if draws.below(2) == 0 {
+                    self.ask("pause");
+                    self.now += draws.ms(1, 5);
+                }
+                self.tell(What::Stopped);
+                self.now += draws.ms(1, 1_500);
+                self.tell(What::Continued);
+            }
+            7 => self.now += draws.ms(1, 400),
+            _ => {
+                let open = (0..2u32).zip(self.open);
+                let led: Vec<u32> = open.filter_map(|(on, until)| until.map(|_| on)).collect();
+                let until = self.now + draws.ms(1, 900);
+                self.story.ticks(&who, &led, [self.now, until]);
+                self.now = until;
+                self.renew(draws);
+            }
+        }
+    }
+
+    fn renew(&mut self, draws: &mut Draws) {
+        let mut claims = Vec::new();
+        for place in 0..2u32 {
+            let slot = usize::try_from(place).unwrap();
+            if let Some(until) = &mut self.open[slot] {
+                *until = (*until).max(self.now + draws.ms(20, 1_500));
+                claims.push((place, self.terms[slot], *until));
+            }
+        }
+        self.story.renewed(&self.who, self.now, &claims);
+    }
+}

@@ -1,0 +1,215 @@
+//! Facts as a test tells them: instants in milliseconds, each author counting for itself.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
+use tandem::observation::{Ending, Fact, Horizon, Outcome, What};
+use tandem::time::{Mono, Span};
+use tandem::topology::{
+    Address, Assignor, Bound, Bounds, Mode, Objective, Pace, Plan, PlannedCluster, PlannedGroup,
+    Range,
+};
+use tandem::verdict::{Brief, Limits};
+
+/// So many milliseconds after the boot.
+pub fn at(ms: u64) -> Mono {
+    Mono(ms * 1_000_000)
+}
+
+/// `p1-1.2`.
+pub fn life(text: &str) -> Life {
+    Life::try_from(text.to_owned()).unwrap()
+}
+
+/// `1.k`.
+pub fn fault(text: &str) -> FaultId {
+    FaultId::try_from(text.to_owned()).unwrap()
+}
+
+/// A name of any kind.
+pub fn name<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> T {
+    text.parse().unwrap()
+}
+
+/// A plan of groups, each with its partitions and members.
+pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
+    let range = |low, high| Range::new(Duration::from_millis(low), Duration::from_millis(high));
+    let bound = |low, high, overlap| Bound { gap: range(low, high), overlap: range(0, overlap) };
+    let bounds = Bounds {
+        kill: bound(850, 1_300, 3_000),
+        leave: bound(0, 300, 3_000),
+        isolation: bound(0, 0, 3_000),
+        pause: bound(850, 1_300, 3_350),
+        restart: bound(0, 0, 3_000),
+    };
+    let pace = Pace {
+        mode: Mode::NonExclusive,
+        session: Span::ms(1_000),
+        heartbeat: Span::ms(100),
+        wake: Span::ms(50),
+        beacon: Span::ms(100),
+        threshold: Span::ms(3_000),
+        assignor: Assignor::Roundrobin,
+    };
+    let group = |&(group, partitions, members): &(&str, u32, u32)| {
+        let width = NonZeroU32::new(partitions).unwrap();
+        let planned = PlannedGroup {
+            cluster: name("a"),
+            topic: name(group),
+            partitions: width,
+            replication: None,
+            retention: Span::ms(60_000),
+            consumer_group: name(group),
+            host: None,
+            members: (1..=members).map(|member| name(&format!("{group}-{member}"))).collect(),
+            role_partitions: (0..roles).map(|role| PartitionId(role % width)).collect(),
+            pace: pace.clone(),
+            restart_after: Span::ms(2_000),
+            beacons_per_s: 10.0,
+            bounds: bounds.clone(),
+        };
+        (name::<GroupName>(group), planned)
+    };
+    let cluster = PlannedCluster { address: Address::Embedded, properties: BTreeMap::new() };
+    Plan {
+        topology: name("pricing"),
+        roles: (0..roles).map(|role| name(&format!("role-{role}"))).collect(),
+        clusters: [(name("a"), cluster)].into(),
+        groups: groups.iter().map(group).collect(),
+        objective: Objective::default(),
+        warnings: Vec::new(),
+    }
+}
+
+/// What is to be judged on such a plan.
+pub fn brief(plan: &Plan, trials: u32, assertions: &[&str]) -> Brief {
+    let limits = Limits { gap: Span::ms(1_300), overlap: Span::ms(3_000) };
+    Brief {
+        experiment: "kill-leader".to_owned(),
+        trials,
+        assertions: assertions.iter().map(|text| text.parse().unwrap()).collect(),
+        objective: plan.objective,
+        limits: plan.groups.keys().map(|group| (group.clone(), limits)).collect(),
+        joint: Limits { gap: Span::ms(0), overlap: Span::ms(3_000) },
+    }
+}
+
+/// A journal's facts, written one after another.
+#[derive(Debug, Clone, Default)]
+pub struct Story {
+    pub facts: Vec<Fact>,
+    counts: BTreeMap<Option<Life>, u64>,
+}
+
+impl Story {
+    fn put(&mut self, author: Option<Life>, about: Option<Life>, ms: u64, what: What) {
+        let seq = self.counts.entry(author).or_default();
+        *seq += 1;
+        self.facts.push(Fact { t: at(ms), seq: *seq, life: about, what });
+    }
+
+    /// The controller says it, of nobody.
+    pub fn run(&mut self, ms: u64, what: What) -> &mut Self {
+        self.put(None, None, ms, what);
+        self
+    }
+
+    /// The controller says it, of a life.
+    pub fn of(&mut self, who: &str, ms: u64, what: What) -> &mut Self {
+        self.put(None, Some(life(who)), ms, what);
+        self
+    }
+
+    /// A member says it, of itself.
+    pub fn says(&mut self, who: &str, ms: u64, what: What) -> &mut Self {
+        self.put(Some(life(who)), Some(life(who)), ms, what);
+        self
+    }
+
+    /// A fact of this author is lost.
+    pub fn lose(&mut self, author: Option<&str>) -> &mut Self {
+        *self.counts.entry(author.map(life)).or_default() += 1;
+        self
+    }
+
+    pub fn started(&mut self, who: &str, ms: u64) -> &mut Self {
+        self.of(who, ms, What::Started { pid: 1 })
+    }
+
+    pub fn died(&mut self, who: &str, ms: u64) -> &mut Self {
+        self.of(who, ms, What::Died { signal: Some(9), status: None })
+    }
+
+    pub fn asked(&mut self, who: &str, ms: u64, id: &str, kind: &str) -> &mut Self {
+        self.of(who, ms, What::FaultAsked { fault: fault(id), kind: kind.to_owned() })
+    }
+
+    pub fn began(&mut self, ms: u64, trial: u32) -> &mut Self {
+        self.run(ms, What::TrialBegan { trial: TrialNumber(trial) })
+    }
+
+    pub fn ended(&mut self, ms: u64, trial: u32) -> &mut Self {
+        self.run(ms, What::TrialEnded { trial: TrialNumber(trial), recovered: true })
+    }
+
+    pub fn settled(&mut self, group: &str, ms: u64) -> &mut Self {
+        self.run(ms, What::Settled { group: name(group) })
+    }
+
+    pub fn completed(&mut self, ms: u64) -> &mut Self {
+        self.run(ms, What::Ended { how: Outcome::Completed, why: None })
+    }
+
+    pub fn claimed(&mut self, who: &str, partition: u32, term: u32, span: [u64; 2]) -> &mut Self {
+        let (partition, term) = (PartitionId(partition), Term(term));
+        let [from, until] = span.map(at);
+        self.says(who, span[0], What::Claimed { partition, term, from, until })
+    }
+
+    /// All of a member's claims: partition, term and horizon.
+    pub fn renewed(&mut self, who: &str, ms: u64, claims: &[(u32, u32, u64)]) -> &mut Self {
+        let claim = |&(partition, term, until): &(u32, u32, u64)| Horizon {
+            partition: PartitionId(partition),
+            term: Term(term),
+            until: at(until),
+        };
+        self.says(who, ms, What::Renewed { claims: claims.iter().map(claim).collect() })
+    }
+
+    /// A claim ended at `end`, as it is told at `ms`.
+    pub fn lapsed(&mut self, who: &str, ms: u64, of: (u32, u32), end: u64) -> &mut Self {
+        let (partition, term) = (PartitionId(of.0), Term(of.1));
+        self.says(who, ms, What::Lapsed { partition, term, at: at(end), why: Ending::Silence })
+    }
+
+    /// Ticks from `span[0]` to `span[1]`, told each 50 ms.
+    pub fn ticks(&mut self, who: &str, partitions: &[u32], span: [u64; 2]) -> &mut Self {
+        let partitions: Vec<_> = partitions.iter().copied().map(PartitionId).collect();
+        let from = at(span[0]);
+        let mut told = span[0];
+        loop {
+            let (partitions, until) = (partitions.clone(), at(told));
+            self.says(who, told, What::Ticks { partitions, from, until });
+            if told >= span[1] {
+                return self;
+            }
+            told = (told + 50).min(span[1]);
+        }
+    }
+
+    /// Claims and serves one partition throughout, renewed each 100 ms for 3 s ahead.
+    pub fn serves(&mut self, who: &str, partition: u32, term: u32, span: [u64; 2]) -> &mut Self {
+        let [from, until] = span;
+        self.claimed(who, partition, term, [from, from + 3_000]);
+        let mut now = from;
+        while now < until {
+            let next = (now + 100).min(until);
+            self.ticks(who, &[partition], [now, next]);
+            self.renewed(who, next, &[(partition, term, next + 3_000)]);
+            now = next;
+        }
+        self
+    }
+}

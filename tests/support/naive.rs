@@ -1,0 +1,306 @@
+//! Who served, computed a second time: instant by instant, straight from the definition, slowly.
+//!
+//! Between two neighbours of all the instants that any fact names, nothing changes. So each such
+//! stretch is asked on its own: does this life serve this partition here? It shares no code with
+//! `timeline`, and knows none of its types.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tandem::ids::{GroupName, Life, PartitionId, Term, TrialNumber};
+use tandem::observation::{Fact, What};
+use tandem::time::Mono;
+use tandem::topology::Plan;
+
+const HOLE_NS: u64 = 100_000_000;
+
+/// What can be said of a role in a stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Serves {
+    No,
+    Maybe,
+    Yes,
+}
+
+/// A gap (or a time in which there may be one) of a role, in a group or, without one, in all.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gap {
+    pub group: Option<GroupName>,
+    pub role: usize,
+    pub trial: TrialNumber,
+    pub from: Mono,
+    pub until: Mono,
+    pub sure: bool,
+}
+
+/// All gaps in the trials of a journal, and all times in which there may be one.
+pub fn gaps(plan: &Plan, facts: &[Fact]) -> Vec<Gap> {
+    let instants = instants(facts);
+    let lives: BTreeSet<&Life> = facts.iter().filter_map(|fact| fact.life.as_ref()).collect();
+    let mut found = Vec::new();
+    for (trial, began, ended) in trials(facts) {
+        let inside = |instant: &&Mono| began < **instant && **instant < ended;
+        let mut cuts: Vec<Mono> = instants.iter().filter(inside).copied().collect();
+        cuts.insert(0, began);
+        cuts.push(ended);
+        let mut served: BTreeMap<(&GroupName, PartitionId), Vec<Serves>> = BTreeMap::new();
+        for (name, group) in &plan.groups {
+            let members = lives.iter().filter(|life| group.members.contains(&life.member));
+            let members: Vec<_> = members.map(|life| Witness::new(life, facts)).collect();
+            for partition in &group.role_partitions {
+                let best = |at: &Mono| {
+                    members.iter().map(|one| one.serves(*partition, *at, &instants)).max()
+                };
+                let stretches = cuts.iter().take(cuts.len() - 1);
+                let states = stretches.map(|at| best(at).unwrap_or(Serves::No)).collect();
+                served.insert((name, *partition), states);
+            }
+        }
+        for role in 0..plan.roles.len() {
+            let mut joint = vec![Serves::No; cuts.len() - 1];
+            for (name, group) in &plan.groups {
+                let states = &served[&(name, group.role_partitions[role])];
+                joint = joint.iter().zip(states).map(|(a, b)| *a.max(b)).collect();
+                let place = (Some(name.clone()), role, trial);
+                found.extend(stretches(place, &cuts, states));
+            }
+            found.extend(stretches((None, role, trial), &cuts, &joint));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn stretches(
+    (group, role, trial): (Option<GroupName>, usize, TrialNumber),
+    cuts: &[Mono],
+    states: &[Serves],
+) -> Vec<Gap> {
+    let mut found: Vec<Gap> = Vec::new();
+    for (place, state) in states.iter().enumerate().filter(|(_, state)| **state != Serves::Yes) {
+        let (from, until, sure) = (cuts[place], cuts[place + 1], *state == Serves::No);
+        match found.last_mut() {
+            Some(last) if last.until == from && last.sure == sure => last.until = until,
+            _ => found.push(Gap { group: group.clone(), role, trial, from, until, sure }),
+        }
+    }
+    found
+}
+
+/// The trials that came to their end.
+fn trials(facts: &[Fact]) -> Vec<(TrialNumber, Mono, Mono)> {
+    let began = |number| {
+        facts.iter().find(|fact| fact.what == What::TrialBegan { trial: number }).unwrap().t
+    };
+    let ended = facts.iter().filter_map(|fact| match fact.what {
+        What::TrialEnded { trial, .. } => Some((trial, began(trial), fact.t)),
+        _ => None,
+    });
+    ended.collect()
+}
+
+fn instants(facts: &[Fact]) -> BTreeSet<Mono> {
+    let mut all = BTreeSet::from([Mono::ZERO]);
+    for fact in facts {
+        all.insert(fact.t);
+        match &fact.what {
+            What::Claimed { from, until, .. }
+            | What::Ticks { from, until, .. }
+            | What::Hole { from, until } => all.extend([*from, *until]),
+            What::Renewed { claims } => all.extend(claims.iter().map(|claim| claim.until)),
+            What::Lapsed { at, .. } => drop(all.insert(*at)),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// All that one life and the controller say of it.
+struct Witness<'a> {
+    own: Vec<&'a Fact>,
+    told: Vec<&'a Fact>,
+    controller: Vec<&'a Fact>,
+    claims: BTreeMap<(PartitionId, Term), (Mono, Mono)>,
+    open: BTreeSet<(PartitionId, Term)>,
+}
+
+impl<'a> Witness<'a> {
+    fn new(life: &Life, facts: &'a [Fact]) -> Self {
+        let mut controller: Vec<_> = facts.iter().filter(|fact| !of_member(fact)).collect();
+        let mut own: Vec<_> = facts
+            .iter()
+            .filter(|fact| of_member(fact) && fact.life.as_ref() == Some(life))
+            .collect();
+        controller.sort_by_key(|fact| fact.seq);
+        own.sort_by_key(|fact| fact.seq);
+        let about = controller.iter().filter(|fact| fact.life.as_ref() == Some(life));
+        let told = about.copied().collect();
+        let mut witness =
+            Self { own, told, controller, claims: BTreeMap::new(), open: BTreeSet::new() };
+        witness.read_claims();
+        witness
+    }
+
+    fn read_claims(&mut self) {
+        for fact in self.own.clone() {
+            match &fact.what {
+                What::Claimed { partition, term, from, until } => {
+                    self.claims.insert((*partition, *term), (*from, *until));
+                    self.open.insert((*partition, *term));
+                }
+                What::Lapsed { partition, term, at, .. } => {
+                    if let Some((_, until)) = self.claims.get_mut(&(*partition, *term)) {
+                        *until = *at;
+                    }
+                    self.open.remove(&(*partition, *term));
+                }
+                What::Renewed { claims } => {
+                    let named: BTreeSet<_> =
+                        claims.iter().map(|claim| (claim.partition, claim.term)).collect();
+                    for silent in self.open.difference(&named) {
+                        let (_, until) = self.claims.get_mut(silent).unwrap();
+                        *until = (*until).min(fact.t);
+                    }
+                    for claim in claims {
+                        let key = (claim.partition, claim.term);
+                        let (_, until) = self.claims.entry(key).or_insert((fact.t, claim.until));
+                        *until = (*until).max(claim.until);
+                    }
+                    self.open = named;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn serves(&self, partition: PartitionId, at: Mono, instants: &BTreeSet<Mono>) -> Serves {
+        if self.unknown(at) {
+            return Serves::Maybe;
+        }
+        if !self.could(partition, at) {
+            return Serves::No;
+        }
+        let (before, after) = self.silence(partition, at, instants);
+        if after.0 - before.0 <= HOLE_NS {
+            return Serves::Yes;
+        }
+        let beside = instants.range(before..=after).any(|at| self.unknown(*at))
+            || instants.range(..before).next_back().is_some_and(|at| self.unknown(*at));
+        if beside { Serves::Maybe } else { Serves::No }
+    }
+
+    /// It claims, runs and lives.
+    fn could(&self, partition: PartitionId, at: Mono) -> bool {
+        let claims = self.claims.iter().filter(|((on, _), _)| *on == partition);
+        claims.into_iter().any(|(_, (from, until))| *from <= at && at < *until)
+            && !self.stopped(at)
+            && self.end().is_none_or(|(asked, _)| at < asked)
+    }
+
+    /// The last sign of service up to `at`, and the first after it: a tick, or the end of the time
+    /// in which it could serve.
+    fn silence(&self, partition: PartitionId, at: Mono, instants: &BTreeSet<Mono>) -> (Mono, Mono) {
+        let runs: Vec<(Mono, Mono)> = self
+            .own
+            .iter()
+            .filter_map(|fact| match &fact.what {
+                What::Ticks { partitions, from, until } if partitions.contains(&partition) => {
+                    Some((*from, *until))
+                }
+                _ => None,
+            })
+            .collect();
+        if runs.iter().any(|(from, until)| *from <= at && at < *until) {
+            return (at, at);
+        }
+        let mut begin = at;
+        for instant in instants.range(..=at).rev() {
+            if !self.could(partition, *instant) {
+                break;
+            }
+            begin = *instant;
+        }
+        let end = instants.range(at..).find(|instant| !self.could(partition, **instant));
+        let end = end.copied().unwrap_or(Mono(u64::MAX));
+        let last = runs.iter().map(|(_, until)| *until).filter(|until| *until <= at).max();
+        let first = runs.iter().map(|(from, _)| *from).filter(|from| *from > at).min();
+        (last.map_or(begin, |last| last.max(begin)), first.map_or(end, |first| first.min(end)))
+    }
+
+    fn end(&self) -> Option<(Mono, Mono)> {
+        let died = self.told.iter().find(|fact| matches!(fact.what, What::Died { .. }))?;
+        Some((self.asked("kill", died).unwrap_or(died.t), died.t))
+    }
+
+    /// When the last fault of such a kind before `effect` was asked for, and since the last effect.
+    fn asked(&self, wanted: &str, effect: &Fact) -> Option<Mono> {
+        let before: Vec<_> = self.told.iter().filter(|fact| fact.seq < effect.seq).collect();
+        let over = before.iter().rposition(|fact| matches!(fact.what, What::Continued));
+        let before = before.iter().skip(over.map_or(0, |over| over + 1));
+        let asked = before.filter_map(|fact| match &fact.what {
+            What::FaultAsked { kind, .. } => Some((fact.t, kind)),
+            _ => None,
+        });
+        asked.last().filter(|(_, kind)| *kind == wanted).map(|(t, _)| t)
+    }
+
+    fn stopped(&self, at: Mono) -> bool {
+        let mut since = None;
+        for fact in &self.told {
+            match fact.what {
+                What::Stopped if since.is_none() => {
+                    since = Some(self.asked("pause", fact).unwrap_or(fact.t));
+                }
+                What::Continued => {
+                    if since.take().is_some_and(|since| since <= at && at < fact.t) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        since.is_some_and(|since| since <= at)
+    }
+
+    fn unknown(&self, at: Mono) -> bool {
+        let started = self.told.iter().find(|fact| matches!(fact.what, What::Started { .. }));
+        let started = started.map_or(Mono::ZERO, |fact| fact.t);
+        if at < started || self.end().is_some_and(|(_, died)| died <= at) {
+            return false;
+        }
+        let lost = |facts: &[&Fact]| {
+            facts
+                .windows(2)
+                .any(|pair| pair[1].seq > pair[0].seq + 1 && pair[0].t <= at && at < pair[1].t)
+        };
+        let hole = self.own.iter().any(|fact| match fact.what {
+            What::Hole { from, until } => from <= at && at < until,
+            _ => false,
+        });
+        let first = self.own.first().is_some_and(|fact| fact.seq > 1 && at < fact.t);
+        hole || first || lost(&self.own) || lost(&self.controller) || self.mute(at)
+    }
+
+    /// It still claimed when it last spoke, and neither died nor was stopped.
+    fn mute(&self, at: Mono) -> bool {
+        let Some(last) = self.own.last() else { return false };
+        let end = self.told.iter().any(|fact| matches!(fact.what, What::Died { .. }));
+        let stops = self.told.iter().filter(|fact| matches!(fact.what, What::Stopped)).count();
+        let wakes = self.told.iter().filter(|fact| matches!(fact.what, What::Continued)).count();
+        !end && stops <= wakes && !self.open.is_empty() && last.t <= at
+    }
+}
+
+fn of_member(fact: &Fact) -> bool {
+    matches!(
+        fact.what,
+        What::Assigned { .. }
+            | What::Revoked { .. }
+            | What::Lost { .. }
+            | What::Claimed { .. }
+            | What::Renewed { .. }
+            | What::Lapsed { .. }
+            | What::Ticks { .. }
+            | What::Hole { .. }
+            | What::Leaving
+    )
+}
