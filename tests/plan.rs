@@ -43,7 +43,7 @@ clusters:
   d: embedded
 groups:
   idle: {cluster: c, partitions: 2, members: 3, host: alpha}
-  wide: {cluster: c, partitions: 19, host: alpha}
+  wide: {cluster: c, partitions: 19, host: alpha, restart: {after: 1s}}
   short: {cluster: a, session: 5s, threshold: 5s 1ms, consumer_group: Aa}
   same: {cluster: b, session: 6s, consumer_group: BB}
 ";
