@@ -167,12 +167,16 @@ impl World {
                 self.drain(index);
             }
             Due::Message { to, partition } if !self.is_cut(to) => self.hear(to, partition),
-            Due::Message { .. } => {}
             Due::Beat(index) if !self.is_cut(index) => self.heartbeat(index),
             Due::Join(index) if !self.is_cut(index) => self.join(index),
             Due::Joined(index, reply) if !self.is_cut(index) => self.joined(index, reply),
             Due::Synced(index, reply) if !self.is_cut(index) => self.synced(index, reply),
-            Due::Beat(_) | Due::Join(_) | Due::Joined(..) | Due::Synced(..) => {}
+            // Nothing comes from whoever is cut off, or reaches it.
+            Due::Message { .. }
+            | Due::Beat(_)
+            | Due::Join(_)
+            | Due::Joined(..)
+            | Due::Synced(..) => {}
         }
         self.answer();
     }
