@@ -240,7 +240,7 @@ impl<'a> Witness<'a> {
             What::FaultAsked { kind, .. } => Some((fact.t, kind)),
             _ => None,
         });
-        asked.last().filter(|(_, kind)| *kind == wanted).map(|(t, _)| t)
+        asked.max_by_key(|(t, _)| *t).filter(|(_, kind)| *kind == wanted).map(|(t, _)| t)
     }
 
     fn stopped(&self, at: Mono) -> bool {
@@ -250,10 +250,8 @@ impl<'a> Witness<'a> {
                 What::Stopped if since.is_none() => {
                     since = Some(self.asked("pause", fact).unwrap_or(fact.t));
                 }
-                What::Continued => {
-                    if since.take().is_some_and(|since| since <= at && at < fact.t) {
-                        return true;
-                    }
+                What::Continued if since.take().is_some_and(|one| one <= at && at < fact.t) => {
+                    return true;
                 }
                 _ => {}
             }
