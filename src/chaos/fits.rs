@@ -150,8 +150,7 @@ fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> 
             let group = plan.groups.get(&name)?;
             let after = step.restart_after.unwrap_or(group.restart_after);
             let address = &plan.clusters.get(&group.cluster)?.address;
-            let terms = Terms::of(&group.pace, address);
-            let least = Span(terms.session + terms.rebalance + terms.first);
+            let least = Span(Terms::of(&group.pace, address).soonest_restart());
             (after < least).then_some((name, least))
         })
         .next()?;

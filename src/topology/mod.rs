@@ -10,6 +10,7 @@ mod check;
 mod defaults;
 mod pace;
 mod page;
+mod places;
 mod plan;
 mod planning;
 mod promise;
