@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail")]
 
-mod broker_support;
+mod samples;
+mod support;
+mod versions;
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
@@ -10,11 +12,11 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use broker_support::{PATIENCE, Running, eventually, holds, runtime, send};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
 use rdkafka::{Message, Offset, Timestamp, TopicPartitionList};
+use support::{PATIENCE, Running, eventually, holds, runtime, send};
 use tandem::time::{Mono, Wall};
 
 #[test]
