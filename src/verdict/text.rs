@@ -1,5 +1,6 @@
 //! The report as a person reads it: the verdict first, on one screen of 100 columns.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
@@ -117,13 +118,15 @@ fn row(page: &mut Page, width: usize, name: &str, of: &Measures, limit: Option<&
     ]);
 }
 
-/// One ruling a claim: the worst, where it is about each group.
+/// One ruling a claim: where it is about each group, the worst, and among equals the one with the
+/// most to show.
 fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
     let mut worst: BTreeMap<&str, (usize, &Ruling)> = BTreeMap::new();
     for (place, ruling) in rulings.iter().enumerate() {
         let known = worst.entry(&ruling.text).or_insert((place, ruling));
-        let rank = |one: &Ruling| (one.outcome, one.measured);
-        if rank(ruling) > rank(known.1) {
+        let order = ruling.outcome.cmp(&known.1.outcome);
+        let shows = |ruling: &Ruling| ruling.measured.unwrap_or(f64::NEG_INFINITY);
+        if order.then(shows(ruling).total_cmp(&shows(known.1))) == Ordering::Greater {
             known.1 = ruling;
         }
     }
