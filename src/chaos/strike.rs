@@ -33,7 +33,8 @@ pub(super) async fn strike(
     }
     let fault = FaultId { trial, step: strike.step.id.clone() };
     let failed = |why: String| {
-        arena.record.note(None, What::FaultFailed { fault: fault.clone(), why });
+        let (fault, kind) = (fault.clone(), strike.step.fault.as_str().to_owned());
+        arena.record.note(None, What::FaultFailed { fault, kind, why });
     };
     let struck = |at: Mono| {
         if let Some(sender) = in_force.get(&strike.step.id) {
