@@ -54,7 +54,7 @@ fn facts() -> Vec<Fact> {
     story.says("p1-1.1", 14, What::Leaving).asked("p1-1.1", 15, "1.k", "kill");
     story.run(16, What::FaultInForce { fault: fault("1.k") });
     story.run(17, What::FaultHealed { fault: fault("1.k") });
-    story.run(18, What::FaultFailed { fault: fault("1.k"), why });
+    story.run(18, What::FaultFailed { fault: fault("1.k"), kind: "kill".to_owned(), why });
     story.run(19, What::Struck { fault: fault("1.k"), victims: 2, skew_ns: 5 });
     story.began(20, 1).ended(21, 1).settled("p1", 22).died("p1-1.1", 23);
     let address = "127.0.0.1:9092".to_owned();

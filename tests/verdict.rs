@@ -241,7 +241,9 @@ fn what_the_run_could_not_do_is_unknown() {
         ("Fault 1.z failed: p1-2 does not run.", |story| {
             let (fault, why) = (fault("1.z"), "p1-2 does not run".to_owned());
             story.asked("p1-2.1", 6_500, "1.z", "pause").settled("p1", 6_600);
-            story.run(6_501, What::FaultFailed { fault, why }).completed(9_500);
+            story
+                .run(6_501, What::FaultFailed { fault, kind: "kill".to_owned(), why })
+                .completed(9_500);
         }),
     ];
     for (reason, extra) in cases {
@@ -315,21 +317,34 @@ fn the_exit_code_is_the_first_that_applies() {
 }
 
 #[test]
-fn a_trial_that_was_interrupted_is_unknown_and_did_not_fail() {
-    let (plan, mut story) = run(1_047, |_| ());
-    for fact in &mut story.facts {
-        if let What::TrialEnded { recovered, .. } = &mut fact.what {
-            *recovered = false;
-        }
-    }
+fn a_trial_that_was_cut_short_is_unknown_and_did_not_fail() {
+    let (plan, story) = run(1_047, |_| ());
     let brief = brief(&plan, 1, &[]);
-    let verdict = |how| {
+    let verdict = |cut: Option<bool>, how| {
         let mut story = story.clone();
+        for fact in &mut story.facts {
+            if let What::TrialEnded { recovered, .. } = &mut fact.what {
+                *recovered = cut;
+            }
+        }
         story.run(9_500, What::Ended { how, why: None });
         Report::compute(&plan, &brief, 42, at(10), &story.facts).verdict
     };
-    assert_eq!(verdict(Outcome::Interrupted), Verdict::Unknown);
-    assert_eq!(verdict(Outcome::Completed), Verdict::Fail);
+    assert_eq!(verdict(None, Outcome::Interrupted), Verdict::Unknown);
+    assert_eq!(verdict(None, Outcome::Broken), Verdict::Unknown);
+    assert_eq!(verdict(Some(false), Outcome::Broken), Verdict::Fail);
+    assert_eq!(verdict(Some(false), Outcome::Completed), Verdict::Fail);
+}
+
+#[test]
+fn a_fault_that_found_nobody_to_strike_is_known_of() {
+    let report = judged(1_047, &[], |story| {
+        let (fault, kind) = (fault("1.other"), "pause".to_owned());
+        story.run(6_501, What::FaultFailed { fault, kind, why: "nobody leads eurusd".to_owned() });
+        complete(story);
+    });
+    assert_eq!(report.verdict, Verdict::Unknown);
+    assert!(report.reasons.iter().any(|why| why.contains("nobody leads eurusd")), "{report:?}");
 }
 
 #[test]

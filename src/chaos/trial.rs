@@ -63,10 +63,11 @@ pub async fn play(
             },
         }
     };
-    // A trial that was stopped has no end of its own: nobody can tell whether it would have recovered.
-    if played != Played::Stopped {
-        let recovered = played == Played::Recovered;
-        arena.record.note(None, What::TrialEnded { trial, recovered });
-    }
+    let recovered = match &played {
+        Played::Recovered => Some(true),
+        Played::Unrecovered(_) | Played::Unhealed(_) => Some(false),
+        Played::Stopped => None,
+    };
+    arena.record.note(None, What::TrialEnded { trial, recovered });
     Ok(played)
 }

@@ -6,7 +6,7 @@ use super::life::LifeLine;
 use super::trouble::Troubles;
 use super::{Interval, Record};
 use crate::ids::{GroupName, Life};
-use crate::observation::{Ending, Fact, What};
+use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::topology::Plan;
 
@@ -60,16 +60,10 @@ fn lost(neighbours: &[&Fact]) -> Option<Interval> {
 fn cut(facts: &[Fact]) -> Mono {
     let began = facts.iter().filter(|fact| matches!(fact.what, What::TrialBegan { .. }));
     let began = began.map(|fact| fact.t).max().unwrap_or(Mono::ZERO);
-    // Whoever is sent home ends its claims first: a gap that this opens is none of the trial's.
-    let home = |fact: &Fact| {
-        if let What::Lapsed { at, why: Ending::Left, .. } = fact.what {
-            return Some(at);
-        }
-        matches!(fact.what, What::Leaving | What::Ended { .. }).then_some(fact.t)
-    };
-    let end = facts.iter().filter_map(home).filter(|at| *at >= began);
+    let home = |what: &What| matches!(what, What::Leaving | What::Ended { .. });
+    let end = facts.iter().filter(|fact| fact.t >= began && home(&fact.what));
     let last = || facts.iter().map(|fact| fact.t).max();
-    end.min().or_else(last).unwrap_or(Mono::ZERO)
+    end.map(|fact| fact.t).min().or_else(last).unwrap_or(Mono::ZERO)
 }
 
 impl Gathered {

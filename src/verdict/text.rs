@@ -1,5 +1,6 @@
 //! The report as a person reads it: the verdict first, on one screen of 100 columns.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
@@ -123,8 +124,9 @@ fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
     let mut worst: BTreeMap<&str, (usize, &Ruling)> = BTreeMap::new();
     for (place, ruling) in rulings.iter().enumerate() {
         let known = worst.entry(&ruling.text).or_insert((place, ruling));
-        let rank = |one: &Ruling| (one.outcome, one.measured);
-        if rank(ruling) > rank(known.1) {
+        let order = ruling.outcome.cmp(&known.1.outcome);
+        let shows = |ruling: &Ruling| ruling.measured.unwrap_or(f64::NEG_INFINITY);
+        if order.then(shows(ruling).total_cmp(&shows(known.1))) == Ordering::Greater {
             known.1 = ruling;
         }
     }

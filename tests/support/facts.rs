@@ -8,8 +8,8 @@ use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use tandem::observation::{Ending, Fact, Horizon, Outcome, What};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
-    Address, Assignor, Bound, Bounds, Mode, Objective, Pace, Plan, PlannedCluster, PlannedGroup,
-    Range,
+    Address, Allowance, Assignor, Bound, Bounds, Mode, Objective, Pace, Plan, PlannedCluster,
+    PlannedGroup, Range,
 };
 use tandem::verdict::{Brief, Limits};
 
@@ -83,7 +83,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         clusters: [(name("a"), cluster)].into(),
         groups: groups.iter().map(group).collect(),
         objective: Objective::default(),
-        limits: tandem::topology::Allowance::default(),
+        limits: Allowance::default(),
         warnings: Vec::new(),
     }
 }
@@ -156,7 +156,7 @@ impl Story {
     }
 
     pub fn ended(&mut self, ms: u64, trial: u32) -> &mut Self {
-        self.run(ms, What::TrialEnded { trial: TrialNumber(trial), recovered: true })
+        self.run(ms, What::TrialEnded { trial: TrialNumber(trial), recovered: Some(true) })
     }
 
     pub fn settled(&mut self, group: &str, ms: u64) -> &mut Self {

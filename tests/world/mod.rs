@@ -1,5 +1,5 @@
-//! A group in virtual time: the real coordinator and the real cores of its members, with every delay
-//! chosen, so that the worst and the best case can be played exactly.
+//! A group in virtual time: the real coordinator and the real cores of its members, with every
+//! delay chosen, so that the worst and the best case can be played exactly.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
