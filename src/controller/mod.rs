@@ -6,6 +6,7 @@ mod cluster;
 mod created;
 mod fleet;
 mod gate;
+mod halts;
 mod process;
 mod provision;
 mod record;
