@@ -7,6 +7,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm,
+    clippy::print_stderr,
     reason = "a test may fail loudly"
 )]
 
