@@ -10,8 +10,13 @@
     reason = "a test may fail loudly"
 )]
 
+pub mod alone;
 pub mod chance;
+pub mod described;
+pub mod experiment;
 pub mod facts;
+pub mod leftovers;
+pub mod measured;
 pub mod naive;
 pub mod transcript;
 pub mod twin;
