@@ -66,7 +66,8 @@ fn check(what: &'static str, most: usize, name: &str) -> Result<(), NameError> {
 macro_rules! name {
     ($(#[$doc:meta])* $type:ident, $what:literal, $most:literal) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Serialize, Deserialize, JsonSchema)]
         #[serde(try_from = "String", into = "String")]
         #[schemars(with = "String")]
         pub struct $type(String);
@@ -152,7 +153,8 @@ name!(
 macro_rules! number {
     ($(#[$doc:meta])* $type:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
         pub struct $type(pub u32);
 

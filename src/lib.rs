@@ -1,25 +1,69 @@
-//! Tandem keeps a set of roles led all the time, and proves it.
+//! Tandem keeps a set of roles led all the time by several disjoint leader elections on Kafka
+//! consumer groups, and measures under injected faults for how long a role was led by nobody (a
+//! gap) or by two (an overlap).
+//!
+//! ```text
+//!  topology.yaml --> plan --> provision --> fleet starts members  [neli <-> kafka]
+//!                                             ^    |
+//!  experiment.yaml --> schedule --> chaos ----+    | facts, on a pipe a member
+//!                                     |            v
+//!                                     +-------> journal --> timeline --> verdict --> report
+//! ```
+//!
+//! # The rooms, from the ground up
+//!
+//! A room uses only what stands above it in this list; `tests/tidy.rs` holds everybody to that.
+//!
+//! | room | holds |
+//! |---|---|
+//! | [`ids`], [`time`], [`error`] | a type for every identifier; two clocks; how errors are told |
+//! | [`observation`] | the facts: who, when, what; a member's and the controller's |
+//! | [`yaml`] | files as people write them; what is wrong, and where |
+//! | [`neli`] | the protocol of one member, pure |
+//! | [`groups`] | the coordinator of consumer groups, pure |
+//! | [`wire`] | Kafka's frames, requests and record batches as bytes, pure |
+//! | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
+//! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
+//! | [`verdict`] | intervals to judgement and numbers |
+//! | [`journal`] | the append-only file that holds every fact |
+//! | [`kafka`] | the only room that names rdkafka: consumer, producer, admin |
+//! | [`broker`] | the embedded broker: sockets and logs around `groups` and `wire` |
+//! | [`guard`] | a small process that undoes what its dead master cannot |
+//! | [`member`] | one process: the core driven by Kafka, its channel, its duty |
+//! | [`controller`] | makes reality match the plan, and writes down what happens |
+//! | [`chaos`] | experiments: schedule, targets, faults with their heals |
+//! | [`run`] | a whole experiment on one page |
+//! | [`cli`] | the commands |
+//!
+//! # What holds everywhere
+//!
+//! - A pure room has no I/O, clock or chance inside: `now` is an argument.
+//! - [`Mono`](time::Mono) measures, [`Wall`](time::Wall) is what brokers stamp; they never meet.
+//! - The alarm wakes, the clock decides: every handler first lets time pass.
+//! - What nobody could observe is unknown, and never a pass.
+//! - Everything is bounded: queues, waits, memory, files. Shutdown is ask, wait, kill.
 
 pub mod error;
 pub mod ids;
 pub mod time;
-pub mod yaml;
+
+pub mod observation;
 
 pub mod groups;
 pub mod neli;
-pub mod observation;
-pub mod topology;
 pub mod wire;
+pub mod yaml;
+
+pub mod topology;
 
 pub mod timeline;
 
 pub mod verdict;
 
 pub mod broker;
+pub mod guard;
 pub mod journal;
 pub mod kafka;
-
-pub mod guard;
 
 pub mod member;
 

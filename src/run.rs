@@ -23,7 +23,8 @@ pub use order::{Milestone, Order, TrialPlan};
 /// How an experiment came to its end, and why, where there is something to say.
 type Ending = (Outcome, Option<String>);
 
-/// Runs an experiment; its journal is then in the order's folder, and everything it started is gone.
+/// Runs an experiment; its journal is then in the order's folder, and everything it started is
+/// gone.
 ///
 /// # Errors
 /// It could not begin. Whatever happens after the members were started is in the journal.

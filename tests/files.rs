@@ -3,6 +3,14 @@
 //! `tests/files/` holds one bad file a mistake, and beside it what is said of it; UPDATE=1 rewrites
 //! what is said.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -80,6 +88,21 @@ fn an_override_goes_before_the_defaults_and_is_named_where_it_is_wrong() {
     assert_eq!(spans("p2"), ["6s", "600ms", "50ms", "100ms", "18s"]);
     assert_eq!(plan.groups.get("p2").unwrap().restart_after.to_string(), "12s");
 
+    let plan = with(&[
+        "clusters.a={bootstrap: \"k:9092\"}",
+        "clusters.a.properties.fetch.wait.max.ms=7",
+        "clusters.a.secrets.sasl.password={env: PASSWORD}",
+    ]);
+    let cluster = plan.unwrap().clusters.get("a").unwrap().clone();
+    assert_eq!(cluster.properties.get("fetch.wait.max.ms").map(String::as_str), Some("7"));
+    assert!(cluster.secrets.contains_key("sasl.password"));
+    for set in
+        ["clusters.a.secrets.x=hunter2", "clusters.a={bootstrap: \"k:1\", secrets: {x: hunter2}}"]
+    {
+        let error = with(&[set]).unwrap_err().to_string();
+        assert!(error.contains("--set clusters.a") && !error.contains("hunter2"), "{error}");
+    }
+
     let said = |set: &str| with(&[set]).unwrap_err().to_string();
     assert_eq!(
         said("defaults.sesion=1s"),
@@ -119,6 +142,28 @@ fn a_file_with_something_left_out_or_doubled_or_of_another_type_is_good_or_well_
         }
     }
     assert!(good > 50 && bad > 500, "{good} good, {bad} bad: what was changed?");
+}
+
+#[test]
+fn what_the_documentation_shows_is_good() {
+    let mut shown = 0;
+    let house = tempfile::tempdir().unwrap();
+    for folder in ["topologies", "chaos"] {
+        let copy = house.path().join(folder);
+        fs::create_dir(&copy).unwrap();
+        for file in yaml_files(folder) {
+            fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
+        }
+        let text = fs::read_to_string(format!("{folder}/README.md")).unwrap();
+        for example in text.split("```yaml\n").skip(1).filter(|text| text.starts_with("version")) {
+            let example = example.split("```").next().unwrap();
+            let path = copy.join("example.yaml");
+            fs::write(&path, example).unwrap();
+            check(&path).unwrap_or_else(|error| panic!("{error}"));
+            shown += 1;
+        }
+    }
+    assert_eq!(shown, 2);
 }
 
 #[test]

@@ -43,8 +43,14 @@ const PURE: &[&str] = &[
     "wire/",
     "timeline/",
     "verdict/",
+    "chaos/brief.rs",
     "chaos/experiment.rs",
+    "chaos/fits.rs",
+    "chaos/reading.rs",
+    "chaos/resolve.rs",
     "chaos/schedule.rs",
+    "chaos/spec.rs",
+    "chaos/words.rs",
 ];
 
 /// What a pure room must not name.

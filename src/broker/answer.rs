@@ -55,7 +55,7 @@ fn at_once(state: &mut State, call: &Call<'_>, request: RequestKind) -> Option<R
         Ask::Metadata(ask) => Say::Metadata(state.metadata(call, &ask)),
         Ask::DescribeCluster(ask) => Say::DescribeCluster(state.describe_cluster(call, &ask)),
         Ask::FindCoordinator(ask) => Say::FindCoordinator(super::metadata::find(call, &ask)),
-        Ask::ListOffsets(ask) => Say::ListOffsets(state.list_offsets(&ask)),
+        Ask::ListOffsets(ask) => Say::ListOffsets(state.list_offsets(call, &ask)),
         Ask::Heartbeat(ask) => Say::Heartbeat(state.heartbeat(call, &ask)),
         Ask::LeaveGroup(ask) => Say::LeaveGroup(state.leave(call, ask)),
         Ask::OffsetCommit(ask) => Say::OffsetCommit(state.commit(call, ask)),

@@ -26,7 +26,10 @@ impl State {
         call: &Call<'_>,
         ask: OffsetCommitRequest,
     ) -> OffsetCommitResponse {
-        let positions = ask.topics.iter().flat_map(|topic| self.positions(topic)).collect();
+        let positions: Vec<Position> =
+            ask.topics.iter().flat_map(|topic| self.positions(topic)).collect();
+        // As in Kafka, a commit that names no partition that exists never reaches the group.
+        let nothing = positions.is_empty();
         let commit = Commit {
             group: ask.group_id.to_string(),
             member_id: ask.member_id.to_string(),
@@ -35,7 +38,11 @@ impl State {
             knows_group_id_not_found: call.version >= 9,
             positions,
         };
-        let outcome = self.coordinator.handle_commit(call.now, &commit);
+        let outcome = if nothing {
+            Ok(Vec::new())
+        } else {
+            self.coordinator.handle_commit(call.now, &commit)
+        };
         let mut each = outcome.as_ref().map(|each| each.iter().copied()).ok();
         let refused = outcome.as_ref().err().copied();
         let topics = ask.topics.into_iter().map(|topic| {

@@ -7,7 +7,7 @@ use kafka_protocol::messages::{ListOffsetsRequest, ListOffsetsResponse};
 
 use super::error::UNKNOWN_TOPIC_OR_PARTITION;
 use super::log::Log;
-use super::state::State;
+use super::state::{Call, State};
 use crate::time::Wall;
 
 const LATEST: i64 = -1;
@@ -15,7 +15,11 @@ const EARLIEST: i64 = -2;
 const MAX_TIMESTAMP: i64 = -3;
 
 impl State {
-    pub(super) fn list_offsets(&self, ask: &ListOffsetsRequest) -> ListOffsetsResponse {
+    pub(super) fn list_offsets(
+        &self,
+        call: &Call<'_>,
+        ask: &ListOffsetsRequest,
+    ) -> ListOffsetsResponse {
         let topics = ask.topics.iter().map(|topic| {
             let found = self.topics.get(topic.name.as_str());
             let partitions = topic.partitions.iter().map(|asked| {
@@ -24,7 +28,9 @@ impl State {
                 match found.and_then(|topic| topic.log(asked.partition_index)) {
                     Some(log) => {
                         let (stamp, offset) = look_up(log, asked.timestamp);
-                        response.with_timestamp(stamp).with_offset(offset).with_leader_epoch(0)
+                        // Before version 4 there was no epoch, and it cannot be said.
+                        let epoch = if call.version < 4 { -1 } else { 0 };
+                        response.with_timestamp(stamp).with_offset(offset).with_leader_epoch(epoch)
                     }
                     None => response.with_error_code(UNKNOWN_TOPIC_OR_PARTITION),
                 }

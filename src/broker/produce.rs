@@ -38,6 +38,7 @@ impl State {
                     .with_partition_responses(partitions),
             );
         }
+        self.make_room(call.wall);
         ProduceResponse::default().with_responses(responses)
     }
 
@@ -59,6 +60,7 @@ impl State {
             BatchError::Form | BatchError::Checksum => CORRUPT_MESSAGE,
             BatchError::Count | BatchError::Kind => INVALID_RECORD,
         })?;
+        self.appended = self.appended.saturating_add(records.len());
         let (id, epoch) = (batch.producer_id(), batch.producer_epoch());
         let (first, count) = (batch.base_sequence(), batch.count());
         if id < 0 {

@@ -46,6 +46,8 @@ pub(super) struct State {
     pub(super) coordinator: Coordinator,
     pub(super) next_producer: i64,
     pub(super) cluster_id: String,
+    /// Bytes that came since the logs were last looked after.
+    pub(super) appended: usize,
     parked: BTreeMap<Token, oneshot::Sender<ReplyBody>>,
     tokens: u64,
     chance: ChaCha8Rng,
@@ -58,6 +60,7 @@ impl State {
             coordinator: Coordinator::new(settings.groups.clone()),
             next_producer: 1,
             cluster_id: String::new(),
+            appended: 0,
             parked: BTreeMap::new(),
             tokens: 0,
             chance: ChaCha8Rng::seed_from_u64(settings.seed),
@@ -92,8 +95,16 @@ impl State {
         }
     }
 
+    /// Does not wait for the next sweep where much came since the last.
+    pub(super) fn make_room(&mut self, now: Wall) {
+        if self.appended > self.settings.log_bytes_max / 8 {
+            self.retain(now);
+        }
+    }
+
     /// Makes room: drops what is too old, then the oldest of what is too much.
     pub(super) fn retain(&mut self, now: Wall) {
+        self.appended = 0;
         for topic in self.topics.values_mut() {
             topic.retain(now, self.settings.retention);
         }

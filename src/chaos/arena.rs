@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
 use crate::controller::{Fleet, Gate, Phase, Record, Slot};
@@ -108,10 +109,20 @@ impl Arena<'_> {
         self.stop.cancel();
     }
 
-    /// Stamps that `victim` is about to be hit.
-    pub(super) fn asked(&self, victim: &Victim, fault: &FaultId, kind: &str) -> Mono {
-        let (fault, kind) = (fault.clone(), kind.to_owned());
-        self.record.note(Some(&victim.life), What::FaultAsked { fault, kind })
+    /// Hits all victims, one right after the other, each stamped before it is hit.
+    pub(super) fn signal_all(
+        &self,
+        victims: &[Victim],
+        fault: &FaultId,
+        kind: &str,
+        signal: Signal,
+    ) -> Result<(), FaultError> {
+        for victim in victims {
+            let (fault, kind) = (fault.clone(), kind.to_owned());
+            self.record.note(Some(&victim.life), What::FaultAsked { fault, kind });
+            Self::signal(victim, signal)?;
+        }
+        Ok(())
     }
 
     pub(super) fn in_force(&self, victim: &Victim, fault: &FaultId) -> Mono {
@@ -123,10 +134,7 @@ impl Arena<'_> {
     }
 
     /// Sends a signal to a victim; to one that has died meanwhile, nothing happens.
-    pub(super) fn signal(
-        victim: &Victim,
-        signal: rustix::process::Signal,
-    ) -> Result<(), FaultError> {
+    pub(super) fn signal(victim: &Victim, signal: Signal) -> Result<(), FaultError> {
         let Some(process) = victim.slot.process() else { return Ok(()) };
         process.signal(signal).map_err(|error| {
             let (life, why) = (victim.life.clone(), error.to_string());

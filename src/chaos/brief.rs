@@ -197,23 +197,13 @@ fn joint_overlap(effects: &[Effect]) -> Span {
     Span(sums.max().unwrap_or_default())
 }
 
-/// Whether these effects can hit all the groups: each that hits just one is given one that is left.
+/// Whether these effects can hit all the groups. A target names one group, or all that it hits, or
+/// leaves it to chance which of all: then it can be any that is left.
 fn covers(effects: &[&Effect], groups: &BTreeSet<&GroupName>) -> bool {
-    let Some((effect, rest)) = effects.split_first() else { return groups.is_empty() };
-    let hit = groups.iter().filter(|group| effect.costs.contains_key(**group));
-    if effect.every {
-        let left = groups.iter().filter(|group| !effect.costs.contains_key(**group));
-        return covers(rest, &left.copied().collect());
-    }
-    let mut choices = hit.peekable();
-    if choices.peek().is_none() {
-        return covers(rest, groups);
-    }
-    choices.any(|group| {
-        let mut left = groups.clone();
-        left.remove(group);
-        covers(rest, &left)
-    })
+    let (named, chance): (Vec<&Effect>, Vec<&Effect>) =
+        effects.iter().partition(|effect| effect.every || effect.costs.len() == 1);
+    let hit: BTreeSet<&GroupName> = named.iter().flat_map(|effect| effect.costs.keys()).collect();
+    groups.difference(&hit).count() <= chance.len()
 }
 
 impl Limits {

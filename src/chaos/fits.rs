@@ -1,5 +1,5 @@
-//! Whether an experiment fits a plan: every name leads somewhere, every target matches somebody, and
-//! nobody comes back too early.
+//! Whether an experiment fits a plan: every name leads somewhere, every target matches somebody,
+//! and nobody comes back too early.
 
 use super::{Across, Experiment, Fault, Pick, Step, Target};
 use crate::ids::{GroupName, MemberId, RoleName};
@@ -150,8 +150,7 @@ fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> 
             let group = plan.groups.get(&name)?;
             let after = step.restart_after.unwrap_or(group.restart_after);
             let address = &plan.clusters.get(&group.cluster)?.address;
-            let terms = Terms::of(&group.pace, address);
-            let least = Span(terms.session + terms.rebalance + terms.first);
+            let least = Span(Terms::of(&group.pace, address).soonest_restart());
             (after < least).then_some((name, least))
         })
         .next()?;

@@ -18,10 +18,7 @@ pub(super) async fn inject(
     fault: &FaultId,
     victims: &[Victim],
 ) -> Result<Mono, FaultError> {
-    for victim in victims {
-        arena.asked(victim, fault, "kill");
-        Arena::signal(victim, Signal::KILL)?;
-    }
+    arena.signal_all(victims, fault, "kill", Signal::KILL)?;
     let mut last = Mono::ZERO;
     for victim in victims {
         let life = victim.life.incarnation;

@@ -14,6 +14,7 @@ mod schedule;
 mod spec;
 mod strike;
 mod trial;
+mod words;
 
 pub use arena::{Arena, FaultError};
 pub use experiment::{Across, Experiment, Fault, Pick, Steady, Step, Target, Trigger};

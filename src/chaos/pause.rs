@@ -19,10 +19,7 @@ pub(super) async fn inject(
     fault: &FaultId,
     victims: &[Victim],
 ) -> Result<Mono, FaultError> {
-    for victim in victims {
-        arena.asked(victim, fault, "pause");
-        Arena::signal(victim, Signal::STOP)?;
-    }
+    arena.signal_all(victims, fault, "pause", Signal::STOP)?;
     let mut last = Mono::ZERO;
     for victim in victims {
         await_phase(victim, Phase::Stopped, "stopped").await?;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::spec::{AllOr, Spec, StepSpec, TargetSpec};
+use super::spec::{Spec, StepSpec, TargetSpec};
+use super::words::{AllOr, OrAny};
 use super::{Across, Experiment, Fault, Pick, Steady, Step, Target, Trigger};
 use crate::ids::StepId;
 use crate::time::Span;
@@ -191,7 +192,7 @@ fn target(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
         }
         return Ok(Target::Member(member.clone()));
     }
-    let group = spec.group.clone().and_then(super::spec::OrAny::this);
+    let group = spec.group.clone().and_then(OrAny::this);
     if let Some(role) = &spec.leader_of {
         if spec.mode.is_some() {
             return not_with("mode", "leader_of");

@@ -33,7 +33,8 @@ pub(super) async fn strike(
     }
     let fault = FaultId { trial, step: strike.step.id.clone() };
     let failed = |why: String| {
-        arena.record.note(None, What::FaultFailed { fault: fault.clone(), why });
+        let (fault, kind) = (fault.clone(), strike.step.fault.as_str().to_owned());
+        arena.record.note(None, What::FaultFailed { fault, kind, why });
     };
     let struck = |at: Mono| {
         if let Some(sender) = in_force.get(&strike.step.id) {
@@ -82,7 +83,8 @@ async fn due(strike: &Strike, began: Mono, in_force: &InForce) {
         None => began,
         Some(step) => {
             let mut step = step.subscribe();
-            // The sender outlives this wait; a step that never strikes is waited for until the stop.
+            // The sender outlives this wait; a step that never strikes is waited for until the
+            // stop.
             let from = step.wait_for(Option::is_some).await.ok().and_then(|from| *from);
             from.unwrap_or(began)
         }

@@ -63,7 +63,11 @@ pub async fn play(
             },
         }
     };
-    let recovered = played == Played::Recovered;
+    let recovered = match &played {
+        Played::Recovered => Some(true),
+        Played::Unrecovered(_) | Played::Unhealed(_) => Some(false),
+        Played::Stopped => None,
+    };
     arena.record.note(None, What::TrialEnded { trial, recovered });
     Ok(played)
 }

@@ -10,8 +10,8 @@ use crate::yaml::Override;
 
 /// Remove the topics that runs of a topology created and left, and nothing else.
 ///
-/// What is created on clusters that outlive a run is recorded before it is made; this removes exactly
-/// that. Embedded clusters leave nothing.
+/// What is created on clusters that outlive a run is recorded before it is made; this removes
+/// exactly that. Embedded clusters leave nothing.
 #[derive(Debug, clap::Args)]
 pub(super) struct DownArgs {
     /// The topology.

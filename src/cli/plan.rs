@@ -8,7 +8,7 @@ use crate::chaos::{TOPOLOGY, load_topology};
 use crate::topology::Page;
 use crate::yaml::Override;
 
-/// Shows what a topology comes to: names, partitions, load, and what each fault may cost
+/// Show what a topology comes to: names, partitions, load, and what each fault may cost.
 ///
 /// Everything is decided here; nothing is started and no broker is asked. Warnings say what the
 /// groups share and where the sizes or the pace are unwise.
@@ -18,13 +18,13 @@ use crate::yaml::Override;
   tandem plan -f topologies/trio.yaml --set defaults.session=300ms
   tandem plan -f topologies/solo.yaml -o json")]
 pub(super) struct PlanArgs {
-    /// The topology
+    /// The topology.
     #[arg(short = 'f', long = "file", value_name = "FILE", default_value = TOPOLOGY)]
     pub file: PathBuf,
-    /// Replaces one value of the topology, as in defaults.session=300ms; may be repeated
+    /// Replace one value of the topology, as in defaults.session=300ms; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<Override>,
-    /// How to show it
+    /// How to print it.
     #[arg(short = 'o', long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
 }

@@ -47,8 +47,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
     conclude(&args.dir, args.output, colour())
 }
 
-/// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns the
-/// exit code. A run that has just ended comes here as well, so both say the same.
+/// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns
+/// the exit code. A run that has just ended comes here as well, so both say the same.
 pub(super) fn conclude(dir: &Path, output: Output, colour: bool) -> Result<u8, ReportError> {
     let journal::Recording { header, facts, torn_tail: _ } =
         journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;

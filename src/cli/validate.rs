@@ -8,14 +8,14 @@ use crate::chaos::{Choice, experiment, load, read_text};
 use crate::topology::plan;
 use crate::yaml::{FileError, Node, Origin, Place, Problem, parse};
 
-/// Checks topologies and experiments, and touches nothing
+/// Check topologies and experiments, and touch nothing.
 ///
 /// A file is told by its keys. An experiment that names its topology is checked against it.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Examples:
   tandem validate topologies/*.yaml chaos/*.yaml")]
 pub(super) struct ValidateArgs {
-    /// Topologies and experiments
+    /// Topologies and experiments.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! What was created on clusters that outlive a run, so that it can be removed again: one small file a
-//! topic, written before the topic is made and unlinked after it is gone. A run that is killed in
+//! What was created on clusters that outlive a run, so that it can be removed again: one small file
+//! a topic, written before the topic is made and unlinked after it is gone. A run that is killed in
 //! between leaves the file, and `tandem down` finds it.
 //!
 //! The files stand in `$XDG_STATE_HOME/tandem/created/<topology>/<cluster>/<topic>`, where

@@ -14,7 +14,8 @@ use crate::time::Mono;
 /// How often the gate looks: claims run out without anybody saying so.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Notes each group that has been settled for the stated time, and lets trials through when all are.
+/// Notes each group that has been settled for the stated time, and lets trials through when all
+/// are.
 pub struct Gate {
     record: Arc<Record>,
     stated: Duration,

@@ -1,5 +1,5 @@
-//! Makes reality match the plan: provisions topics, starts brokers and members, keeps members alive,
-//! and writes down what happens to them.
+//! Makes reality match the plan: provisions topics, starts brokers and members, keeps members
+//! alive, and writes down what happens to them.
 
 mod canary;
 mod cluster;

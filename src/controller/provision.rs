@@ -1,5 +1,5 @@
-//! Topics: made where they are missing, refused where they are not as planned, removed where we made
-//! them. All groups at once, and again without harm.
+//! Topics: made where they are missing, refused where they are not as planned, removed where we
+//! made them. All groups at once, and again without harm.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

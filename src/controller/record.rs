@@ -42,7 +42,8 @@ impl Record {
     /// Notes what the controller saw of `life`, now; the stamp.
     pub fn note(&self, life: Option<&Life>, what: What) -> Mono {
         let mut inner = self.inner();
-        // Stamped under the lock, so that the controller's facts stand in the order of their stamps.
+        // Stamped under the lock, so that the controller's facts stand in the order of their
+        // stamps.
         let now = Mono::now();
         self.write(&mut inner, now, life, what);
         now

@@ -115,7 +115,8 @@ impl Coordinator {
         self.replies.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest; it may find nothing due.
+    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest; it may find nothing
+    /// due.
     #[must_use]
     pub const fn poll_timeout(&self) -> Option<Mono> {
         self.alarm

@@ -88,8 +88,8 @@ impl Admin {
         })
     }
 
-    /// Makes a topic and waits until every partition has a leader. False where somebody else made it
-    /// meanwhile.
+    /// Makes a topic and waits until every partition has a leader. False where somebody else made
+    /// it meanwhile.
     ///
     /// # Errors
     /// The cluster does not answer, refuses, or does not show the topic in time.

@@ -127,7 +127,8 @@ impl Member {
             Ok(Some(heard)) => inputs.push(Input::Heard(heard)),
             Ok(None) => inputs.push(Input::Quiet),
             Err(error) => {
-                tracing::warn!(error = %crate::error::chain(&error), "The ledger could not be read.");
+                let error = crate::error::chain(&error);
+                tracing::warn!(error, "The ledger could not be read.");
                 inputs.push(Input::Quiet);
             }
         }

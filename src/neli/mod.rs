@@ -10,10 +10,10 @@
 //! Feed it what happened, then drain every `poll_*` until it is silent. Each `handle_*` first lets
 //! the clock decide what is over, however late the alarm is.
 //!
-//! This is the non-exclusive mode: a member leads partition `k` while `now - V[k] < T`, where `V[k]`
-//! is the local instant at which it last heard a message there. That the group takes `k` away ends
-//! no claim, for every join and leave takes everything away from everybody for a moment: a claim
-//! ends when the ledger has been silent for `T`, when the member leaves, or when it dies.
+//! This is the non-exclusive mode: a member leads partition `k` while `now - V[k] < T`, where
+//! `V[k]` is the local instant at which it last heard a message there. That the group takes `k`
+//! away ends no claim, for every join and leave takes everything away from everybody for a moment:
+//! a claim ends when the ledger has been silent for `T`, when the member leaves, or when it dies.
 
 mod beacon;
 mod event;

@@ -41,8 +41,8 @@ impl Vector {
         began.then_some(Horizon { partition, term: entry.term, until })
     }
 
-    /// Ends what has lapsed: "leads partition `i` at `t` iff `V[i] > t - T`", so at `V[i] + T` it no
-    /// longer does.
+    /// Ends what has lapsed: "leads partition `i` at `t` iff `V[i] > t - T`", so at `V[i] + T` it
+    /// no longer does.
     pub(super) fn expire(&mut self, now: Mono) -> Vec<Horizon> {
         self.end(|until| (until <= now).then_some(until))
     }

@@ -150,6 +150,8 @@ pub enum What {
     FaultFailed {
         /// Which fault.
         fault: FaultId,
+        /// Its kind, as experiments write it.
+        kind: String,
         /// What went wrong.
         why: String,
     },
@@ -171,8 +173,10 @@ pub enum What {
     TrialEnded {
         /// Which trial.
         trial: TrialNumber,
-        /// Whether everything settled again in time.
-        recovered: bool,
+        /// Whether everything settled again in time; nothing where the trial was cut short, and had
+        /// no time to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        recovered: Option<bool>,
     },
     /// A group has been settled for the stated time.
     Settled {

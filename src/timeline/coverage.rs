@@ -1,8 +1,8 @@
 //! How many at once: a count that changes at instants, and is not always known.
 //!
-//! At each instant there is a least and a most. Who surely serves counts in both, who may serve only
-//! in the most. So there are three answers to "does nobody serve?": yes where the most is 0, no where
-//! the least is above 0, and unknown between.
+//! At each instant there is a least and a most. Who surely serves counts in both, who may serve
+//! only in the most. So there are three answers to "does nobody serve?": yes where the most is 0,
+//! no where the least is above 0, and unknown between.
 
 use std::collections::BTreeMap;
 

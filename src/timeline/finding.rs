@@ -26,8 +26,8 @@ pub struct Finding {
     pub censored: bool,
 }
 
-/// All intervals of one group, or of all together. Samples are per role: roles that share a partition
-/// each have their own.
+/// All intervals of one group, or of all together. Samples are per role: roles that share a
+/// partition each have their own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Findings {
     /// Nobody served.

@@ -55,8 +55,8 @@ fn lost(neighbours: &[&Fact]) -> Option<Interval> {
     (next.seq > one.seq + 1).then(|| Interval::new(one.t, next.t))
 }
 
-/// Where a trial that was cut off ends: where members were first sent home, or the run ended, or else
-/// with the last thing known.
+/// Where a trial that was cut off ends: where members were first sent home, or the run ended, or
+/// else with the last thing known.
 fn cut(facts: &[Fact]) -> Mono {
     let began = facts.iter().filter(|fact| matches!(fact.what, What::TrialBegan { .. }));
     let began = began.map(|fact| fact.t).max().unwrap_or(Mono::ZERO);

@@ -9,12 +9,13 @@
 //!
 //! A **gap** is a maximal interval in which nobody can have served; where nobody surely did, and
 //! somebody may have, it is *unknown* whether there is one. An **overlap** is a maximal interval in
-//! which two or more surely claimed; where two may have, and not surely, it is unknown. What a member
-//! could not tell (its channel was full or broke, a fact is missing) is unknown for all partitions of
-//! that member and time: with nobody beside it, that hides a gap; with somebody, an overlap.
+//! which two or more surely claimed; where two may have, and not surely, it is unknown. What a
+//! member could not tell (its channel was full or broke, a fact is missing) is unknown for all
+//! partitions of that member and time: with nobody beside it, that hides a gap; with somebody, an
+//! overlap.
 //!
-//! Each trial is judged by itself: intervals are cut to its window, and one that is still open at its
-//! end is *censored*. What happens between trials is not judged.
+//! Each trial is judged by itself: intervals are cut to its window, and one that is still open at
+//! its end is *censored*. What happens between trials is not judged.
 //!
 //! [`Standing`] is the live view that a run is steered by.
 

@@ -63,27 +63,18 @@ impl Record {
             What::TrialEnded { trial, recovered } => {
                 if let Some((number, from)) = self.open.take_if(|(open, _)| open == trial) {
                     let window = Interval::new(from, fact.t);
-                    self.trials.push(Trial { number, window, recovered: Some(*recovered) });
+                    self.trials.push(Trial { number, window, recovered: *recovered });
                 }
             }
             What::Stall { from, until } => self.stalls.push(Interval::new(*from, *until)),
-            What::Ended { how, why } => self.end(*how, why.clone()),
+            What::Ended { how, why } => self.ended = Some((*how, why.clone())),
             What::FaultAsked { fault, kind } => {
-                let incident = self.incidents.entry(fault.clone()).or_insert_with(|| Incident {
-                    kind: kind.clone(),
-                    targets: Vec::new(),
-                    asked: fact.t,
-                    in_force: None,
-                    healed: None,
-                    failed: None,
-                    skew: None,
-                });
-                incident.targets.extend(fact.life.clone());
+                self.incident(fault, kind, fact.t).targets.extend(fact.life.clone());
             }
             What::FaultInForce { fault } => self.on(fault, |one| one.in_force = Some(fact.t)),
             What::FaultHealed { fault } => self.on(fault, |one| one.healed = Some(fact.t)),
-            What::FaultFailed { fault, why } => {
-                self.on(fault, |one| one.failed = Some(why.clone()));
+            What::FaultFailed { fault, kind, why } => {
+                self.incident(fault, kind, fact.t).failed = Some(why.clone());
             }
             What::Struck { fault, skew_ns, .. } => {
                 self.on(fault, |one| one.skew = Some(Duration::from_nanos(*skew_ns)));
@@ -107,13 +98,17 @@ impl Record {
         }
     }
 
-    /// A trial that was stopped from outside had no time to recover.
-    fn end(&mut self, how: Outcome, why: Option<String>) {
-        let stopped = matches!(how, Outcome::Interrupted | Outcome::Aborted);
-        if let Some(last) = self.trials.last_mut().filter(|_| stopped) {
-            last.recovered = last.recovered.filter(|recovered| *recovered);
-        }
-        self.ended = Some((how, why));
+    /// The fault, which begins with the first that is heard of it.
+    fn incident(&mut self, fault: &FaultId, kind: &str, t: Mono) -> &mut Incident {
+        self.incidents.entry(fault.clone()).or_insert_with(|| Incident {
+            kind: kind.to_owned(),
+            targets: Vec::new(),
+            asked: t,
+            in_force: None,
+            healed: None,
+            failed: None,
+            skew: None,
+        })
     }
 
     /// A trial that is still open at `at`, where the run was cut off, ends there.

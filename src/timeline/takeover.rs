@@ -1,9 +1,9 @@
 //! When service passed from one life to another.
 //!
-//! The leader is whoever has served for longest. When it stops serving, the takeover begins; it ends
-//! when another life serves, which may be at once: then its duration is 0. If the same life serves
-//! again before anybody else does (it was stopped for a moment), service has not passed, and nothing
-//! is counted. Neither is the end of a younger server beside the leader.
+//! The leader is whoever has served for longest. When it stops serving, the takeover begins; it
+//! ends when another life serves, which may be at once: then its duration is 0. If the same life
+//! serves again before anybody else does (it was stopped for a moment), service has not passed, and
+//! nothing is counted. Neither is the end of a younger server beside the leader.
 
 use std::collections::BTreeSet;
 

@@ -8,8 +8,8 @@ use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::topology::Plan;
 
-/// Why an interval began: the latest fault or restart of its group that had begun by then, and after
-/// which the group had not been settled again.
+/// Why an interval began: the latest fault or restart of its group that had begun by then, and
+/// after which the group had not been settled again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Cause {
     /// A fault.

@@ -2,13 +2,13 @@
 //!
 //! - **Assigned**: from `assigned` until `revoked`, `lost`, an assignment without it, or its death.
 //! - **Claimed**: from the first instant of a claim up to its exact end, else to the last horizon
-//!   that was told. A stopped process still claims; a dead one until its death is confirmed. That is
-//!   the side on which an overlap is not overlooked, and the time from asked to confirmed is stated
-//!   as uncertainty.
+//!   that was told. A stopped process still claims; a dead one until its death is confirmed. That
+//!   is the side on which an overlap is not overlooked, and the time from asked to confirmed is
+//!   stated as uncertainty.
 //! - **Served**: a claim less the stops (from the pause being asked for until the kernel says that
 //!   the process goes on), cut where its death was asked for, less holes of more than 100 ms in the
-//!   ticks. That is the side on which a gap is not overlooked. The uncertainty of an end is the time
-//!   from asked to confirmed; that of a resumption is the time to the first tick after it.
+//!   ticks. That is the side on which a gap is not overlooked. The uncertainty of an end is the
+//!   time from asked to confirmed; that of a resumption is the time to the first tick after it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

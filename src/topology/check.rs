@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::places::Places;
 use super::planning::names;
-use super::shared_fate::{Fate, brokers};
-use super::{Cluster, Pace, Plan, Roles, Shareable, Spec, defaults};
+use super::shared_fate::brokers;
+use super::{Cluster, Pace, Plan, Roles, Spec, defaults};
 use crate::ids::{ClusterName, GroupName, TopicName};
 use crate::time::Span;
-use crate::yaml::{Cursor, Origin, Problem, choices};
+use crate::yaml::{Cursor, Problem, choices};
 
 const ROLES_MOST: usize = 10_000;
 const MEMBERS_MOST: u32 = 1_000;
@@ -16,56 +17,10 @@ const PARTITIONS_MOST: u32 = 1_000;
 /// Kafka counts in milliseconds.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// Where the parts of a topology stand.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Places<'a>(Cursor<'a>);
-
-impl<'a> Places<'a> {
-    pub(super) fn of(root: Cursor<'a>) -> Self {
-        Self(root)
-    }
-
-    /// A problem of the whole file.
-    pub(super) fn whole(self, message: impl Into<String>) -> Problem {
-        Problem::at(self.0.origin(), message)
-    }
-
-    fn group(self, name: &GroupName) -> Cursor<'a> {
-        self.0.key("groups").key(name.as_str())
-    }
-
-    /// A group's setting: its own, else the default, else the group, which could have it.
-    fn setting(self, group: &GroupName, key: &str) -> Origin {
-        let own = self.group(group).key(key);
-        let common = self.0.key("defaults").key(key);
-        if own.exists() || !common.exists() { own.origin() } else { common.origin() }
-    }
-
-    /// The groups share what they must not.
-    pub(super) fn shared(self, fate: &Fate) -> Problem {
-        let key = match fate.what {
-            Shareable::Topic => "topic",
-            Shareable::Group | Shareable::Coordinator => "consumer_group",
-            Shareable::Host => "host",
-            Shareable::Cluster | Shareable::Member => "cluster",
-        };
-        let origin = match fate.groups.last() {
-            Some(last) => self.group(last).key(key).origin(),
-            None => self.0.origin(),
-        };
-        let hint = if fate.what == Shareable::Group {
-            "then they would be one group".to_owned()
-        } else {
-            format!("`disjoint` names `{}`", fate.what)
-        };
-        Problem::at(origin, fate.sentence()).hint(hint)
-    }
-}
-
 /// All that is wrong with the topology as written.
 pub(super) fn spec(spec: &Spec, places: Places<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let root = places.0;
+    let root = places.root();
     if spec.version != 1 {
         let message = format!("version {} of this format is not known", spec.version);
         problems.push(Problem::at(root.key("version").origin(), message).hint("write 1"));

@@ -1,5 +1,5 @@
-//! What is wanted: the YAML as written, the plan in which everything is decided, and the bounds that
-//! follow from it.
+//! What is wanted: the YAML as written, the plan in which everything is decided, and the bounds
+//! that follow from it.
 //!
 //!   text --- [`plan`] ---> [`Plan`], or every problem with its place
 //!
@@ -11,6 +11,7 @@ mod defaults;
 mod limits;
 mod pace;
 mod page;
+mod places;
 mod plan;
 mod planning;
 mod promise;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::check::{self, Places};
+use super::places::Places;
 use super::{
     Address, Bounds, Cluster, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec, Terms,
-    defaults, shared_fate, sizing,
+    check, defaults, shared_fate, sizing,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
 use crate::time::Span;

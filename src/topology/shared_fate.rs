@@ -60,16 +60,19 @@ pub(super) fn of(plan: &Plan) -> Vec<Fate> {
         note(Shareable::Coordinator, coordinator, name);
         note(Shareable::Cluster, format!("cluster `{cluster}`"), name);
     }
-    let mut fates: Vec<Fate> = shared
+    let embedded = |name: &GroupName| {
+        let cluster = plan.groups.get(name).and_then(|group| plan.clusters.get(&group.cluster));
+        cluster.is_some_and(|cluster| cluster.address == Address::Embedded)
+    };
+    shared
         .into_iter()
         .filter(|(_, groups)| groups.len() > 1)
-        .map(|((what, which), groups)| Fate { what, which, groups, implied: false })
-        .collect();
-    // One broker coordinates all groups of an embedded cluster: to share the cluster says it.
-    for fate in fates.iter_mut().filter(|fate| fate.what == Shareable::Coordinator) {
-        fate.implied = fate.which.starts_with("the coordinator");
-    }
-    fates
+        .map(|((what, which), groups)| {
+            // One broker coordinates all groups of an embedded cluster: to share that says it.
+            let implied = what == Shareable::Coordinator && groups.iter().any(embedded);
+            Fate { what, which, groups, implied }
+        })
+        .collect()
 }
 
 /// Which cluster this one really is: two names whose addresses meet are the same brokers, and the
@@ -131,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_coordinator_is_found_as_kafka_finds_it() {
-        // Java: "polygenelubricants".hashCode() is Integer.MIN_VALUE, "console-consumer" 1466014243.
+        // Java: "polygenelubricants".hashCode() is Integer.MIN_VALUE, "console-consumer"
+        // 1466014243.
         let of = |name: &str| name.parse().map(|group| offsets_partition(&group, 50));
         assert_eq!(of("polygenelubricants"), Ok(0));
         assert_eq!(of("a"), Ok(97 % 50));

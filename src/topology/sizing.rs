@@ -46,9 +46,8 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
 fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
     let (roles, members, width) = (plan.roles.len(), group.members.len(), group.width());
     if members > width {
-        let idle = members - width;
         warnings.push(format!(
-            "`{name}` has {members} members on {width} partitions: {idle} of them lead nothing"
+            "`{name}` has {members} members on {width} partitions: at most {width} of them lead"
         ));
     }
     if width > roles.saturating_mul(2) {
@@ -69,7 +68,15 @@ fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec
 
 fn pace(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
     let Some(cluster) = plan.clusters.get(&group.cluster) else { return };
-    let seamless = Span(Terms::of(&group.pace, &cluster.address).seamless_threshold());
+    let terms = Terms::of(&group.pace, &cluster.address);
+    let (restart, soonest) = (group.restart_after, Span(terms.soonest_restart()));
+    if restart < soonest {
+        warnings.push(format!(
+            "`{name}`: a restart after {restart} makes the group wait for the rest of the dead \
+             one's session; from {soonest} on it does not"
+        ));
+    }
+    let seamless = Span(terms.seamless_threshold());
     let threshold = group.pace.threshold;
     if threshold < seamless {
         let gap = group.bounds.isolation.gap.high;

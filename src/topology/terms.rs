@@ -89,6 +89,13 @@ impl Terms {
         self.session + self.lag + self.handover()
     }
 
+    /// `S + B + F`: who comes back earlier than this makes the group wait for the rest of the dead
+    /// one's session.
+    #[must_use]
+    pub fn soonest_restart(&self) -> Duration {
+        self.session + self.rebalance + self.first
+    }
+
     /// `S + x + B + F + G + a + e`: a threshold below this leaves a gap under isolation.
     #[must_use]
     pub fn seamless_threshold(&self) -> Duration {

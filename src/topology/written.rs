@@ -83,8 +83,8 @@ pub struct Brokers {
     pub secrets: BTreeMap<String, Elsewhere>,
 }
 
-/// Where a secret stands; nothing where somebody wrote something else there, which may be the secret
-/// itself and must not be told to anybody.
+/// Where a secret stands; nothing where somebody wrote something else there, which may be the
+/// secret itself and must not be told to anybody.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(transparent)]
 pub struct Elsewhere(#[schemars(with = "Secret")] pub Option<Secret>);

@@ -5,8 +5,8 @@
 //!     (==|<=|<|>=|>) (duration | integer | bound.(joint|group).(gap|overlap))
 //! ```
 //!
-//! `group` means each group. A count is compared with an integer, everything else with a duration or
-//! a bound. Takeovers are for groups only: service passes within a group, never between two.
+//! `group` means each group. A count is compared with an integer, everything else with a duration
+//! or a bound. Takeovers are for groups only: service passes within a group, never between two.
 
 use std::fmt;
 

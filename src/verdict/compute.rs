@@ -79,11 +79,10 @@ fn conclude<'a>(
     record: &Record,
     rulings: impl Iterator<Item = &'a Ruling>,
 ) -> (Verdict, Vec<String>) {
-    let (mut verdict, mut reasons) = (Verdict::Pass, Vec::new());
-    for ruling in rulings {
-        verdict = verdict.and(ruling.outcome);
-        reasons.extend(ruling.why.clone());
-    }
+    let mut rulings: Vec<_> = rulings.collect();
+    rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.outcome)); // what failed is told first
+    let mut reasons: Vec<String> = rulings.iter().filter_map(|ruling| ruling.why.clone()).collect();
+    let mut verdict = rulings.first().map_or(Verdict::Pass, |worst| worst.outcome);
     let failed = record.incidents.iter().filter_map(|(id, one)| Some((id, one.failed.as_ref()?)));
     let failed = failed.map(|(id, why)| format!("Fault {id} failed: {why}."));
     let ended = match &record.ended {

@@ -30,17 +30,15 @@ fn rule(most: Span, group: Option<&GroupName>, findings: &Findings) -> Ruling {
     } else {
         Verdict::Unknown
     };
+    let text = format!("{of}_gap <= {most}");
     let whom = Ruling::whom(group);
     let why = match outcome {
         Verdict::Pass => None,
         Verdict::Fail => Some(fail(&whom, most, &findings.gaps)),
-        Verdict::Unknown => Some(format!(
-            "{whom}: whether every gap was within {most} cannot be told, for {}.",
-            blind(&findings.unknown_gaps)
-        )),
+        Verdict::Unknown => Some(blind(group, &findings.unknown_gaps, &text)),
     };
     Ruling {
-        text: format!("{of}_gap <= {most}"),
+        text,
         group: group.cloned(),
         measured: longest.map(ms),
         limit: ms(most.get()),

@@ -4,8 +4,8 @@ use super::report::Report;
 use super::ruling::Verdict;
 use crate::observation::Outcome;
 
-/// The first of 6 (something could not be healed), 130 (interrupted), 5 (ended by a stop condition or
-/// a limit), 3 (fail), 4 (unknown), 0 (pass) that applies.
+/// The first of 6 (something could not be healed), 130 (interrupted), 5 (ended by a stop condition
+/// or a limit), 3 (fail), 4 (unknown), 0 (pass) that applies.
 #[must_use]
 pub fn exit_code(report: &Report) -> u8 {
     match (report.outcome, report.verdict) {

@@ -100,24 +100,21 @@ impl FromStr for Assertion {
 
 /// The left side. A group's name may have dots of its own, so it is read from its end.
 fn measured(left: Word<'_>) -> Result<(Subject, Measure, Statistic), AssertionError> {
-    let Some(dot) = left.text.rfind('.') else {
+    let dots = left.text.rfind('.').and_then(|second| {
+        let first = left.text.get(..second)?.rfind('.')?;
+        Some((first, second))
+    });
+    let Some((first, second)) = dots else {
         return left.wrong(format!(
             "'{}' is not of the form subject.measure.statistic, as in joint.gap.max",
             left.text
         ));
     };
-    let (front, statistic) = left.text.split_at(dot);
-    let statistic = left.part(dot + 1, statistic.trim_start_matches('.'));
-    let Some(dot) = front.rfind('.') else {
-        return left.wrong(format!(
-            "'{}' has two words where three are needed: subject.measure.statistic, \
-             as in joint.gap.max",
-            left.text
-        ));
-    };
-    let (subject, measure) = front.split_at(dot);
-    let word = left.part(dot + 1, measure.trim_start_matches('.'));
-    let subject = left.part(0, subject);
+    let part =
+        |from: usize, until: usize| left.part(from, left.text.get(from..until).unwrap_or_default());
+    let subject = part(0, first);
+    let word = part(first + 1, second);
+    let statistic = part(second + 1, left.text.len());
     let statistic = statistic.among("statistic", &STATISTICS)?;
     let measure = word.among("measure", &MEASURES)?;
     let subject = read_subject(subject)?;
@@ -172,7 +169,7 @@ fn bound(word: Word<'_>, subject: &Subject) -> Result<Limit, AssertionError> {
     let parts: Vec<&str> = word.text.split('.').collect();
     let &[_, scope, of] = parts.as_slice() else {
         return word.wrong(format!(
-            "'{}' is no bound: write bound.joint.gap, bound.group.gap or the same with overlap",
+            "'{}' is no bound: write bound.joint.gap or bound.group.overlap",
             word.text
         ));
     };

@@ -68,11 +68,7 @@ fn rule(
     let why = match outcome {
         Verdict::Pass => None,
         Verdict::Fail => Some(format!("{} broke {claim}.", Ruling::whom(group))),
-        Verdict::Unknown => Some(format!(
-            "{}: {claim} cannot be told, for {}.",
-            Ruling::whom(group),
-            blind(unknown)
-        )),
+        Verdict::Unknown => Some(blind(group, unknown, claim.as_str())),
     };
     let (text, group) = (claim.to_string(), group.cloned());
     Ruling { text, group, measured, limit, unit, outcome, why }
@@ -116,9 +112,10 @@ fn duration(limit: Limit, brief: &Brief, group: Option<&GroupName>) -> Duration 
     }
 }
 
-/// For how long it is unknown what happened, in words.
-pub(super) fn blind(unknown: &[Finding]) -> String {
+/// Why a claim cannot be told, as a sentence.
+pub(super) fn blind(group: Option<&GroupName>, unknown: &[Finding], claim: &str) -> String {
     let spans = unknown.iter().map(|finding| finding.span);
-    let total = spans.collect::<crate::timeline::IntervalSet>().total();
-    format!("{:.0} ms could not be observed", ms(total))
+    let total = ms(spans.collect::<crate::timeline::IntervalSet>().total());
+    let whom = Ruling::whom(group);
+    format!("{whom}: {total:.0} ms could not be observed, so {claim} cannot be told.")
 }

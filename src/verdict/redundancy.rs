@@ -32,11 +32,11 @@ fn rule(wanted: u32, name: &GroupName, line: &GroupLine, timeline: &Timeline) ->
     let why = match (outcome, least) {
         (Verdict::Pass, _) => None,
         (Verdict::Fail, _) => Some(format!(
-            "Group {name} had a role with fewer than {wanted} leaders although nothing disturbed it."
+            "Group {name} had a role with fewer than {wanted} leaders while nothing disturbed it."
         )),
         (Verdict::Unknown, Some(_)) => Some(format!(
-            "Group {name} may have had a role with fewer than {wanted} leaders: part of the time \
-             could not be observed."
+            "Group {name}: some time could not be observed, so leaders_per_group >= {wanted} \
+             cannot be told."
         )),
         (Verdict::Unknown, None) => {
             Some(format!("Group {name} was never seen outside fault and recovery windows."))

@@ -34,9 +34,9 @@ pub struct Report {
     pub trials: u32,
     /// How many were asked for.
     pub trials_asked: u32,
-    /// The instrument's floor: what is shorter it cannot tell from nothing. It is the greater of two
-    /// numbers of this run: the largest uncertainty of any interval, and the longest time at the
-    /// edge of a service that counted as served although no tick was seen in it.
+    /// The instrument's floor: what is shorter it cannot tell from nothing. It is the greater of
+    /// two numbers of this run: the largest uncertainty of any interval, and the longest time at
+    /// the edge of a service that counted as served although no tick was seen in it.
     pub floor_ms: f64,
     /// How far an interval may be from the truth.
     pub uncertainty_ms: Uncertainty,

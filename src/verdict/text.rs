@@ -1,5 +1,6 @@
 //! The report as a person reads it: the verdict first, on one screen of 100 columns.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
@@ -47,8 +48,8 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
     for ruling in merged(&report.assertions) {
         page.items("assertion", [told(ruling, true)].into_iter());
     }
-    for (label, text) in closing(report, place) {
-        page.items(label, [plain(text)].into_iter());
+    for (label, texts) in closing(report, place) {
+        page.items(label, texts.into_iter().map(plain));
     }
     page.text
 }
@@ -117,12 +118,15 @@ fn row(page: &mut Page, width: usize, name: &str, of: &Measures, limit: Option<&
     ]);
 }
 
-/// One ruling a claim: the worst, where it is about each group.
+/// One ruling a claim: where it is about each group, the worst, and among equals the one with the
+/// most to show.
 fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
     let mut worst: BTreeMap<&str, (usize, &Ruling)> = BTreeMap::new();
     for (place, ruling) in rulings.iter().enumerate() {
         let known = worst.entry(&ruling.text).or_insert((place, ruling));
-        if ruling.outcome > known.1.outcome {
+        let order = ruling.outcome.cmp(&known.1.outcome);
+        let shows = |ruling: &Ruling| ruling.measured.unwrap_or(f64::NEG_INFINITY);
+        if order.then(shows(ruling).total_cmp(&shows(known.1))) == Ordering::Greater {
             known.1 = ruling;
         }
     }
@@ -139,7 +143,7 @@ fn told(ruling: &Ruling, measured: bool) -> Piece {
     let outcome = ruling.outcome.as_str();
     let mut text = format!("{outcome} {}", ruling.text);
     if measured || ruling.outcome != Verdict::Pass {
-        let value = ruling.measured.map_or("nothing".to_owned(), |value| short(value) + unit);
+        let value = ruling.measured.map_or("none".to_owned(), |value| short(value) + unit);
         let whom = ruling.group.as_ref().filter(|_| ruling.outcome != Verdict::Pass);
         let whom = whom.map_or_else(String::new, |name| format!("{name} "));
         text = format!("{text} ({whom}measured {value})");
@@ -147,13 +151,11 @@ fn told(ruling: &Ruling, measured: bool) -> Piece {
     Piece { text, colour: Some(hue(ruling.outcome)) }
 }
 
-fn closing(report: &Report, place: &str) -> Vec<(&'static str, String)> {
+fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 5] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
         || "no trial was seen".to_owned(),
-        |least| {
-            format!("each role was led in at least {least} of {groups} groups at every instant")
-        },
+        |least| format!("each role was led in at least {least} of {groups} groups at any instant"),
     );
     let of = report.confidence;
     let trials = match (of.trials, of.with_joint_gap, of.probability_max) {
@@ -164,45 +166,47 @@ fn closing(report: &Report, place: &str) -> Vec<(&'static str, String)> {
         (0, 0, None) => "no trial was observed to its end".to_owned(),
         (trials, with, None) => format!("a joint gap in {with} of {trials} trials"),
     };
-    let known = report.uncertainty_ms.max.map_or_else(String::new, |max| {
-        format!("; intervals are known to within {} ms", short(max))
-    });
-    let unknown = if report.unknown_ms > 0.0 {
-        format!("; {} ms could not be observed", short(report.unknown_ms))
-    } else {
-        String::new()
-    };
-    let mut lines = vec![("joint", leaders), ("confidence", trials)];
-    lines.extend(report.worst.first().map(|gap| ("worst gap", worst(gap))));
-    lines.push(("instrument", format!("floor {} ms{known}{unknown}", short(report.floor_ms))));
-    lines.push(("files", format!("{place}/result.json  {place}/journal.jsonl")));
-    lines
+    let mut instrument = vec![format!("floor {} ms", short(report.floor_ms))];
+    if let Some(max) = report.uncertainty_ms.max {
+        instrument.push(format!("intervals are known to within {} ms", short(max)));
+    }
+    if report.unknown_ms > 0.0 {
+        instrument.push(format!("{} ms could not be observed", short(report.unknown_ms)));
+    }
+    let worst = report.worst.first().map_or_else(|| vec!["none".to_owned()], worst);
+    let files = ["result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
+    [
+        ("joint", vec![leaders]),
+        ("confidence", vec![trials]),
+        ("worst gap", worst),
+        ("instrument", instrument),
+        ("files", files.into()),
+    ]
 }
 
-fn worst(gap: &Worst) -> String {
+fn worst(gap: &Worst) -> Vec<String> {
     let others = match gap.roles {
         0 | 1 => String::new(),
         roles => format!(" and {} more", roles - 1),
     };
-    let by = match (gap.cause, &gap.by) {
-        (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
-        (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
-        (CauseKind::Fault | CauseKind::Restart | CauseKind::None, _) => {
-            "without a cause".to_owned()
-        }
-    };
-    let stall = gap.stall.map_or_else(String::new, |stall| {
-        format!("; the host stalled for {} ms in it", short(stall.until_ms - stall.from_ms))
-    });
-    let open = if gap.censored { ", still open at its end" } else { "" };
-    format!(
-        "{} ms (within {}), {}{others} in {}, trial {}, {by}{open}{stall}",
-        short(gap.duration_ms),
-        short(gap.uncertainty_ms),
-        gap.role,
-        gap.group,
-        gap.trial
-    )
+    let (length, within) = (short(gap.duration_ms), short(gap.uncertainty_ms));
+    let mut told = vec![
+        format!("{length} ms (within {within})"),
+        format!("{}{others} in {}, trial {}", gap.role, gap.group, gap.trial),
+        match (gap.cause, &gap.by) {
+            (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
+            (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
+            (CauseKind::Fault | CauseKind::Restart | CauseKind::None, _) => "no cause".to_owned(),
+        },
+    ];
+    if gap.censored {
+        told.push("still open when its trial ended".to_owned());
+    }
+    if let Some(stall) = gap.stall {
+        let length = short(stall.until_ms - stall.from_ms);
+        told.push(format!("the host stalled for {length} ms in it"));
+    }
+    told
 }
 
 /// A number as a person wants it: a fraction where it is small.

@@ -3,8 +3,8 @@
 //!
 //!   text --- parse ---> [`Node`] --- overrides ---> [`Node`] --- typed ---> the caller's types
 //!
-//! Each step can fail with a [`Problem`]; a [`FileError`] is all problems of one file, rendered with
-//! the lines that they are about.
+//! Each step can fail with a [`Problem`]; a [`FileError`] is all problems of one file, rendered
+//! with the lines that they are about.
 
 mod cursor;
 mod file_error;

@@ -4,7 +4,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Entry, Node, Origin, Problem, Value, parse};
+use super::parse::value;
+use super::{Entry, Node, Origin, Problem, Value};
+
+/// Under these the rest of a path is one key: the properties of clients are full of dots.
+const DOTTED: [&str; 2] = ["properties", "secrets"];
 
 /// One value to be replaced.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,11 +34,11 @@ impl FromStr for Override {
 
     fn from_str(text: &str) -> Result<Self, OverrideError> {
         let form = || OverrideError::Form(text.to_owned());
-        let (path, value) = text.split_once('=').ok_or_else(form)?;
-        if path.is_empty() || path.split('.').any(str::is_empty) || value.trim().is_empty() {
+        let (path, written) = text.split_once('=').ok_or_else(form)?;
+        if path.split('.').any(str::is_empty) || written.trim().is_empty() {
             return Err(form());
         }
-        let node = parse(value)
+        let node = value(written)
             .map_err(|problem| OverrideError::Value(text.to_owned(), problem.message))?
             .from_origin(&Origin::Override(text.to_owned()));
         Ok(Self { text: text.to_owned(), path: path.to_owned(), node })
@@ -55,16 +59,26 @@ impl Override {
     pub fn apply(&self, root: &mut Node) -> Result<(), Problem> {
         let mut node = root;
         let mut rest = self.path.as_str();
+        let mut parent = None;
         loop {
             if node.value == Value::Nothing {
                 node.value = Value::Map(Vec::new());
             }
             let Value::Map(entries) = &mut node.value else {
                 let done = self.path.strip_suffix(rest).unwrap_or_default().trim_end_matches('.');
-                return Err(Problem::at(self.origin(), format!("`{done}` is not a mapping"))
-                    .hint(format!("replace all of it: --set {done}={{…}}")));
+                let problem = Problem::at(self.origin(), format!("`{done}` is not a mapping"))
+                    .hint(format!("replace all of it: --set {done}={{…}}"));
+                return Err(if self.path.contains("secrets") {
+                    problem.unshown()
+                } else {
+                    problem
+                });
             };
-            let (key, tail) = split(rest, entries);
+            let (key, tail) = if parent.is_some_and(|key| DOTTED.contains(&key)) {
+                (rest, None)
+            } else {
+                split(rest, entries)
+            };
             if !entries.iter().any(|entry| entry.key == key) {
                 let node = Node { value: Value::Nothing, origin: self.origin() };
                 entries.push(Entry { key: key.to_owned(), key_origin: self.origin(), node });
@@ -73,7 +87,7 @@ impl Override {
                 return Ok(());
             };
             match tail {
-                Some(tail) => (node, rest) = (&mut entry.node, tail),
+                Some(tail) => (node, rest, parent) = (&mut entry.node, tail, Some(key)),
                 None => {
                     entry.node = self.node.clone();
                     return Ok(());
@@ -88,7 +102,7 @@ impl Override {
 }
 
 /// The next key of a path and what follows it. Names may contain dots, so the longest key that is
-/// there wins; the properties of clients are full of them.
+/// there wins.
 fn split<'a>(path: &'a str, entries: &[Entry]) -> (&'a str, Option<&'a str>) {
     let known = entries
         .iter()

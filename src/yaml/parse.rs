@@ -19,17 +19,21 @@ const EMPTY: &str = "the file is empty";
 /// What YAML itself forbids, a second document, a duplicate key, aliases that grow beyond all
 /// measure, and nothing at all.
 pub fn parse(text: &str) -> Result<Node, Problem> {
+    let node = value(text)?;
+    if node.value == Value::Nothing {
+        return Err(Problem::at(Origin::File(Place::START), EMPTY));
+    }
+    Ok(node)
+}
+
+/// Reads one value, or nothing.
+pub(super) fn value(text: &str) -> Result<Node, Problem> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: DEPTH_MOST, max_nodes: NODES_MOST },
         strict_booleans: true,
         with_snippet: false,
     };
-    let node: Node =
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| problem(&error))?;
-    if node.value == Value::Nothing {
-        return Err(Problem::at(Origin::File(Place::START), EMPTY));
-    }
-    Ok(node)
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| problem(&error))
 }
 
 /// The same in our words, where ours are better.

@@ -111,7 +111,13 @@ impl Subject for Core {
                 self.coordinator.handle_sync(at, token, &sync);
             }
             Request::Wait => {}
-            other => self.at_once(at, client, other),
+            Request::Heartbeat(_)
+            | Request::Leave(_)
+            | Request::Commit(_)
+            | Request::Fetch(..)
+            | Request::Describe(_)
+            | Request::List
+            | Request::Delete(_) => self.at_once(at, client, request),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Random histories: lives that claim, tick, lapse, stop, die and lose facts, in an order that a run
-//! could have, more or less.
+//! Random histories: lives that claim, tick, lapse, stop, die and lose facts, in an order that a
+//! run could have, more or less.
 
 use tandem::observation::{Fact, What};
 
@@ -112,7 +112,12 @@ impl Living<'_> {
                     self.story.lapsed(&who, self.now, (place, self.terms[slot]), end);
                 }
             }
-            4 => drop(self.story.lose(Some(&who))),
+            4 => {
+                self.story.lose(Some(&who));
+                if draws.below(2) == 0 {
+                    self.open[slot] = None; // it was told in what was lost
+                }
+            }
             5 => {
                 let (from, until) = (at(self.now), at(self.now + draws.ms(1, 150)));
                 self.now += 150;

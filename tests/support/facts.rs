@@ -8,8 +8,8 @@ use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use tandem::observation::{Ending, Fact, Horizon, Outcome, What};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
-    Address, Assignor, Bound, Bounds, Mode, Objective, Pace, Plan, PlannedCluster, PlannedGroup,
-    Range,
+    Address, Allowance, Assignor, Bound, Bounds, Mode, Objective, Pace, Plan, PlannedCluster,
+    PlannedGroup, Range,
 };
 use tandem::verdict::{Brief, Limits};
 
@@ -72,7 +72,11 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         };
         (name::<GroupName>(group), planned)
     };
-    let cluster = PlannedCluster { address: Address::Embedded, properties: BTreeMap::new() };
+    let cluster = PlannedCluster {
+        address: Address::Embedded,
+        properties: BTreeMap::new(),
+        secrets: BTreeMap::new(),
+    };
     Plan {
         topology: name("pricing"),
         roles: (0..roles).map(|role| name(&format!("role-{role}"))).collect(),
@@ -80,6 +84,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         groups: groups.iter().map(group).collect(),
         objective: Objective::default(),
         disjoint: BTreeSet::new(),
+        limits: Allowance::default(),
         warnings: Vec::new(),
     }
 }
@@ -152,7 +157,7 @@ impl Story {
     }
 
     pub fn ended(&mut self, ms: u64, trial: u32) -> &mut Self {
-        self.run(ms, What::TrialEnded { trial: TrialNumber(trial), recovered: true })
+        self.run(ms, What::TrialEnded { trial: TrialNumber(trial), recovered: Some(true) })
     }
 
     pub fn settled(&mut self, group: &str, ms: u64) -> &mut Self {

@@ -118,9 +118,12 @@ fn instants(facts: &[Fact]) -> BTreeSet<Mono> {
 struct Witness<'a> {
     own: Vec<&'a Fact>,
     told: Vec<&'a Fact>,
-    controller: Vec<&'a Fact>,
     claims: BTreeMap<(PartitionId, Term), (Mono, Mono)>,
     open: BTreeSet<(PartitionId, Term)>,
+    /// From the first tick of a run to the last, as they were told.
+    runs: BTreeMap<PartitionId, BTreeMap<Mono, Mono>>,
+    /// What was lost on the way, or dropped.
+    lost: Vec<(Mono, Mono)>,
 }
 
 impl<'a> Witness<'a> {
@@ -134,13 +137,19 @@ impl<'a> Witness<'a> {
         own.sort_by_key(|fact| fact.seq);
         let about = controller.iter().filter(|fact| fact.life.as_ref() == Some(life));
         let told = about.copied().collect();
-        let mut witness =
-            Self { own, told, controller, claims: BTreeMap::new(), open: BTreeSet::new() };
-        witness.read_claims();
+        let mut witness = Self {
+            lost: lost(&own).chain(lost(&controller)).chain(holes(&own)).collect(),
+            own,
+            told,
+            claims: BTreeMap::new(),
+            open: BTreeSet::new(),
+            runs: BTreeMap::new(),
+        };
+        witness.read();
         witness
     }
 
-    fn read_claims(&mut self) {
+    fn read(&mut self) {
         for fact in self.own.clone() {
             match &fact.what {
                 What::Claimed { partition, term, from, until } => {
@@ -166,6 +175,13 @@ impl<'a> Witness<'a> {
                         *until = (*until).max(claim.until);
                     }
                     self.open = named;
+                }
+                What::Ticks { partitions, from, until } => {
+                    for partition in partitions {
+                        let runs = self.runs.entry(*partition).or_default();
+                        let last = runs.entry(*from).or_insert(*until);
+                        *last = (*last).max(*until);
+                    }
                 }
                 _ => {}
             }
@@ -199,16 +215,8 @@ impl<'a> Witness<'a> {
     /// The last sign of service up to `at`, and the first after it: a tick, or the end of the time
     /// in which it could serve.
     fn silence(&self, partition: PartitionId, at: Mono, instants: &BTreeSet<Mono>) -> (Mono, Mono) {
-        let runs: Vec<(Mono, Mono)> = self
-            .own
-            .iter()
-            .filter_map(|fact| match &fact.what {
-                What::Ticks { partitions, from, until } if partitions.contains(&partition) => {
-                    Some((*from, *until))
-                }
-                _ => None,
-            })
-            .collect();
+        let none = BTreeMap::new();
+        let runs = self.runs.get(&partition).unwrap_or(&none);
         if runs.iter().any(|(from, until)| *from <= at && at < *until) {
             return (at, at);
         }
@@ -221,8 +229,8 @@ impl<'a> Witness<'a> {
         }
         let end = instants.range(at..).find(|instant| !self.could(partition, **instant));
         let end = end.copied().unwrap_or(Mono(u64::MAX));
-        let last = runs.iter().map(|(_, until)| *until).filter(|until| *until <= at).max();
-        let first = runs.iter().map(|(from, _)| *from).filter(|from| *from > at).min();
+        let last = runs.values().copied().filter(|until| *until <= at).max();
+        let first = runs.keys().copied().filter(|from| *from > at).min();
         (last.map_or(begin, |last| last.max(begin)), first.map_or(end, |first| first.min(end)))
     }
 
@@ -240,7 +248,7 @@ impl<'a> Witness<'a> {
             What::FaultAsked { kind, .. } => Some((fact.t, kind)),
             _ => None,
         });
-        asked.last().filter(|(_, kind)| *kind == wanted).map(|(t, _)| t)
+        asked.max_by_key(|(t, _)| *t).filter(|(_, kind)| *kind == wanted).map(|(t, _)| t)
     }
 
     fn stopped(&self, at: Mono) -> bool {
@@ -250,10 +258,8 @@ impl<'a> Witness<'a> {
                 What::Stopped if since.is_none() => {
                     since = Some(self.asked("pause", fact).unwrap_or(fact.t));
                 }
-                What::Continued => {
-                    if since.take().is_some_and(|since| since <= at && at < fact.t) {
-                        return true;
-                    }
+                What::Continued if since.take().is_some_and(|one| one <= at && at < fact.t) => {
+                    return true;
                 }
                 _ => {}
             }
@@ -267,17 +273,9 @@ impl<'a> Witness<'a> {
         if at < started || self.end().is_some_and(|(_, died)| died <= at) {
             return false;
         }
-        let lost = |facts: &[&Fact]| {
-            facts
-                .windows(2)
-                .any(|pair| pair[1].seq > pair[0].seq + 1 && pair[0].t <= at && at < pair[1].t)
-        };
-        let hole = self.own.iter().any(|fact| match fact.what {
-            What::Hole { from, until } => from <= at && at < until,
-            _ => false,
-        });
+        let lost = self.lost.iter().any(|(from, until)| *from <= at && at < *until);
         let first = self.own.first().is_some_and(|fact| fact.seq > 1 && at < fact.t);
-        hole || first || lost(&self.own) || lost(&self.controller) || self.mute(at)
+        lost || first || self.mute(at)
     }
 
     /// It still claimed when it last spoke, and neither died nor was stopped.
@@ -288,6 +286,20 @@ impl<'a> Witness<'a> {
         let wakes = self.told.iter().filter(|fact| matches!(fact.what, What::Continued)).count();
         !end && stops <= wakes && !self.open.is_empty() && last.t <= at
     }
+}
+
+/// Where an author's facts are missing between two others.
+fn lost(facts: &[&Fact]) -> impl Iterator<Item = (Mono, Mono)> {
+    let gaps = facts.windows(2).filter(|pair| pair[1].seq > pair[0].seq + 1);
+    gaps.map(|pair| (pair[0].t, pair[1].t))
+}
+
+/// Where a member says itself that it dropped facts.
+fn holes(facts: &[&Fact]) -> impl Iterator<Item = (Mono, Mono)> {
+    facts.iter().filter_map(|fact| match fact.what {
+        What::Hole { from, until } => Some((from, until)),
+        _ => None,
+    })
 }
 
 fn of_member(fact: &Fact) -> bool {

@@ -1,5 +1,5 @@
-//! Tests that people read and the machine rewrites: blocks of an input, `----`, and the output, each
-//! followed by an empty line; `#` begins a comment.
+//! Tests that people read and the machine rewrites: blocks of an input, `----`, and the output,
+//! each followed by an empty line; `#` begins a comment.
 
 use std::collections::BTreeMap;
 use std::fs;

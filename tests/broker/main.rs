@@ -2,127 +2,22 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail")]
 
+mod samples;
+mod support;
+mod versions;
+
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
-use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
-use rdkafka::topic_partition_list::TopicPartitionListElem;
 use rdkafka::{Message, Offset, Timestamp, TopicPartitionList};
-use tandem::broker::{Broker, Settings};
+use support::{PATIENCE, Running, eventually, holds, runtime, send};
 use tandem::time::{Mono, Wall};
-use tokio::runtime::Runtime;
-use tokio_util::sync::CancellationToken;
-
-/// Nothing here takes longer, however loaded the machine.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A broker on a thread of its own, which ends with this value.
-struct Running {
-    address: SocketAddr,
-    stop: CancellationToken,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Running {
-    fn start() -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let broker = runtime.block_on(Broker::bind(listen, Settings::default())).unwrap();
-        let address = broker.address();
-        let stop = CancellationToken::new();
-        let until = stop.clone();
-        let serve = move || runtime.block_on(broker.serve(until));
-        Self { address, stop, thread: Some(std::thread::spawn(serve)) }
-    }
-
-    /// A broker that is somebody else's.
-    fn elsewhere(address: SocketAddr) -> Self {
-        Self { address, stop: CancellationToken::new(), thread: None }
-    }
-
-    fn config(&self) -> ClientConfig {
-        let mut config = ClientConfig::new();
-        config.set("bootstrap.servers", self.address.to_string());
-        config
-    }
-
-    fn create(&self, topic: &NewTopic<'_>) -> Result<(), String> {
-        let admin: AdminClient<_> = self.config().create().unwrap();
-        let made = runtime().block_on(admin.create_topics([topic], &AdminOptions::new()));
-        made.unwrap().remove(0).map(drop).map_err(|(_, code)| code.to_string())
-    }
-
-    fn topic(&self, name: &str, partitions: i32) {
-        let topic = NewTopic::new(name, partitions, TopicReplication::Fixed(1))
-            .set("message.timestamp.type", "LogAppendTime");
-        self.create(&topic).unwrap();
-    }
-
-    /// A member of the group, set up as KAFKA.md advises.
-    fn member(&self, group: &str, topic: &str) -> BaseConsumer {
-        let consumer: BaseConsumer = self
-            .config()
-            .set("group.id", group)
-            .set("session.timeout.ms", "1000")
-            .set("heartbeat.interval.ms", "100")
-            .set("max.poll.interval.ms", "10000")
-            .set("fetch.wait.max.ms", "100")
-            .set("partition.assignment.strategy", "roundrobin")
-            .set("auto.offset.reset", "earliest")
-            .set("enable.auto.commit", "false")
-            .create()
-            .unwrap();
-        consumer.subscribe(&[topic]).unwrap();
-        consumer
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.stop.cancel();
-        if let Some(thread) = self.thread.take() {
-            thread.join().unwrap();
-        }
-    }
-}
-
-fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-/// Polls until `done` has something to say.
-fn eventually<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
-    let began = Mono::now();
-    while Mono::now().since(began) < PATIENCE {
-        if let Some(value) = done() {
-            return value;
-        }
-    }
-    panic!("{what} did not happen within {PATIENCE:?}");
-}
-
-fn holds(consumer: &BaseConsumer) -> BTreeSet<i32> {
-    consumer
-        .assignment()
-        .unwrap()
-        .elements()
-        .iter()
-        .map(TopicPartitionListElem::partition)
-        .collect()
-}
-
-fn send(broker: &Running, topic: &str, partition: i32, payload: &str) {
-    let producer: ThreadedProducer<_> = broker.config().create().unwrap();
-    let record = BaseRecord::<(), _>::to(topic).partition(partition).payload(payload);
-    producer.send(record).map_err(|(error, _)| error).unwrap();
-    producer.flush(PATIENCE).unwrap();
-}
 
 #[test]
 fn a_group_shares_a_topic() {

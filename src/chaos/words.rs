@@ -1,0 +1,189 @@
+//! The words of an experiment that are more than a text: faults, modes, `any` and `all`, and what
+//! this version refuses.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Error, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::{Fault, Pick};
+use crate::ids::GroupName;
+use crate::topology::Share;
+use crate::yaml::choices;
+
+/// A name, or `any`: a seeded choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OrAny<N> {
+    /// A seeded choice.
+    Any,
+    /// This one.
+    This(N),
+}
+
+impl<N> OrAny<N> {
+    /// The name, if there is one.
+    #[must_use]
+    pub fn this(self) -> Option<N> {
+        match self {
+            Self::Any => None,
+            Self::This(name) => Some(name),
+        }
+    }
+}
+
+impl<'de, N: Deserialize<'de> + TryFrom<String, Error: Display>> Deserialize<'de> for OrAny<N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "any" {
+            return Ok(Self::Any);
+        }
+        text.try_into().map(Self::This).map_err(D::Error::custom)
+    }
+}
+
+impl<N> JsonSchema for OrAny<N> {
+    fn schema_name() -> Cow<'static, str> {
+        "NameOrAny".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "description": "A name, or any: a seeded choice."})
+    }
+}
+
+/// `all`, or names.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(untagged)]
+pub enum AllOr {
+    /// All of them.
+    All(All),
+    /// These.
+    These(Vec<GroupName>),
+}
+
+/// The word `all`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub enum All {
+    /// All of them.
+    All,
+}
+
+impl<'de> Deserialize<'de> for AllOr {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AllVisitor;
+        impl<'de> Visitor<'de> for AllVisitor {
+            type Value = AllOr;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`all`, or a list of groups")
+            }
+            fn visit_str<E: Error>(self, word: &str) -> Result<AllOr, E> {
+                if word == "all" {
+                    return Ok(AllOr::All(All::All));
+                }
+                Err(E::invalid_type(Unexpected::Str(word), &self))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<AllOr, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(AllOr::These)
+            }
+        }
+        deserializer.deserialize_any(AllVisitor)
+    }
+}
+
+/// A field that the format knows and this version refuses.
+#[derive(Debug, Clone, Copy)]
+pub struct Refused;
+
+impl<'de> Deserialize<'de> for Refused {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        let message = "this version cannot stop a run by a condition\n`limits: {time: 10m}` can";
+        Err(D::Error::custom(message))
+    }
+}
+
+/// Faults that the format names and this version does not inject.
+const LATER: [&str; 14] = [
+    "leave",
+    "stop",
+    "partition",
+    "slow",
+    "protocol",
+    "clock",
+    "starve",
+    "broker",
+    "churn",
+    "duplicate",
+    "host",
+    "network",
+    "delay",
+    "drop",
+];
+
+impl<'de> Deserialize<'de> for Fault {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let known = Self::ALL.map(Self::as_str);
+        if let Some(fault) = Self::ALL.into_iter().find(|fault| fault.as_str() == word) {
+            return Ok(fault);
+        }
+        let message = if LATER.contains(&word.as_str()) {
+            format!("this version cannot inject `{word}`\nit can: `{}`", known.join("`, `"))
+        } else {
+            format!("unknown fault `{word}`\n{}", choices(&word, known))
+        };
+        Err(D::Error::custom(message))
+    }
+}
+
+impl JsonSchema for Fault {
+    fn schema_name() -> Cow<'static, str> {
+        "Fault".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"enum": Self::ALL.map(Self::as_str)})
+    }
+}
+
+const PICKS: [(&str, Pick); 5] = [
+    ("one", Pick::One),
+    ("minority", Pick::Minority),
+    ("majority", Pick::Majority),
+    ("all", Pick::All),
+    ("leaders", Pick::Leaders),
+];
+
+impl<'de> Deserialize<'de> for Pick {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        if let Some((_, pick)) = PICKS.iter().find(|(name, _)| *name == word) {
+            return Ok(*pick);
+        }
+        match word.parse() {
+            Ok(Share::Count(count)) => Ok(Self::Count(count)),
+            Ok(Share::Percent(percent)) => Ok(Self::Percent(percent)),
+            Err(_) => {
+                let hint = choices(&word, PICKS.map(|(name, _)| name));
+                let message = format!("unknown mode `{word}`\n{hint}");
+                Err(D::Error::custom(message))
+            }
+        }
+    }
+}
+
+impl JsonSchema for Pick {
+    fn schema_name() -> Cow<'static, str> {
+        "Mode".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                {"enum": PICKS.map(|(name, _)| name)},
+                {"type": "integer", "minimum": 1},
+                {"type": "string", "pattern": r"^\d+%?$"}
+            ]
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! Bounds and limits, worked by hand: what a fault may cost a group, and what the steps of an
+//! experiment may cost all of them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tandem::chaos::experiment;
+use tandem::topology::{Address, Assignor, Bound, Bounds, Mode, Pace, Range, Terms, plan};
+use tandem::verdict::{Brief, Limits};
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn span(range: Range) -> (u128, u128) {
+    (range.low.get().as_millis(), range.high.get().as_millis())
+}
+
+fn both(bound: Bound) -> [(u128, u128); 2] {
+    [span(bound.gap), span(bound.overlap)]
+}
+
+/// S = 1000, h = 100, wake = 50, so h' = 150; x = 15; B = 150 + 50 + 2 * 5 = 210; F = 30; a = 120.
+fn terms(threshold: u64) -> Terms {
+    let pace = Pace {
+        mode: Mode::NonExclusive,
+        session: tandem::time::Span::ms(1_000),
+        heartbeat: tandem::time::Span::ms(100),
+        wake: tandem::time::Span::ms(50),
+        beacon: tandem::time::Span::ms(100),
+        threshold: tandem::time::Span::ms(threshold),
+        assignor: Assignor::Roundrobin,
+    };
+    Terms::of(&pace, &Address::Embedded)
+}
+
+#[test]
+fn the_terms_are_what_the_pace_and_the_cluster_make_them() {
+    let terms = terms(3_000);
+    assert_eq!(terms.silence(), ms(150));
+    assert_eq!(terms.rebalance, ms(210));
+    assert_eq!((terms.first, terms.age, terms.lag), (ms(30), ms(120), ms(15)));
+    assert_eq!((terms.grace, terms.clock), (Duration::ZERO, Duration::ZERO));
+    assert_eq!(terms.seamless_threshold(), ms(1_000 + 15 + 210 + 30 + 120));
+}
+
+#[test]
+fn a_death_costs_a_session_and_a_rebalance() {
+    let bounds = Bounds::of(&terms(3_000), None);
+    assert_eq!(both(bounds.kill), [(850, 1_255), (0, 3_000)]);
+    assert_eq!(both(bounds.leave), [(0, 240), (0, 3_000)]);
+    assert_eq!(both(bounds.restart), [(0, 0), (0, 3_000)]);
+}
+
+#[test]
+fn isolation_costs_what_the_threshold_does_not_cover() {
+    assert_eq!(both(Bounds::of(&terms(3_000), None).isolation), [(0, 0), (0, 2_150)]);
+    // 1375 would be seamless.
+    assert_eq!(both(Bounds::of(&terms(1_200), None).isolation), [(0, 175), (0, 350)]);
+}
+
+#[test]
+fn a_pause_costs_itself_or_a_takeover_and_then_what_the_sleeper_believes() {
+    let pause = |longest| both(Bounds::of(&terms(3_000), longest).pause);
+    assert_eq!(pause(Some(ms(200))), [(200, 200), (0, 3_350)]);
+    assert_eq!(pause(Some(ms(900))), [(850, 900), (0, 50 + 3_350)]);
+    assert_eq!(pause(Some(ms(3_000))), [(850, 1_255), (0, 2_150 + 3_350)]);
+    assert_eq!(pause(None), pause(Some(ms(60_000))));
+}
+
+proptest! {
+    /// A bound that is too wide proves nothing.
+    #[test]
+    fn a_gap_is_known_to_within_its_terms(
+        session in 100u64..60_000, heartbeat in 1u64..100, wake in 10u64..50,
+        threshold in 1u64..200_000, pause in prop::option::of(0u64..100_000),
+    ) {
+        let terms = Terms {
+            session: ms(session),
+            heartbeat: ms(heartbeat),
+            wake: ms(wake),
+            threshold: ms(threshold.max(session + 1)),
+            rebalance: ms(heartbeat + 2 * wake + 10),
+            ..self::terms(3_000)
+        };
+        let width = terms.silence() + terms.rebalance + terms.first + terms.lag + ms(100);
+        let bounds = Bounds::of(&terms, pause.map(ms));
+        for gap in [bounds.kill.gap, bounds.pause.gap] {
+            prop_assert!(gap.low <= gap.high);
+            prop_assert!(gap.high.get() - gap.low.get() <= width);
+        }
+        prop_assert!(bounds.isolation.gap.high <= bounds.kill.gap.high.max(bounds.leave.gap.high));
+    }
+}
+
+const DUO: &str = include_str!("../topologies/duo.yaml");
+
+fn brief(method: &str) -> Brief {
+    let text = format!("version: 1\nname: x\nmethod:\n{method}");
+    let (experiment, _) = experiment(&text).unwrap();
+    let plan = plan(DUO, &[]).unwrap().with_longest_pause(experiment.longest_pause());
+    Brief::of(&experiment, &plan)
+}
+
+/// Gap and overlap in ms: of `p1`, of `p2`, of both together.
+fn limits(method: &str) -> [(u128, u128); 3] {
+    let brief = brief(method);
+    let of = |limits: &Limits| (limits.gap.get().as_millis(), limits.overlap.get().as_millis());
+    [of(&brief.limits["p1"]), of(&brief.limits["p2"]), of(&brief.joint)]
+}
+
+#[test]
+fn doing_nothing_costs_nothing() {
+    assert_eq!(limits("  - {fault: noop, for: 1s}"), [(0, 0); 3]);
+}
+
+#[test]
+fn a_kill_costs_the_group_that_it_hits_and_never_all() {
+    // At the takeover and at the restart, 2s after it, roles move: the overlaps can meet.
+    let hit = (1_255, 6_000);
+    let p1 = "  - {fault: kill, target: {leader_of: any, group: p1}}";
+    assert_eq!(limits(p1), [hit, (0, 0), (0, 6_000)]);
+    let any = "  - {fault: kill, target: {leader_of: any, group: any}}";
+    assert_eq!(limits(any), [hit, hit, (0, 6_000)]);
+    let late = "  - {fault: kill, restart_after: 10s, target: {member: p2-1}}";
+    assert_eq!(limits(late), [(0, 0), (1_255, 3_000), (0, 3_000)]);
+}
+
+#[test]
+fn all_groups_lack_a_leader_only_where_all_can_be_hit_at_once() {
+    let across = "  - {fault: kill, target: {leader_of: any, across: {groups: all}}}";
+    assert_eq!(limits(across)[2].0, 1_255);
+    let only = "  - {fault: kill, target: {leader_of: any, across: {groups: [p1]}}}";
+    assert_eq!(limits(only)[2].0, 0);
+    let close = "  - {fault: kill, target: {member: p1-1}}\n  \
+                 - {at: 500ms, fault: kill, target: {member: p2-1}}";
+    assert_eq!(limits(close)[2].0, 1_255);
+    let apart = "  - {fault: kill, target: {member: p1-1}}\n  \
+                 - {at: 2s, fault: kill, target: {member: p2-1}}";
+    assert_eq!(limits(apart)[2].0, 0);
+    let twice_any = "  - {fault: kill, target: {leader_of: any}}\n  \
+                     - {at: 1s, fault: kill, target: {leader_of: any}}";
+    // Both can hit one group, too: then the second death holds up the first takeover.
+    assert_eq!(limits(twice_any).map(|(gap, _)| gap), [2_510, 2_510, 2_510]);
+}
+
+#[test]
+fn a_group_without_a_survivor_waits_for_the_restart() {
+    let all = "  - {fault: kill, target: {group: p1, mode: all}}";
+    assert_eq!(limits(all)[0].0, 2_000 + 1_000 + 1_255);
+    let pause = "  - {fault: pause, for: 3s, target: {group: p1, mode: all}}";
+    assert_eq!(limits(pause)[0].0, 3_000 + 1_255);
+    let most = "  - {fault: pause, for: 3s, target: {group: p1, mode: majority}}";
+    assert_eq!(limits(most)[0], (1_255, 5_500 + 240));
+}

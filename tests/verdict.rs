@@ -1,0 +1,374 @@
+//! The verdict: every form of an assertion, the three values, the numbers, and the page.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::float_cmp,
+    reason = "a test may fail loudly"
+)]
+
+mod support;
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use support::facts::{Story, at, brief, fault, name, plan};
+use tandem::observation::{Outcome, What};
+use tandem::time::Span;
+use tandem::topology::Plan;
+use tandem::verdict::{
+    Assertion, CauseKind, Distribution, Report, Samples, Verdict, exit_code, ms, render,
+};
+
+fn parse(text: &str) -> Result<String, (usize, String)> {
+    let parsed = text.parse::<Assertion>();
+    parsed.map(|claim| claim.to_string()).map_err(|error| (error.offset, error.message))
+}
+
+#[test]
+fn every_form_of_an_assertion_is_read_and_written_back() {
+    for subject in ["joint", "group", "group.p1", "group.a.b", "group.gap"] {
+        for measure in ["gap", "overlap", "takeover"] {
+            for statistic in ["min", "p50", "p95", "p99", "max"] {
+                for sign in ["==", "<=", "<", ">=", ">"] {
+                    for limit in ["0ms", "1m 30s", "bound.joint.gap", "bound.group.overlap"] {
+                        let text = format!("{subject}.{measure}.{statistic} {sign} {limit}");
+                        let joint = subject == "joint";
+                        let legal = !(joint && (measure == "takeover" || limit.contains("group")));
+                        assert_eq!(parse(&text).is_ok(), legal, "{text}");
+                        if legal {
+                            assert_eq!(parse(&text), Ok(text.clone()));
+                            let json = serde_json::to_string(&text).unwrap();
+                            let read: Assertion = serde_json::from_str(&json).unwrap();
+                            assert_eq!(serde_json::to_string(&read).unwrap(), json);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(parse("  joint.gap.count==0 "), Ok("joint.gap.count==0".to_owned()));
+}
+
+/// A claim, a caret below the word that is wrong, and what is said of it.
+const WRONG: &str = "
+group.gap.p90 <= 1s
+          ^ unknown statistic 'p90': one of count, min, p50, p95, p99, max
+group.gap.maxx <= 1s
+          ^ unknown statistic 'maxx': one of count, min, p50, p95, p99, max (did you mean 'max'?)
+joint.gaps.max == 0s
+      ^ unknown measure 'gaps': one of gap, overlap, takeover (did you mean 'gap'?)
+  groups.gap.max == 0s
+  ^ unknown subject 'groups': one of joint, group (did you mean 'group'?)
+joint.gap.max = 0s
+              ^ unknown comparison '=': one of ==, <=, >=, <, >
+joint.gap.max != 0s
+              ^ unknown comparison '!=': one of ==, <=, >=, <, >
+joint.gap.max == 0
+                 ^ \"0\" has no unit: write 0ms, 0s or 0m
+joint.gap.count == 0ms
+                   ^ a count is compared with a whole number, not with '0ms'
+joint.gap.max ==
+                ^ a limit is missing: a duration as 250ms, a count, or bound.group.gap
+joint.gap.max
+             ^ a comparison is missing: one of ==, <=, <, >=, >, as in joint.gap.max == 0ms
+gap.max < 1s
+^ 'gap.max' is not of the form subject.measure.statistic, as in joint.gap.max
+max < 1s
+^ 'max' is not of the form subject.measure.statistic, as in joint.gap.max
+joint.takeover.max < 1s
+      ^ a takeover happens within a group: write group.takeover, or joint.gap for all groups
+joint.gap.max <= bound.group.gap
+                       ^ what is joint belongs to no group: compare it with bound.joint
+group.gap.max <= bound.group.takeover
+                             ^ unknown bound 'takeover': one of gap, overlap
+group.gap.max <= bound.gap
+                 ^ 'bound.gap' is no bound: write bound.joint.gap or bound.group.overlap
+group.p 1.gap.max < 1s
+      ^ a group name consists of letters, digits, '.', '_' and '-', not ' '
+";
+
+#[test]
+fn a_wrong_word_is_named_with_its_place_and_what_was_meant() {
+    let lines: Vec<&str> = WRONG.trim_matches('\n').lines().collect();
+    for pair in lines.chunks(2) {
+        let (offset, message) = pair[1].split_once("^ ").unwrap();
+        let wanted = (offset.len(), message.to_owned());
+        assert_eq!(parse(pair[0]), Err(wanted), "{}", pair[0]);
+    }
+}
+
+proptest! {
+    #[test]
+    fn quantiles_are_nearest_rank(mut numbers in prop::collection::vec(0u64..50, 1..60)) {
+        let samples: Samples = numbers.iter().copied().map(Duration::from_millis).collect();
+        numbers.sort_unstable();
+        for percent in [1usize, 50, 95, 99, 100] {
+            // The least sample that so many of a hundred do not exceed.
+            let enough = |least: &&u64| {
+                let count = numbers.iter().filter(|number| number <= least).count();
+                count * 100 >= percent * numbers.len()
+            };
+            let wanted = numbers.iter().find(enough).copied().map(Duration::from_millis);
+            prop_assert_eq!(samples.quantile(percent), wanted);
+        }
+    }
+
+    #[test]
+    fn milliseconds_keep_every_nanosecond(ns in 0u64..1 << 52) {
+        let text = serde_json::to_string(&ms(Duration::from_nanos(ns))).unwrap();
+        let (whole, part) = text.split_once('.').unwrap();
+        prop_assert_eq!(format!("{whole}{part:0<6}").parse::<u64>().unwrap(), ns);
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in "[jointgapmxcuver.p059=<> ms]{0,30}") {
+        if let Err(error) = text.parse::<Assertion>() {
+            prop_assert!(text.is_char_boundary(error.offset), "{}", error);
+        }
+    }
+}
+
+#[test]
+fn an_empty_distribution_is_null() {
+    let empty = Samples::default().distribution();
+    assert_eq!(empty, Distribution::default());
+    let json = serde_json::to_value(empty).unwrap();
+    assert_eq!(json["count"], 0);
+    for field in ["min_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms"] {
+        assert!(json[field].is_null() && json.get(field).is_some(), "{field}");
+    }
+}
+
+/// Two groups, two roles; p1-1 is killed at 2000 and p1-2 takes over after `gap` ms.
+fn run(gap: u64, extra: impl Fn(&mut Story)) -> (Plan, Story) {
+    let mut story = Story::default();
+    for who in ["p1-1.1", "p1-2.1", "p2-1.1", "p2-2.1"] {
+        story.started(who, 10);
+    }
+    story.serves("p1-1.1", 0, 1, [100, 1_990]).serves("p1-2.1", 0, 1, [2_000 + gap, 9_400]);
+    story.serves("p2-1.1", 0, 1, [100, 9_400]);
+    story.asked("p1-1.1", 2_000, "1.k", "kill").died("p1-1.1", 2_003);
+    story.of("p1-1.1", 2_003, What::FaultInForce { fault: fault("1.k") });
+    story.started("p1-1.2", 4_500);
+    story.of("p1-1.2", 4_500, What::FaultHealed { fault: fault("1.k") }).settled("p1", 6_000);
+    story.began(500, 1).ended(9_000, 1);
+    extra(&mut story);
+    (plan(2, &[("p1", 1, 2), ("p2", 1, 2)]), story)
+}
+
+fn judged(gap: u64, assertions: &[&str], extra: impl Fn(&mut Story)) -> Report {
+    let (plan, story) = run(gap, extra);
+    let mut brief = brief(&plan, 1, assertions);
+    brief.objective.joint_gap = Some(Span::ms(0));
+    Report::compute(&plan, &brief, 42, at(10), &story.facts)
+}
+
+fn complete(story: &mut Story) {
+    story.completed(9_500);
+}
+
+/// p2, which serves beside p1, is not heard of from 3000 to 3200.
+fn blind(story: &mut Story) {
+    let (from, until) = (at(3_000), at(3_200));
+    story.says("p2-1.1", 9_401, What::Hole { from, until }).completed(9_500);
+}
+
+#[test]
+fn a_claim_passes_fails_or_cannot_be_told() {
+    use Verdict::{Fail, Pass, Unknown};
+    for (text, seen, unseen) in [
+        ("group.p1.gap.max == 1047ms", Pass, Pass),
+        ("group.p1.gap.count == 2", Pass, Pass),
+        ("group.p1.gap.max < 1047ms", Fail, Fail),
+        ("group.p1.gap.p50 <= bound.group.gap", Pass, Pass),
+        ("group.p1.takeover.max >= 1s", Pass, Pass),
+        ("group.p2.gap.max == 0s", Pass, Unknown),
+        ("group.p2.gap.max <= bound.group.gap", Pass, Unknown),
+        ("group.p2.gap.count > 0", Fail, Unknown),
+        ("group.p2.gap.count == 1", Fail, Unknown),
+        ("group.p2.overlap.count == 0", Pass, Pass),
+        ("joint.gap.max <= bound.joint.gap", Pass, Unknown),
+        ("joint.gap.max > 0s", Fail, Unknown),
+        ("group.p9.gap.max == 0s", Unknown, Unknown),
+    ] {
+        let outcome = |extra: fn(&mut Story)| judged(1_047, &[text], extra).assertions[0].outcome;
+        assert_eq!(outcome(complete), seen, "{text}");
+        assert_eq!(outcome(blind), unseen, "{text}, half blind");
+    }
+    let both = judged(1_047, &["group.gap.max == 0s"], blind);
+    let outcomes: Vec<_> = both.assertions.iter().map(|ruling| ruling.outcome).collect();
+    assert_eq!(outcomes, [Fail, Unknown], "one a group");
+    assert_eq!(both.verdict, Fail, "fail beats unknown");
+}
+
+#[test]
+fn what_a_fault_caused_stands_by_itself_and_the_rest_apart() {
+    let report = judged(1_047, &[], |story| {
+        story.serves("p2-2.1", 0, 1, [100, 1_500]).lapsed("p2-2.1", 1_500, (0, 1), 1_500);
+        complete(story);
+    });
+    let p1 = &report.groups[&name::<tandem::ids::GroupName>("p1")];
+    assert_eq!((p1.fault.gap.count, p1.fault.gap.max_ms), (2, Some(1_047.0)), "two roles");
+    assert_eq!((p1.fault.takeover.count, p1.other.none.gap.count), (2, 0));
+    let p2 = &report.groups[&name::<tandem::ids::GroupName>("p2")];
+    assert_eq!((p2.fault.overlap.count, p2.other.none.overlap.max_ms), (0, Some(1_000.0)));
+    assert_eq!(report.joint.overlap.max_ms, Some(1_000.0));
+    assert_eq!(report.joint.leaders_min, Some(1));
+    let worst = &report.worst[0];
+    assert_eq!((worst.roles, worst.duration_ms, worst.from_ms), (2, 1_047.0, 1_990.0));
+    assert_eq!((worst.cause, worst.by.as_deref()), (CauseKind::Fault, Some("1.k")));
+    assert_eq!((worst.uncertainty_ms, report.uncertainty_ms.max), (3.0, Some(3.0)));
+    assert_eq!(report.floor_ms, 10.0, "from the last tick to the kill");
+    assert_eq!((report.faults[0].asked_ms, report.faults[0].in_force_ms), (1_990.0, Some(1_993.0)));
+    assert_eq!(report.verdict, Verdict::Pass, "{:?}", report.reasons);
+    assert_eq!(report.confidence.probability_max, Some(1.0));
+}
+
+/// A reason, and what brings it about.
+type Case = (&'static str, fn(&mut Story));
+
+#[test]
+fn what_the_run_could_not_do_is_unknown() {
+    let cases: [Case; 3] = [
+        ("The run was cut off: its journal has no end.", |_| ()),
+        ("The run could not go on: no broker.", |story| {
+            let why = Some("no broker".to_owned());
+            story.run(9_500, What::Ended { how: Outcome::Broken, why });
+        }),
+        ("Fault 1.z failed: p1-2 does not run.", |story| {
+            let (fault, why) = (fault("1.z"), "p1-2 does not run".to_owned());
+            story.asked("p1-2.1", 6_500, "1.z", "pause").settled("p1", 6_600);
+            story
+                .run(6_501, What::FaultFailed { fault, kind: "kill".to_owned(), why })
+                .completed(9_500);
+        }),
+    ];
+    for (reason, extra) in cases {
+        let report = judged(1_047, &[], extra);
+        assert_eq!(report.reasons, [reason]);
+        assert_eq!(report.verdict, Verdict::Unknown);
+    }
+}
+
+#[test]
+fn what_nobody_saw_is_unknown_and_no_pass() {
+    let report = judged(1_047, &[], blind);
+    assert_eq!(
+        report.reasons,
+        [
+            "All groups together: 47 ms could not be observed, so joint_gap <= 0s cannot be told.",
+            "Group p2: some time could not be observed, so leaders_per_group >= 1 cannot be told.",
+        ]
+    );
+    assert_eq!((report.verdict, report.unknown_ms), (Verdict::Unknown, 200.0));
+    assert_eq!((report.confidence.trials, report.confidence.probability_max), (0, None));
+}
+
+#[test]
+fn the_objective_is_judged_too() {
+    let report = judged(1_047, &[], |story| {
+        story.serves("p2-1.1", 0, 2, [9_401, 9_402]).lapsed("p2-1.1", 9_402, (0, 1), 2_500);
+        complete(story);
+    });
+    let text: Vec<_> =
+        report.objective.iter().map(|one| (one.text.as_str(), one.outcome)).collect();
+    assert_eq!(
+        text,
+        [
+            ("joint_gap <= 0s", Verdict::Fail),
+            ("leaders_per_group >= 1", Verdict::Pass),
+            ("leaders_per_group >= 1", Verdict::Fail),
+            ("trials recovered >= 1", Verdict::Fail),
+        ]
+    );
+    assert_eq!(
+        report.reasons,
+        [
+            "All groups together: 2 gaps above 0s, the longest of 547.0 ms.",
+            "Group p2 had a role with fewer than 1 leaders while nothing disturbed it.",
+            "Trial 1 ended with a gap or an overlap still open.",
+        ]
+    );
+    assert_eq!((report.confidence.with_joint_gap, report.confidence.probability_max), (1, None));
+    assert_eq!(exit_code(&report), 3);
+}
+
+#[test]
+fn the_exit_code_is_the_first_that_applies() {
+    let mut report = judged(1_047, &[], complete);
+    let all = [Verdict::Pass, Verdict::Unknown, Verdict::Fail];
+    for (outcome, codes) in [
+        (Some(Outcome::Completed), [0, 4, 3]),
+        (Some(Outcome::Broken), [0, 4, 3]),
+        (None, [0, 4, 3]),
+        (Some(Outcome::Aborted), [5, 5, 5]),
+        (Some(Outcome::Interrupted), [130, 130, 130]),
+        (Some(Outcome::Unhealed), [6, 6, 6]),
+    ] {
+        report.outcome = outcome;
+        for (verdict, code) in all.into_iter().zip(codes) {
+            report.verdict = verdict;
+            assert_eq!(exit_code(&report), code, "{outcome:?} {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn a_trial_that_was_cut_short_is_unknown_and_did_not_fail() {
+    let (plan, story) = run(1_047, |_| ());
+    let brief = brief(&plan, 1, &[]);
+    let verdict = |cut: Option<bool>, how| {
+        let mut story = story.clone();
+        for fact in &mut story.facts {
+            if let What::TrialEnded { recovered, .. } = &mut fact.what {
+                *recovered = cut;
+            }
+        }
+        story.run(9_500, What::Ended { how, why: None });
+        Report::compute(&plan, &brief, 42, at(10), &story.facts).verdict
+    };
+    assert_eq!(verdict(None, Outcome::Interrupted), Verdict::Unknown);
+    assert_eq!(verdict(None, Outcome::Broken), Verdict::Unknown);
+    assert_eq!(verdict(Some(false), Outcome::Broken), Verdict::Fail);
+    assert_eq!(verdict(Some(false), Outcome::Completed), Verdict::Fail);
+}
+
+#[test]
+fn a_fault_that_found_nobody_to_strike_is_known_of() {
+    let report = judged(1_047, &[], |story| {
+        let (fault, kind) = (fault("1.other"), "pause".to_owned());
+        story.run(6_501, What::FaultFailed { fault, kind, why: "nobody leads eurusd".to_owned() });
+        complete(story);
+    });
+    assert_eq!(report.verdict, Verdict::Unknown);
+    assert!(report.reasons.iter().any(|why| why.contains("nobody leads eurusd")), "{report:?}");
+}
+
+#[test]
+fn the_page_says_the_verdict_first_and_fits() {
+    let claims = ["joint.gap.max == 0ms", "group.gap.p99 <= bound.group.gap"];
+    let pass = judged(1_047, &claims, |story| {
+        story.run(2_600, What::Stall { from: at(2_500), until: at(2_532) });
+        complete(story);
+    });
+    let fail = judged(1_500, &claims, blind);
+    for report in [&pass, &fail] {
+        let text = render(report, "tandem-out/kill-leader", false);
+        assert!(text.lines().count() <= 22, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let coloured = render(report, "tandem-out/kill-leader", true);
+        let plain = coloured.split('\x1b').map(|part| {
+            part.split_once('m')
+                .filter(|(code, _)| code.starts_with('['))
+                .map_or(part, |(_, rest)| rest)
+        });
+        assert_eq!(plain.collect::<String>(), text);
+    }
+    insta::assert_snapshot!("pass", render(&pass, "tandem-out/kill-leader", false));
+    insta::assert_snapshot!("fail", render(&fail, "tandem-out/kill-leader", false));
+    let json = serde_json::to_string_pretty(&pass).unwrap();
+    assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), pass);
+}

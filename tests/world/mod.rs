@@ -1,0 +1,314 @@
+//! A group in virtual time: the real coordinator and the real cores of its members, with every
+//! delay chosen, so that the worst and the best case can be played exactly.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tandem::groups::{
+    Coordinator, Fault, Heartbeat, Join, JoinReply, Protocol, ReplyBody, Settings, Sync, SyncReply,
+    Token,
+};
+use tandem::ids::PartitionId;
+use tandem::neli::{Assignment, Config, Event, Membership, Neli};
+use tandem::time::{Mono, Wall};
+use tandem::topology::Terms;
+
+const GROUP: &str = "g";
+/// Of these, what a new owner's first message takes is made: the end of the log is looked up, then
+/// what is published after that travels.
+const LOOK_UP: Duration = Duration::from_millis(10);
+
+/// Whether every delay is the longest or the shortest that the terms allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Luck {
+    Worst,
+    Best,
+}
+
+enum Due {
+    Beat(usize),
+    Join(usize),
+    Joined(usize, JoinReply),
+    Synced(usize, SyncReply),
+    Message { to: usize, partition: PartitionId },
+    Core(usize),
+    Coordinator,
+}
+
+struct Client {
+    core: Neli,
+    member_id: String,
+    generation: i32,
+    /// What it holds, and since when its fetches see the end of the log.
+    holds: BTreeMap<PartitionId, Mono>,
+    /// From here on nothing comes from it or reaches it.
+    cut: Option<Mono>,
+}
+
+/// One group, its coordinator, its ledger.
+pub struct World {
+    pub now: Mono,
+    terms: Terms,
+    luck: Luck,
+    width: NonZeroU32,
+    coordinator: Coordinator,
+    clients: Vec<Client>,
+    agenda: BTreeMap<(Mono, u64), Due>,
+    order: u64,
+    tokens: BTreeMap<Token, usize>,
+    /// Every claim that began: when, whose, on what.
+    pub acquired: Vec<(Mono, usize, PartitionId)>,
+    /// When the group was last given its partitions.
+    pub settled: Mono,
+}
+
+impl World {
+    /// So many members join at once.
+    pub fn new(terms: Terms, luck: Luck, members: usize, width: u32, beacon: Duration) -> Self {
+        let width = NonZeroU32::new(width).unwrap();
+        let config = Config { width, threshold: terms.threshold, beacon };
+        let client = || Client {
+            core: Neli::new(Mono::ZERO, config),
+            member_id: String::new(),
+            generation: -1,
+            holds: BTreeMap::new(),
+            cut: None,
+        };
+        let mut world = Self {
+            now: Mono::ZERO,
+            terms,
+            luck,
+            width,
+            coordinator: Coordinator::new(Settings::default()),
+            clients: (0..members).map(|_| client()).collect(),
+            agenda: BTreeMap::new(),
+            order: 0,
+            tokens: BTreeMap::new(),
+            acquired: Vec::new(),
+            settled: Mono::ZERO,
+        };
+        for index in 0..members {
+            world.at(Mono::ZERO, Due::Join(index));
+            world.at(Mono::ZERO, Due::Core(index));
+        }
+        world
+    }
+
+    fn lucky(&self, worst: Duration) -> Duration {
+        if self.luck == Luck::Worst { worst } else { Duration::ZERO }
+    }
+
+    fn at(&mut self, when: Mono, due: Due) {
+        self.order += 1;
+        self.agenda.insert((when, self.order), due);
+    }
+
+    /// Lets time pass until `end`.
+    pub fn run(&mut self, end: Mono) {
+        loop {
+            if let Some(at) = self.coordinator.poll_timeout() {
+                self.at(at.max(self.now), Due::Coordinator);
+            }
+            match self.agenda.first_key_value() {
+                Some((&(at, _), _)) if at <= end => {
+                    let (_, due) = self.agenda.pop_first().unwrap();
+                    self.now = self.now.max(at);
+                    self.handle(due);
+                }
+                _ => return self.now = end,
+            }
+        }
+    }
+
+    /// From `when` on nothing comes from `client` or reaches it, but for one heartbeat that was on
+    /// its way and arrives at `last_beat`.
+    pub fn cut(&mut self, client: usize, when: Mono, last_beat: Mono) {
+        self.clients[client].cut = Some(when);
+        let beat = self.beat(client);
+        self.silence(client);
+        self.run(last_beat);
+        assert_eq!(self.coordinator.handle_heartbeat(last_beat, &beat), Ok(()));
+    }
+
+    /// Forgets the heartbeats of `client` that are still to come.
+    fn silence(&mut self, client: usize) {
+        self.agenda.retain(|_, due| !matches!(due, Due::Beat(index) if *index == client));
+    }
+
+    /// Whether `client` leads `partition` now.
+    pub fn leads(&self, client: usize, partition: PartitionId) -> bool {
+        self.clients[client].core.leads(self.now, partition)
+    }
+
+    /// What `client` was given.
+    pub fn holds(&self, client: usize) -> Vec<PartitionId> {
+        self.clients[client].holds.keys().copied().collect()
+    }
+
+    /// A message reaches `client` at once.
+    pub fn hear(&mut self, client: usize, partition: PartitionId) {
+        self.clients[client].core.handle_heard(self.now, partition, Wall(0));
+        self.drain(client);
+    }
+
+    fn beat(&self, client: usize) -> Heartbeat {
+        let Client { member_id, generation, .. } = &self.clients[client];
+        let (group, member_id) = (GROUP.to_owned(), member_id.clone());
+        Heartbeat { group, member_id, instance_id: None, generation: *generation }
+    }
+
+    fn handle(&mut self, due: Due) {
+        match due {
+            Due::Coordinator => self.coordinator.handle_timeout(self.now),
+            Due::Core(index) => {
+                self.clients[index].core.handle_timeout(self.now);
+                self.drain(index);
+            }
+            Due::Message { to, partition } if !self.is_cut(to) => self.hear(to, partition),
+            Due::Beat(index) if !self.is_cut(index) => self.heartbeat(index),
+            Due::Join(index) if !self.is_cut(index) => self.join(index),
+            Due::Joined(index, reply) if !self.is_cut(index) => self.joined(index, reply),
+            Due::Synced(index, reply) if !self.is_cut(index) => self.synced(index, reply),
+            // Nothing comes from whoever is cut off, or reaches it.
+            Due::Message { .. }
+            | Due::Beat(_)
+            | Due::Join(_)
+            | Due::Joined(..)
+            | Due::Synced(..) => {}
+        }
+        self.answer();
+    }
+
+    fn is_cut(&self, client: usize) -> bool {
+        self.clients[client].cut.is_some_and(|cut| cut <= self.now)
+    }
+
+    fn heartbeat(&mut self, index: usize) {
+        let beat = self.beat(index);
+        match self.coordinator.handle_heartbeat(self.now, &beat) {
+            Ok(()) => self.at(self.now + self.terms.silence(), Due::Beat(index)),
+            Err(Fault::RebalanceInProgress) => {
+                // It is told to join again, and does so after the poll that it is in.
+                self.at(self.now + self.lucky(self.terms.wake), Due::Join(index));
+            }
+            Err(fault) => panic!("client {index} at {:?}: {fault:?}", self.now),
+        }
+    }
+
+    fn join(&mut self, index: usize) {
+        let held = self.clients[index].holds.keys().copied().collect();
+        self.clients[index].holds.clear();
+        self.clients[index].core.handle_membership(self.now, &Membership::Revoked(held));
+        let join = Join {
+            group: GROUP.to_owned(),
+            member_id: self.clients[index].member_id.clone(),
+            instance_id: None,
+            client_id: format!("c{index}"),
+            client_host: String::new(),
+            suffix: "x".to_owned(),
+            session: self.terms.session,
+            rebalance: Duration::from_secs(10),
+            protocol_type: "consumer".to_owned(),
+            protocols: vec![Protocol { name: "roundrobin".to_owned(), metadata: Bytes::new() }],
+            needs_known_id: false,
+            can_skip_assignment: false,
+        };
+        let token = self.token(index);
+        self.coordinator.handle_join(self.now, token, &join);
+    }
+
+    fn token(&mut self, index: usize) -> Token {
+        self.order += 1;
+        self.tokens.insert(Token(self.order), index);
+        Token(self.order)
+    }
+
+    /// Replies take a round trip to their clients.
+    fn answer(&mut self) {
+        while let Some(reply) = self.coordinator.poll_reply() {
+            let index = self.tokens.remove(&reply.token).unwrap();
+            let when = self.now + self.lucky(self.rtt());
+            self.at(
+                when,
+                match reply.body {
+                    ReplyBody::Join(reply) => Due::Joined(index, reply),
+                    ReplyBody::Sync(reply) => Due::Synced(index, reply),
+                },
+            );
+        }
+    }
+
+    /// `B = h' + poll + 2 rtt`.
+    fn rtt(&self) -> Duration {
+        (self.terms.rebalance - self.terms.silence() - self.terms.wake) / 2
+    }
+
+    fn joined(&mut self, index: usize, reply: JoinReply) {
+        let joined = reply.outcome.unwrap();
+        self.clients[index].member_id = reply.member_id;
+        self.clients[index].generation = joined.generation;
+        let deal = |place: usize| {
+            let of = joined.members.len();
+            (0..self.width.get())
+                .filter(move |k| *k as usize % of == place)
+                .map(|k| k as u8)
+                .collect::<Vec<_>>()
+        };
+        let members = joined.members.iter().enumerate();
+        let assignments =
+            members.map(|(place, m)| (m.member_id.clone(), Bytes::from(deal(place)))).collect();
+        let sync = Sync {
+            group: GROUP.to_owned(),
+            member_id: self.clients[index].member_id.clone(),
+            instance_id: None,
+            generation: joined.generation,
+            protocol_type: None,
+            protocol: None,
+            assignments,
+        };
+        let token = self.token(index);
+        self.coordinator.handle_sync(self.now, token, &sync);
+    }
+
+    fn synced(&mut self, index: usize, reply: SyncReply) {
+        let share = match reply {
+            Ok(synced) => synced.assignment,
+            Err(Fault::RebalanceInProgress) => {
+                return self.at(self.now + self.lucky(self.terms.wake), Due::Join(index));
+            }
+            Err(fault) => panic!("client {index} at {:?}: {fault:?}", self.now),
+        };
+        self.silence(index);
+        let partitions: Vec<_> = share.iter().map(|&k| PartitionId(u32::from(k))).collect();
+        let sees = self.now + self.lucky(LOOK_UP);
+        self.clients[index].holds = partitions.iter().map(|&k| (k, sees)).collect();
+        let assignment = Assignment { generation: None, member_id: None, partitions };
+        self.clients[index].core.handle_membership(self.now, &Membership::Assigned(assignment));
+        self.settled = self.now;
+        self.at(self.now + self.terms.silence(), Due::Beat(index));
+        self.drain(index);
+    }
+
+    /// Carries out what a core wants: claims are noted, beacons travel to whoever sees them.
+    fn drain(&mut self, index: usize) {
+        while let Some(event) = self.clients[index].core.poll_event() {
+            if let Event::Acquired { claim, from } = event {
+                self.acquired.push((from, index, claim.partition));
+            }
+        }
+        while let Some(partition) = self.clients[index].core.poll_beacon() {
+            let arrives = self.now + self.lucky(self.terms.first - LOOK_UP);
+            for to in 0..self.clients.len() {
+                let sees = self.clients[to].holds.get(&partition).is_some_and(|s| *s <= self.now);
+                if sees && !self.is_cut(index) {
+                    self.at(arrives, Due::Message { to, partition });
+                }
+            }
+        }
+        if let Some(at) = self.clients[index].core.poll_timeout() {
+            self.at(at.max(self.now), Due::Core(index));
+        }
+    }
+}
