@@ -35,7 +35,8 @@ fn hear(core: &mut Neli, at: u64, partition: u32) {
     core.handle_heard(ms(at), PartitionId(partition), Wall(0));
 }
 
-/// "Each member publishes a beacon on every partition each interval `tau`. No partition may dry up."
+/// "Each member publishes a beacon on every partition each interval `tau`. No partition may dry
+/// up."
 #[test]
 fn a_beacon_on_every_partition_each_interval() {
     let mut core = member(5);
@@ -113,10 +114,13 @@ fn an_assignment_is_no_claim() {
 }
 
 proptest! {
-    /// "It leads partition `i` at `t` iff `V[i] > t - T`": against the sentence itself, for whatever
-    /// is heard whenever, and however late the alarm is. What it tells agrees with what it is asked.
+    /// "It leads partition `i` at `t` iff `V[i] > t - T`": against the sentence itself, for
+    /// whatever is heard whenever, and however late the alarm is. What it tells agrees with what it
+    /// is asked.
     #[test]
-    fn it_leads_if_and_only_if(steps in prop::collection::vec((0u64..200, 0u32..3, 0u8..3), 0..60)) {
+    fn it_leads_if_and_only_if(
+        steps in prop::collection::vec((0u64..200, 0u32..3, 0u8..3), 0..60),
+    ) {
         let mut core = member(3);
         let mut heard: [Option<u64>; 3] = [None; 3];
         let mut told = BTreeSet::new();
@@ -137,7 +141,7 @@ proptest! {
                     }
                     Event::Ended { claim, .. } => {
                         prop_assert!(told.remove(&claim.partition));
-                        prop_assert!(claim.until <= ms(now), "a claim ends when it lapses, not later");
+                        prop_assert!(claim.until <= ms(now), "a claim ends when it lapses");
                     }
                 }
             }
