@@ -1,7 +1,7 @@
 //! Whole experiments, with real processes and brokers: what Tandem promises, it measures.
 //!
-//! Measurements are made one at a time. One that fails while the host did not let the instrument run
-//! says nothing, and is made again, thrice at most; the seed of each is printed.
+//! Measurements are made one at a time. One that fails while the host did not let the instrument
+//! run says nothing, and is made again, thrice at most; the seed of each is printed.
 
 #![allow(
     clippy::unwrap_used,

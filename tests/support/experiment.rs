@@ -1,4 +1,5 @@
-//! Experiments as a user starts them: the real binary, in a folder and a state directory of its own.
+//! Experiments as a user starts them: the real binary, in a folder and a state directory of its
+//! own.
 
 use std::fmt;
 use std::fs::{self, File};

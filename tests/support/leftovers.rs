@@ -79,7 +79,8 @@ impl Family {
         self.seen.iter().filter(does).map(|one| one.pid).collect()
     }
 
-    /// What is still there. One that is dead and was not waited for is gone: its new parent is slow.
+    /// What is still there. One that is dead and was not waited for is gone: its new parent is
+    /// slow.
     pub fn left(&self) -> Vec<String> {
         // A member that was started later names the run's broker, whose port is the run's alone.
         let named = |one: &Seen| {

@@ -16,8 +16,8 @@ pub fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), St
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-/// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the host did
-/// not let the instrument run.
+/// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the host
+/// did not let the instrument run.
 pub fn measured(
     experiment: impl Fn() -> Experiment,
     judge: impl Fn(&Finished) -> Result<(), String>,
