@@ -8,7 +8,6 @@
     clippy::print_stderr,
     clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
     reason = "a test may fail loudly"
 )]
 
