@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rustix::process::Signal;
-use support::experiment::{Experiment, Finished, Running, eventually, signal_pid};
-use support::leftovers::{Family, GONE, family_in_trial};
+use support::experiment::{Experiment, Running, signal_pid};
+use support::leftovers::{GONE, family_in_trial, is_gone_after_a_kill, is_readable};
 use tandem::observation::{Outcome, What};
 use tandem::time::Mono;
 use tandem::verdict::Verdict;
@@ -34,16 +34,6 @@ fn in_force(run: &Running) {
     run.await_facts("a pause", |facts| {
         facts.iter().any(|fact| matches!(fact.what, What::FaultInForce { .. })).then_some(())
     });
-}
-
-/// The journal can be read, and judged: what nobody saw to its end is never a pass.
-fn is_readable(run: &Finished, code: i32) {
-    let recording = run.recording();
-    assert!(!recording.facts.is_empty(), "{run}");
-    let again = run.judged_again();
-    let said = String::from_utf8_lossy(&again.stderr);
-    assert_eq!(again.status.code(), Some(code), "{said}\n{run}");
-    assert!(run.report().verdict != Verdict::Pass, "{run}");
 }
 
 /// Ends a run by a signal while a member is stopped.
@@ -95,29 +85,15 @@ fn a_second_interrupt_ends_it_at_once() {
     is_readable(&run, if ended { 130 } else { 4 });
 }
 
-/// How many instants: three in passing, as many as one likes when asked.
-fn instants() -> u32 {
-    std::env::var("TANDEM_INSTANTS").map_or(3, |text| text.parse().unwrap())
-}
-
 #[test]
 fn a_controller_that_is_killed_at_any_instant_leaves_nothing() {
     let seed = Mono::now().0;
     let mut chance = rand_chacha::ChaCha12Rng::seed_from_u64(seed);
-    for number in 0..instants() {
-        // From before the brokers answer to the second trial.
+    for number in 0..3 {
+        // From before the members start to the second trial.
         let wait = Duration::from_millis(chance.random_range(0..9_000));
         eprintln!("instant {number}: {wait:?} (seed {seed})");
-        let run = pausing();
-        let known = || !Family::of(&run).addresses.is_empty();
-        eventually("a broker", Duration::from_secs(20), || known().then_some(()));
-        std::thread::sleep(wait);
-        let family = Family::of(&run);
-        run.signal(Signal::KILL);
-        let run = run.finish();
-        family.is_gone();
-        assert_eq!(run.code(), None, "{run}");
-        is_readable(&run, 4);
+        is_gone_after_a_kill(wait);
     }
 }
 
