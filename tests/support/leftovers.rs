@@ -128,16 +128,18 @@ pub fn is_gone_after_a_kill(wait: Duration) {
     let run = run.finish();
     family.is_gone();
     assert_eq!(run.code(), None, "{run}");
-    is_readable(&run, 4);
+    // Unknown; or failed, where a host that is too busy for its members had broken a claim by then.
+    is_readable(&run, &[4, 3]);
 }
 
 /// The journal can be read, and judged: what nobody saw to its end is never a pass.
-pub fn is_readable(run: &Finished, code: i32) {
+pub fn is_readable(run: &Finished, codes: &[i32]) {
     let recording = run.recording();
     assert!(!recording.facts.is_empty(), "{run}");
     let again = run.judged_again();
     let said = String::from_utf8_lossy(&again.stderr);
-    assert_eq!(again.status.code(), Some(code), "{said}\n{run}");
+    let code = again.status.code().unwrap();
+    assert!(codes.contains(&code), "{code}: {said}\n{run}");
     assert!(run.report().verdict != Verdict::Pass, "{run}");
 }
 
