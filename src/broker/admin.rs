@@ -84,8 +84,7 @@ impl State {
             return Err((TOPIC_ALREADY_EXISTS, format!("Topic '{name}' already exists.")));
         }
         let width = width(topic)?;
-        let held: usize = self.topics.values().map(|topic| topic.logs().len()).sum();
-        if held.saturating_add(width) > self.settings.partitions_max {
+        if !self.has_room_for(width) {
             return Err((POLICY_VIOLATION, "the broker holds no more partitions".to_owned()));
         }
         let given = topic.configs.iter().map(|config| {
@@ -94,6 +93,12 @@ impl State {
         });
         let config = Config::read(given.collect()).map_err(|why| (INVALID_CONFIG, why))?;
         Ok((width, config))
+    }
+
+    /// Whether the broker can hold so many partitions more.
+    pub(super) fn has_room_for(&self, partitions: usize) -> bool {
+        let held: usize = self.topics.values().map(|topic| topic.logs().len()).sum();
+        held.saturating_add(partitions) <= self.settings.partitions_max
     }
 
     pub(super) fn delete_topics(

@@ -64,6 +64,7 @@ fn at_once(state: &mut State, call: &Call<'_>, request: RequestKind) -> Option<R
         Ask::ListGroups(ask) => Say::ListGroups(state.list_groups(call, &ask)),
         Ask::DeleteGroups(ask) => Say::DeleteGroups(state.delete_groups(call, ask)),
         Ask::CreateTopics(ask) => Say::CreateTopics(state.create_topics(ask)),
+        Ask::CreatePartitions(ask) => Say::CreatePartitions(state.create_partitions(ask)),
         Ask::DeleteTopics(ask) => Say::DeleteTopics(state.delete_topics(call, ask)),
         Ask::DescribeConfigs(ask) => Say::DescribeConfigs(state.describe_configs(ask)),
         Ask::InitProducerId(ask) => Say::InitProducerId(state.init_producer_id(&ask)),

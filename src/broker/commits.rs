@@ -1,6 +1,8 @@
 //! OffsetCommit and OffsetFetch: from the wire to the coordinator and back.
 
-use kafka_protocol::messages::offset_commit_request::OffsetCommitRequestTopic;
+use kafka_protocol::messages::offset_commit_request::{
+    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
+};
 use kafka_protocol::messages::offset_commit_response::{
     OffsetCommitResponsePartition, OffsetCommitResponseTopic,
 };
@@ -72,11 +74,9 @@ impl State {
         let name = topic.name.as_str();
         let Some(found) = self.topics.get(name) else { return Vec::new() };
         let known = topic.partitions.iter().filter(|p| found.log(p.partition_index).is_some());
-        let position = |partition: &kafka_protocol::messages::offset_commit_request::OffsetCommitRequestPartition| {
-            let at = TopicPartition {
-                topic: name.to_owned(),
-                partition: partition.partition_index,
-            };
+        let position = |partition: &OffsetCommitRequestPartition| {
+            let at =
+                TopicPartition { topic: name.to_owned(), partition: partition.partition_index };
             let offset = CommittedOffset {
                 offset: partition.committed_offset,
                 leader_epoch: partition.committed_leader_epoch,

@@ -27,6 +27,7 @@ mod serve;
 mod settings;
 mod state;
 mod topic;
+mod widen;
 
 pub use serve::{Broker, BrokerError};
 pub use settings::Settings;

@@ -113,6 +113,11 @@ impl Topic {
         i32::try_from(self.logs.len()).unwrap_or(i32::MAX)
     }
 
+    /// Adds empty partitions until there are so many.
+    pub(super) fn widen(&mut self, width: usize) {
+        self.logs.resize_with(width.max(self.logs.len()), Log::default);
+    }
+
     pub(super) fn logs(&self) -> &[Log] {
         &self.logs
     }

@@ -11,9 +11,9 @@ use crate::topology::{Address, ClusterFacts, Plan, PlannedGroup};
 /// What each cluster said of itself, or why it did not.
 pub type Answers = BTreeMap<ClusterName, Result<ClusterFacts, KafkaError>>;
 
-/// Asks all clusters of `plan` that have groups, at once. Embedded ones allow whatever a plan wants,
-/// and are not asked. Nothing is created, but for what a cluster makes when the first group asks it
-/// for a coordinator.
+/// Asks all clusters of `plan` that have groups, at once. Embedded ones allow whatever a plan
+/// wants, and are not asked. Nothing is created, but for what a cluster makes when the first group
+/// asks it for a coordinator.
 pub async fn inspect(plan: &Plan) -> Answers {
     let mut tasks = JoinSet::new();
     for (name, planned) in &plan.clusters {

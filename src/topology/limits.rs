@@ -1,5 +1,5 @@
-//! What a live cluster allows and what it makes groups share: the plan held against what the brokers
-//! say of themselves.
+//! What a live cluster allows and what it makes groups share: the plan held against what the
+//! brokers say of themselves.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -300,7 +300,8 @@ defaults: {session: 1s}
         assert_eq!(told[0].0, Weight::Refused);
         assert_eq!(
             told[0].1,
-            "group p1: cluster a refuses session 1s: set `group.min.session.timeout.ms=1000` on its \
+            "group p1: cluster a refuses session 1s: set `group.min.session.timeout.ms=1000` on \
+             its \
              brokers, or `session: 6s` here"
         );
     }

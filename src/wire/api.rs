@@ -27,7 +27,7 @@ const fn api(key: ApiKey, min: i16, max: i16, flexible: i16) -> Api {
 }
 
 /// All of them, by number. Fetch and Produce end before topics lose their names to ids.
-pub const SUPPORTED: [Api; 20] = [
+pub const SUPPORTED: [Api; 21] = [
     api(ApiKey::Produce, 3, 11, 9),
     api(ApiKey::Fetch, 4, 12, 12),
     api(ApiKey::ListOffsets, 1, 7, 6),
@@ -46,6 +46,7 @@ pub const SUPPORTED: [Api; 20] = [
     api(ApiKey::DeleteTopics, 1, 6, 4),
     api(ApiKey::InitProducerId, 0, 5, 2),
     api(ApiKey::DescribeConfigs, 1, 4, 4),
+    api(ApiKey::CreatePartitions, 0, 3, 2),
     api(ApiKey::DeleteGroups, 0, 2, 2),
     api(ApiKey::DescribeCluster, 0, 2, 0),
 ];

@@ -7,7 +7,6 @@
 
 mod api;
 mod batch;
-mod crc32c;
 mod frame;
 mod request;
 mod response;
@@ -16,7 +15,6 @@ mod shapes;
 
 pub use api::{Api, SUPPORTED, number, supported};
 pub use batch::{Batch, BatchError, HEADER_BYTES};
-pub use crc32c::crc32c;
 pub use frame::{FRAME_BYTES_MAX, frame_length};
 pub use request::{Incoming, Request, parse};
 pub use response::encode;

@@ -126,6 +126,9 @@ const INIT_PRODUCER_ID: &[Field] = &[all(Text), all(I32), since(3, I64), since(3
 const DESCRIBE_CONFIGS: &[Field] =
     &[all(Many(&[all(I8), all(Text), all(List(&Text))])), all(BOOL), since(3, BOOL)];
 
+const CREATE_PARTITIONS: &[Field] =
+    &[all(Many(&[all(Text), all(I32), all(Many(&[all(List(&I32))]))])), all(I32), all(BOOL)];
+
 const DESCRIBE_GROUPS: &[Field] = &[all(List(&Text)), since(3, BOOL)];
 
 const LIST_GROUPS: &[Field] = &[since(4, List(&Text)), since(5, List(&Text))];
@@ -158,6 +161,7 @@ pub(super) const fn shape_of(key: ApiKey) -> Option<&'static [Field]> {
         ApiKey::DeleteTopics => DELETE_TOPICS,
         ApiKey::InitProducerId => INIT_PRODUCER_ID,
         ApiKey::DescribeConfigs => DESCRIBE_CONFIGS,
+        ApiKey::CreatePartitions => CREATE_PARTITIONS,
         ApiKey::DeleteGroups => DELETE_GROUPS,
         ApiKey::DescribeCluster => DESCRIBE_CLUSTER,
         _ => return None,

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail")]
 
+mod command;
+mod limits;
 mod samples;
 mod support;
 mod versions;
@@ -12,7 +14,9 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::admin::{
+    AdminClient, AdminOptions, NewPartitions, NewTopic, ResourceSpecifier, TopicReplication,
+};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
 use rdkafka::{Message, Offset, Timestamp, TopicPartitionList};
@@ -163,6 +167,24 @@ fn a_topic_keeps_its_width() {
     assert_eq!(metadata.topics().first().unwrap().partitions().len(), 3);
     let missing = reader.fetch_metadata(Some("missing"), PATIENCE).unwrap();
     assert!(missing.topics().first().unwrap().error().is_some());
+}
+
+#[test]
+fn a_topic_can_be_widened_under_a_running_group() {
+    let broker = Running::start();
+    broker.topic("wider", 2);
+    let admin: AdminClient<_> = broker.config().create().unwrap();
+    let widen = |width| {
+        let wider = NewPartitions::new("wider", width);
+        let done = runtime().block_on(admin.create_partitions([&wider], &AdminOptions::new()));
+        done.unwrap().remove(0)
+    };
+    assert_eq!(widen(4), Ok("wider".to_owned()));
+    assert!(widen(3).is_err());
+    let reader: BaseConsumer = broker.config().create().unwrap();
+    let metadata = reader.fetch_metadata(Some("wider"), PATIENCE).unwrap();
+    assert_eq!(metadata.topics().first().unwrap().partitions().len(), 4);
+    send(&broker, "wider", 3, "x");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A sample of every request that is spoken, in every version.
 
 use bytes::{Bytes, BytesMut};
+use kafka_protocol::messages::create_partitions_request::CreatePartitionsTopic;
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
 use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
@@ -18,11 +19,12 @@ use kafka_protocol::messages::offset_fetch_request::{
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
-    ApiKey, ApiVersionsRequest, CreateTopicsRequest, DeleteGroupsRequest, DeleteTopicsRequest,
-    DescribeClusterRequest, DescribeConfigsRequest, DescribeGroupsRequest, FetchRequest,
-    FindCoordinatorRequest, GroupId, HeartbeatRequest, InitProducerIdRequest, JoinGroupRequest,
-    LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest, MetadataRequest, OffsetCommitRequest,
-    OffsetFetchRequest, ProduceRequest, RequestHeader, RequestKind, SyncGroupRequest, TopicName,
+    ApiKey, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteGroupsRequest,
+    DeleteTopicsRequest, DescribeClusterRequest, DescribeConfigsRequest, DescribeGroupsRequest,
+    FetchRequest, FindCoordinatorRequest, GroupId, HeartbeatRequest, InitProducerIdRequest,
+    JoinGroupRequest, LeaveGroupRequest, ListGroupsRequest, ListOffsetsRequest, MetadataRequest,
+    OffsetCommitRequest, OffsetFetchRequest, ProduceRequest, RequestHeader, RequestKind,
+    SyncGroupRequest, TopicName,
 };
 use kafka_protocol::protocol::{Encodable, StrBytes};
 use tandem::wire::number;
@@ -163,6 +165,15 @@ fn admin(key: ApiKey, version: i16) -> Option<RequestKind> {
                 .with_num_partitions(4)
                 .with_configs(vec![config]);
             RequestKind::CreateTopics(CreateTopicsRequest::default().with_topics(vec![topic]))
+        }
+        ApiKey::CreatePartitions => {
+            let topic = CreatePartitionsTopic::default()
+                .with_name(topic())
+                .with_count(5)
+                .with_assignments(None);
+            RequestKind::CreatePartitions(
+                CreatePartitionsRequest::default().with_topics(vec![topic]),
+            )
         }
         ApiKey::DeleteTopics => {
             let delete = DeleteTopicsRequest::default();

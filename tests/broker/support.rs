@@ -26,9 +26,13 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start() -> Self {
+        Self::start_with(Settings::default())
+    }
+
+    pub(crate) fn start_with(settings: Settings) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let broker = runtime.block_on(Broker::bind(listen, Settings::default())).unwrap();
+        let broker = runtime.block_on(Broker::bind(listen, settings)).unwrap();
         let address = broker.address();
         let stop = CancellationToken::new();
         let until = stop.clone();

@@ -1,7 +1,7 @@
 //! The broker in every version that it claims to speak: whatever it is asked it answers, and the
 //! answer can be read; and a member of any age can join, work and leave.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
 use bytes::{Bytes, BytesMut};
@@ -23,22 +23,31 @@ use crate::samples;
 use crate::support::{PATIENCE, Running};
 
 /// A client without a library.
-struct Raw(TcpStream);
+pub(crate) struct Raw(TcpStream);
 
 impl Raw {
-    fn connect(broker: &Running) -> Self {
+    pub(crate) fn connect(broker: &Running) -> Self {
         let stream = TcpStream::connect(broker.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self(stream)
     }
 
-    fn send(&mut self, frame: &[u8]) {
-        let length = u32::try_from(frame.len()).unwrap().to_be_bytes();
-        self.0.write_all(&[&length[..], frame].concat()).unwrap();
+    pub(crate) fn send(&mut self, frame: &[u8]) {
+        self.try_send(frame).unwrap();
     }
 
-    fn receive(&mut self, key: ApiKey, version: i16) -> ResponseKind {
+    pub(crate) fn try_send(&mut self, frame: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(frame.len()).unwrap().to_be_bytes();
+        self.0.write_all(&[&length[..], frame].concat())
+    }
+
+    /// Whether anything comes back.
+    pub(crate) fn is_answered(&mut self) -> bool {
+        self.0.read_exact(&mut [0; 4]).is_ok()
+    }
+
+    pub(crate) fn receive(&mut self, key: ApiKey, version: i16) -> ResponseKind {
         let mut length = [0; 4];
         self.0.read_exact(&mut length).unwrap();
         let mut frame = vec![0; usize::try_from(u32::from_be_bytes(length)).unwrap()];
@@ -69,7 +78,7 @@ impl Raw {
     }
 }
 
-fn text(text: &str) -> StrBytes {
+pub(crate) fn text(text: &str) -> StrBytes {
     StrBytes::from_string(text.to_owned())
 }
 
@@ -107,7 +116,7 @@ fn a_member_of_any_age_can_work() {
     for version in 0..=9 {
         let mut raw = Raw::connect(&broker);
         let group = text(&format!("g{version}"));
-        let joined = join(&mut raw, &group, version);
+        let joined = join(&mut raw, &group, version, 10_000);
         let (member, generation) = (joined.member_id, joined.generation_id);
         assert_eq!((joined.error_code, joined.leader.clone()), (0, member.clone()), "{version}");
         let metadata = joined.members.first().unwrap().metadata.clone();
@@ -142,7 +151,12 @@ fn a_member_of_any_age_can_work() {
 }
 
 /// Joins, twice where the broker wants that (KIP-394).
-fn join(raw: &mut Raw, group: &StrBytes, version: i16) -> JoinGroupResponse {
+pub(crate) fn join(
+    raw: &mut Raw,
+    group: &StrBytes,
+    version: i16,
+    session_ms: i32,
+) -> JoinGroupResponse {
     let mut member = text("");
     loop {
         let protocol = JoinGroupRequestProtocol::default()
@@ -151,7 +165,7 @@ fn join(raw: &mut Raw, group: &StrBytes, version: i16) -> JoinGroupResponse {
         let join = JoinGroupRequest::default()
             .with_group_id(group.clone().into())
             .with_member_id(member)
-            .with_session_timeout_ms(10_000)
+            .with_session_timeout_ms(session_ms)
             .with_rebalance_timeout_ms(if version == 0 { -1 } else { 10_000 })
             .with_protocol_type(text("consumer"))
             .with_protocols(vec![protocol]);
