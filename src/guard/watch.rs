@@ -95,3 +95,34 @@ fn undo(held: &[OwnedFd]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broker(folder: &std::path::Path, name: &str) -> Revival {
+        let made = folder.join(name).display().to_string();
+        Revival { command: vec!["touch".to_owned(), made], folder: folder.to_owned() }
+    }
+
+    #[test]
+    fn what_is_still_promised_in_the_end_is_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |word: &str, name: &str| {
+            let told = serde_json::to_string(&broker(folder.path(), name)).unwrap();
+            format!("{word} {told}\n")
+        };
+        let told = [line("promise", "a"), line("promise", "b"), line("kept", "b")].concat();
+        let mut said = Vec::new();
+        watch(told.as_bytes(), &mut said).unwrap();
+        assert_eq!(String::from_utf8(said).unwrap(), "promised\npromised\nforgotten\n");
+        let began = Mono::now();
+        while !folder.path().join("a").exists() && Mono::now().since(began) < GONE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(folder.path().join("a").exists(), "the one that was never kept");
+        assert!(!folder.path().join("b").exists(), "the one that was");
+        let (pid, _) = broker(folder.path(), "a").identity().unwrap();
+        assert!(pid > 0);
+    }
+}
