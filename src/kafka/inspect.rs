@@ -17,8 +17,10 @@ use crate::topology::ClusterFacts;
 
 /// The ledger of all consumer groups; a cluster makes it when the first group asks.
 const OFFSETS: &str = "__consumer_offsets";
-/// For how long that may take.
+/// For how long its partitions may be without leaders.
 const MADE: Duration = Duration::from_secs(10);
+/// For how long it may stay invisible once a coordinator was found; a broker that is no Kafka has none.
+const SEEN: Duration = Duration::from_millis(500);
 
 /// What one group needs of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +77,7 @@ impl Admin {
         self.find_coordinator(cluster, group, topic)?;
         let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
         facts.offsets_leaders = self.offsets_leaders().await?;
-        let leader = facts.coordinator(group).and_then(|(_, leader)| leader);
+        let leader = facts.coordinator(group);
         Ok(leader.and_then(|leader| facts.brokers.remove(&leader)))
     }
 
@@ -146,7 +148,8 @@ impl Admin {
                 .map(|one| (one.id(), Some(one.leader()).filter(|leader| *leader >= 0)))
                 .collect();
             let whole = !leaders.is_empty() && leaders.values().all(Option::is_some);
-            if whole || Mono::now().since(began) > MADE {
+            let within = if leaders.is_empty() { SEEN } else { MADE };
+            if whole || Mono::now().since(began) > within {
                 return Ok(leaders.into_values().collect());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;

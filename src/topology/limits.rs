@@ -33,13 +33,22 @@ pub struct ClusterFacts {
 }
 
 impl ClusterFacts {
-    /// The partition of `__consumer_offsets` that a group belongs to, and who leads it.
+    /// The broker that coordinates a group; of a cluster that has only one and shows no
+    /// `__consumer_offsets`, that one.
     #[must_use]
-    pub fn coordinator(&self, group: &ConsumerGroup) -> Option<(u32, Option<i32>)> {
+    pub fn coordinator(&self, group: &ConsumerGroup) -> Option<i32> {
+        let Some(partition) = self.offsets_partition(group) else {
+            let mut brokers = self.brokers.keys();
+            return brokers.next().copied().filter(|_| brokers.next().is_none());
+        };
+        self.offsets_leaders.get(usize::try_from(partition).ok()?).copied().flatten()
+    }
+
+    /// The partition of `__consumer_offsets` that a group belongs to, where that is to be seen.
+    #[must_use]
+    pub fn offsets_partition(&self, group: &ConsumerGroup) -> Option<u32> {
         let count = u32::try_from(self.offsets_leaders.len()).ok().filter(|count| *count > 0)?;
-        let partition = shared_fate::offsets_partition(group, count);
-        let leader = self.offsets_leaders.get(usize::try_from(partition).ok()?).copied().flatten();
-        Some((partition, leader))
+        Some(shared_fate::offsets_partition(group, count))
     }
 }
 
@@ -204,22 +213,29 @@ fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Find
 fn coordinator(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Finding {
     let (consumer_group, cluster) = (&group.consumer_group, &group.cluster);
     let count = facts.offsets_leaders.len();
-    let (weight, text) = match facts.coordinator(consumer_group) {
-        Some((partition, Some(broker))) => (
+    let partition = facts.offsets_partition(consumer_group);
+    let (weight, text) = match (facts.coordinator(consumer_group), partition) {
+        (Some(broker), Some(partition)) => (
             Weight::Fine,
             format!(
                 "group {name}: consumer group {consumer_group} is coordinated by broker {broker} \
                  (`__consumer_offsets` partition {partition} of {count})"
             ),
         ),
-        Some((partition, None)) => (
+        (Some(broker), None) => (
+            Weight::Fine,
+            format!(
+                "group {name}: consumer group {consumer_group} is coordinated by broker {broker}"
+            ),
+        ),
+        (None, Some(partition)) => (
             Weight::Refused,
             format!(
                 "group {name}: nobody coordinates consumer group {consumer_group}: partition \
                  {partition} of `__consumer_offsets` on cluster {cluster} has no leader"
             ),
         ),
-        None => (
+        (None, None) => (
             Weight::Warned,
             format!("group {name}: cluster {cluster} does not tell who coordinates its groups"),
         ),
@@ -233,7 +249,7 @@ fn shared(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Findi
     for (name, group) in &plan.groups {
         let Some(facts) = facts.get(&group.cluster) else { continue };
         let cluster = shared_fate::brokers(&plan.clusters, &group.cluster);
-        if let Some((_, Some(broker))) = facts.coordinator(&group.consumer_group) {
+        if let Some(broker) = facts.coordinator(&group.consumer_group) {
             by_broker.entry((cluster, broker)).or_default().push(name.clone());
         }
     }
