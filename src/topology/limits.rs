@@ -164,8 +164,8 @@ fn ledger(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mu
         Some(found) if *found != wanted => Finding::new(
             Weight::Refused,
             format!(
-                "group {name}: topic {topic} has {found} partitions and {wanted} are planned: set \
-                 `partitions: {found}`, name another topic, or delete this one"
+                "topic {topic} of group {name} has {found} partitions and {wanted} are planned: \
+                 set `partitions: {found}`, name another topic, or delete this one"
             ),
         ),
         Some(_) => {
@@ -180,7 +180,7 @@ fn ledger(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mu
         all.push(Finding::new(
             Weight::Refused,
             format!(
-                "group {name}: consumer group {consumer_group} has members that are not ours \
+                "consumer group {consumer_group} of group {name} has members that are not ours \
                  ({names}): stop them, or set another `consumer_group`"
             ),
         ));
@@ -245,15 +245,19 @@ fn coordinator(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> 
 
 /// Groups that the same broker coordinates.
 fn shared(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Finding> {
+    let refused = plan.disjoint.contains(&Shareable::Coordinator);
     let mut by_broker: BTreeMap<_, Vec<GroupName>> = BTreeMap::new();
     for (name, group) in &plan.groups {
         let Some(facts) = facts.get(&group.cluster) else { continue };
+        // One broker coordinates all groups of its cluster: to share the cluster says it.
+        if facts.brokers.len() == 1 && !refused {
+            continue;
+        }
         let cluster = shared_fate::brokers(&plan.clusters, &group.cluster);
         if let Some(broker) = facts.coordinator(&group.consumer_group) {
             by_broker.entry((cluster, broker)).or_default().push(name.clone());
         }
     }
-    let refused = plan.disjoint.contains(&Shareable::Coordinator);
     let shared = by_broker.into_iter().filter(|(_, groups)| groups.len() > 1);
     shared
         .map(|((cluster, broker), groups)| {
