@@ -32,7 +32,8 @@ fn a_killed_leader_is_missed_in_its_group_for_about_a_session_and_never_in_both(
         let heartbeat_set = format!("defaults.heartbeat={heartbeat}");
         let set = ["--set", &session_set, "--set", &heartbeat_set];
         let run = ["chaos/kill-leader.yaml", "-f", DUO, "--trials", "3"];
-        let report = kafka.passes(&[&run[..], &set[..]].concat());
+        let run = [&run[..], &set[..]].concat();
+        let report = if session == "1s" { kafka.passes(&run) } else { kafka.measures(&run) };
         let median = median_ms(&report, |_| true);
         let stall = longest_stall_ms(&report);
         assert!(median <= most + stall, "session {session}: {median} ms, stalls {stall} ms");
@@ -116,6 +117,15 @@ fn kafkas_own_tool_says_what_the_members_claim() {
         });
     }
     interrupt(run);
+}
+
+#[test]
+fn a_dead_coordinator_is_replaced_within_the_bound_and_comes_back() {
+    let kafka = Kafka::up(1, &["--brokers", "3"]);
+    let report = kafka.passes(&["chaos/kill-coordinator.yaml", "--trials", "1"]);
+    assert_eq!(report.faults.len(), 1);
+    let fault = &report.faults[0];
+    assert!(fault.failed.is_none() && fault.healed_ms.is_some(), "{fault:?}");
 }
 
 #[test]

@@ -62,7 +62,28 @@ impl Admin {
         Ok(facts)
     }
 
-    fn brokers(&self) -> Result<BTreeMap<i32, String>, KafkaError> {
+    /// The broker that coordinates a group, by its address.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub async fn coordinator(
+        &self,
+        cluster: &Cluster,
+        group: &ConsumerGroup,
+        topic: &TopicName,
+    ) -> Result<Option<String>, KafkaError> {
+        self.find_coordinator(cluster, group, topic)?;
+        let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
+        facts.offsets_leaders = self.offsets_leaders().await?;
+        let leader = facts.coordinator(group).and_then(|(_, leader)| leader);
+        Ok(leader.and_then(|leader| facts.brokers.remove(&leader)))
+    }
+
+    /// The brokers that the cluster counts on, by their numbers.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub fn brokers(&self) -> Result<BTreeMap<i32, String>, KafkaError> {
         let metadata = self.reader.fetch_metadata(Some(OFFSETS), REQUEST);
         let metadata = metadata.map_err(self.failed("answer"))?;
         let brokers = metadata.brokers().iter();

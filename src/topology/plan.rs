@@ -42,6 +42,10 @@ pub struct Plan {
 pub struct PlannedCluster {
     /// Where it is.
     pub address: Address,
+    /// For how long, at most, nobody does what a broker did that died; nothing where no broker of
+    /// it can be killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<Span>,
     /// Client properties that every connection to it uses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, String>,

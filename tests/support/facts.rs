@@ -43,6 +43,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         isolation: bound(0, 0, 3_000),
         pause: bound(850, 1_300, 3_350),
         restart: bound(0, 0, 3_000),
+        broker: bound(0, 1_300, 3_250),
     };
     let pace = Pace {
         mode: Mode::NonExclusive,
@@ -74,6 +75,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
     };
     let cluster = PlannedCluster {
         address: Address::Embedded,
+        failover: None,
         properties: BTreeMap::new(),
         secrets: BTreeMap::new(),
     };
