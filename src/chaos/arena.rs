@@ -146,8 +146,7 @@ impl Arena<'_> {
 
     /// Sends a signal to a victim; to one that has died meanwhile, nothing happens.
     pub(super) fn signal(victim: &Victim, signal: Signal) -> Result<(), FaultError> {
-        let Some(process) = victim.slot.process() else { return Ok(()) };
-        process.signal(signal).map_err(|error| {
+        victim.slot.signal(signal).map_err(|error| {
             let (life, why) = (victim.life.clone(), error.to_string());
             FaultError::Signal { life, why }
         })

@@ -1,5 +1,5 @@
-//! Brokers that `deploy/kafka/up` started on this machine, and nobody else's: found by what it wrote
-//! down, signalled through their pidfds.
+//! Brokers that `deploy/kafka/up` started on this machine, and nobody else's: found by what it
+//! wrote down, signalled through their pidfds.
 
 use std::fs;
 use std::io;

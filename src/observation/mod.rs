@@ -125,6 +125,9 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<i32>,
     },
+    /// The kernel was asked, and what the next fact here says of the same life was not yet so: it
+    /// happened between the two.
+    NotYet,
     /// The kernel says that the process is stopped.
     Stopped,
     /// The kernel says that the process goes on.

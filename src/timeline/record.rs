@@ -90,6 +90,7 @@ impl Record {
             | What::Leaving
             | What::Started { .. }
             | What::Died { .. }
+            | What::NotYet
             | What::Stopped
             | What::Continued
             | What::Settled { .. }

@@ -211,6 +211,7 @@ impl Seat {
             What::Ticks { .. }
             | What::Hole { .. }
             | What::Started { .. }
+            | What::NotYet
             | What::FaultAsked { .. }
             | What::FaultInForce { .. }
             | What::FaultHealed { .. }

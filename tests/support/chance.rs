@@ -128,6 +128,10 @@ impl Living<'_> {
                     self.ask("pause");
                     self.now += draws.ms(1, 5);
                 }
+                if draws.below(2) == 0 {
+                    self.tell(What::NotYet);
+                    self.now += draws.ms(1, 5);
+                }
                 self.tell(What::Stopped);
                 self.now += draws.ms(1, 1_500);
                 self.tell(What::Continued);

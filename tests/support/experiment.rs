@@ -83,10 +83,14 @@ impl Experiment {
         let shipped = fs::read_to_string("chaos/calm.yaml").unwrap();
         let text = shipped.replace("60s", lasts);
         assert_ne!(text, shipped, "calm lasts a minute as it is shipped");
-        let mut calm = Self::new("");
-        let file = calm.write("calm.yaml", &text);
-        calm.args[2] = file.display().to_string();
-        calm
+        Self::of("calm.yaml", &text)
+    }
+
+    /// An experiment that the test writes.
+    pub fn of(name: &str, text: &str) -> Self {
+        let mut order = Self::new(name);
+        order.args[2] = order.write(name, text).display().to_string();
+        order
     }
 
     /// Further arguments, as they would be typed.
