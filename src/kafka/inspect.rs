@@ -10,13 +10,14 @@ use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::admin::{Admin, REQUEST};
-use super::{Cluster, Found, KafkaError, TopicSettings};
+use super::voice::Voice;
+use super::{Found, KafkaError, TopicSettings};
 use crate::ids::{ConsumerGroup, TopicName};
 use crate::time::{Mono, Span};
 use crate::topology::ClusterFacts;
 
 /// The ledger of all consumer groups; a cluster makes it when the first group asks.
-const OFFSETS: &str = "__consumer_offsets";
+pub(super) const OFFSETS: &str = "__consumer_offsets";
 /// For how long that may take.
 const MADE: Duration = Duration::from_secs(10);
 
@@ -37,11 +38,8 @@ impl Admin {
     ///
     /// # Errors
     /// The cluster does not answer, or a group may not be used.
-    pub async fn facts(
-        &self,
-        cluster: &Cluster,
-        ledgers: &[Ledger],
-    ) -> Result<ClusterFacts, KafkaError> {
+    pub async fn facts(&self, ledgers: &[Ledger]) -> Result<ClusterFacts, KafkaError> {
+        self.enter()?;
         let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
         if let Some(broker) = facts.brokers.keys().next() {
             self.limits(*broker, &mut facts).await?;
@@ -54,7 +52,7 @@ impl Admin {
                     facts.refusals.extend(refusal.map(|why| (topic.clone(), why)));
                 }
             }
-            self.find_coordinator(cluster, group, topic)?;
+            self.find_coordinator(group, topic)?;
             let strangers = self.members(group)?.into_iter().map(|member| member.client_id);
             facts.strangers.insert(group.clone(), strangers.collect());
         }
@@ -91,25 +89,25 @@ impl Admin {
     }
 
     /// Asks for the group's coordinator by asking that one for an offset; nothing is joined.
-    fn find_coordinator(
-        &self,
-        cluster: &Cluster,
-        group: &ConsumerGroup,
-        topic: &TopicName,
-    ) -> Result<(), KafkaError> {
-        let refused = |source| KafkaError::Configuration {
-            cluster: cluster.bootstrap.clone(),
-            source: Box::new(source),
-        };
-        let mut config = cluster.base("tandem-controller");
+    fn find_coordinator(&self, group: &ConsumerGroup, topic: &TopicName) -> Result<(), KafkaError> {
+        let refused = |source| self.cluster.refused(source);
+        let (mut config, veil) = self.cluster.base("tandem-controller")?;
         config.set("group.id", group.as_str());
-        let asker: BaseConsumer = config.create().map_err(refused)?;
+        let asker: BaseConsumer<Voice> =
+            config.create_with_context(Voice::new(veil)).map_err(refused)?;
         let mut offsets = TopicPartitionList::new();
         let added = offsets.add_partition_offset(topic.as_str(), 0, Offset::Invalid);
         added.map_err(refused)?;
         let told = asker.committed_offsets(offsets, REQUEST);
-        told.map_err(self.failed(format!("name the coordinator of consumer group {group}")))?;
-        Ok(())
+        told.map(drop).map_err(|source| {
+            let heard = asker.poll(Duration::ZERO).and_then(Result::err);
+            let denied = Some(RDKafkaErrorCode::GroupAuthorizationFailed);
+            let heard = heard.and_then(|error| error.rdkafka_error_code());
+            if source.rdkafka_error_code() == denied || heard == denied {
+                return self.cluster.lacks("Describe", format!("consumer group {group}"));
+            }
+            self.failed(format!("name the coordinator of consumer group {group}"))(source)
+        })
     }
 
     /// Who leads the partitions of the groups' ledger, once all of them are led.

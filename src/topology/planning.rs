@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::places::Places;
 use super::{
-    Address, Bounds, Cluster, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec, Terms,
-    check, defaults, shared_fate, sizing,
+    Access, Address, Bounds, Cluster, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec,
+    Terms, check, defaults, shared_fate, sizing,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
 use crate::time::Span;
@@ -101,18 +101,19 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
     match cluster {
         Cluster::Embedded(_) => PlannedCluster {
             address: Address::Embedded,
-            properties: BTreeMap::new(),
-            secrets: BTreeMap::new(),
+            members: Access::default(),
+            controller: None,
         },
-        Cluster::Brokers(brokers) => PlannedCluster {
-            address: Address::Bootstrap(brokers.bootstrap.clone()),
-            properties: brokers.properties.clone(),
-            secrets: brokers
-                .secrets
-                .iter()
-                .filter_map(|(name, secret)| Some((name.clone(), secret.0.clone()?)))
-                .collect(),
-        },
+        Cluster::Brokers(brokers) => {
+            let members = Access::of(&brokers.properties, &brokers.secrets);
+            let other = &brokers.controller;
+            let controller = members.but(Access::of(&other.properties, &other.secrets));
+            PlannedCluster {
+                address: Address::Bootstrap(brokers.bootstrap.clone()),
+                controller: (controller != members).then_some(controller),
+                members,
+            }
+        }
     }
 }
 
