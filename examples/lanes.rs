@@ -161,7 +161,8 @@ impl Picture<'_> {
             let x = self.x(at);
             writeln!(
                 self.svg,
-                "<text class=\"s\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{second} s</text>"
+                "<text class=\"s\" x=\"{x:.1}\" y=\"{y:.1}\" \
+                 text-anchor=\"middle\">{second} s</text>"
             )?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use crate::member::{self, Settings};
 use crate::time::Span;
 use crate::topology::{Access, Secret, is_secret};
 
-/// Lives as one member of a group, until told to leave.
+/// Live as one member of a group, until told to leave.
 ///
 /// Joins the consumer group, publishes beacons, leads what it hears of, and tells facts on standard
 /// output, one JSON object a line. Orders come on standard input: "leave" or "exit"; its end is an

@@ -59,8 +59,7 @@ impl Admin {
     /// A secret cannot be had, or the client refuses its configuration.
     pub fn new(cluster: &Cluster) -> Result<Self, KafkaError> {
         let refused = |source| cluster.refused(source);
-        let (config, veil) = cluster.base("tandem-controller")?;
-        let voice = Voice::new(veil);
+        let (config, voice) = cluster.asking()?;
         let admin = config.create_with_context(voice.clone()).map_err(refused)?;
         let reader = config.create_with_context(voice.clone()).map_err(refused)?;
         Ok(Self { cluster: cluster.clone(), config, voice, admin, reader })

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
+use rdkafka::config::RDKafkaLogLevel;
 
 use super::KafkaError;
 use super::access::Veil;
+use super::voice::Voice;
 use crate::ids::{ConsumerGroup, Life, TopicName};
 use crate::topology::Access;
 
@@ -61,6 +63,13 @@ impl Cluster {
         config.set("socket.nagle.disable", "true");
         let veil = self.enter(&mut config)?;
         Ok((config, veil))
+    }
+
+    /// For a client that only asks: what it meets is told by who asked.
+    pub(super) fn asking(&self) -> Result<(ClientConfig, Voice), KafkaError> {
+        let (mut config, veil) = self.base("tandem-controller")?;
+        config.set_log_level(RDKafkaLogLevel::Critical);
+        Ok((config, Voice::quiet(veil)))
     }
 
     pub(super) fn consumer(

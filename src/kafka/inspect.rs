@@ -18,8 +18,10 @@ use crate::topology::ClusterFacts;
 
 /// The ledger of all consumer groups; a cluster makes it when the first group asks.
 pub(super) const OFFSETS: &str = "__consumer_offsets";
-/// For how long that may take.
+/// For how long its partitions may be without leaders.
 const MADE: Duration = Duration::from_secs(10);
+/// For how long it may stay invisible once a coordinator was found; a broker that is no Kafka has none.
+const SEEN: Duration = Duration::from_millis(500);
 
 /// What one group needs of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +62,27 @@ impl Admin {
         Ok(facts)
     }
 
-    fn brokers(&self) -> Result<BTreeMap<i32, String>, KafkaError> {
+    /// The broker that coordinates a group, by its address.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub async fn coordinator(
+        &self,
+        group: &ConsumerGroup,
+        topic: &TopicName,
+    ) -> Result<Option<String>, KafkaError> {
+        self.find_coordinator(group, topic)?;
+        let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
+        facts.offsets_leaders = self.offsets_leaders().await?;
+        let leader = facts.coordinator(group);
+        Ok(leader.and_then(|leader| facts.brokers.remove(&leader)))
+    }
+
+    /// The brokers that the cluster counts on, by their numbers.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub fn brokers(&self) -> Result<BTreeMap<i32, String>, KafkaError> {
         let metadata = self.reader.fetch_metadata(Some(OFFSETS), REQUEST);
         let metadata = metadata.map_err(self.failed("answer"))?;
         let brokers = metadata.brokers().iter();
@@ -91,10 +113,9 @@ impl Admin {
     /// Asks for the group's coordinator by asking that one for an offset; nothing is joined.
     fn find_coordinator(&self, group: &ConsumerGroup, topic: &TopicName) -> Result<(), KafkaError> {
         let refused = |source| self.cluster.refused(source);
-        let (mut config, veil) = self.cluster.base("tandem-controller")?;
+        let (mut config, voice) = self.cluster.asking()?;
         config.set("group.id", group.as_str());
-        let asker: BaseConsumer<Voice> =
-            config.create_with_context(Voice::new(veil)).map_err(refused)?;
+        let asker: BaseConsumer<Voice> = config.create_with_context(voice).map_err(refused)?;
         let mut offsets = TopicPartitionList::new();
         let added = offsets.add_partition_offset(topic.as_str(), 0, Offset::Invalid);
         added.map_err(refused)?;
@@ -123,7 +144,8 @@ impl Admin {
                 .map(|one| (one.id(), Some(one.leader()).filter(|leader| *leader >= 0)))
                 .collect();
             let whole = !leaders.is_empty() && leaders.values().all(Option::is_some);
-            if whole || Mono::now().since(began) > MADE {
+            let within = if leaders.is_empty() { SEEN } else { MADE };
+            if whole || Mono::now().since(began) > within {
                 return Ok(leaders.into_values().collect());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;

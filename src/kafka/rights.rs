@@ -18,8 +18,6 @@ use super::{Admin, Cluster, KafkaError};
 use crate::ids::{ConsumerGroup, TopicName};
 use crate::time::Mono;
 
-const CLIENT: &str = "tandem-controller";
-
 impl Cluster {
     /// Whether a member may be in `group` and read `topic`, whether or not they are there yet.
     ///
@@ -27,10 +25,9 @@ impl Cluster {
     /// The cluster cannot be entered, or a right is missing.
     pub fn admits(&self, group: &ConsumerGroup, topic: &TopicName) -> Result<(), KafkaError> {
         Admin::new(self)?.enter()?;
-        let (mut config, veil) = self.base(CLIENT)?;
+        let (mut config, voice) = self.asking()?;
         // A commit waits for so long for a coordinator that it may not ask for.
         config.set("group.id", group.as_str()).set("session.timeout.ms", "1000");
-        let voice = Voice::new(veil);
         let asker: BaseConsumer<Voice> =
             config.create_with_context(voice).map_err(|source| self.refused(source))?;
         let mut offsets = TopicPartitionList::new();
@@ -53,9 +50,9 @@ impl Cluster {
     /// # Errors
     /// A right is missing, or the cluster does not answer.
     pub fn lets_publish(&self, topic: &TopicName) -> Result<(), KafkaError> {
-        let (mut config, veil) = self.producer(CLIENT, REQUEST)?;
+        let (mut config, voice) = self.asking()?;
         config.set("message.timeout.ms", REQUEST.as_millis().to_string());
-        let context = Delivery { voice: Voice::new(veil), told: Arc::default() };
+        let context = Delivery { voice, told: Arc::default() };
         let told = Arc::clone(&context.told);
         let producer: BaseProducer<Delivery> =
             config.create_with_context(context).map_err(|source| self.refused(source))?;

@@ -14,6 +14,7 @@ use super::log;
 #[derive(Clone, Default)]
 pub(super) struct Voice {
     veil: Veil,
+    quiet: bool,
     last: Arc<Mutex<Option<Complaint>>>,
 }
 
@@ -40,7 +41,12 @@ impl Complaint {
 
 impl Voice {
     pub(super) fn new(veil: Veil) -> Self {
-        Self { veil, last: Arc::default() }
+        Self { veil, quiet: false, last: Arc::default() }
+    }
+
+    /// One that only remembers.
+    pub(super) fn quiet(veil: Veil) -> Self {
+        Self { quiet: true, ..Self::new(veil) }
     }
 
     /// What it complained of last. A lasting complaint is not forgotten over later ones, such as
@@ -57,7 +63,11 @@ impl ClientContext for Voice {
 
     fn error(&self, error: Error, reason: &str) {
         let reason = self.veil.over(reason);
-        log::error(&error, &reason);
+        if self.quiet {
+            tracing::debug!(%error, "The Kafka client reports: {reason}");
+        } else {
+            log::error(&error, &reason);
+        }
         let complaint = Complaint { code: error.rdkafka_error_code(), reason };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let all_down = complaint.code == Some(RDKafkaErrorCode::AllBrokersDown);

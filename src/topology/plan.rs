@@ -42,6 +42,10 @@ pub struct Plan {
 pub struct PlannedCluster {
     /// Where it is.
     pub address: Address,
+    /// For how long, at most, nobody does what a broker did that died; nothing where no broker of
+    /// it can be killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<Span>,
     /// How its members speak to it.
     #[serde(flatten)]
     pub members: Access,

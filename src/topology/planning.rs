@@ -53,7 +53,7 @@ impl Plan {
     pub fn with_longest_pause(mut self, longest: Option<Duration>) -> Self {
         for group in self.groups.values_mut() {
             if let Some(cluster) = self.clusters.get(&group.cluster) {
-                group.bounds = Bounds::of(&Terms::of(&group.pace, &cluster.address), longest);
+                group.bounds = Bounds::of(&Terms::on(&group.pace, cluster), longest);
             }
         }
         self
@@ -101,6 +101,7 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
     match cluster {
         Cluster::Embedded(_) => PlannedCluster {
             address: Address::Embedded,
+            failover: None,
             members: Access::default(),
             controller: None,
         },
@@ -110,6 +111,7 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
             let controller = members.but(Access::of(&other.properties, &other.secrets));
             PlannedCluster {
                 address: Address::Bootstrap(brokers.bootstrap.clone()),
+                failover: Some(brokers.failover.unwrap_or(Span(defaults::FAILOVER))),
                 controller: (controller != members).then_some(controller),
                 members,
             }
@@ -148,7 +150,7 @@ fn planned_group(
         retention: settings.retention.unwrap_or(Span(defaults::RETENTION)),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
         beacons_per_s: defaults::beacons_per_s(count, width, pace.beacon.get()),
-        bounds: Bounds::of(&Terms::of(&pace, &cluster.address), None),
+        bounds: Bounds::of(&Terms::on(&pace, cluster), None),
         pace,
     })
 }

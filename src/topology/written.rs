@@ -10,6 +10,7 @@ use serde::{Deserialize as DeserializeDerive, Serialize};
 
 use super::Secret;
 use crate::ids::RoleName;
+use crate::time::Span;
 
 /// The roles: their names, or how many there are.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
@@ -75,6 +76,9 @@ pub enum Embedded {
 pub struct Brokers {
     /// `host:port`, several with commas.
     pub bootstrap: String,
+    /// For how long, at most, the cluster has no broker in the place of one that died; 15s unless
+    /// given, which is what Kafka's own settings come to.
+    pub failover: Option<Span>,
     /// Client properties that every connection uses, as librdkafka names them.
     #[serde(default)]
     pub properties: BTreeMap<String, String>,

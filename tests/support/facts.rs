@@ -43,6 +43,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         isolation: bound(0, 0, 3_000),
         pause: bound(850, 1_300, 3_350),
         restart: bound(0, 0, 3_000),
+        broker: bound(0, 1_300, 3_250),
     };
     let pace = Pace {
         mode: Mode::NonExclusive,
@@ -72,8 +73,12 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         };
         (name::<GroupName>(group), planned)
     };
-    let cluster =
-        PlannedCluster { address: Address::Embedded, members: Access::default(), controller: None };
+    let cluster = PlannedCluster {
+        address: Address::Embedded,
+        failover: None,
+        members: Access::default(),
+        controller: None,
+    };
     Plan {
         topology: name("pricing"),
         roles: (0..roles).map(|role| name(&format!("role-{role}"))).collect(),
