@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::places::Places;
 use super::{
-    Address, Bounds, Cluster, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec, Terms,
-    check, defaults, shared_fate, sizing,
+    Access, Address, Bounds, Cluster, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec,
+    Terms, check, defaults, shared_fate, sizing,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
 use crate::time::Span;
@@ -102,19 +102,20 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
         Cluster::Embedded(_) => PlannedCluster {
             address: Address::Embedded,
             failover: None,
-            properties: BTreeMap::new(),
-            secrets: BTreeMap::new(),
+            members: Access::default(),
+            controller: None,
         },
-        Cluster::Brokers(brokers) => PlannedCluster {
-            address: Address::Bootstrap(brokers.bootstrap.clone()),
-            failover: Some(brokers.failover.unwrap_or(Span(defaults::FAILOVER))),
-            properties: brokers.properties.clone(),
-            secrets: brokers
-                .secrets
-                .iter()
-                .filter_map(|(name, secret)| Some((name.clone(), secret.0.clone()?)))
-                .collect(),
-        },
+        Cluster::Brokers(brokers) => {
+            let members = Access::of(&brokers.properties, &brokers.secrets);
+            let other = &brokers.controller;
+            let controller = members.but(Access::of(&other.properties, &other.secrets));
+            PlannedCluster {
+                address: Address::Bootstrap(brokers.bootstrap.clone()),
+                failover: Some(brokers.failover.unwrap_or(Span(defaults::FAILOVER))),
+                controller: (controller != members).then_some(controller),
+                members,
+            }
+        }
     }
 }
 
