@@ -8,6 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 mod broker;
 mod chaos;
+mod doctor;
 mod down;
 mod failure;
 mod guard;
@@ -55,6 +56,7 @@ enum Command {
     Chaos(chaos::Chaos),
     Plan(plan::PlanArgs),
     Validate(validate::ValidateArgs),
+    Doctor(doctor::DoctorArgs),
     Report(report::ReportArgs),
     Down(down::DownArgs),
     Broker(broker::BrokerArgs),
@@ -79,6 +81,7 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => written(plan::run(&args, &mut out, &mut err)),
         Command::Validate(args) => written(validate::run(&args, &mut out, &mut err)),
         Command::Chaos(chaos::Chaos::Run(args)) => chaos::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
         Command::Down(args) => down::run(&args),
         Command::Broker(args) => {

@@ -6,14 +6,27 @@ use std::num::NonZeroU32;
 
 use tokio::task::JoinSet;
 
+use super::preflight::{inspect, topic_settings};
 use super::{Clusters, Created, Entry};
-use crate::ids::{ConsumerGroup, GroupName, TopicName};
-use crate::kafka::{Admin, Cluster, Found, KafkaError, TopicSettings};
-use crate::topology::{Address, Plan, PlannedGroup};
+use crate::ids::{ClusterName, ConsumerGroup, GroupName, TopicName};
+use crate::kafka::{Admin, Cluster, Found, KafkaError};
+use crate::topology::{Address, Plan, PlannedGroup, Weight, judge};
 
 /// Why a group has no ledger, or must not use it.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvisionError {
+    /// The cluster does not say what it allows.
+    #[error("cluster {cluster} cannot be used")]
+    Silent {
+        /// Which cluster.
+        cluster: ClusterName,
+        /// Why not.
+        #[source]
+        source: KafkaError,
+    },
+    /// Clusters do not allow what is planned.
+    #[error("{}", .0.join("\n"))]
+    Refused(Vec<String>),
     /// The cluster does not answer or refuses.
     #[error("group {group} cannot be provisioned")]
     Kafka {
@@ -99,6 +112,7 @@ pub async fn provision(
     clusters: &Clusters,
     made: &mut Provisioned,
 ) -> Result<(), ProvisionError> {
+    preflight(plan).await?;
     // Groups that share a topic share its provisioning.
     let mut ledgers: BTreeMap<_, Vec<Need>> = BTreeMap::new();
     for (name, group) in &plan.groups {
@@ -125,6 +139,26 @@ pub async fn provision(
         outcome = outcome.and(result);
     }
     outcome
+}
+
+/// Asks the clusters first: one that will not do is left as it is.
+async fn preflight(plan: &Plan) -> Result<(), ProvisionError> {
+    let mut facts = BTreeMap::new();
+    for (cluster, answer) in inspect(plan).await {
+        match answer {
+            Ok(told) => drop(facts.insert(cluster, told)),
+            Err(source) => return Err(ProvisionError::Silent { cluster, source }),
+        }
+    }
+    let mut refused = Vec::new();
+    for finding in judge(plan, &facts) {
+        match finding.weight {
+            Weight::Fine => tracing::debug!("{finding}"),
+            Weight::Warned => tracing::warn!("{finding}"),
+            Weight::Refused => refused.push(finding.text),
+        }
+    }
+    if refused.is_empty() { Ok(()) } else { Err(ProvisionError::Refused(refused)) }
 }
 
 async fn ensure_all(needs: Vec<Need>) -> (Option<Made>, Result<(), ProvisionError>) {
@@ -166,12 +200,7 @@ async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
     if let Some(created) = &need.created {
         created.record(&entry).map_err(|source| unrecorded(created, source))?;
     }
-    let settings = TopicSettings {
-        width: wanted,
-        replication: need.group.replication,
-        retention: need.group.retention,
-    };
-    if admin.create(topic, settings).await.map_err(failed)? {
+    if admin.create(topic, topic_settings(&need.group)).await.map_err(failed)? {
         return Ok(true);
     }
     // Somebody else was faster: it is theirs, and to be judged like any other that exists.

@@ -15,18 +15,18 @@ use crate::ids::{ConsumerGroup, TopicName};
 use crate::time::{Mono, Span};
 
 /// For how long one request may take.
-const REQUEST: Duration = Duration::from_secs(10);
+pub(super) const REQUEST: Duration = Duration::from_secs(10);
 /// For how long a new topic may stay invisible.
 const VISIBLE: Duration = Duration::from_secs(10);
 
 /// A connection for provisioning.
 pub struct Admin {
     cluster: String,
-    admin: AdminClient<Quiet>,
-    reader: BaseConsumer<DefaultConsumerContext>,
+    pub(super) admin: AdminClient<Quiet>,
+    pub(super) reader: BaseConsumer<DefaultConsumerContext>,
 }
 
-struct Quiet;
+pub(super) struct Quiet;
 
 /// What is there of a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Admin {
         Ok(Self { cluster: name, admin, reader })
     }
 
-    fn failed(&self, act: impl Into<String>) -> impl FnOnce(Error) -> KafkaError + '_ {
+    pub(super) fn failed(&self, act: impl Into<String>) -> impl FnOnce(Error) -> KafkaError + '_ {
         let act = act.into();
         move |source| KafkaError::Request {
             cluster: self.cluster.clone(),
@@ -98,23 +98,44 @@ impl Admin {
         topic: &TopicName,
         settings: TopicSettings,
     ) -> Result<bool, KafkaError> {
+        match self.ask_for(topic, settings, false).await? {
+            None => self.await_topic(topic, settings.width).await.map(|()| true),
+            Some(RDKafkaErrorCode::TopicAlreadyExists) => Ok(false),
+            Some(code) => Err(self.refused("create", topic, code)),
+        }
+    }
+
+    /// Why a topic would not be made, if so; makes none.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub(super) async fn would_create(
+        &self,
+        topic: &TopicName,
+        settings: TopicSettings,
+    ) -> Result<Option<String>, KafkaError> {
+        Ok(self.ask_for(topic, settings, true).await?.map(|code| code.to_string()))
+    }
+
+    async fn ask_for(
+        &self,
+        topic: &TopicName,
+        settings: TopicSettings,
+        only_ask: bool,
+    ) -> Result<Option<RDKafkaErrorCode>, KafkaError> {
         let width = i32::try_from(settings.width.get()).unwrap_or(i32::MAX);
         let replication = settings.replication.map_or(-1, i32::from);
         let retention = settings.retention.get().as_millis().to_string();
         let new = NewTopic::new(topic.as_str(), width, TopicReplication::Fixed(replication))
             .set("message.timestamp.type", "LogAppendTime")
             .set("retention.ms", &retention);
-        let options = AdminOptions::new().request_timeout(Some(REQUEST));
+        let options = AdminOptions::new().request_timeout(Some(REQUEST)).validate_only(only_ask);
         let results = self
             .admin
             .create_topics([&new], &options)
             .await
             .map_err(self.failed(format!("create topic {topic}")))?;
-        match results.into_iter().find_map(Result::err) {
-            None => self.await_topic(topic, settings.width).await.map(|()| true),
-            Some((_, RDKafkaErrorCode::TopicAlreadyExists)) => Ok(false),
-            Some((_, code)) => Err(self.refused("create", topic, code)),
-        }
+        Ok(results.into_iter().find_map(Result::err).map(|(_, code)| code))
     }
 
     async fn await_topic(&self, topic: &TopicName, width: NonZeroU32) -> Result<(), KafkaError> {

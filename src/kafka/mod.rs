@@ -5,6 +5,7 @@ mod admin;
 mod config;
 mod consumer;
 mod error;
+mod inspect;
 mod log;
 mod producer;
 
@@ -12,4 +13,5 @@ pub use admin::{Admin, Found, GroupMember, TopicSettings};
 pub use config::{Cluster, ConsumerSettings};
 pub use consumer::{Consumer, Heard};
 pub use error::KafkaError;
+pub use inspect::Ledger;
 pub use producer::Producer;

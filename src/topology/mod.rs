@@ -8,6 +8,7 @@
 mod bounds;
 mod check;
 mod defaults;
+mod limits;
 mod pace;
 mod page;
 mod places;
@@ -21,6 +22,7 @@ mod terms;
 mod written;
 
 pub use bounds::{Bound, Bounds, Range};
+pub use limits::{ClusterFacts, Finding, Weight, judge};
 pub use pace::{Assignor, Mode, Pace};
 pub use page::Page;
 pub use plan::{Address, Plan, PlannedCluster, PlannedGroup, Secret};

@@ -1,13 +1,13 @@
 //! The plan: every name, partition, address and argument is decided here; what executes it has
 //! nothing left to choose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Allowance, Bounds, Objective, Pace};
+use super::{Allowance, Bounds, Objective, Pace, Shareable};
 use crate::ids::{
     ClusterName, ConsumerGroup, GroupName, HostName, MemberId, PartitionId, RoleIndex, RoleName,
     TopicName, TopologyName,
@@ -25,6 +25,9 @@ pub struct Plan {
     pub clusters: BTreeMap<ClusterName, PlannedCluster>,
     /// The groups.
     pub groups: BTreeMap<GroupName, PlannedGroup>,
+    /// What no two groups may share.
+    #[serde(default)]
+    pub disjoint: BTreeSet<Shareable>,
     /// What is promised.
     pub objective: Objective,
     /// What an experiment may do at most.

@@ -30,12 +30,9 @@ pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
         return Err(problems);
     }
     let mut plan = decide(&spec).map_err(|message| vec![places.whole(message)])?;
-    // Two groups in one consumer group would be one.
-    let mut disjoint = spec.disjoint.clone().unwrap_or_default();
-    disjoint.insert(Shareable::Group);
     let mut problems = Vec::new();
     for fate in shared_fate::of(&plan) {
-        if disjoint.contains(&fate.what) {
+        if plan.disjoint.contains(&fate.what) {
             problems.push(places.shared(&fate));
         } else if !fate.implied {
             plan.warnings.push(fate.warning());
@@ -85,11 +82,15 @@ fn decide(spec: &Spec) -> Result<Plan, String> {
         let share = sharing.get(key).copied().unwrap_or(1);
         groups.insert(name.clone(), planned_group(spec, name, &clusters, roles.len(), share)?);
     }
+    // Two groups in one consumer group would be one.
+    let mut disjoint = spec.disjoint.clone().unwrap_or_default();
+    disjoint.insert(Shareable::Group);
     Ok(Plan {
         topology: spec.name.clone(),
         roles,
         clusters,
         groups,
+        disjoint,
         objective: spec.objective,
         limits: spec.limits,
         warnings: Vec::new(),

@@ -6,7 +6,7 @@ use super::{Address, Plan, PlannedCluster, Shareable};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName};
 
 /// `offsets.topic.num.partitions`, unless a broker says otherwise.
-const OFFSETS_PARTITIONS: i32 = 50;
+const OFFSETS_PARTITIONS: u32 = 50;
 
 /// Several groups, and one thing that they share.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub(super) fn of(plan: &Plan) -> Vec<Fate> {
         let coordinator = match plan.clusters.get(&cluster).map(|cluster| &cluster.address) {
             Some(Address::Embedded) | None => format!("the coordinator {of}"),
             Some(Address::Bootstrap(_)) => {
-                let partition = coordinator(consumer_group);
+                let partition = offsets_partition(consumer_group, OFFSETS_PARTITIONS);
                 format!("a coordinator {of} (`__consumer_offsets` partition {partition})")
             }
         };
@@ -110,12 +110,12 @@ fn addresses(cluster: &PlannedCluster) -> BTreeSet<String> {
 
 /// The partition of `__consumer_offsets` whose leader coordinates the group, as Kafka computes it:
 /// `Utils.abs(groupId.hashCode()) % groupMetadataTopicPartitionCount`.
-fn coordinator(group: &ConsumerGroup) -> i32 {
+pub(super) fn offsets_partition(group: &ConsumerGroup, count: u32) -> u32 {
     let hash = group
         .as_str()
         .bytes()
         .fold(0i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)));
-    hash.checked_abs().unwrap_or(0) % OFFSETS_PARTITIONS
+    hash.checked_abs().map_or(0, i32::unsigned_abs) % count
 }
 
 /// `p1`, `p2` and `p3`.
@@ -136,7 +136,7 @@ mod tests {
     fn a_coordinator_is_found_as_kafka_finds_it() {
         // Java: "polygenelubricants".hashCode() is Integer.MIN_VALUE, "console-consumer"
         // 1466014243.
-        let of = |name: &str| name.parse().map(|group| coordinator(&group));
+        let of = |name: &str| name.parse().map(|group| offsets_partition(&group, 50));
         assert_eq!(of("polygenelubricants"), Ok(0));
         assert_eq!(of("a"), Ok(97 % 50));
         assert_eq!(of("ab"), Ok((97 * 31 + 98) % 50));

@@ -1,6 +1,6 @@
 //! Facts as a test tells them: instants in milliseconds, each author counting for itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -83,6 +83,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         clusters: [(name("a"), cluster)].into(),
         groups: groups.iter().map(group).collect(),
         objective: Objective::default(),
+        disjoint: BTreeSet::new(),
         limits: Allowance::default(),
         warnings: Vec::new(),
     }

@@ -1,0 +1,142 @@
+//! What a cluster says of itself, read before anything is started on it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rdkafka::admin::{AdminOptions, ConfigResource, ResourceSpecifier};
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::metadata::MetadataTopic;
+use rdkafka::types::RDKafkaErrorCode;
+use rdkafka::{Offset, TopicPartitionList};
+
+use super::admin::{Admin, REQUEST};
+use super::{Cluster, Found, KafkaError, TopicSettings};
+use crate::ids::{ConsumerGroup, TopicName};
+use crate::time::{Mono, Span};
+use crate::topology::ClusterFacts;
+
+/// The ledger of all consumer groups; a cluster makes it when the first group asks.
+const OFFSETS: &str = "__consumer_offsets";
+/// For how long that may take.
+const MADE: Duration = Duration::from_secs(10);
+
+/// What one group needs of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ledger {
+    /// Its `group.id`.
+    pub group: ConsumerGroup,
+    /// Its topic.
+    pub topic: TopicName,
+    /// How that is made where it is missing.
+    pub settings: TopicSettings,
+}
+
+impl Admin {
+    /// Reads what these groups need to know of the cluster, and asks for the coordinator of each as
+    /// its members will.
+    ///
+    /// # Errors
+    /// The cluster does not answer, or a group may not be used.
+    pub async fn facts(
+        &self,
+        cluster: &Cluster,
+        ledgers: &[Ledger],
+    ) -> Result<ClusterFacts, KafkaError> {
+        let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
+        if let Some(broker) = facts.brokers.keys().next() {
+            self.limits(*broker, &mut facts).await?;
+        }
+        for Ledger { group, topic, settings } in ledgers {
+            match self.topic(topic)? {
+                Found::Width(width) => drop(facts.widths.insert(topic.clone(), width)),
+                Found::Absent => {
+                    let refusal = self.would_create(topic, *settings).await?;
+                    facts.refusals.extend(refusal.map(|why| (topic.clone(), why)));
+                }
+            }
+            self.find_coordinator(cluster, group, topic)?;
+            let strangers = self.members(group)?.into_iter().map(|member| member.client_id);
+            facts.strangers.insert(group.clone(), strangers.collect());
+        }
+        facts.offsets_leaders = self.offsets_leaders().await?;
+        Ok(facts)
+    }
+
+    fn brokers(&self) -> Result<BTreeMap<i32, String>, KafkaError> {
+        let metadata = self.reader.fetch_metadata(Some(OFFSETS), REQUEST);
+        let metadata = metadata.map_err(self.failed("answer"))?;
+        let brokers = metadata.brokers().iter();
+        Ok(brokers.map(|it| (it.id(), format!("{}:{}", it.host(), it.port()))).collect())
+    }
+
+    /// What a broker's configuration says; nothing where it is not to be seen.
+    async fn limits(&self, broker: i32, facts: &mut ClusterFacts) -> Result<(), KafkaError> {
+        let options = AdminOptions::new().request_timeout(Some(REQUEST));
+        let asked = [ResourceSpecifier::Broker(broker)];
+        let answer = self.admin.describe_configs(&asked, &options).await;
+        let mut answers = answer.map_err(self.failed("describe its configuration"))?;
+        let config = match answers.pop() {
+            Some(Ok(config)) => config,
+            Some(Err(RDKafkaErrorCode::ClusterAuthorizationFailed)) | None => return Ok(()),
+            Some(Err(code)) => {
+                let source = rdkafka::error::KafkaError::AdminOp(code);
+                return Err(self.failed("describe its configuration")(source));
+            }
+        };
+        facts.session_least = span(&config, "group.min.session.timeout.ms");
+        facts.session_most = span(&config, "group.max.session.timeout.ms");
+        facts.initial_delay = span(&config, "group.initial.rebalance.delay.ms");
+        facts.protocol = value(&config, "inter.broker.protocol.version");
+        Ok(())
+    }
+
+    /// Asks for the group's coordinator by asking that one for an offset; nothing is joined.
+    fn find_coordinator(
+        &self,
+        cluster: &Cluster,
+        group: &ConsumerGroup,
+        topic: &TopicName,
+    ) -> Result<(), KafkaError> {
+        let refused = |source| KafkaError::Configuration {
+            cluster: cluster.bootstrap.clone(),
+            source: Box::new(source),
+        };
+        let mut config = cluster.base("tandem-controller");
+        config.set("group.id", group.as_str());
+        let asker: BaseConsumer = config.create().map_err(refused)?;
+        let mut offsets = TopicPartitionList::new();
+        let added = offsets.add_partition_offset(topic.as_str(), 0, Offset::Invalid);
+        added.map_err(refused)?;
+        let told = asker.committed_offsets(offsets, REQUEST);
+        told.map_err(self.failed(format!("name the coordinator of consumer group {group}")))?;
+        Ok(())
+    }
+
+    /// Who leads the partitions of the groups' ledger, once all of them are led.
+    async fn offsets_leaders(&self) -> Result<Vec<Option<i32>>, KafkaError> {
+        let began = Mono::now();
+        loop {
+            let metadata = self.reader.fetch_metadata(Some(OFFSETS), REQUEST);
+            let metadata = metadata.map_err(self.failed(format!("describe {OFFSETS}")))?;
+            let topic = metadata.topics().iter().find(|topic| topic.name() == OFFSETS);
+            let partitions = topic.map(MetadataTopic::partitions).unwrap_or_default();
+            let leaders: BTreeMap<i32, Option<i32>> = partitions
+                .iter()
+                .map(|one| (one.id(), Some(one.leader()).filter(|leader| *leader >= 0)))
+                .collect();
+            let whole = !leaders.is_empty() && leaders.values().all(Option::is_some);
+            if whole || Mono::now().since(began) > MADE {
+                return Ok(leaders.into_values().collect());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+fn value(config: &ConfigResource, name: &str) -> Option<String> {
+    config.get(name).and_then(|entry| entry.value.clone())
+}
+
+fn span(config: &ConfigResource, name: &str) -> Option<Span> {
+    value(config, name)?.parse().ok().map(Span::ms)
+}

@@ -1,0 +1,334 @@
+//! What a live cluster allows and what it makes groups share: the plan held against what the brokers
+//! say of themselves.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Plan, PlannedGroup, Shareable, shared_fate};
+use crate::ids::{ClusterName, ConsumerGroup, GroupName, TopicName};
+use crate::time::Span;
+
+/// What a cluster says of itself; nothing where it says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClusterFacts {
+    /// The addresses of its brokers, by their numbers.
+    pub brokers: BTreeMap<i32, String>,
+    /// `group.min.session.timeout.ms`.
+    pub session_least: Option<Span>,
+    /// `group.max.session.timeout.ms`.
+    pub session_most: Option<Span>,
+    /// `group.initial.rebalance.delay.ms`.
+    pub initial_delay: Option<Span>,
+    /// `inter.broker.protocol.version`; Kafka 4 has none.
+    pub protocol: Option<String>,
+    /// The broker that leads each partition of `__consumer_offsets`, by the partition's number;
+    /// nobody where there is none right now.
+    pub offsets_leaders: Vec<Option<i32>>,
+    /// How many partitions the plan's topics have, where they are there.
+    pub widths: BTreeMap<TopicName, u32>,
+    /// Why it would not make a topic that is missing.
+    pub refusals: BTreeMap<TopicName, String>,
+    /// The client ids of whoever is in a consumer group already.
+    pub strangers: BTreeMap<ConsumerGroup, Vec<String>>,
+}
+
+impl ClusterFacts {
+    /// The partition of `__consumer_offsets` that a group belongs to, and who leads it.
+    #[must_use]
+    pub fn coordinator(&self, group: &ConsumerGroup) -> Option<(u32, Option<i32>)> {
+        let count = u32::try_from(self.offsets_leaders.len()).ok().filter(|count| *count > 0)?;
+        let partition = shared_fate::offsets_partition(group, count);
+        let leader = self.offsets_leaders.get(usize::try_from(partition).ok()?).copied().flatten();
+        Some((partition, leader))
+    }
+}
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// As it should be.
+    Fine,
+    /// It will work, but not as one may think.
+    Warned,
+    /// It will not work.
+    Refused,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How much it weighs.
+    pub weight: Weight,
+    /// What was seen, and what to do about it, in one sentence.
+    pub text: String,
+}
+
+impl Finding {
+    fn new(weight: Weight, text: String) -> Self {
+        Self { weight, text }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Holds `plan` against what its clusters say; a cluster without facts is not judged.
+#[must_use]
+pub fn judge(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, facts) in facts {
+        cluster(name, facts, &mut findings);
+    }
+    for (name, group) in &plan.groups {
+        let Some(facts) = facts.get(&group.cluster) else { continue };
+        session(name, group, facts, &mut findings);
+        ledger(name, group, facts, &mut findings);
+        findings.push(coordinator(name, group, facts));
+    }
+    findings.extend(shared(plan, facts));
+    findings
+}
+
+fn cluster(name: &ClusterName, facts: &ClusterFacts, findings: &mut Vec<Finding>) {
+    let addresses: Vec<_> = facts.brokers.iter().map(|(id, at)| format!("{id} at {at}")).collect();
+    let protocol = facts.protocol.as_ref().map(|version| format!(", protocol {version}"));
+    findings.push(Finding::new(
+        Weight::Fine,
+        format!(
+            "cluster {name} answers; {} broker(s): {}{}",
+            addresses.len(),
+            addresses.join(", "),
+            protocol.unwrap_or_default()
+        ),
+    ));
+    if let Some(delay) = facts.initial_delay.filter(|delay| !delay.get().is_zero()) {
+        findings.push(Finding::new(
+            Weight::Warned,
+            format!(
+                "cluster {name} lets a group that was empty wait {delay} for its first assignment: \
+                 `group.initial.rebalance.delay.ms=0` would not"
+            ),
+        ));
+    }
+}
+
+fn session(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mut Vec<Finding>) {
+    let (session, cluster) = (group.pace.session, &group.cluster);
+    let (weight, text) = match (facts.session_least, facts.session_most) {
+        (Some(least), _) if session.get() < least.get() => (
+            Weight::Refused,
+            format!(
+                "group {name}: cluster {cluster} refuses session {session}: set \
+                 `group.min.session.timeout.ms={}` on its brokers, or `session: {least}` here",
+                session.get().as_millis()
+            ),
+        ),
+        (_, Some(most)) if session.get() > most.get() => (
+            Weight::Refused,
+            format!(
+                "group {name}: cluster {cluster} refuses session {session}: set \
+                 `group.max.session.timeout.ms={}` on its brokers, or `session: {most}` here",
+                session.get().as_millis()
+            ),
+        ),
+        (Some(least), Some(most)) => (
+            Weight::Fine,
+            format!("group {name}: session {session} is allowed ({least} to {most})"),
+        ),
+        (None, _) | (_, None) => (
+            Weight::Warned,
+            format!(
+                "group {name}: cluster {cluster} does not tell whether it allows session \
+                 {session}: this takes the right to describe its configuration"
+            ),
+        ),
+    };
+    all.push(Finding::new(weight, text));
+}
+
+fn ledger(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mut Vec<Finding>) {
+    let (topic, wanted) = (&group.topic, group.partitions.get());
+    all.push(match facts.widths.get(topic) {
+        Some(found) if *found != wanted => Finding::new(
+            Weight::Refused,
+            format!(
+                "group {name}: topic {topic} has {found} partitions and {wanted} are planned: set \
+                 `partitions: {found}`, name another topic, or delete this one"
+            ),
+        ),
+        Some(_) => {
+            let text = format!("group {name}: topic {topic} is there, {wanted} partition(s)");
+            Finding::new(Weight::Fine, text)
+        }
+        None => missing(name, group, facts),
+    });
+    let consumer_group = &group.consumer_group;
+    let strangers = facts.strangers.get(consumer_group).map(|names| names.join(", "));
+    if let Some(names) = strangers.filter(|names| !names.is_empty()) {
+        all.push(Finding::new(
+            Weight::Refused,
+            format!(
+                "group {name}: consumer group {consumer_group} has members that are not ours \
+                 ({names}): stop them, or set another `consumer_group`"
+            ),
+        ));
+    }
+}
+
+fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Finding {
+    let (topic, brokers) = (&group.topic, facts.brokers.len());
+    let replicas = group.replication.map_or(0, usize::from);
+    if replicas > brokers {
+        let text = format!(
+            "group {name}: topic {topic} is to have {replicas} replicas and there are {brokers} \
+             broker(s): set `replication: {brokers}` or less"
+        );
+        return Finding::new(Weight::Refused, text);
+    }
+    match facts.refusals.get(topic) {
+        Some(why) => Finding::new(
+            Weight::Refused,
+            format!(
+                "group {name}: topic {topic} is missing and cluster {} would not make it ({why}): \
+                 make it with {} partitions, or allow it to be made",
+                group.cluster, group.partitions
+            ),
+        ),
+        None => Finding::new(Weight::Fine, format!("group {name}: topic {topic} will be made")),
+    }
+}
+
+fn coordinator(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Finding {
+    let (consumer_group, cluster) = (&group.consumer_group, &group.cluster);
+    let count = facts.offsets_leaders.len();
+    let (weight, text) = match facts.coordinator(consumer_group) {
+        Some((partition, Some(broker))) => (
+            Weight::Fine,
+            format!(
+                "group {name}: consumer group {consumer_group} is coordinated by broker {broker} \
+                 (`__consumer_offsets` partition {partition} of {count})"
+            ),
+        ),
+        Some((partition, None)) => (
+            Weight::Refused,
+            format!(
+                "group {name}: nobody coordinates consumer group {consumer_group}: partition \
+                 {partition} of `__consumer_offsets` on cluster {cluster} has no leader"
+            ),
+        ),
+        None => (
+            Weight::Warned,
+            format!("group {name}: cluster {cluster} does not tell who coordinates its groups"),
+        ),
+    };
+    Finding::new(weight, text)
+}
+
+/// Groups that the same broker coordinates.
+fn shared(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Finding> {
+    let mut by_broker: BTreeMap<_, Vec<GroupName>> = BTreeMap::new();
+    for (name, group) in &plan.groups {
+        let Some(facts) = facts.get(&group.cluster) else { continue };
+        let cluster = shared_fate::brokers(&plan.clusters, &group.cluster);
+        if let Some((_, Some(broker))) = facts.coordinator(&group.consumer_group) {
+            by_broker.entry((cluster, broker)).or_default().push(name.clone());
+        }
+    }
+    let refused = plan.disjoint.contains(&Shareable::Coordinator);
+    let shared = by_broker.into_iter().filter(|(_, groups)| groups.len() > 1);
+    shared
+        .map(|((cluster, broker), groups)| {
+            let groups = shared_fate::list(&groups);
+            let (weight, why) = if refused {
+                (Weight::Refused, "and `disjoint` names `coordinator`: name another consumer group")
+            } else {
+                (Weight::Warned, "one fault can hit them all")
+            };
+            let what = format!("broker {broker} of cluster {cluster} coordinates {groups}");
+            Finding::new(weight, format!("{what}: {why}"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::plan;
+
+    const TEXT: &str = "\
+version: 1
+name: t
+roles: [r]
+clusters: {a: {bootstrap: \"h:1\"}}
+groups:
+  p1: {cluster: a, partitions: 4, consumer_group: a}
+  p2: {cluster: a, partitions: 4, consumer_group: b}
+defaults: {session: 1s}
+";
+
+    fn facts() -> ClusterFacts {
+        ClusterFacts {
+            brokers: (1..=3).map(|id| (id, format!("h:{id}"))).collect(),
+            session_least: Some(Span::ms(100)),
+            session_most: Some(Span::ms(300_000)),
+            initial_delay: Some(Span::ms(0)),
+            // Java: "a".hashCode() is 97, "b".hashCode() 98.
+            offsets_leaders: vec![Some(1), Some(2), Some(3), Some(1)],
+            ..ClusterFacts::default()
+        }
+    }
+
+    fn found(text: &str, facts: ClusterFacts) -> Vec<(Weight, String)> {
+        let plan = plan(text, &[]).unwrap();
+        let facts = [("a".parse().unwrap(), facts)].into();
+        let notable = judge(&plan, &facts).into_iter().filter(|it| it.weight != Weight::Fine);
+        notable.map(|finding| (finding.weight, finding.text)).collect()
+    }
+
+    #[test]
+    fn a_cluster_that_allows_everything_is_fine() {
+        assert_eq!(found(TEXT, facts()), []);
+    }
+
+    #[test]
+    fn a_session_below_the_least_is_refused_with_the_setting_that_would_allow_it() {
+        let told = found(TEXT, ClusterFacts { session_least: Some(Span::ms(6000)), ..facts() });
+        assert_eq!(told.len(), 2, "one a group");
+        assert_eq!(told[0].0, Weight::Refused);
+        assert_eq!(
+            told[0].1,
+            "group p1: cluster a refuses session 1s: set `group.min.session.timeout.ms=1000` on its \
+             brokers, or `session: 6s` here"
+        );
+    }
+
+    #[test]
+    fn a_broker_that_coordinates_two_groups_is_told_and_refused_where_it_must_not() {
+        let shared =
+            || ClusterFacts { offsets_leaders: vec![Some(1), Some(2), Some(2)], ..facts() };
+        // 97 % 3 is 1 and 98 % 3 is 2.
+        let told = found(TEXT, shared());
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].0, Weight::Warned);
+        assert!(told[0].1.starts_with("broker 2 of cluster a coordinates `p1` and `p2`"));
+        let strict = format!("{TEXT}disjoint: [coordinator]\n");
+        assert_eq!(found(&strict, shared())[0].0, Weight::Refused);
+    }
+
+    #[test]
+    fn what_cannot_be_made_or_joined_is_refused() {
+        let mut facts = facts();
+        facts.widths.insert("t-p1".parse().unwrap(), 3);
+        facts.refusals.insert("t-p2".parse().unwrap(), "not allowed".to_owned());
+        facts.strangers.insert("b".parse().unwrap(), vec!["x".to_owned()]);
+        let told = found(TEXT, facts);
+        let all = told.iter().map(|(weight, _)| *weight).collect::<Vec<_>>();
+        assert_eq!(all, [Weight::Refused; 3]);
+        assert!(told[0].1.contains("has 3 partitions and 4 are planned"), "{told:?}");
+        assert!(told[1].1.contains("would not make it (not allowed)"), "{told:?}");
+        assert!(told[2].1.contains("members that are not ours (x)"), "{told:?}");
+    }
+}

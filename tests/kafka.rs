@@ -1,0 +1,191 @@
+//! The experiments on Apache Kafka itself: clusters that `deploy/kafka/up` starts, members of ours,
+//! and what is measured. Needs Java 17 and Maven, and fails without them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test may fail loudly"
+)]
+mod kafka_support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use kafka_support::{Kafka, eventually, interrupt, longest_stall_ms, median_ms};
+use tandem::observation::{Fact, What};
+use tandem::time::Mono;
+
+const DUO: &str = "topologies/kafka-duo.yaml";
+/// Session, heartbeat, and the most that the median gap of a kill may be, in milliseconds.
+const PACES: [(&str, &str, f64); 3] =
+    [("1s", "100ms", 1150.0), ("300ms", "30ms", 400.0), ("100ms", "30ms", 150.0)];
+
+#[test]
+fn a_killed_leader_is_missed_in_its_group_for_about_a_session_and_never_in_both() {
+    let kafka = Kafka::up(2, &[]);
+    for (session, heartbeat, most) in PACES {
+        let session_set = format!("defaults.session={session}");
+        let heartbeat_set = format!("defaults.heartbeat={heartbeat}");
+        let set = ["--set", &session_set, "--set", &heartbeat_set];
+        let run = ["chaos/kill-leader.yaml", "-f", DUO, "--trials", "3"];
+        let report = kafka.passes(&[&run[..], &set[..]].concat());
+        let median = median_ms(&report, |_| true);
+        let stall = longest_stall_ms(&report);
+        assert!(median <= most + stall, "session {session}: {median} ms, stalls {stall} ms");
+        assert_eq!(report.joint.gap.count, 0);
+    }
+}
+
+#[test]
+fn twin_kills_are_found_and_pauses_are_survived() {
+    let kafka = Kafka::up(2, &[]);
+    let twin = kafka.passes(&["chaos/twin-kill.yaml", "-f", DUO, "--trials", "3"]);
+    assert!(twin.joint.gap.count >= 3, "each trial has a joint gap");
+    let paused = kafka.passes(&["chaos/pause-leader.yaml", "-f", DUO, "--trials", "3"]);
+    assert_eq!(paused.joint.gap.count, 0);
+}
+
+/// Kills a leader in each group at once: one group is on Kafka, the other on the embedded broker.
+const BOTH: &str = "\
+version: 1
+name: side-by-side
+trials: 5
+method:
+  - {id: k, at: 500ms, jitter: 300ms, fault: kill, target: {leader_of: any, across: {groups: all}}}
+objective: {joint_gap: 10s}
+assert: [group.gap.max <= bound.group.gap]
+";
+
+#[test]
+fn the_embedded_broker_takes_over_as_kafka_does() {
+    let kafka = Kafka::up(1, &[]);
+    let experiment = kafka.folder.path().join("side-by-side.yaml");
+    std::fs::write(&experiment, BOTH).unwrap();
+    let topology = kafka.folder.path().join("both.yaml");
+    let duo = std::fs::read_to_string(DUO).unwrap();
+    std::fs::write(&topology, duo.replace("{bootstrap: \"127.0.0.1:19102\"}", "embedded")).unwrap();
+    for (session, heartbeat, tolerance) in [("1s", "100ms", 150.0), ("300ms", "30ms", 80.0)] {
+        let report = kafka.passes(&[
+            experiment.to_str().unwrap(),
+            "-f",
+            topology.to_str().unwrap(),
+            "--set",
+            &format!("defaults.session={session}"),
+            "--set",
+            &format!("defaults.heartbeat={heartbeat}"),
+        ]);
+        let real = median_ms(&report, |group| group == "p1");
+        let embedded = median_ms(&report, |group| group == "p2");
+        let stall = longest_stall_ms(&report);
+        let apart = (real - embedded).abs();
+        assert!(
+            apart <= tolerance + stall,
+            "session {session}: Kafka {real} ms, embedded {embedded} ms, stalls {stall} ms"
+        );
+    }
+}
+
+#[test]
+fn kafkas_own_tool_says_what_the_members_claim() {
+    let kafka = Kafka::up(1, &[]);
+    let solo = ["chaos/calm.yaml", "-f", "topologies/kafka-solo.yaml"];
+    let (run, out) = kafka.start(&solo);
+    let mut since = Mono::ZERO;
+    for _ in 0..4 {
+        let so_far = eventually("the group settles", Duration::from_secs(30), || {
+            let facts = facts(&out);
+            facts.iter().any(|fact| settled(fact) && fact.t > since).then_some(facts)
+        });
+        let told = kafka.described(0, "kafka-solo-p1");
+        assert_eq!(assignment(&told), claims(&so_far), "{told}");
+        // A rebalance: whoever leads most is killed, and comes back.
+        let (victim, pid) = leader(&so_far);
+        since = Mono::now();
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        eventually("a successor settles in", Duration::from_secs(10), || {
+            let died = |fact: &Fact| {
+                let life = fact.life.as_ref().map(ToString::to_string);
+                life.as_ref() == Some(&victim) && matches!(fact.what, What::Died { .. })
+            };
+            facts(&out).iter().any(died).then_some(())
+        });
+    }
+    interrupt(run);
+}
+
+#[test]
+fn a_cluster_that_refuses_the_session_is_found_before_anything_is_started() {
+    let kafka = Kafka::up(1, &["--set", "group.min.session.timeout.ms=6000"]);
+    let solo = "topologies/kafka-solo.yaml";
+    let doctor = kafka.tandem(&["doctor", "-f", solo]).output().unwrap();
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert_eq!(doctor.status.code(), Some(1), "{said}");
+    let cure = "set `group.min.session.timeout.ms=1000` on its brokers, or `session: 6s` here";
+    assert!(said.lines().any(|line| line.starts_with("fail") && line.contains(cure)), "{said}");
+    let out = kafka.folder.path().join("refused");
+    let out = out.to_str().unwrap();
+    let run = ["chaos", "run", "chaos/kill-leader.yaml", "-f", solo, "--out", out];
+    let run = kafka.tandem(&run).output().unwrap();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(1), "{said}");
+    assert!(said.contains(cure), "{said}");
+}
+
+/// What is written in the journal by now; its last line may be half written.
+fn facts(out: &Path) -> Vec<Fact> {
+    let journal = std::fs::read_to_string(out.join("journal.jsonl")).unwrap_or_default();
+    journal.lines().skip(1).filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn settled(fact: &Fact) -> bool {
+    matches!(fact.what, What::Settled { .. })
+}
+
+/// Partitions by life.
+type Held = BTreeMap<String, BTreeSet<u32>>;
+
+/// What each living member claims at the end of these facts.
+fn claims(facts: &[Fact]) -> Held {
+    let mut held = Held::new();
+    for fact in facts {
+        let Some(life) = &fact.life else { continue };
+        let claims = held.entry(life.to_string()).or_default();
+        match &fact.what {
+            What::Claimed { partition, .. } => drop(claims.insert(partition.0)),
+            What::Lapsed { partition, .. } => drop(claims.remove(&partition.0)),
+            What::Died { .. } => drop(held.remove(&life.to_string())),
+            _ => {}
+        }
+    }
+    held
+}
+
+/// Who claims most, and its process.
+fn leader(facts: &[Fact]) -> (String, i32) {
+    let held = claims(facts);
+    let (victim, _) = held.iter().max_by_key(|(_, claims)| claims.len()).unwrap();
+    let pid = facts.iter().find_map(|fact| match &fact.what {
+        What::Started { pid } if fact.life.as_ref().unwrap().to_string() == *victim => Some(*pid),
+        _ => None,
+    });
+    (victim.clone(), i32::try_from(pid.unwrap()).unwrap())
+}
+
+/// The table of `--describe --members --verbose`: the fourth column is the client id, and the first
+/// column of assignments holds `topic:0,1`, before Kafka 4 `(0,1)`, or `-` for none.
+fn assignment(table: &str) -> Held {
+    let rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let rows = rows.filter(|row| row.first() == Some(&"kafka-solo-p1"));
+    rows.map(|row| {
+        let held = row[4..].iter().find(|cell| cell.contains([':', '(']));
+        let numbers = held.and_then(|cell| cell.rsplit([':', '(']).next()).unwrap_or_default();
+        let numbers = numbers.trim_end_matches(')').split(',');
+        (row[3].to_owned(), numbers.filter_map(|number| number.parse().ok()).collect())
+    })
+    .collect()
+}

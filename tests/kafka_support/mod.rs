@@ -1,0 +1,176 @@
+//! Real Kafka clusters for a test, and runs on them. Whatever is missing fails the test.
+
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test may fail loudly"
+)]
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tandem::time::Mono;
+use tandem::verdict::{Distribution, Report};
+use tempfile::TempDir;
+
+/// Runs measure time: one test after the other.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Clusters that end with this value.
+pub struct Kafka {
+    pub folder: TempDir,
+    /// Where each cluster is.
+    pub bootstraps: Vec<String>,
+    version: &'static str,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Kafka {
+    /// Starts clusters; `options` go to `up`.
+    pub fn up(clusters: usize, options: &[&str]) -> Self {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = tempfile::tempdir().unwrap();
+        let (base, version) = (free_ports(clusters).to_string(), "4.3.0");
+        let mut up = script("up", &folder);
+        up.arg(clusters.to_string()).args(["--base-port", &base, "--version", version]);
+        let done = up.args(options).output().unwrap();
+        let (said, wrong) = (text(&done.stdout), text(&done.stderr));
+        assert!(done.status.success(), "the clusters do not start: {wrong}");
+        let bootstraps: Vec<_> = said.lines().map(str::to_owned).collect();
+        assert_eq!(bootstraps.len(), clusters, "{said}");
+        Self { folder, bootstraps, version, _turn: turn }
+    }
+
+    /// `--set` that puts a cluster of a topology onto one of these.
+    pub fn set(&self, cluster: &str, number: usize) -> String {
+        format!("clusters.{cluster}.bootstrap={}", self.bootstraps[number])
+    }
+
+    /// `tandem`, on these clusters as `a` and, where there are two, `b`.
+    pub fn tandem(&self, arguments: &[&str]) -> Command {
+        let mut tandem = Command::new(env!("CARGO_BIN_EXE_tandem"));
+        tandem.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments);
+        for (number, cluster) in ["a", "b"].into_iter().take(self.bootstraps.len()).enumerate() {
+            tandem.args(["--set", &self.set(cluster, number)]);
+        }
+        // Records of what was created stay with the test.
+        tandem.env("XDG_STATE_HOME", self.folder.path().join("records"));
+        tandem
+    }
+
+    /// Runs an experiment that must pass.
+    pub fn passes(&self, arguments: &[&str]) -> Report {
+        let out = self.folder.path().join(format!("out-{}", Mono::now().0));
+        let mut run = self.tandem(&["chaos", "run"]);
+        let done = run.args(arguments).arg("--out").arg(&out).output().unwrap();
+        let (said, wrong) = (text(&done.stdout), text(&done.stderr));
+        eprintln!("{}\n{said}", arguments.join(" "));
+        assert_eq!(done.status.code(), Some(0), "{arguments:?}\n{said}\n{wrong}");
+        serde_json::from_slice(&std::fs::read(out.join("result.json")).unwrap()).unwrap()
+    }
+
+    /// Starts a run that is ended by [`interrupt`]; its folder.
+    pub fn start(&self, arguments: &[&str]) -> (Child, PathBuf) {
+        let out = self.folder.path().join("running");
+        let mut run = self.tandem(&["chaos", "run"]);
+        run.args(arguments).arg("--out").arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
+        (run.spawn().unwrap(), out)
+    }
+
+    /// What Kafka's own tool says of a consumer group's members.
+    pub fn described(&self, cluster: usize, group: &str) -> String {
+        let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        let cache = home("XDG_CACHE_HOME").unwrap_or_else(|| home("HOME").unwrap().join(".cache"));
+        let jars = cache.join("tandem/kafka").join(self.version).join("lib/*");
+        let done = Command::new("java")
+            .args(["-XX:TieredStopAtLevel=1", "-cp"])
+            .arg(jars)
+            .arg("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
+            .args(["--bootstrap-server", &self.bootstraps[cluster], "--group", group])
+            .args(["--describe", "--members", "--verbose"])
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        text(&done.stdout)
+    }
+}
+
+impl Drop for Kafka {
+    fn drop(&mut self) {
+        let done = script("down", &self.folder).output();
+        let fine = done.as_ref().is_ok_and(|done: &Output| done.status.success());
+        if !fine && !std::thread::panicking() {
+            panic!("the clusters do not end: {done:?}");
+        }
+    }
+}
+
+/// Ends a run as ctrl-c does, and waits for it.
+pub fn interrupt(mut run: Child) {
+    let pid = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+}
+
+/// The longest time for which the host is known to have stalled the instrument, in milliseconds.
+pub fn longest_stall_ms(report: &Report) -> f64 {
+    report.stalls.iter().map(|stall| stall.until_ms - stall.from_ms).fold(0.0, f64::max)
+}
+
+/// The median over all groups, in milliseconds: the mean of the groups' medians, by their counts.
+pub fn median_ms(report: &Report, which: impl Fn(&str) -> bool) -> f64 {
+    let gaps: Vec<Distribution> = report
+        .groups
+        .iter()
+        .filter(|(name, _)| which(name.as_str()))
+        .map(|(_, group)| group.fault.gap)
+        .filter(|gap| gap.count > 0)
+        .collect();
+    let count: u32 = gaps.iter().map(|gap| u32::try_from(gap.count).unwrap()).sum();
+    let weighted =
+        |gap: &Distribution| gap.p50_ms.unwrap() * f64::from(u32::try_from(gap.count).unwrap());
+    assert!(count > 0, "no gap was found at all");
+    gaps.iter().map(weighted).sum::<f64>() / f64::from(count)
+}
+
+/// Waits for something to be there.
+pub fn eventually<T>(what: &str, within: Duration, look: impl Fn() -> Option<T>) -> T {
+    let began = Mono::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Mono::now().since(began) < within, "{what}: not within {within:?}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn script(name: &str, folder: &TempDir) -> Command {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/kafka").join(name);
+    let mut command = Command::new(path);
+    command.arg("--state").arg(folder.path().join("kafka"));
+    command
+}
+
+/// A port from which `clusters` times ten are likely to be free; `up` refuses if they are not.
+fn free_ports(clusters: usize) -> usize {
+    for base in (20_000..32_000).step_by(100) {
+        let all = base..base + 10 * clusters;
+        let free = |port: usize| TcpListener::bind(("127.0.0.1", u16::try_from(port).unwrap()));
+        if all.clone().all(|port| free(port).is_ok()) {
+            return base;
+        }
+    }
+    panic!("no ports are free");
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
