@@ -17,8 +17,9 @@ mod coordinator_support;
 mod kafka_support;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use coordinator_support::line::{self, Line};
 use coordinator_support::parity;
 use coordinator_support::remote::Remote;
 use kafka_support::Kafka;
@@ -50,8 +51,10 @@ fn answers_as_it_is_written(version: &str) {
 }
 
 /// What a broker must be told, as Kafka calls it.
-fn rules_of(path: &std::path::Path) -> Vec<String> {
-    let settings = parity::settings_of(path);
+fn rules_of(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let rules = text.lines().find(|line| line.starts_with("settings")).unwrap_or("settings");
+    let settings = line::settings(&Line::parse(rules));
     vec![
         format!("group.initial.rebalance.delay.ms={}", settings.initial_delay.as_millis()),
         format!("group.max.size={}", settings.members_max),

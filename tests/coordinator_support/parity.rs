@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use tandem::groups::Settings;
 
-use super::line::{self, Line};
 use super::remote::Remote;
 use super::{Subject, transcript};
 
@@ -18,13 +17,6 @@ pub(crate) fn transcripts() -> Vec<PathBuf> {
     let mut files: Vec<_> = entries.filter(|path| path.extension().is_some()).collect();
     files.sort();
     files
-}
-
-/// The rules that a transcript wants its broker to have.
-pub(crate) fn settings_of(path: &Path) -> Settings {
-    let text = std::fs::read_to_string(path).unwrap();
-    let rules = text.lines().find(|line| line.starts_with("settings")).unwrap_or("settings");
-    line::settings(&Line::parse(rules))
 }
 
 /// Every transcript is answered by the broker that `make` knows as it is written.
