@@ -104,8 +104,8 @@ async fn disturb(
     watch.spawn(Arc::clone(&gate).watch(stop.clone()));
     let limits = order.trials.experiment.limits.or(plan.limits);
     let exceeded = OnceLock::new();
-    let arena =
-        Arena { plan, fleet, record, gate: &gate, limits, stop: &stop, exceeded: &exceeded };
+    let (gate, stop, exceeded) = (&gate, &stop, &exceeded);
+    let arena = Arena { plan, fleet, record, gate, guard, limits, stop, exceeded };
     let trials = play_all(order, &arena);
     tokio::pin!(trials);
     tokio::select! {

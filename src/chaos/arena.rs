@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
 use crate::controller::{Fleet, Gate, Phase, Record, Slot};
+use crate::guard::Guard;
 use crate::ids::{FaultId, Life, MemberId};
 use crate::observation::What;
 use crate::time::Mono;
@@ -22,6 +23,8 @@ pub struct Arena<'a> {
     pub record: &'a Record,
     /// Whether all is settled.
     pub gate: &'a Gate,
+    /// Holds what must be undone.
+    pub guard: &'a Guard,
     /// What may be done at most.
     pub limits: Allowance,
     /// Cancelled when the run must come to its end, faults healed.
@@ -49,6 +52,14 @@ pub enum FaultError {
         /// Whom.
         life: Life,
         /// What the kernel says.
+        why: String,
+    },
+    /// A broker was not killed, or not started again.
+    #[error("the broker at {address}: {why}")]
+    Broker {
+        /// Where it listens.
+        address: String,
+        /// What went wrong.
         why: String,
     },
     /// It was done, and its effect was not seen in time.

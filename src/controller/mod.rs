@@ -1,6 +1,7 @@
 //! Makes reality match the plan: provisions topics, starts brokers and members, keeps members
 //! alive, and writes down what happens to them.
 
+mod brokers;
 mod canary;
 mod cluster;
 mod created;
@@ -13,6 +14,7 @@ mod provision;
 mod record;
 mod slot;
 
+pub use brokers::{Broker, BrokerError};
 pub use canary::Canary;
 pub use cluster::{ClusterError, Clusters};
 pub use created::{Created, Entry};

@@ -12,6 +12,10 @@ const BEACON_MOST: Duration = Duration::from_millis(100);
 const RESTART_LEAST: Duration = Duration::from_secs(2);
 /// Beacons are worthless once the threshold is over; a minute is the least that brokers take well.
 pub(super) const RETENTION: Duration = Duration::from_secs(60);
+/// Until a dead broker is replaced: its session (9 s), and where it led the controllers, their wait
+/// for it (`controller.quorum.fetch.timeout.ms`, 2 s, up to twice that) and an election (1 s, the
+/// same).
+pub(super) const FAILOVER: Duration = Duration::from_secs(15);
 /// A group survives the loss of one, and of one more while that one is away.
 pub(super) const MEMBERS: u32 = 3;
 const PARTITIONS_MOST: u32 = 16;

@@ -165,6 +165,7 @@ fn bounds(of: &Bounds) -> BoundsReport {
         isolation: one(of.isolation),
         pause: one(of.pause),
         restart: one(of.restart),
+        broker: one(of.broker),
     }
 }
 

@@ -144,6 +144,8 @@ pub struct BoundsReport {
     pub pause: BoundReport,
     /// A member joins, or comes back.
     pub restart: BoundReport,
+    /// The broker that coordinates the group dies.
+    pub broker: BoundReport,
 }
 
 /// The least and the most.
