@@ -10,7 +10,7 @@ use super::experiment::{Experiment, Finished};
 /// The host is quiet when it was for so long.
 const QUIET: Duration = Duration::from_secs(5);
 /// No longer than this is waited for it to be.
-const NOISE_MAX: Duration = Duration::from_secs(90);
+pub const NOISE_MAX: Duration = Duration::from_secs(90);
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -25,9 +25,9 @@ pub fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), St
 }
 
 /// Waits until the host has let this thread run for a while whenever it wanted to.
-pub fn await_quiet() {
+pub fn await_quiet(at_most: Duration) {
     let (began, mut quiet) = (Mono::now(), Mono::now());
-    while Mono::now().since(began) < NOISE_MAX && Mono::now().since(quiet) < QUIET {
+    while Mono::now().since(began) < at_most && Mono::now().since(quiet) < QUIET {
         let asleep = Mono::now();
         std::thread::sleep(Duration::from_millis(5));
         if Mono::now().since(asleep) > Duration::from_millis(20) {
@@ -58,7 +58,7 @@ pub fn measured_together<const N: usize>(
         let stalls: usize = runs.iter().map(|run| run.report().stalls.len()).sum();
         assert!(stalls > 0 && attempt < 3, "attempt {attempt}: {complaint}\n{shown}");
         eprintln!("attempt {attempt}, spoiled by {stalls} stalls: {complaint}\n{shown}");
-        await_quiet();
+        await_quiet(NOISE_MAX);
     }
     unreachable!("it returns or panics");
 }
