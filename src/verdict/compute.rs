@@ -175,8 +175,11 @@ fn confidence(timeline: &Timeline) -> Confidence {
     let (gaps, unknown) = (with(&timeline.joint.gaps), with(&timeline.joint.unknown_gaps));
     let whole = timeline.record.trials.iter().filter(|trial| trial.recovered.is_some());
     let seen = whole.filter(|one| gaps.contains(&one.number) || !unknown.contains(&one.number));
-    let (trials, with_joint_gap) = (count(seen.count()), count(gaps.len()));
-    let told = with_joint_gap == 0 && trials > 0;
+    let seen: Vec<_> = seen.map(|one| one.number).collect();
+    let with_joint_gap = count(seen.iter().filter(|number| gaps.contains(number)).count());
+    let trials = count(seen.len());
+    // A trial that was cut short counts for nothing, but its gap is a gap.
+    let told = gaps.is_empty() && trials > 0;
     let probability_max = told.then(|| (3.0 / float(trials)).min(1.0));
     Confidence { trials, with_joint_gap, probability_max }
 }
