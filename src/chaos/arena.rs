@@ -130,7 +130,7 @@ impl Arena<'_> {
     ) -> Result<(), FaultError> {
         for victim in victims {
             let (fault, kind) = (fault.clone(), kind.to_owned());
-            self.record.note(Some(&victim.life), What::FaultAsked { fault, kind });
+            self.record.note(Some(&victim.life), What::FaultAsked { fault, kind, broker: None });
             Self::signal(victim, signal)?;
         }
         Ok(())

@@ -94,15 +94,15 @@ impl Broker {
         let planned = plan.groups.get(group).ok_or_else(unknown)?;
         let placed = plan.clusters.get(&planned.cluster).ok_or_else(unknown)?;
         let Address::Bootstrap(bootstrap) = &placed.address else { return Err(unknown()) };
-        let properties = placed.properties.clone();
-        let cluster = Cluster { bootstrap: bootstrap.clone(), properties };
+        let access = placed.controller().clone();
+        let cluster = Cluster { bootstrap: bootstrap.clone(), access };
         let (asked, consumer_group) = (cluster.clone(), planned.consumer_group.clone());
         let topic = planned.topic.clone();
         // The client's calls block.
         let runtime = tokio::runtime::Handle::current();
         let told = tokio::task::spawn_blocking(move || {
             let admin = Admin::new(&asked)?;
-            runtime.block_on(admin.coordinator(&asked, &consumer_group, &topic))
+            runtime.block_on(admin.coordinator(&consumer_group, &topic))
         });
         let failed = |source| BrokerError::Kafka { group: group.clone(), source };
         let address = told.await.map_err(|_| unknown())?.map_err(failed)?.ok_or_else(unknown)?;

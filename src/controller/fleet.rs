@@ -63,14 +63,14 @@ impl Fleet {
         let (slots, keepers) = (BTreeMap::new(), JoinSet::new());
         let mut fleet = Self { slots, keepers, halts: None, stop };
         for group in plan.groups.values() {
-            let cluster = clusters.client(&group.cluster);
+            let cluster = clusters.of_members(&group.cluster);
             for member in &group.members {
                 let slot = Arc::new(Slot::new(member.clone()));
                 fleet.slots.insert(member.clone(), Arc::clone(&slot));
                 let life = Life { member: member.clone(), incarnation: Incarnation(1) };
                 let keeper = Keeper {
                     slot,
-                    settings: Settings::of(life, group, &cluster.bootstrap, &cluster.properties),
+                    settings: Settings::of(life, group, &cluster),
                     restart_after: group.restart_after.get(),
                     program: program.to_owned(),
                     log: logs.join(format!("{member}.log")),

@@ -9,17 +9,19 @@ use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::admin::{Admin, REQUEST};
-use super::{Cluster, Found, KafkaError, TopicSettings};
+use super::admin::{Admin, REQUEST, patiently};
+use super::voice::Voice;
+use super::{Found, KafkaError, TopicSettings};
 use crate::ids::{ConsumerGroup, TopicName};
 use crate::time::{Mono, Span};
 use crate::topology::ClusterFacts;
 
 /// The ledger of all consumer groups; a cluster makes it when the first group asks.
-const OFFSETS: &str = "__consumer_offsets";
+pub(super) const OFFSETS: &str = "__consumer_offsets";
 /// For how long its partitions may be without leaders.
 const MADE: Duration = Duration::from_secs(10);
-/// For how long it may stay invisible once a coordinator was found; a broker that is no Kafka has none.
+/// For how long it may stay invisible once a coordinator was found; a broker that is no Kafka has
+/// none.
 const SEEN: Duration = Duration::from_millis(500);
 
 /// What one group needs of a cluster.
@@ -39,11 +41,8 @@ impl Admin {
     ///
     /// # Errors
     /// The cluster does not answer, or a group may not be used.
-    pub async fn facts(
-        &self,
-        cluster: &Cluster,
-        ledgers: &[Ledger],
-    ) -> Result<ClusterFacts, KafkaError> {
+    pub async fn facts(&self, ledgers: &[Ledger]) -> Result<ClusterFacts, KafkaError> {
+        self.enter()?;
         let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
         if let Some(broker) = facts.brokers.keys().next() {
             self.limits(*broker, &mut facts).await?;
@@ -56,7 +55,7 @@ impl Admin {
                     facts.refusals.extend(refusal.map(|why| (topic.clone(), why)));
                 }
             }
-            self.find_coordinator(cluster, group, topic)?;
+            self.find_coordinator(group, topic)?;
             let strangers = self.members(group)?.into_iter().map(|member| member.client_id);
             facts.strangers.insert(group.clone(), strangers.collect());
         }
@@ -70,11 +69,10 @@ impl Admin {
     /// The cluster does not answer.
     pub async fn coordinator(
         &self,
-        cluster: &Cluster,
         group: &ConsumerGroup,
         topic: &TopicName,
     ) -> Result<Option<String>, KafkaError> {
-        self.find_coordinator(cluster, group, topic)?;
+        self.find_coordinator(group, topic)?;
         let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
         facts.offsets_leaders = self.offsets_leaders().await?;
         let leader = facts.coordinator(group);
@@ -114,25 +112,24 @@ impl Admin {
     }
 
     /// Asks for the group's coordinator by asking that one for an offset; nothing is joined.
-    fn find_coordinator(
-        &self,
-        cluster: &Cluster,
-        group: &ConsumerGroup,
-        topic: &TopicName,
-    ) -> Result<(), KafkaError> {
-        let refused = |source| KafkaError::Configuration {
-            cluster: cluster.bootstrap.clone(),
-            source: Box::new(source),
-        };
-        let mut config = cluster.base("tandem-controller");
+    fn find_coordinator(&self, group: &ConsumerGroup, topic: &TopicName) -> Result<(), KafkaError> {
+        let refused = |source| self.cluster.refused(source);
+        let (mut config, voice) = self.cluster.asking()?;
         config.set("group.id", group.as_str());
-        let asker: BaseConsumer = config.create().map_err(refused)?;
+        let asker: BaseConsumer<Voice> = config.create_with_context(voice).map_err(refused)?;
         let mut offsets = TopicPartitionList::new();
         let added = offsets.add_partition_offset(topic.as_str(), 0, Offset::Invalid);
         added.map_err(refused)?;
-        let told = asker.committed_offsets(offsets, REQUEST);
-        told.map_err(self.failed(format!("name the coordinator of consumer group {group}")))?;
-        Ok(())
+        let told = patiently(|| asker.committed_offsets(offsets.clone(), REQUEST));
+        told.map(drop).map_err(|source| {
+            let heard = asker.poll(Duration::ZERO).and_then(Result::err);
+            let denied = Some(RDKafkaErrorCode::GroupAuthorizationFailed);
+            let heard = heard.and_then(|error| error.rdkafka_error_code());
+            if source.rdkafka_error_code() == denied || heard == denied {
+                return self.cluster.lacks("Describe", format!("consumer group {group}"));
+            }
+            self.failed(format!("name the coordinator of consumer group {group}"))(source)
+        })
     }
 
     /// Who leads the partitions of the groups' ledger, once all of them are led.

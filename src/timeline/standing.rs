@@ -99,7 +99,7 @@ impl Standing {
 
     /// A fault of nobody's life is one of a broker, or a noop.
     fn observe_broker(&mut self, fact: &Fact) {
-        if let What::FaultAsked { fault, kind } = &fact.what
+        if let What::FaultAsked { fault, kind, .. } = &fact.what
             && kind == "broker"
         {
             self.brokerless.insert(fault.clone());

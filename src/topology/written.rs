@@ -85,6 +85,22 @@ pub struct Brokers {
     /// Client properties whose values stand elsewhere and are never shown.
     #[serde(default)]
     pub secrets: BTreeMap<String, Elsewhere>,
+    /// What the controller says instead of the same keys above: as whom it provisions, where that
+    /// is not who the members are.
+    #[serde(default)]
+    pub controller: OtherAccess,
+}
+
+/// How somebody else than the members speaks to brokers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, DeserializeDerive, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "what differs, as in {properties: {sasl.username: u}}")]
+pub struct OtherAccess {
+    /// Client properties.
+    #[serde(default)]
+    pub properties: BTreeMap<String, String>,
+    /// Client properties whose values stand elsewhere and are never shown.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, Elsewhere>,
 }
 
 /// Where a secret stands; nothing where somebody wrote something else there, which may be the

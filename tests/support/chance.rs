@@ -91,7 +91,7 @@ impl Living<'_> {
 
     fn ask(&mut self, kind: &str) {
         let (fault, kind) = (fault("1.k"), kind.to_owned());
-        self.tell(What::FaultAsked { fault, kind });
+        self.tell(What::FaultAsked { fault, kind, broker: None });
     }
 
     fn act(&mut self, draws: &mut Draws) {

@@ -67,6 +67,7 @@ pub struct Experiment {
     args: Vec<String>,
     before: Option<&'static str>,
     state: PathBuf,
+    out: PathBuf,
 }
 
 impl Experiment {
@@ -74,8 +75,8 @@ impl Experiment {
     pub fn new(file: &str) -> Self {
         let args = ["chaos", "run", file].map(str::to_owned).to_vec();
         let folder = tempfile::tempdir().unwrap();
-        let state = folder.path().join("state");
-        Self { folder, args, before: None, state }
+        let (state, out) = (folder.path().join("state"), folder.path().join("out"));
+        Self { folder, args, before: None, state, out }
     }
 
     /// One that does nothing for so long.
@@ -120,7 +121,13 @@ impl Experiment {
 
     /// Where journal, logs and result will be.
     pub fn out(&self) -> PathBuf {
-        self.folder.path().join("out")
+        self.out.clone()
+    }
+
+    /// Has them there.
+    pub fn into(mut self, out: &Path) -> Self {
+        self.out = out.to_owned();
+        self
     }
 
     /// Starts it.
