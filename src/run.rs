@@ -1,5 +1,6 @@
 //! A whole experiment on one page: start, disturb and observe, heal, stop, judge.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -30,26 +31,9 @@ type Ending = (Outcome, Option<String>);
 /// It could not begin. Whatever happens after the members were started is in the journal.
 pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), RunError> {
     let logs = order.prepare_folder()?;
-    let journal = Journal::create(&order.journal(), &order.header)?;
     let plan = &order.header.plan;
-    let record = Arc::new(Record::new(journal, Standing::new(plan)));
-    let guard = Arc::new(Guard::start(&order.program)?);
-
-    (order.tell)(Milestone::Starting);
-    let clusters = Clusters::start(plan, &order.program, &logs, &guard, &record).await?;
-    let mut topics = Provisioned::default();
-    let provisioned = tokio::select! {
-        biased;
-        () = interrupt.cancelled() => Err(RunError::Interrupted),
-        done = provision(plan, &clusters, &mut topics) => done.map_err(RunError::from),
-    };
-    if let Err(error) = provisioned {
-        topics.remove().await.ok();
-        clusters.stop().await;
-        return Err(error);
-    }
-
-    let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
+    let stage = set(order, &logs, interrupt).await.inspect_err(|_| order.sweep())?;
+    let Stage { record, guard, clusters, topics, canary } = stage;
     let fleet = Fleet::start(plan, &clusters, &order.program, &logs, &guard, &record);
     let mut ending = disturb(order, &fleet, &clusters, &guard, &record, interrupt).await;
 
@@ -70,6 +54,39 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     Ok(())
 }
 
+/// All that must stand before a member may start.
+struct Stage {
+    record: Arc<Record>,
+    guard: Arc<Guard>,
+    clusters: Clusters,
+    topics: Provisioned,
+    canary: Canary,
+}
+
+/// Sets the stage. An error leaves nothing standing.
+async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Result<Stage, RunError> {
+    let plan = &order.header.plan;
+    let journal = Journal::create(&order.journal(), &order.header)?;
+    let record = Arc::new(Record::new(journal, Standing::new(plan)));
+    let guard = Arc::new(Guard::start(&order.program)?);
+    (order.tell)(Milestone::Starting);
+    let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
+    let clusters = Clusters::start(plan, &order.program, logs, &guard, &record).await?;
+    let mut topics = Provisioned::default();
+    let provisioned = tokio::select! {
+        biased;
+        () = interrupt.cancelled() => Err(RunError::Interrupted),
+        done = provision(plan, &clusters, &mut topics) => done.map_err(RunError::from),
+    };
+    if let Err(error) = provisioned {
+        // What cannot be removed now stays recorded, and `tandem down` tries again.
+        topics.remove().await.ok();
+        clusters.stop().await;
+        return Err(error);
+    }
+    Ok(Stage { record, guard, clusters, topics, canary })
+}
+
 /// Plays all trials while watching for what must end them early.
 async fn disturb(
     order: &Order,
@@ -87,8 +104,8 @@ async fn disturb(
     watch.spawn(Arc::clone(&gate).watch(stop.clone()));
     let limits = order.trials.experiment.limits.or(plan.limits);
     let exceeded = OnceLock::new();
-    let arena =
-        Arena { plan, fleet, record, gate: &gate, limits, stop: &stop, exceeded: &exceeded };
+    let (gate, stop, exceeded) = (&gate, &stop, &exceeded);
+    let arena = Arena { plan, fleet, record, gate, guard, limits, stop, exceeded };
     let trials = play_all(order, &arena);
     tokio::pin!(trials);
     tokio::select! {

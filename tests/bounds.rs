@@ -40,6 +40,7 @@ fn terms() -> Terms {
         grace: Duration::ZERO,
         clock: Duration::ZERO,
         threshold: 3000 * MS,
+        failover: Duration::ZERO,
     }
 }
 

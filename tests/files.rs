@@ -94,8 +94,8 @@ fn an_override_goes_before_the_defaults_and_is_named_where_it_is_wrong() {
         "clusters.a.secrets.sasl.password={env: PASSWORD}",
     ]);
     let cluster = plan.unwrap().clusters.get("a").unwrap().clone();
-    assert_eq!(cluster.properties.get("fetch.wait.max.ms").map(String::as_str), Some("7"));
-    assert!(cluster.secrets.contains_key("sasl.password"));
+    assert_eq!(cluster.members.properties.get("fetch.wait.max.ms").map(String::as_str), Some("7"));
+    assert!(cluster.members.secrets.contains_key("sasl.password"));
     for set in
         ["clusters.a.secrets.x=hunter2", "clusters.a={bootstrap: \"k:1\", secrets: {x: hunter2}}"]
     {

@@ -37,7 +37,7 @@ version: 1
 name: x
 roles: {count: 9, prefix: r-}
 clusters:
-  a: {bootstrap: 'localhost:9092', properties: {sasl.password: hunter2}}
+  a: {bootstrap: 'localhost:9092'}
   b: {bootstrap: '127.0.0.1:9092, k2:9092'}
   c: embedded
   d: embedded

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
 use crate::controller::{Fleet, Gate, Phase, Record, Slot};
+use crate::guard::Guard;
 use crate::ids::{FaultId, Life, MemberId};
 use crate::observation::What;
 use crate::time::Mono;
@@ -22,6 +23,8 @@ pub struct Arena<'a> {
     pub record: &'a Record,
     /// Whether all is settled.
     pub gate: &'a Gate,
+    /// Holds what must be undone.
+    pub guard: &'a Guard,
     /// What may be done at most.
     pub limits: Allowance,
     /// Cancelled when the run must come to its end, faults healed.
@@ -49,6 +52,14 @@ pub enum FaultError {
         /// Whom.
         life: Life,
         /// What the kernel says.
+        why: String,
+    },
+    /// A broker was not killed, or not started again.
+    #[error("the broker at {address}: {why}")]
+    Broker {
+        /// Where it listens.
+        address: String,
+        /// What went wrong.
         why: String,
     },
     /// It was done, and its effect was not seen in time.
@@ -119,7 +130,7 @@ impl Arena<'_> {
     ) -> Result<(), FaultError> {
         for victim in victims {
             let (fault, kind) = (fault.clone(), kind.to_owned());
-            self.record.note(Some(&victim.life), What::FaultAsked { fault, kind });
+            self.record.note(Some(&victim.life), What::FaultAsked { fault, kind, broker: None });
             Self::signal(victim, signal)?;
         }
         Ok(())
@@ -135,8 +146,7 @@ impl Arena<'_> {
 
     /// Sends a signal to a victim; to one that has died meanwhile, nothing happens.
     pub(super) fn signal(victim: &Victim, signal: Signal) -> Result<(), FaultError> {
-        let Some(process) = victim.slot.process() else { return Ok(()) };
-        process.signal(signal).map_err(|error| {
+        victim.slot.signal(signal).map_err(|error| {
             let (life, why) = (victim.life.clone(), error.to_string());
             FaultError::Signal { life, why }
         })

@@ -116,6 +116,7 @@ fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Limits {
     let fault = match step.fault {
         Fault::Kill => bounds.kill,
         Fault::Pause => bounds.pause,
+        Fault::Broker => bounds.broker,
         Fault::Noop => return Limits::NONE,
     };
     let mut gap = fault.gap.high.get().max(bounds.restart.gap.high.get());
@@ -123,7 +124,7 @@ fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Limits {
         // Then nobody takes over: the gap ends when the victims are back.
         let away = match step.fault {
             Fault::Kill => restart(step, plan, name) + START_UP,
-            Fault::Pause | Fault::Noop => step.lasts.unwrap_or_default().get(),
+            Fault::Pause | Fault::Broker | Fault::Noop => step.lasts.unwrap_or_default().get(),
         };
         let delay = match plan.clusters.get(&group.cluster).map(|cluster| &cluster.address) {
             Some(Address::Bootstrap(_)) => INITIAL_DELAY,
@@ -136,7 +137,7 @@ fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Limits {
         Fault::Kill if restart(step, plan, name) <= gap + fault.overlap.high.get() => {
             bounds.restart.overlap.high.get()
         }
-        Fault::Kill | Fault::Noop => Duration::ZERO,
+        Fault::Kill | Fault::Broker | Fault::Noop => Duration::ZERO,
         // Who wakes has been given up for dead, and joins again.
         Fault::Pause => bounds.leave.gap.high.get(),
     };
@@ -148,6 +149,7 @@ fn restart(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
     let planned = plan.groups.get(group).map(|group| group.restart_after).unwrap_or_default();
     match step.fault {
         Fault::Kill => step.restart_after.unwrap_or(planned).get(),
+        Fault::Broker => step.restart_after.unwrap_or_default().get(),
         Fault::Pause | Fault::Noop => Duration::ZERO,
     }
 }
@@ -155,6 +157,7 @@ fn restart(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
 fn leaves_nobody(target: &Target, members: usize) -> bool {
     let members = u32::try_from(members).unwrap_or(u32::MAX);
     match target {
+        Target::Coordinator { .. } => false,
         Target::Member(_) | Target::LeaderOf { .. } | Target::LeadersAcross { .. } => members <= 1,
         Target::Group { mode, .. } | Target::GroupsAcross { mode, .. } => {
             mode.of(members) >= members

@@ -87,13 +87,15 @@ pub enum Fault {
     Kill,
     /// SIGSTOP, and SIGCONT later.
     Pause,
+    /// SIGKILL to a broker of `deploy/kafka/up`, and its restart.
+    Broker,
     /// Nothing, for the control trial.
     Noop,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Kill, Self::Pause, Self::Noop];
+    pub const ALL: [Self; 4] = [Self::Kill, Self::Pause, Self::Broker, Self::Noop];
 
     /// The word that experiments use.
     #[must_use]
@@ -101,6 +103,7 @@ impl Fault {
         match self {
             Self::Kill => "kill",
             Self::Pause => "pause",
+            Self::Broker => "broker",
             Self::Noop => "noop",
         }
     }
@@ -131,6 +134,11 @@ pub enum Target {
         group: Option<GroupName>,
         /// How many of its members.
         mode: Pick,
+    },
+    /// The broker that coordinates a group; a seeded choice where no group is named.
+    Coordinator {
+        /// Which group.
+        group: Option<GroupName>,
     },
     /// Some members of each of these groups, all at once.
     GroupsAcross {

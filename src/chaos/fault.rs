@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::arena::{Arena, FaultError, Victim};
 use super::experiment::Fault;
-use super::{kill, pause};
+use super::{broker, kill, pause};
+use crate::controller::Broker;
 use crate::ids::FaultId;
 use crate::observation::What;
 use crate::time::Mono;
@@ -14,6 +15,7 @@ pub(super) struct Injected {
     kind: Fault,
     fault: FaultId,
     victims: Vec<Victim>,
+    broker: Option<Broker>,
     restart_after: Duration,
 }
 
@@ -23,9 +25,10 @@ impl Injected {
         kind: Fault,
         fault: FaultId,
         victims: Vec<Victim>,
+        broker: Option<Broker>,
         restart_after: Duration,
     ) -> Self {
-        Self { kind, fault, victims, restart_after }
+        Self { kind, fault, victims, broker, restart_after }
     }
 
     /// Does it; when it was known to be in force.
@@ -33,9 +36,12 @@ impl Injected {
         match self.kind {
             Fault::Kill => kill::inject(arena, &self.fault, &self.victims).await,
             Fault::Pause => pause::inject(arena, &self.fault, &self.victims).await,
+            Fault::Broker => broker::inject(arena, &self.fault, self.broker.as_ref()).await,
             Fault::Noop => {
                 let fault = self.fault.clone();
-                arena.record.note(None, What::FaultAsked { fault, kind: "noop".to_owned() });
+                arena
+                    .record
+                    .note(None, What::FaultAsked { fault, kind: "noop".to_owned(), broker: None });
                 let fault = self.fault.clone();
                 Ok(arena.record.note(None, What::FaultInForce { fault }))
             }
@@ -47,6 +53,9 @@ impl Injected {
         match self.kind {
             Fault::Kill => kill::heal(arena, &self.fault, &self.victims, self.restart_after).await,
             Fault::Pause => pause::heal(arena, &self.fault, &self.victims).await,
+            Fault::Broker => {
+                broker::heal(arena, &self.fault, self.broker.as_ref(), self.restart_after).await
+            }
             Fault::Noop => {
                 let fault = self.fault.clone();
                 arena.record.note(None, What::FaultHealed { fault });

@@ -4,7 +4,7 @@
 use super::{Across, Experiment, Fault, Pick, Step, Target};
 use crate::ids::{GroupName, MemberId, RoleName};
 use crate::time::Span;
-use crate::topology::{Plan, PlannedGroup, Share, Terms};
+use crate::topology::{Address, Plan, PlannedGroup, Share, Terms};
 use crate::yaml::{Cursor, Node, Problem, choices};
 
 /// All that keeps the experiment, read from `document`, from being run on this plan.
@@ -54,6 +54,9 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
             role_fits(role.as_ref(), plan, place, problems);
             across_fits(across, plan, place.key("across"), problems);
         }
+        Target::Coordinator { group } => {
+            coordinator_fits(group.as_ref(), plan, place.key("coordinator_of"), problems);
+        }
         Target::Group { group, mode } => {
             group_fits(group.as_ref(), plan, place, problems);
             for (name, planned) in chosen(group.as_ref(), plan) {
@@ -90,6 +93,30 @@ fn group_fits(
 ) {
     if let Some(name) = group.filter(|name| !plan.groups.contains_key(*name)) {
         problems.push(no_group(name.as_str(), plan, place.key("group")));
+    }
+}
+
+fn coordinator_fits(
+    group: Option<&GroupName>,
+    plan: &Plan,
+    place: Cursor<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    if let Some(name) = group.filter(|name| !plan.groups.contains_key(*name)) {
+        problems.push(no_group(name.as_str(), plan, place));
+        return;
+    }
+    for (name, planned) in chosen(group, plan) {
+        let address = plan.clusters.get(&planned.cluster).map(|cluster| &cluster.address);
+        if matches!(address, Some(Address::Embedded) | None) {
+            let cluster = &planned.cluster;
+            let message = format!("cluster `{cluster}` of `{name}` is embedded: one broker is all");
+            problems.push(
+                Problem::at(place.origin(), message).hint(
+                    "clusters that `deploy/kafka/up` started have brokers that can be killed",
+                ),
+            );
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arena;
 mod brief;
+mod broker;
 mod experiment;
 mod fault;
 mod fits;

@@ -12,6 +12,8 @@ use crate::yaml::{Cursor, Node, Problem, choices, parse, read};
 
 const SETTLED: Span = Span::ms(1_000);
 const WITHIN: Span = Span::ms(50);
+/// Longer than it takes to replace a broker, and not so long that a disk fills.
+const BROKER_RESTART: Span = Span::ms(5_000);
 const TRIALS_MOST: u32 = 100_000;
 
 /// Reads the experiment that `text` describes; the document comes along, for what has to be said of
@@ -87,12 +89,19 @@ fn step(spec: &StepSpec, index: usize, above: &[Step], place: Cursor<'_>) -> Res
             let message = "a noop is done to nobody";
             return Err(Problem::at(place.key("target").name(), message));
         }
-        (None, fault @ (Fault::Kill | Fault::Pause)) => {
+        (None, fault @ (Fault::Kill | Fault::Pause | Fault::Broker)) => {
             let message = format!("a {} needs a `target`", fault.as_str());
-            return Err(Problem::at(place.key("fault").origin(), message)
-                .hint("as in target: {leader_of: any, group: any}"));
+            let hint = match fault {
+                Fault::Broker => "as in target: {coordinator_of: any}",
+                Fault::Kill | Fault::Pause | Fault::Noop => {
+                    "as in target: {leader_of: any, group: any}"
+                }
+            };
+            return Err(Problem::at(place.key("fault").origin(), message).hint(hint));
         }
-        (Some(spec), Fault::Kill | Fault::Pause) => Some(target(spec, place.key("target"))?),
+        (Some(spec), fault @ (Fault::Kill | Fault::Pause | Fault::Broker)) => {
+            Some(target_of(fault, spec, place.key("target"))?)
+        }
     };
     Ok(Step {
         id,
@@ -101,7 +110,10 @@ fn step(spec: &StepSpec, index: usize, above: &[Step], place: Cursor<'_>) -> Res
         fault: spec.fault,
         target,
         lasts: spec.lasts,
-        restart_after: spec.restart_after,
+        restart_after: match spec.fault {
+            Fault::Broker => spec.restart_after.or(Some(BROKER_RESTART)),
+            Fault::Kill | Fault::Pause | Fault::Noop => spec.restart_after,
+        },
         overlap_restart: spec.overlap_restart,
     })
 }
@@ -143,9 +155,12 @@ fn durations(spec: &StepSpec, place: Cursor<'_>) -> Result<(), Problem> {
         Err(Problem::at(place.key(key).name(), format!("a {word} has no `{key}`")).hint(why))
     };
     match spec.fault {
-        Fault::Kill => {
+        Fault::Kill | Fault::Broker => {
             if spec.lasts.is_some() {
                 return refused("for", "it ends with the restart: see `restart_after`");
+            }
+            if spec.fault == Fault::Broker && spec.overlap_restart {
+                return refused("overlap_restart", "no member dies of it");
             }
         }
         Fault::Pause | Fault::Noop => {
@@ -162,6 +177,37 @@ fn durations(spec: &StepSpec, place: Cursor<'_>) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// Members are killed and paused, brokers die of a fault of their own.
+fn target_of(fault: Fault, spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
+    let of_a_broker = matches!(fault, Fault::Broker);
+    match (&spec.coordinator_of, of_a_broker) {
+        (None, false) => target(spec, place),
+        (Some(_), false) => {
+            let message = format!("a {} is done to members", fault.as_str());
+            Err(Problem::at(place.key("coordinator_of").name(), message)
+                .hint("`fault: broker` kills a broker"))
+        }
+        (None, true) => Err(Problem::at(place.name(), "the target names no broker")
+            .hint("say `coordinator_of` which group")),
+        (Some(group), true) => {
+            let others = [
+                ("member", spec.member.is_some()),
+                ("leader_of", spec.leader_of.is_some()),
+                ("group", spec.group.is_some()),
+                ("mode", spec.mode.is_some()),
+                ("across", spec.across.is_some()),
+            ];
+            match others.into_iter().find(|(_, given)| *given) {
+                Some((key, _)) => {
+                    let message = format!("a target has no `{key}` beside `coordinator_of`");
+                    Err(Problem::at(place.key(key).name(), message))
+                }
+                None => Ok(Target::Coordinator { group: group.clone().this() }),
+            }
+        }
+    }
 }
 
 fn target(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {

@@ -52,7 +52,11 @@ impl Target {
             Self::LeaderOf { group: Some(group), .. } | Self::Group { group: Some(group), .. } => {
                 [group.clone()].into()
             }
-            Self::LeaderOf { group: None, .. } | Self::Group { group: None, .. } => all(),
+            Self::LeaderOf { group: None, .. }
+            | Self::Group { group: None, .. }
+            | Self::Coordinator { group: None } => all(),
+            // It coordinates others of its cluster, too, or leads what they hear.
+            Self::Coordinator { group: Some(group) } => plan.beside(group),
             Self::LeadersAcross { across, .. } | Self::GroupsAcross { across, .. } => {
                 across.groups.clone().unwrap_or_else(all)
             }
@@ -63,9 +67,20 @@ impl Target {
     #[must_use]
     pub fn is_across(&self) -> bool {
         match self {
-            Self::LeadersAcross { .. } | Self::GroupsAcross { .. } => true,
+            Self::LeadersAcross { .. } | Self::GroupsAcross { .. } | Self::Coordinator { .. } => {
+                true
+            }
             Self::Member(_) | Self::LeaderOf { .. } | Self::Group { .. } => false,
         }
+    }
+
+    /// Chooses the group whose coordinator is hit, where that is the target.
+    #[must_use]
+    pub fn coordinated(&self, plan: &Plan, seed: u64) -> Option<GroupName> {
+        let Self::Coordinator { group } = self else { return None };
+        let mut chance = ChaCha12Rng::seed_from_u64(seed);
+        let all = || shuffled(plan.groups.keys().cloned(), &mut chance).pop();
+        group.clone().or_else(all)
     }
 
     /// Chooses the victims: by the seed alone, where there is a choice.
@@ -104,6 +119,8 @@ impl Target {
                 }
                 Err(leaderless(role.as_ref(), None))
             }
+            // A broker, and no member.
+            Self::Coordinator { .. } => Ok(Vec::new()),
             Self::Group { mode, .. } => {
                 let groups = shuffled(self.groups(sight.plan), &mut chance);
                 match groups.first() {

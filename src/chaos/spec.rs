@@ -87,7 +87,8 @@ pub struct StepSpec {
     /// For how long: a pause, a noop.
     #[serde(rename = "for")]
     pub lasts: Option<Span>,
-    /// When the victims of a kill are started again; as the topology says unless given.
+    /// When the victims of a kill are started again, as the topology says unless given; when a
+    /// broker is, 5s unless given.
     pub restart_after: Option<Span>,
     /// Whether the restart may come before the dead one's session is over: the group then waits for
     /// the rest of that session.
@@ -95,8 +96,9 @@ pub struct StepSpec {
     pub overlap_restart: bool,
 }
 
-/// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}` or
-/// `{group: NAME, mode: one}`; `any` in the place of a name is a seeded choice.
+/// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`,
+/// `{group: NAME, mode: one}` or, to a broker, `{coordinator_of: GROUP}`; `any` in the place of a
+/// name is a seeded choice.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a target, as in {leader_of: any, group: any}")]
 pub struct TargetSpec {
@@ -104,6 +106,8 @@ pub struct TargetSpec {
     pub member: Option<MemberId>,
     /// Whoever leads this role.
     pub leader_of: Option<OrAny<RoleName>>,
+    /// The broker that coordinates this group.
+    pub coordinator_of: Option<OrAny<GroupName>>,
     /// In this group.
     pub group: Option<OrAny<GroupName>>,
     /// How many members of the group; one unless given.

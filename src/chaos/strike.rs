@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use super::arena::{Arena, FaultError, Victim};
 use super::fault::Injected;
 use super::{Fault, Sight, Strike, Target};
+use crate::controller::Broker;
 use crate::ids::{FaultId, StepId, TrialNumber};
 use crate::observation::What;
 use crate::time::{Mono, Span};
@@ -50,6 +51,14 @@ pub(super) async fn strike(
             return Ok(());
         }
     };
+    let broker = match coordinator(arena, strike).await {
+        Ok(broker) => broker,
+        Err(why) => {
+            failed(why);
+            struck(Mono::now());
+            return Ok(());
+        }
+    };
     if let Err(exceeded) = arena.allows(&victims) {
         failed(exceeded.clone());
         arena.abort(exceeded);
@@ -57,7 +66,7 @@ pub(super) async fn strike(
     }
     let restart = prepare_restart(arena, strike, &victims);
     let count = victims.len();
-    let injected = Injected::plan(strike.step.fault, fault.clone(), victims, restart);
+    let injected = Injected::plan(strike.step.fault, fault.clone(), victims, broker, restart);
     let from = Mono::now();
     let outcome = injected.inject(arena).await;
     struck(*outcome.as_ref().unwrap_or(&from));
@@ -107,6 +116,16 @@ fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
     arena.victims(&members).map_err(|error| error.to_string())
 }
 
+/// Finds the broker that is to be hit, where the target is one.
+async fn coordinator(arena: &Arena<'_>, strike: &Strike) -> Result<Option<Broker>, String> {
+    let target = strike.step.target.as_ref();
+    let Some(group) = target.and_then(|target| target.coordinated(arena.plan, strike.seed)) else {
+        return Ok(None);
+    };
+    let found = Broker::coordinating(arena.plan, &group).await;
+    found.map(Some).map_err(|error| crate::error::chain(&error))
+}
+
 /// Sees to it that the victims of a kill come back when the step says so; the longest wait.
 fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Duration {
     let mut longest = Duration::ZERO;
@@ -119,7 +138,10 @@ fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Du
         }
         longest = longest.max(strike.step.restart_after.map_or(usual, Span::get));
     }
-    longest
+    match strike.step.fault {
+        Fault::Broker => strike.step.restart_after.unwrap_or_default().get(),
+        Fault::Kill | Fault::Pause | Fault::Noop => longest,
+    }
 }
 
 /// Notes how close together the victims were struck; why that was not close enough, if so.
@@ -132,7 +154,10 @@ fn strike_across(
 ) -> Option<String> {
     let across = match strike.step.target.as_ref()? {
         Target::LeadersAcross { across, .. } | Target::GroupsAcross { across, .. } => across,
-        Target::Member(_) | Target::LeaderOf { .. } | Target::Group { .. } => return None,
+        Target::Member(_)
+        | Target::LeaderOf { .. }
+        | Target::Group { .. }
+        | Target::Coordinator { .. } => return None,
     };
     let victims = u32::try_from(victims).unwrap_or(u32::MAX);
     let skew_ns = u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX);

@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for Refused {
 }
 
 /// Faults that the format names and this version does not inject.
-const LATER: [&str; 14] = [
+const LATER: [&str; 13] = [
     "leave",
     "stop",
     "partition",
@@ -113,7 +113,6 @@ const LATER: [&str; 14] = [
     "protocol",
     "clock",
     "starve",
-    "broker",
     "churn",
     "duplicate",
     "host",

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::broker::{Broker, BrokerError, Settings};
 
-/// A small Kafka broker in memory, for first use, tests and chaos.
+/// Run a small Kafka broker in memory, for first use, tests and chaos.
 ///
 /// It makes no promise of durability: topics, messages and offsets are in memory, bounded, and gone
 /// when it ends. When it answers it prints one line of JSON that says where:

@@ -76,9 +76,11 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         .map_err(|error| Failure::new(1, &error))?;
     let program = std::env::current_exe().map_err(|error| Failure::new(1, &error))?;
     let order = order(args, prepared, program);
-    runtime.block_on(play(&order))?;
-    // Whatever a client still waits for, the process does not.
+    let played = runtime.block_on(play(&order));
+    // Whatever a client still waits for, the process does not, least of all when it was
+    // interrupted.
     runtime.shutdown_background();
+    played?;
     conclude(&order.folder, args.output, colour()).map_err(|error| Failure::new(1, &error))
 }
 

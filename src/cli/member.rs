@@ -2,12 +2,14 @@
 
 use std::num::NonZeroU32;
 
-use super::Failure;
+use super::{EXIT_FILES, Failure};
 use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
+use crate::kafka::Cluster;
 use crate::member::{self, Settings};
 use crate::time::Span;
+use crate::topology::{Access, Secret, is_secret};
 
-/// Lives as one member of a group, until told to leave.
+/// Live as one member of a group, until told to leave.
 ///
 /// Joins the consumer group, publishes beacons, leads what it hears of, and tells facts on standard
 /// output, one JSON object a line. Orders come on standard input: "leave" or "exit"; its end is an
@@ -50,6 +52,9 @@ pub(super) struct MemberArgs {
     /// A further property of the Kafka client; may be given several times.
     #[arg(long = "property", value_name = "KEY=VALUE", value_parser = property)]
     properties: Vec<(String, String)>,
+    /// A property whose value stands elsewhere, as in sasl.password=env:NAME or =file:PATH.
+    #[arg(long = "secret", value_name = "KEY=PLACE")]
+    secrets: Vec<String>,
 }
 
 fn life(text: &str) -> Result<Life, LifeError> {
@@ -61,12 +66,27 @@ fn property(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
+/// Where a secret stands. Somebody may have written the secret itself: it is not repeated.
+fn secret(text: &str) -> Result<(String, Secret), Failure> {
+    let (key, place) = text.split_once('=').unwrap_or(("", text));
+    let wrong = |why| Failure::text(EXIT_FILES, format!("--secret {key}=…: {why}"));
+    Ok((key.to_owned(), place.parse().map_err(wrong)?))
+}
+
 /// Lives.
 pub(super) fn run(args: MemberArgs) -> Result<u8, Failure> {
+    if let Some((key, _)) = args.properties.iter().find(|(key, _)| is_secret(key)) {
+        let what =
+            format!("--property {key} shows its value to everybody: --secret {key}=env:NAME");
+        return Err(Failure::text(EXIT_FILES, what));
+    }
+    let access = Access {
+        properties: args.properties.into_iter().collect(),
+        secrets: args.secrets.iter().map(|text| secret(text)).collect::<Result<_, _>>()?,
+    };
     let settings = Settings {
         life: args.life,
-        bootstrap: args.bootstrap,
-        properties: args.properties.into_iter().collect(),
+        cluster: Cluster { bootstrap: args.bootstrap, access },
         topic: args.topic,
         width: args.partitions,
         consumer_group: args.consumer_group,

@@ -17,7 +17,7 @@ use crate::guard::Guard;
 use crate::ids::ClusterName;
 use crate::kafka;
 use crate::observation::What;
-use crate::topology::{Address, Plan};
+use crate::topology::{Access, Address, Plan};
 
 /// How long a broker has to say where it listens.
 const READY: Duration = Duration::from_secs(10);
@@ -26,7 +26,8 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// All clusters of a plan, as clients see them.
 pub struct Clusters {
-    clients: BTreeMap<ClusterName, kafka::Cluster>,
+    /// As members see it, and as the controller does.
+    clients: BTreeMap<ClusterName, (kafka::Cluster, kafka::Cluster)>,
     brokers: Vec<Arc<Process>>,
     watches: JoinSet<()>,
     stop: CancellationToken,
@@ -86,8 +87,12 @@ impl Clusters {
                     clusters.embed(name, program, &log, guard, record).await?
                 }
             };
-            let properties = planned.properties.clone();
-            clusters.clients.insert(name.clone(), kafka::Cluster { bootstrap, properties });
+            let seen_by = |access: &Access| kafka::Cluster {
+                bootstrap: bootstrap.clone(),
+                access: access.clone(),
+            };
+            let both = (seen_by(&planned.members), seen_by(planned.controller()));
+            clusters.clients.insert(name.clone(), both);
         }
         Ok(clusters)
     }
@@ -126,11 +131,16 @@ impl Clusters {
         Ok(listening)
     }
 
-    /// How clients reach a cluster.
+    /// How members reach a cluster.
     #[must_use]
-    pub fn client(&self, cluster: &ClusterName) -> kafka::Cluster {
-        let unknown = || kafka::Cluster { bootstrap: String::new(), properties: BTreeMap::new() };
-        self.clients.get(cluster).cloned().unwrap_or_else(unknown)
+    pub fn of_members(&self, cluster: &ClusterName) -> kafka::Cluster {
+        self.clients.get(cluster).map(|(members, _)| members.clone()).unwrap_or_default()
+    }
+
+    /// How the controller does.
+    #[must_use]
+    pub fn of_controller(&self, cluster: &ClusterName) -> kafka::Cluster {
+        self.clients.get(cluster).map(|(_, controller)| controller.clone()).unwrap_or_default()
     }
 
     /// Cancelled when a broker of ours died unasked.

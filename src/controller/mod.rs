@@ -1,17 +1,20 @@
 //! Makes reality match the plan: provisions topics, starts brokers and members, keeps members
 //! alive, and writes down what happens to them.
 
+mod brokers;
 mod canary;
 mod cluster;
 mod created;
 mod fleet;
 mod gate;
+mod halts;
 mod preflight;
 mod process;
 mod provision;
 mod record;
 mod slot;
 
+pub use brokers::{Broker, BrokerError};
 pub use canary::Canary;
 pub use cluster::{ClusterError, Clusters};
 pub use created::{Created, Entry};

@@ -97,6 +97,8 @@ struct Need {
     name: GroupName,
     group: PlannedGroup,
     cluster: Cluster,
+    /// The same as its members see it.
+    members: Cluster,
     /// Where creations are recorded; nowhere for a cluster that dies with the run.
     created: Option<Created>,
 }
@@ -121,7 +123,8 @@ pub async fn provision(
         let need = Need {
             name: name.clone(),
             group: group.clone(),
-            cluster: clusters.client(&group.cluster),
+            cluster: clusters.of_controller(&group.cluster),
+            members: clusters.of_members(&group.cluster),
             created: outlives.then(|| Created::of(&plan.topology)),
         };
         ledgers.entry((group.cluster.clone(), group.topic.clone())).or_default().push(need);
@@ -167,8 +170,13 @@ async fn ensure_all(needs: Vec<Need>) -> (Option<Made>, Result<(), ProvisionErro
         match ensure(&need).await {
             Ok(false) => {}
             Ok(true) => {
-                let Need { group, cluster, created, .. } = need;
+                let Need { name, group, cluster, members, created } = need;
+                let outlives = created.is_some();
+                let published = if outlives { members.lets_publish(&group.topic) } else { Ok(()) };
                 made = made.or(created.map(|created| (created, cluster, group.topic)));
+                if let Err(source) = published {
+                    return (made, Err(ProvisionError::Kafka { group: name, source }));
+                }
             }
             Err(error) => return (made, Err(error)),
         }
@@ -242,8 +250,8 @@ pub async fn down(plan: &Plan) -> Result<Vec<Entry>, ProvisionError> {
         let here = Address::Bootstrap(bootstrap.clone());
         let planned = plan.clusters.values().find(|planned| planned.address == here);
         // A cluster that the file no longer names is asked as it was recorded.
-        let properties = planned.map(|planned| planned.properties.clone()).unwrap_or_default();
-        let cluster = Cluster { bootstrap: bootstrap.clone(), properties };
+        let access = planned.map(|planned| planned.controller().clone()).unwrap_or_default();
+        let cluster = Cluster { bootstrap: bootstrap.clone(), access };
         remove(&created, &cluster, topic).await?;
     }
     Ok(entries)

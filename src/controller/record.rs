@@ -70,6 +70,8 @@ impl Record {
         if inner.failure.is_none()
             && let Err(failure) = inner.journal.append(fact)
         {
+            // The journal cannot tell this one.
+            tracing::error!(error = crate::error::chain(&failure), "The run cannot go on.");
             inner.failure = Some(failure);
             self.broken.cancel();
         }

@@ -9,6 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::Revival;
+
 /// A running guard. Dropping it closes the pipe, and the guard undoes what it holds.
 pub struct Guard {
     child: Child,
@@ -71,12 +73,29 @@ impl Guard {
     /// # Errors
     /// The guard is gone.
     pub fn hold(&self, pid: u32) -> Result<Held, GuardError> {
+        self.ask(&format!("hold {pid}"), &format!("held {pid}"))
+    }
+
+    /// Has it start a broker again when we are gone before we did.
+    ///
+    /// # Errors
+    /// The guard is gone.
+    pub fn promise(&self, revival: &Revival) -> Result<Held, GuardError> {
+        self.ask(&format!("promise {}", told(revival)), "promised")
+    }
+
+    /// The broker runs again. A guard that is gone has nothing to forget.
+    pub fn kept(&self, revival: &Revival) {
+        self.ask(&format!("kept {}", told(revival)), "forgotten").ok();
+    }
+
+    fn ask(&self, question: &str, expected: &str) -> Result<Held, GuardError> {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
         let (input, output) = &mut *pipe;
-        writeln!(input, "hold {pid}").and_then(|()| input.flush()).map_err(GuardError::Silent)?;
+        writeln!(input, "{question}").and_then(|()| input.flush()).map_err(GuardError::Silent)?;
         let mut answer = String::new();
         output.read_line(&mut answer).map_err(GuardError::Silent)?;
-        if answer.trim_end() == format!("held {pid}") {
+        if answer.trim_end() == expected {
             Ok(Held(()))
         } else {
             let said = io::Error::new(io::ErrorKind::InvalidData, format!("it said {answer:?}"));
@@ -91,4 +110,9 @@ impl Guard {
         writeln!(pipe.0, "free").and_then(|()| pipe.0.flush()).ok();
         self.child.wait().ok();
     }
+}
+
+/// In one line: JSON has no line breaks of its own.
+fn told(revival: &Revival) -> String {
+    serde_json::to_string(revival).unwrap_or_default()
 }

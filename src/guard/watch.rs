@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::Revival;
 use crate::time::Mono;
 
 /// For how long the dead are waited for; SIGKILL takes milliseconds.
@@ -25,12 +26,17 @@ pub fn watch(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
     let mut held = Vec::new();
+    let mut promised: Vec<Revival> = Vec::new();
     for line in input.lines() {
         let Ok(line) = line else { break };
         if line == "free" {
             return Ok(());
         }
         held.retain(lives);
+        if let Some(answer) = promise(&line, &mut promised) {
+            writeln!(output, "{answer}").and_then(|()| output.flush()).ok();
+            continue;
+        }
         let pid = line.strip_prefix("hold ").and_then(|pid| pid.parse().ok());
         match pid.and_then(Pid::from_raw) {
             Some(pid) if held.len() < HELD_MAX => {
@@ -45,7 +51,24 @@ pub fn watch(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         }
     }
     undo(&held);
+    for broker in &promised {
+        if let Err(error) = broker.start() {
+            tracing::error!(%error, folder = %broker.folder.display(), "A broker stays down.");
+        }
+    }
     Ok(())
+}
+
+/// Takes or forgets a promise; the answer, where the line is about one.
+fn promise(line: &str, promised: &mut Vec<Revival>) -> Option<&'static str> {
+    let parse = |text: &str| serde_json::from_str::<Revival>(text).ok();
+    if let Some(broker) = line.strip_prefix("promise ").and_then(parse) {
+        promised.push(broker);
+        return Some("promised");
+    }
+    let broker = line.strip_prefix("kept ").and_then(parse)?;
+    promised.retain(|other| *other != broker);
+    Some("forgotten")
 }
 
 /// Whether the process has not ended: a pidfd becomes readable when it does.
@@ -70,5 +93,36 @@ fn undo(held: &[OwnedFd]) {
         while lives(process) && Mono::now().since(began) < GONE {
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broker(folder: &std::path::Path, name: &str) -> Revival {
+        let made = folder.join(name).display().to_string();
+        Revival { command: vec!["touch".to_owned(), made], folder: folder.to_owned() }
+    }
+
+    #[test]
+    fn what_is_still_promised_in_the_end_is_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |word: &str, name: &str| {
+            let told = serde_json::to_string(&broker(folder.path(), name)).unwrap();
+            format!("{word} {told}\n")
+        };
+        let told = [line("promise", "a"), line("promise", "b"), line("kept", "b")].concat();
+        let mut said = Vec::new();
+        watch(told.as_bytes(), &mut said).unwrap();
+        assert_eq!(String::from_utf8(said).unwrap(), "promised\npromised\nforgotten\n");
+        let began = Mono::now();
+        while !folder.path().join("a").exists() && Mono::now().since(began) < GONE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(folder.path().join("a").exists(), "the one that was never kept");
+        assert!(!folder.path().join("b").exists(), "the one that was");
+        let (pid, _) = broker(folder.path(), "a").identity().unwrap();
+        assert!(pid > 0);
     }
 }

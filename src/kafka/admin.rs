@@ -3,30 +3,36 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use rdkafka::ClientContext;
+use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
-use rdkafka::config::RDKafkaLogLevel;
-use rdkafka::consumer::{BaseConsumer, Consumer as _, DefaultConsumerContext};
-use rdkafka::error::KafkaError as Error;
-use rdkafka::types::RDKafkaErrorCode;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::{KafkaError as Error, KafkaResult};
+use rdkafka::metadata::MetadataTopic;
+use rdkafka::types::{RDKafkaErrorCode, RDKafkaRespErr};
 
-use super::{Cluster, KafkaError, log};
+use super::inspect::OFFSETS;
+use super::voice::Voice;
+use super::{Cluster, KafkaError, Trouble};
 use crate::ids::{ConsumerGroup, TopicName};
 use crate::time::{Mono, Span};
 
 /// For how long one request may take.
 pub(super) const REQUEST: Duration = Duration::from_secs(10);
+/// For how long a coordinator may read its ledger.
+const LOADED: Duration = Duration::from_secs(10);
+/// How soon what the client complains of is heard.
+const GLANCE: Duration = Duration::from_millis(500);
 /// For how long a new topic may stay invisible.
 const VISIBLE: Duration = Duration::from_secs(10);
 
 /// A connection for provisioning.
 pub struct Admin {
-    cluster: String,
-    pub(super) admin: AdminClient<Quiet>,
-    pub(super) reader: BaseConsumer<DefaultConsumerContext>,
+    pub(super) cluster: Cluster,
+    config: ClientConfig,
+    voice: Voice,
+    pub(super) admin: AdminClient<Voice>,
+    pub(super) reader: BaseConsumer<Voice>,
 }
-
-pub(super) struct Quiet;
 
 /// What is there of a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,21 +58,46 @@ impl Admin {
     /// Connects lazily: the first request tells whether somebody is there.
     ///
     /// # Errors
-    /// The client's refusal of its configuration.
+    /// A secret cannot be had, or the client refuses its configuration.
     pub fn new(cluster: &Cluster) -> Result<Self, KafkaError> {
-        let name = cluster.bootstrap.clone();
-        let refused =
-            |source| KafkaError::Configuration { cluster: name.clone(), source: Box::new(source) };
-        let config = cluster.base("tandem-controller");
-        let admin = config.create_with_context(Quiet).map_err(refused)?;
-        let reader = config.create().map_err(refused)?;
-        Ok(Self { cluster: name, admin, reader })
+        let refused = |source| cluster.refused(source);
+        let (config, voice) = cluster.asking()?;
+        let admin = config.create_with_context(voice.clone()).map_err(refused)?;
+        let reader = config.create_with_context(voice.clone()).map_err(refused)?;
+        Ok(Self { cluster: cluster.clone(), config, voice, admin, reader })
+    }
+
+    /// Waits until the cluster lets us in, but not where waiting mends nothing.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub fn enter(&self) -> Result<(), KafkaError> {
+        let began = Mono::now();
+        while self.reader.fetch_metadata(Some(OFFSETS), GLANCE).is_err() {
+            self.listen();
+            let lasting = self.voice.complaint().is_some_and(|it| it.is_lasting());
+            if lasting || Mono::now().since(began) >= REQUEST {
+                return Err(self.closed());
+            }
+        }
+        Ok(())
+    }
+
+    /// Hears what the client has to say; nobody polls it otherwise.
+    fn listen(&self) {
+        while self.reader.poll(Duration::ZERO).is_some() {}
+    }
+
+    fn closed(&self) -> KafkaError {
+        let (complaint, user) = (self.voice.complaint(), self.cluster.user());
+        let source = Trouble::of(complaint, user, &self.config, REQUEST);
+        KafkaError::Closed { cluster: self.cluster.bootstrap.clone(), source }
     }
 
     pub(super) fn failed(&self, act: impl Into<String>) -> impl FnOnce(Error) -> KafkaError + '_ {
         let act = act.into();
         move |source| KafkaError::Request {
-            cluster: self.cluster.clone(),
+            cluster: self.cluster.bootstrap.clone(),
             act,
             source: Box::new(source),
         }
@@ -82,6 +113,10 @@ impl Admin {
             .fetch_metadata(Some(topic.as_str()), REQUEST)
             .map_err(self.failed(format!("describe topic {topic}")))?;
         let found = metadata.topics().iter().find(|found| found.name() == topic.as_str());
+        let denied = RDKafkaRespErr::RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+        if found.and_then(MetadataTopic::error) == Some(denied) {
+            return Err(self.cluster.lacks("Describe", format!("topic {topic}")));
+        }
         Ok(match found.map(|found| found.partitions().len()) {
             None | Some(0) => Found::Absent,
             Some(width) => Found::Width(u32::try_from(width).unwrap_or(u32::MAX)),
@@ -114,7 +149,11 @@ impl Admin {
         topic: &TopicName,
         settings: TopicSettings,
     ) -> Result<Option<String>, KafkaError> {
-        Ok(self.ask_for(topic, settings, true).await?.map(|code| code.to_string()))
+        let refusal = self.ask_for(topic, settings, true).await?;
+        Ok(refusal.map(|code| match self.refused("create", topic, code) {
+            denied @ KafkaError::Right { .. } => denied.to_string(),
+            _ => code.to_string(),
+        }))
     }
 
     async fn ask_for(
@@ -142,7 +181,7 @@ impl Admin {
         let began = Mono::now();
         while self.topic(topic)? != Found::Width(width.get()) {
             if Mono::now().since(began) > VISIBLE {
-                let (cluster, topic) = (self.cluster.clone(), topic.clone());
+                let (cluster, topic) = (self.cluster.bootstrap.clone(), topic.clone());
                 return Err(KafkaError::Unseen { cluster, topic, within: VISIBLE });
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -168,7 +207,16 @@ impl Admin {
     }
 
     fn refused(&self, act: &'static str, topic: &TopicName, code: RDKafkaErrorCode) -> KafkaError {
-        KafkaError::Topic { cluster: self.cluster.clone(), act, topic: topic.clone(), code }
+        let denied = [
+            RDKafkaErrorCode::TopicAuthorizationFailed,
+            RDKafkaErrorCode::ClusterAuthorizationFailed,
+        ];
+        if denied.contains(&code) {
+            let right = if act == "create" { "Create" } else { "Delete" };
+            return self.cluster.lacks(right, format!("topic {topic}"));
+        }
+        let cluster = self.cluster.bootstrap.clone();
+        KafkaError::Topic { cluster, act, topic: topic.clone(), code }
     }
 
     /// The client ids of a consumer group's members, with how many bytes of assignment each has.
@@ -176,10 +224,8 @@ impl Admin {
     /// # Errors
     /// The cluster does not answer.
     pub fn members(&self, group: &ConsumerGroup) -> Result<Vec<GroupMember>, KafkaError> {
-        let list = self
-            .reader
-            .fetch_group_list(Some(group.as_str()), REQUEST)
-            .map_err(self.failed(format!("describe consumer group {group}")))?;
+        let list = patiently(|| self.reader.fetch_group_list(Some(group.as_str()), REQUEST));
+        let list = list.map_err(self.failed(format!("describe consumer group {group}")))?;
         let members = list.groups().iter().flat_map(rdkafka::groups::GroupInfo::members);
         Ok(members
             .map(|member| GroupMember {
@@ -190,6 +236,28 @@ impl Admin {
     }
 }
 
+/// Asks a coordinator again while it is not ready: a cluster that has just started, or lost a broker,
+/// is still reading its ledger.
+pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
+    let began = Mono::now();
+    loop {
+        let told = ask();
+        let code = told.as_ref().err().and_then(Error::rdkafka_error_code);
+        let passing = matches!(
+            code,
+            Some(
+                RDKafkaErrorCode::CoordinatorLoadInProgress
+                    | RDKafkaErrorCode::CoordinatorNotAvailable
+                    | RDKafkaErrorCode::NotCoordinator
+            )
+        );
+        if !passing || Mono::now().since(began) > LOADED {
+            return told;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// A member as the coordinator describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupMember {
@@ -197,13 +265,4 @@ pub struct GroupMember {
     pub client_id: String,
     /// Its assignment, in the consumer protocol's encoding.
     pub assignment: Vec<u8>,
-}
-
-impl ClientContext for Quiet {
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        log::line(level, facility, message);
-    }
-    fn error(&self, error: Error, reason: &str) {
-        log::error(&error, reason);
-    }
 }

@@ -1,19 +1,23 @@
 //! Every setting of every client, each with its why.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
+use rdkafka::config::RDKafkaLogLevel;
 
+use super::KafkaError;
+use super::access::Veil;
+use super::voice::Voice;
 use crate::ids::{ConsumerGroup, Life, TopicName};
+use crate::topology::Access;
 
 /// A cluster as a client sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cluster {
     /// `host:port`, several with commas.
     pub bootstrap: String,
     /// What the topology adds; it wins over everything here.
-    pub properties: BTreeMap<String, String>,
+    pub access: Access,
 }
 
 /// What a member's consumer needs to know.
@@ -44,7 +48,10 @@ fn ms(duration: Duration) -> String {
 
 impl Cluster {
     /// What all clients share.
-    pub(super) fn base(&self, client_id: &str) -> ClientConfig {
+    ///
+    /// # Errors
+    /// A secret cannot be had, or this build is too lean.
+    pub(super) fn base(&self, client_id: &str) -> Result<(ClientConfig, Veil), KafkaError> {
         let mut config = ClientConfig::new();
         config.set("bootstrap.servers", &self.bootstrap).set("client.id", client_id);
         // The default waits up to 10 s between attempts: after a 5 s outage a member came back
@@ -54,14 +61,22 @@ impl Cluster {
         config.set("log.connection.close", "false");
         // Small messages and small answers: waiting to fill a packet only delays them.
         config.set("socket.nagle.disable", "true");
-        for (key, value) in &self.properties {
-            config.set(key, value);
-        }
-        config
+        let veil = self.enter(&mut config)?;
+        Ok((config, veil))
     }
 
-    pub(super) fn consumer(&self, settings: &ConsumerSettings) -> ClientConfig {
-        let mut config = self.base(&settings.life.to_string());
+    /// For a client that only asks: what it meets is told by who asked.
+    pub(super) fn asking(&self) -> Result<(ClientConfig, Voice), KafkaError> {
+        let (mut config, veil) = self.base("tandem-controller")?;
+        config.set_log_level(RDKafkaLogLevel::Critical);
+        Ok((config, Voice::quiet(veil)))
+    }
+
+    pub(super) fn consumer(
+        &self,
+        settings: &ConsumerSettings,
+    ) -> Result<(ClientConfig, Veil), KafkaError> {
+        let (mut config, veil) = self.base(&settings.life.to_string())?;
         config.set("group.id", settings.group.as_str());
         config.set("partition.assignment.strategy", &settings.assignor);
         config.set("session.timeout.ms", ms(settings.session));
@@ -75,16 +90,22 @@ impl Cluster {
         config.set("queued.min.messages", "100").set("queued.max.messages.kbytes", "256");
         // How soon a group without coordinator is looked for again.
         config.set("retry.backoff.ms", "20").set("retry.backoff.max.ms", "200");
-        config
+        Ok((config, veil))
     }
 
-    pub(super) fn producer(&self, client_id: &str, stale: Duration) -> ClientConfig {
-        let mut config = self.base(client_id);
+    pub(super) fn producer(
+        &self,
+        client_id: &str,
+        stale: Duration,
+    ) -> Result<(ClientConfig, Veil), KafkaError> {
+        let (mut config, veil) = self.base(client_id)?;
         // A beacon that cannot be delivered now is better dropped: delivered late, it would claim
         // that its sender was there.
         config.set("message.timeout.ms", ms(stale.max(Duration::from_millis(100))));
         config.set("queue.buffering.max.messages", "10000");
-        config.set("linger.ms", "0").set("acks", "1").set("retry.backoff.ms", "20");
-        config
+        config.set("linger.ms", "0").set("acks", "1");
+        // How soon the new leader of a partition is looked for again, by default up to a second.
+        config.set("retry.backoff.ms", "20").set("retry.backoff.max.ms", "200");
+        Ok((config, veil))
     }
 }

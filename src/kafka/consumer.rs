@@ -9,7 +9,8 @@ use rdkafka::error::{KafkaError as Error, KafkaResult, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
-use super::{Cluster, ConsumerSettings, KafkaError, log};
+use super::voice::Voice;
+use super::{Cluster, ConsumerSettings, KafkaError};
 use crate::ids::PartitionId;
 use crate::neli::{Assignment, Membership};
 use crate::time::{Mono, Wall};
@@ -33,9 +34,9 @@ pub struct Consumer {
 
 /// What the group told since it was last asked. The callback runs inside `poll`, on the thread that
 /// polls, which then empties this: it never holds more than one poll's worth.
-#[derive(Default)]
 struct Rebalances {
     told: Mutex<Told>,
+    voice: Voice,
 }
 
 #[derive(Default)]
@@ -50,13 +51,11 @@ impl Consumer {
     /// # Errors
     /// The client's refusal of its configuration or subscription.
     pub fn subscribe(cluster: &Cluster, settings: &ConsumerSettings) -> Result<Self, KafkaError> {
-        let refused = |source| KafkaError::Configuration {
-            cluster: cluster.bootstrap.clone(),
-            source: Box::new(source),
-        };
-        let config = cluster.consumer(settings);
+        let refused = |source| cluster.refused(source);
+        let (config, veil) = cluster.consumer(settings)?;
+        let context = Rebalances { told: Mutex::default(), voice: Voice::new(veil) };
         let inner: BaseConsumer<Rebalances> =
-            config.create_with_context(Rebalances::default()).map_err(refused)?;
+            config.create_with_context(context).map_err(refused)?;
         inner.subscribe(&[settings.topic.as_str()]).map_err(refused)?;
         let (bootstrap, wake) = (cluster.bootstrap.clone(), settings.wake);
         Ok(Self { inner, bootstrap, wake, woken: Mono::ZERO })
@@ -178,9 +177,9 @@ impl ConsumerContext for Rebalances {
 
 impl ClientContext for Rebalances {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        log::line(level, facility, message);
+        self.voice.log(level, facility, message);
     }
     fn error(&self, error: Error, reason: &str) {
-        log::error(&error, reason);
+        self.voice.error(error, reason);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::{SecretError, Trouble};
 use crate::ids::TopicName;
 
 /// An act on a cluster that failed.
@@ -15,6 +16,53 @@ pub enum KafkaError {
         /// What the client says.
         #[source]
         source: Box<rdkafka::error::KafkaError>,
+    },
+    /// A secret is not where the topology says.
+    #[error("secret `{key}` of {cluster} cannot be had")]
+    Secret {
+        /// The cluster's address.
+        cluster: String,
+        /// The client property whose value it is.
+        key: String,
+        /// Why not.
+        #[source]
+        source: SecretError,
+    },
+    /// The cluster wants what this build does not have.
+    #[error(
+        "{cluster} is to be spoken to with `{what}`, and this build lacks the feature `tls`: build \
+         it with `cargo build --release --features tls` (needs the OpenSSL headers, as libssl-dev) \
+         or `--features tls-vendored`"
+    )]
+    Lean {
+        /// The cluster's address.
+        cluster: String,
+        /// The property and its value.
+        what: String,
+    },
+    /// The cluster lets nobody in, or not us.
+    #[error("{cluster} cannot be entered")]
+    Closed {
+        /// The cluster's address.
+        cluster: String,
+        /// Why not.
+        #[source]
+        source: Trouble,
+    },
+    /// A right is missing.
+    #[error(
+        "{user} lacks the right {right} on {resource} of {cluster}: grant it there, as \
+         `kafka-acls --add --operation {right}` does"
+    )]
+    Right {
+        /// The cluster's address.
+        cluster: String,
+        /// Who.
+        user: String,
+        /// Kafka's name of the operation.
+        right: &'static str,
+        /// On what, as in `topic t`.
+        resource: String,
     },
     /// The cluster did not answer, or not well; it may be tried again.
     #[error("{cluster} did not {act}")]
@@ -57,7 +105,12 @@ impl KafkaError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Request { .. } | Self::Unseen { .. } => true,
-            Self::Configuration { .. } | Self::Topic { .. } => false,
+            Self::Configuration { .. }
+            | Self::Topic { .. }
+            | Self::Secret { .. }
+            | Self::Lean { .. }
+            | Self::Right { .. } => false,
+            Self::Closed { source, .. } => source.is_transient(),
         }
     }
 }

@@ -9,16 +9,20 @@ use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::admin::{Admin, REQUEST};
-use super::{Cluster, Found, KafkaError, TopicSettings};
+use super::admin::{Admin, REQUEST, patiently};
+use super::voice::Voice;
+use super::{Found, KafkaError, TopicSettings};
 use crate::ids::{ConsumerGroup, TopicName};
 use crate::time::{Mono, Span};
 use crate::topology::ClusterFacts;
 
 /// The ledger of all consumer groups; a cluster makes it when the first group asks.
-const OFFSETS: &str = "__consumer_offsets";
-/// For how long that may take.
+pub(super) const OFFSETS: &str = "__consumer_offsets";
+/// For how long its partitions may be without leaders.
 const MADE: Duration = Duration::from_secs(10);
+/// For how long it may stay invisible once a coordinator was found; a broker that is no Kafka has
+/// none.
+const SEEN: Duration = Duration::from_millis(500);
 
 /// What one group needs of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +41,8 @@ impl Admin {
     ///
     /// # Errors
     /// The cluster does not answer, or a group may not be used.
-    pub async fn facts(
-        &self,
-        cluster: &Cluster,
-        ledgers: &[Ledger],
-    ) -> Result<ClusterFacts, KafkaError> {
+    pub async fn facts(&self, ledgers: &[Ledger]) -> Result<ClusterFacts, KafkaError> {
+        self.enter()?;
         let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
         if let Some(broker) = facts.brokers.keys().next() {
             self.limits(*broker, &mut facts).await?;
@@ -54,7 +55,7 @@ impl Admin {
                     facts.refusals.extend(refusal.map(|why| (topic.clone(), why)));
                 }
             }
-            self.find_coordinator(cluster, group, topic)?;
+            self.find_coordinator(group, topic)?;
             let strangers = self.members(group)?.into_iter().map(|member| member.client_id);
             facts.strangers.insert(group.clone(), strangers.collect());
         }
@@ -62,7 +63,27 @@ impl Admin {
         Ok(facts)
     }
 
-    fn brokers(&self) -> Result<BTreeMap<i32, String>, KafkaError> {
+    /// The broker that coordinates a group, by its address.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub async fn coordinator(
+        &self,
+        group: &ConsumerGroup,
+        topic: &TopicName,
+    ) -> Result<Option<String>, KafkaError> {
+        self.find_coordinator(group, topic)?;
+        let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
+        facts.offsets_leaders = self.offsets_leaders().await?;
+        let leader = facts.coordinator(group);
+        Ok(leader.and_then(|leader| facts.brokers.remove(&leader)))
+    }
+
+    /// The brokers that the cluster counts on, by their numbers.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub fn brokers(&self) -> Result<BTreeMap<i32, String>, KafkaError> {
         let metadata = self.reader.fetch_metadata(Some(OFFSETS), REQUEST);
         let metadata = metadata.map_err(self.failed("answer"))?;
         let brokers = metadata.brokers().iter();
@@ -91,25 +112,24 @@ impl Admin {
     }
 
     /// Asks for the group's coordinator by asking that one for an offset; nothing is joined.
-    fn find_coordinator(
-        &self,
-        cluster: &Cluster,
-        group: &ConsumerGroup,
-        topic: &TopicName,
-    ) -> Result<(), KafkaError> {
-        let refused = |source| KafkaError::Configuration {
-            cluster: cluster.bootstrap.clone(),
-            source: Box::new(source),
-        };
-        let mut config = cluster.base("tandem-controller");
+    fn find_coordinator(&self, group: &ConsumerGroup, topic: &TopicName) -> Result<(), KafkaError> {
+        let refused = |source| self.cluster.refused(source);
+        let (mut config, voice) = self.cluster.asking()?;
         config.set("group.id", group.as_str());
-        let asker: BaseConsumer = config.create().map_err(refused)?;
+        let asker: BaseConsumer<Voice> = config.create_with_context(voice).map_err(refused)?;
         let mut offsets = TopicPartitionList::new();
         let added = offsets.add_partition_offset(topic.as_str(), 0, Offset::Invalid);
         added.map_err(refused)?;
-        let told = asker.committed_offsets(offsets, REQUEST);
-        told.map_err(self.failed(format!("name the coordinator of consumer group {group}")))?;
-        Ok(())
+        let told = patiently(|| asker.committed_offsets(offsets.clone(), REQUEST));
+        told.map(drop).map_err(|source| {
+            let heard = asker.poll(Duration::ZERO).and_then(Result::err);
+            let denied = Some(RDKafkaErrorCode::GroupAuthorizationFailed);
+            let heard = heard.and_then(|error| error.rdkafka_error_code());
+            if source.rdkafka_error_code() == denied || heard == denied {
+                return self.cluster.lacks("Describe", format!("consumer group {group}"));
+            }
+            self.failed(format!("name the coordinator of consumer group {group}"))(source)
+        })
     }
 
     /// Who leads the partitions of the groups' ledger, once all of them are led.
@@ -125,7 +145,8 @@ impl Admin {
                 .map(|one| (one.id(), Some(one.leader()).filter(|leader| *leader >= 0)))
                 .collect();
             let whole = !leaders.is_empty() && leaders.values().all(Option::is_some);
-            if whole || Mono::now().since(began) > MADE {
+            let within = if leaders.is_empty() { SEEN } else { MADE };
+            if whole || Mono::now().since(began) > within {
                 return Ok(leaders.into_values().collect());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,6 +1,7 @@
 //! The only room that names rdkafka: one consumer and one producer a member, and what provisioning
 //! asks of a cluster.
 
+mod access;
 mod admin;
 mod config;
 mod consumer;
@@ -8,10 +9,17 @@ mod error;
 mod inspect;
 mod log;
 mod producer;
+mod rights;
+#[cfg(feature = "tls")]
+mod tls;
+mod trouble;
+mod voice;
 
+pub use access::SecretError;
 pub use admin::{Admin, Found, GroupMember, TopicSettings};
 pub use config::{Cluster, ConsumerSettings};
 pub use consumer::{Consumer, Heard};
 pub use error::KafkaError;
 pub use inspect::Ledger;
 pub use producer::Producer;
+pub use trouble::Trouble;

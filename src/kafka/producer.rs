@@ -9,7 +9,8 @@ use rdkafka::producer::{
     BaseRecord, DeliveryResult, Producer as _, ProducerContext, ThreadedProducer,
 };
 
-use super::{Cluster, KafkaError, log};
+use super::voice::Voice;
+use super::{Cluster, KafkaError};
 use crate::ids::{PartitionId, TopicName};
 
 /// Publishes beacons on one topic; delivery reports are served by a thread of its own, for one poll
@@ -19,7 +20,7 @@ pub struct Producer {
     topic: TopicName,
 }
 
-struct Reports;
+struct Reports(Voice);
 
 impl Producer {
     /// A producer whose messages are dropped when they could not be delivered for `stale`.
@@ -32,12 +33,10 @@ impl Producer {
         topic: &TopicName,
         stale: Duration,
     ) -> Result<Self, KafkaError> {
-        let config = cluster.producer(client_id, stale);
+        let (config, veil) = cluster.producer(client_id, stale)?;
+        let context = Reports(Voice::new(veil));
         let inner =
-            config.create_with_context(Reports).map_err(|source| KafkaError::Configuration {
-                cluster: cluster.bootstrap.clone(),
-                source: Box::new(source),
-            })?;
+            config.create_with_context(context).map_err(|source| cluster.refused(source))?;
         Ok(Self { inner, topic: topic.clone() })
     }
 
@@ -57,10 +56,10 @@ impl Producer {
 
 impl ClientContext for Reports {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        log::line(level, facility, message);
+        self.0.log(level, facility, message);
     }
     fn error(&self, error: Error, reason: &str) {
-        log::error(&error, reason);
+        self.0.error(error, reason);
     }
 }
 

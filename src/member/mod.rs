@@ -19,7 +19,7 @@ pub use claims::Claims;
 pub use orders::Order;
 pub use settings::Settings;
 
-use crate::kafka::{Cluster, Consumer, ConsumerSettings, KafkaError, Producer};
+use crate::kafka::{Consumer, ConsumerSettings, KafkaError, Producer};
 use crate::neli::{self, Event, Membership, Neli};
 use crate::observation::What;
 use crate::time::Mono;
@@ -56,12 +56,11 @@ pub fn run(settings: &Settings) -> Result<(), MemberError> {
     let orders = orders::listen()?;
     duty::start(Arc::clone(&claims), Arc::clone(&channel))?;
 
-    let cluster =
-        Cluster { bootstrap: settings.bootstrap.clone(), properties: settings.properties.clone() };
+    let cluster = &settings.cluster;
     let client_id = settings.life.to_string();
     let stale = settings.threshold / 3;
-    let producer = Producer::new(&cluster, &client_id, &settings.topic, stale)?;
-    let consumer = Consumer::subscribe(&cluster, &consumer_settings(settings))?;
+    let producer = Producer::new(cluster, &client_id, &settings.topic, stale)?;
+    let consumer = Consumer::subscribe(cluster, &consumer_settings(settings))?;
     let config = neli::Config {
         width: settings.width,
         threshold: settings.threshold,

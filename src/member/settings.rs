@@ -1,10 +1,10 @@
 //! Everything that a member is told at start, as arguments of `tandem member`.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::ids::{ConsumerGroup, Life, TopicName};
+use crate::kafka::Cluster;
 use crate::time::Span;
 use crate::topology::PlannedGroup;
 
@@ -13,10 +13,8 @@ use crate::topology::PlannedGroup;
 pub struct Settings {
     /// Who it is, and which of its lives this is.
     pub life: Life,
-    /// `host:port` of its cluster, several with commas.
-    pub bootstrap: String,
-    /// Further client properties.
-    pub properties: BTreeMap<String, String>,
+    /// Its cluster.
+    pub cluster: Cluster,
     /// The ledger.
     pub topic: TopicName,
     /// The ledger's width, `|M|`.
@@ -38,18 +36,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the plan decides for one life, its cluster at `bootstrap`.
+    /// What the plan decides for one life, on this cluster.
     #[must_use]
-    pub fn of(
-        life: Life,
-        group: &PlannedGroup,
-        bootstrap: &str,
-        properties: &BTreeMap<String, String>,
-    ) -> Self {
+    pub fn of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Self {
         Self {
             life,
-            bootstrap: bootstrap.to_owned(),
-            properties: properties.clone(),
+            cluster: cluster.clone(),
             topic: group.topic.clone(),
             width: group.partitions,
             consumer_group: group.consumer_group.clone(),
@@ -70,7 +62,7 @@ impl Settings {
             arguments.push(format!("--{name}"));
             arguments.push(value);
         };
-        option("bootstrap", self.bootstrap.clone());
+        option("bootstrap", self.cluster.bootstrap.clone());
         option("topic", self.topic.to_string());
         option("partitions", self.width.to_string());
         option("consumer-group", self.consumer_group.to_string());
@@ -80,8 +72,12 @@ impl Settings {
         option("beacon", Span(self.beacon).to_string());
         option("threshold", Span(self.threshold).to_string());
         option("assignor", self.assignor.clone());
-        for (key, value) in &self.properties {
+        for (key, value) in &self.cluster.access.properties {
             option("property", format!("{key}={value}"));
+        }
+        // Only where it stands: a command line can be read by everybody.
+        for (key, secret) in &self.cluster.access.secrets {
+            option("secret", format!("{key}={secret}"));
         }
         arguments
     }

@@ -74,6 +74,21 @@ impl Order {
         fs::create_dir(&logs).map_err(refused)?;
         Ok(logs)
     }
+
+    /// Removes what a run that could not begin has made, but for logs in which something stands.
+    pub(super) fn sweep(&self) {
+        let logs = self.folder.join("logs");
+        for log in fs::read_dir(&logs).into_iter().flatten().flatten() {
+            if log.metadata().is_ok_and(|log| log.len() == 0) {
+                fs::remove_file(log.path()).ok();
+            }
+        }
+        fs::remove_file(self.journal()).ok();
+        // A folder that is not empty refuses to go, as it should.
+        if fs::remove_dir(&logs).and_then(|()| fs::remove_dir(&self.folder)).is_err() {
+            tracing::warn!(logs = %logs.display(), "What was logged until then stays.");
+        }
+    }
 }
 
 impl TrialPlan {

@@ -21,6 +21,8 @@ pub struct Bounds {
     pub pause: Bound,
     /// A member joins, or comes back.
     pub restart: Bound,
+    /// The broker that coordinates the group dies; nothing where that takes the cluster with it.
+    pub broker: Bound,
 }
 
 /// Gaps in the served view, overlaps in the claimed one.
@@ -73,6 +75,7 @@ impl Bounds {
                 gap: to((terms.handover() + terms.age).saturating_sub(threshold)),
                 overlap: moved,
             },
+            broker: broker(terms),
         }
     }
 }
@@ -85,6 +88,17 @@ fn pause(terms: &Terms, d: Duration) -> Bound {
     Bound {
         gap: Range::new(d.min(terms.soonest()), d.min(terms.takeover())),
         overlap: to(asleep + threshold + terms.silence() + DRAIN),
+    }
+}
+
+/// Nobody hands out partitions for `D`; then members may come back under new names and wait for the
+/// sessions of their old ones. Meanwhile they believe what they believed, for `T` from what they
+/// last heard.
+fn broker(terms: &Terms) -> Bound {
+    let seamless = terms.failover + terms.seamless_threshold();
+    Bound {
+        gap: to(seamless.saturating_sub(terms.threshold)),
+        overlap: to(terms.threshold + terms.handover()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::places::Places;
 use super::planning::names;
 use super::shared_fate::brokers;
-use super::{Cluster, Pace, Plan, Roles, Spec, defaults};
+use super::{Cluster, Elsewhere, OtherAccess, Pace, Plan, Roles, Spec, defaults, is_secret};
 use crate::ids::{ClusterName, GroupName, TopicName};
 use crate::time::Span;
 use crate::yaml::{Cursor, Problem, choices};
@@ -81,9 +81,26 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
                 .hint("write host:port, several with commas"),
         );
     }
-    for (name, secret) in &brokers.secrets {
+    let OtherAccess { properties, secrets } = &brokers.controller;
+    access_problems(&brokers.properties, &brokers.secrets, place, problems);
+    access_problems(properties, secrets, place.key("controller"), problems);
+}
+
+fn access_problems(
+    properties: &BTreeMap<String, String>,
+    secrets: &BTreeMap<String, Elsewhere>,
+    place: Cursor<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    for name in properties.keys().filter(|name| is_secret(name)) {
+        let message = format!("property `{name}` would be written into every journal");
+        let hint = format!("say under `secrets` where it stands: {name}: {{env: NAME}}");
+        let origin = place.key("properties").key(name).name();
+        problems.push(Problem::at(origin, message).hint(hint).unshown());
+    }
+    for (name, secret) in secrets {
         let place = place.key("secrets").key(name);
-        if brokers.properties.contains_key(name) {
+        if properties.contains_key(name) {
             let message = format!("`{name}` is a property already");
             problems.push(Problem::at(place.name(), message).unshown());
         }

@@ -1,5 +1,5 @@
-//! What a live cluster allows and what it makes groups share: the plan held against what the brokers
-//! say of themselves.
+//! What a live cluster allows and what it makes groups share: the plan held against what the
+//! brokers say of themselves.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,13 +33,22 @@ pub struct ClusterFacts {
 }
 
 impl ClusterFacts {
-    /// The partition of `__consumer_offsets` that a group belongs to, and who leads it.
+    /// The broker that coordinates a group; of a cluster that has only one and shows no
+    /// `__consumer_offsets`, that one.
     #[must_use]
-    pub fn coordinator(&self, group: &ConsumerGroup) -> Option<(u32, Option<i32>)> {
+    pub fn coordinator(&self, group: &ConsumerGroup) -> Option<i32> {
+        let Some(partition) = self.offsets_partition(group) else {
+            let mut brokers = self.brokers.keys();
+            return brokers.next().copied().filter(|_| brokers.next().is_none());
+        };
+        self.offsets_leaders.get(usize::try_from(partition).ok()?).copied().flatten()
+    }
+
+    /// The partition of `__consumer_offsets` that a group belongs to, where that is to be seen.
+    #[must_use]
+    pub fn offsets_partition(&self, group: &ConsumerGroup) -> Option<u32> {
         let count = u32::try_from(self.offsets_leaders.len()).ok().filter(|count| *count > 0)?;
-        let partition = shared_fate::offsets_partition(group, count);
-        let leader = self.offsets_leaders.get(usize::try_from(partition).ok()?).copied().flatten();
-        Some((partition, leader))
+        Some(shared_fate::offsets_partition(group, count))
     }
 }
 
@@ -155,8 +164,8 @@ fn ledger(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mu
         Some(found) if *found != wanted => Finding::new(
             Weight::Refused,
             format!(
-                "group {name}: topic {topic} has {found} partitions and {wanted} are planned: set \
-                 `partitions: {found}`, name another topic, or delete this one"
+                "topic {topic} of group {name} has {found} partitions and {wanted} are planned: \
+                 set `partitions: {found}`, name another topic, or delete this one"
             ),
         ),
         Some(_) => {
@@ -171,7 +180,7 @@ fn ledger(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mu
         all.push(Finding::new(
             Weight::Refused,
             format!(
-                "group {name}: consumer group {consumer_group} has members that are not ours \
+                "consumer group {consumer_group} of group {name} has members that are not ours \
                  ({names}): stop them, or set another `consumer_group`"
             ),
         ));
@@ -204,22 +213,29 @@ fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Find
 fn coordinator(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Finding {
     let (consumer_group, cluster) = (&group.consumer_group, &group.cluster);
     let count = facts.offsets_leaders.len();
-    let (weight, text) = match facts.coordinator(consumer_group) {
-        Some((partition, Some(broker))) => (
+    let partition = facts.offsets_partition(consumer_group);
+    let (weight, text) = match (facts.coordinator(consumer_group), partition) {
+        (Some(broker), Some(partition)) => (
             Weight::Fine,
             format!(
                 "group {name}: consumer group {consumer_group} is coordinated by broker {broker} \
                  (`__consumer_offsets` partition {partition} of {count})"
             ),
         ),
-        Some((partition, None)) => (
+        (Some(broker), None) => (
+            Weight::Fine,
+            format!(
+                "group {name}: consumer group {consumer_group} is coordinated by broker {broker}"
+            ),
+        ),
+        (None, Some(partition)) => (
             Weight::Refused,
             format!(
                 "group {name}: nobody coordinates consumer group {consumer_group}: partition \
                  {partition} of `__consumer_offsets` on cluster {cluster} has no leader"
             ),
         ),
-        None => (
+        (None, None) => (
             Weight::Warned,
             format!("group {name}: cluster {cluster} does not tell who coordinates its groups"),
         ),
@@ -229,15 +245,19 @@ fn coordinator(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> 
 
 /// Groups that the same broker coordinates.
 fn shared(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Finding> {
+    let refused = plan.disjoint.contains(&Shareable::Coordinator);
     let mut by_broker: BTreeMap<_, Vec<GroupName>> = BTreeMap::new();
     for (name, group) in &plan.groups {
         let Some(facts) = facts.get(&group.cluster) else { continue };
+        // One broker coordinates all groups of its cluster: to share the cluster says it.
+        if facts.brokers.len() == 1 && !refused {
+            continue;
+        }
         let cluster = shared_fate::brokers(&plan.clusters, &group.cluster);
-        if let Some((_, Some(broker))) = facts.coordinator(&group.consumer_group) {
+        if let Some(broker) = facts.coordinator(&group.consumer_group) {
             by_broker.entry((cluster, broker)).or_default().push(name.clone());
         }
     }
-    let refused = plan.disjoint.contains(&Shareable::Coordinator);
     let shared = by_broker.into_iter().filter(|(_, groups)| groups.len() > 1);
     shared
         .map(|((cluster, broker), groups)| {
@@ -300,7 +320,8 @@ defaults: {session: 1s}
         assert_eq!(told[0].0, Weight::Refused);
         assert_eq!(
             told[0].1,
-            "group p1: cluster a refuses session 1s: set `group.min.session.timeout.ms=1000` on its \
+            "group p1: cluster a refuses session 1s: set `group.min.session.timeout.ms=1000` on \
+             its \
              brokers, or `session: 6s` here"
         );
     }

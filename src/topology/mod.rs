@@ -5,6 +5,7 @@
 //!
 //! The files are read elsewhere: this room sees text.
 
+mod access;
 mod bounds;
 mod check;
 mod defaults;
@@ -21,13 +22,14 @@ mod spec;
 mod terms;
 mod written;
 
+pub use access::{Access, Secret, is_secret};
 pub use bounds::{Bound, Bounds, Range};
 pub use limits::{ClusterFacts, Finding, Weight, judge};
 pub use pace::{Assignor, Mode, Pace};
 pub use page::Page;
-pub use plan::{Address, Plan, PlannedCluster, PlannedGroup, Secret};
+pub use plan::{Address, Plan, PlannedCluster, PlannedGroup};
 pub use planning::plan;
 pub use promise::{Allowance, Objective, Share, ShareError};
 pub use spec::{Election, Group, Protocol, Restart, Settings, Spec};
 pub use terms::Terms;
-pub use written::{Brokers, Cluster, Count, Elsewhere, Embedded, Roles, Shareable};
+pub use written::{Brokers, Cluster, Count, Elsewhere, Embedded, OtherAccess, Roles, Shareable};

@@ -84,14 +84,16 @@ fn group_section(
     writeln!(f, "  what a fault may cost, ms")?;
     writeln!(f, "    {:<11}{:<14}overlap", "", "gap")?;
     let bounds = &group.bounds;
+    let brokers = plan.clusters.get(&group.cluster).is_some_and(|it| it.failover.is_some());
     let rows = [
         ("kill", bounds.kill),
         ("leave", bounds.leave),
         ("isolation", bounds.isolation),
         ("pause", bounds.pause),
         ("restart", bounds.restart),
+        ("broker", bounds.broker),
     ];
-    for (fault, Bound { gap, overlap }) in rows {
+    for (fault, Bound { gap, overlap }) in rows.into_iter().take(if brokers { 6 } else { 5 }) {
         writeln!(f, "    {fault:<11}{:<14}{}", range(gap), range(overlap))?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Allowance, Bounds, Objective, Pace, Shareable};
+use super::{Access, Allowance, Bounds, Objective, Pace, Shareable};
 use crate::ids::{
     ClusterName, ConsumerGroup, GroupName, HostName, MemberId, PartitionId, RoleIndex, RoleName,
     TopicName, TopologyName,
@@ -42,22 +42,24 @@ pub struct Plan {
 pub struct PlannedCluster {
     /// Where it is.
     pub address: Address,
-    /// Client properties that every connection to it uses.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub properties: BTreeMap<String, String>,
-    /// Client properties whose values stand elsewhere.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub secrets: BTreeMap<String, Secret>,
+    /// For how long, at most, nobody does what a broker did that died; nothing where no broker of
+    /// it can be killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<Span>,
+    /// How its members speak to it.
+    #[serde(flatten)]
+    pub members: Access,
+    /// How the controller does, where that is not as its members do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Access>,
 }
 
-/// Where a value stands that must not be written down.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Secret {
-    /// In this variable of the environment.
-    Env(String),
-    /// In this file, without its last line break.
-    File(String),
+impl PlannedCluster {
+    /// How the controller speaks to it.
+    #[must_use]
+    pub fn controller(&self) -> &Access {
+        self.controller.as_ref().unwrap_or(&self.members)
+    }
 }
 
 /// Where a cluster is.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::places::Places;
 use super::{
-    Address, Bounds, Cluster, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec, Terms,
-    check, defaults, shared_fate, sizing,
+    Access, Address, Bounds, Cluster, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec,
+    Terms, check, defaults, shared_fate, sizing,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
 use crate::time::Span;
@@ -53,7 +53,7 @@ impl Plan {
     pub fn with_longest_pause(mut self, longest: Option<Duration>) -> Self {
         for group in self.groups.values_mut() {
             if let Some(cluster) = self.clusters.get(&group.cluster) {
-                group.bounds = Bounds::of(&Terms::of(&group.pace, &cluster.address), longest);
+                group.bounds = Bounds::of(&Terms::on(&group.pace, cluster), longest);
             }
         }
         self
@@ -82,9 +82,9 @@ fn decide(spec: &Spec) -> Result<Plan, String> {
         let share = sharing.get(key).copied().unwrap_or(1);
         groups.insert(name.clone(), planned_group(spec, name, &clusters, roles.len(), share)?);
     }
-    // Two groups in one consumer group would be one.
+    // Two groups in one consumer group would be one, and a member is one group's.
     let mut disjoint = spec.disjoint.clone().unwrap_or_default();
-    disjoint.insert(Shareable::Group);
+    disjoint.extend([Shareable::Member, Shareable::Group]);
     Ok(Plan {
         topology: spec.name.clone(),
         roles,
@@ -101,18 +101,21 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
     match cluster {
         Cluster::Embedded(_) => PlannedCluster {
             address: Address::Embedded,
-            properties: BTreeMap::new(),
-            secrets: BTreeMap::new(),
+            failover: None,
+            members: Access::default(),
+            controller: None,
         },
-        Cluster::Brokers(brokers) => PlannedCluster {
-            address: Address::Bootstrap(brokers.bootstrap.clone()),
-            properties: brokers.properties.clone(),
-            secrets: brokers
-                .secrets
-                .iter()
-                .filter_map(|(name, secret)| Some((name.clone(), secret.0.clone()?)))
-                .collect(),
-        },
+        Cluster::Brokers(brokers) => {
+            let members = Access::of(&brokers.properties, &brokers.secrets);
+            let other = &brokers.controller;
+            let controller = members.but(Access::of(&other.properties, &other.secrets));
+            PlannedCluster {
+                address: Address::Bootstrap(brokers.bootstrap.clone()),
+                failover: Some(brokers.failover.unwrap_or(Span(defaults::FAILOVER))),
+                controller: (controller != members).then_some(controller),
+                members,
+            }
+        }
     }
 }
 
@@ -144,10 +147,10 @@ fn planned_group(
         members,
         role_partitions: indices.map(|role| role.partition(width)).collect(),
         replication: settings.replication,
-        retention: settings.retention.unwrap_or(Span(defaults::RETENTION)),
+        retention: Span(defaults::retention(&settings, pace.threshold.get())),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
         beacons_per_s: defaults::beacons_per_s(count, width, pace.beacon.get()),
-        bounds: Bounds::of(&Terms::of(&pace, &cluster.address), None),
+        bounds: Bounds::of(&Terms::on(&pace, cluster), None),
         pace,
     })
 }

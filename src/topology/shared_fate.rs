@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Address, Plan, PlannedCluster, Shareable};
+use super::{Address, Plan, PlannedCluster, PlannedGroup, Shareable};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName};
 
 /// `offsets.topic.num.partitions`, unless a broker says otherwise.
@@ -95,6 +95,17 @@ pub(super) fn brokers(
         if same.len() == before {
             return same.first().map_or_else(|| name.clone(), |first| (*first).clone());
         }
+    }
+}
+
+impl Plan {
+    /// The groups on the brokers of this one, itself among them.
+    #[must_use]
+    pub fn beside(&self, name: &GroupName) -> BTreeSet<GroupName> {
+        let of = |group: &PlannedGroup| brokers(&self.clusters, &group.cluster);
+        let Some(cluster) = self.groups.get(name).map(of) else { return BTreeSet::new() };
+        let beside = self.groups.iter().filter(|(_, group)| of(group) == cluster);
+        beside.map(|(name, _)| name.clone()).collect()
     }
 }
 

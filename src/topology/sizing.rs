@@ -27,14 +27,6 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
             warnings.push(format!("clusters `{same}` and `{name}` are the same brokers"));
         }
     }
-    for (name, cluster) in &plan.clusters {
-        for key in cluster.properties.keys().filter(|key| key.contains("password")) {
-            warnings.push(format!(
-                "property `{key}` of cluster `{name}` is written into every journal: put it under \
-                 `secrets`"
-            ));
-        }
-    }
     for (name, group) in &plan.groups {
         sizes(plan, name, group, &mut warnings);
         pace(plan, name, group, &mut warnings);

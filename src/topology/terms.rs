@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Address, Pace};
+use super::{Address, Pace, PlannedCluster};
+use crate::time::Span;
 
 /// How late a broker notices that a session is over; measured on Apache Kafka: 0 to 14 ms.
 const EXPIRY_LAG: Duration = Duration::from_millis(15);
@@ -39,6 +40,8 @@ pub struct Terms {
     pub clock: Duration,
     /// `T`: for how long a claim outlives the last message.
     pub threshold: Duration,
+    /// `D`: for how long nobody does what a broker did that died.
+    pub failover: Duration,
 }
 
 impl Terms {
@@ -62,7 +65,15 @@ impl Terms {
             grace: Duration::ZERO,
             clock: Duration::ZERO,
             threshold: pace.threshold.get(),
+            failover: Duration::ZERO,
         }
+    }
+
+    /// The same, with what the topology says of the cluster.
+    #[must_use]
+    pub fn on(pace: &Pace, cluster: &PlannedCluster) -> Self {
+        let failover = cluster.failover.map_or(Duration::ZERO, Span::get);
+        Self { failover, ..Self::of(pace, &cluster.address) }
     }
 
     /// `h'`: the longest that a living member is silent towards the broker.

@@ -10,6 +10,7 @@ use serde::{Deserialize as DeserializeDerive, Serialize};
 
 use super::Secret;
 use crate::ids::RoleName;
+use crate::time::Span;
 
 /// The roles: their names, or how many there are.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
@@ -75,7 +76,26 @@ pub enum Embedded {
 pub struct Brokers {
     /// `host:port`, several with commas.
     pub bootstrap: String,
+    /// For how long, at most, the cluster has no broker in the place of one that died; 15s unless
+    /// given, which is what Kafka's own settings come to.
+    pub failover: Option<Span>,
     /// Client properties that every connection uses, as librdkafka names them.
+    #[serde(default)]
+    pub properties: BTreeMap<String, String>,
+    /// Client properties whose values stand elsewhere and are never shown.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, Elsewhere>,
+    /// What the controller says instead of the same keys above: as whom it provisions, where that
+    /// is not who the members are.
+    #[serde(default)]
+    pub controller: OtherAccess,
+}
+
+/// How somebody else than the members speaks to brokers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, DeserializeDerive, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "what differs, as in {properties: {sasl.username: u}}")]
+pub struct OtherAccess {
+    /// Client properties.
     #[serde(default)]
     pub properties: BTreeMap<String, String>,
     /// Client properties whose values stand elsewhere and are never shown.

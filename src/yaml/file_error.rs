@@ -60,7 +60,9 @@ impl fmt::Display for FileError {
                 Some(Origin::File(place)) => {
                     write!(f, "{}:{}:{}: ", self.file, place.line, place.column)?;
                 }
-                Some(Origin::Override(text)) if problem.shown => write!(f, "--set {text}: ")?,
+                Some(Origin::Override(text)) if problem.shown && !may_hold_secret(text) => {
+                    write!(f, "--set {text}: ")?
+                }
                 Some(Origin::Override(text)) => {
                     let key = text.split('=').next().unwrap_or_default();
                     write!(f, "--set {key}=…: ")?;
@@ -76,6 +78,11 @@ impl fmt::Display for FileError {
         }
         Ok(())
     }
+}
+
+/// Whether a value on a command line may be, or hold, what nobody is to see.
+fn may_hold_secret(text: &str) -> bool {
+    ["secret", "password"].iter().any(|word| text.contains(word))
 }
 
 /// The line with its number, and the place underlined; nothing where the file has no such line.

@@ -62,18 +62,48 @@ impl Kafka {
         }
         // Records of what was created stay with the test.
         tandem.env("XDG_STATE_HOME", self.folder.path().join("records"));
+        tandem.env("TANDEM_KAFKA", self.folder.path().join("kafka"));
         tandem
     }
 
-    /// Runs an experiment that must pass.
-    pub fn passes(&self, arguments: &[&str]) -> Report {
+    /// Runs an experiment until it passes and is as `judge` wants it.
+    pub fn measured(
+        &self,
+        arguments: &[&str],
+        judge: impl Fn(&Report) -> Result<(), String>,
+    ) -> Report {
+        self.run_until(arguments, |code, report| match code {
+            Some(0) => judge(report),
+            code => Err(format!("it ended with {code:?}")),
+        })
+    }
+
+    /// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the host
+    /// did not let the instrument run.
+    pub fn run_until(
+        &self,
+        arguments: &[&str],
+        judge: impl Fn(Option<i32>, &Report) -> Result<(), String>,
+    ) -> Report {
+        for attempt in 1.. {
+            let (code, said, report) = self.run(arguments);
+            let Err(complaint) = judge(code, &report) else { return report };
+            let stalls = report.stalls.len();
+            assert!(stalls > 0 && attempt < 3, "attempt {attempt}: {complaint}\n{said}");
+            eprintln!("attempt {attempt}, spoiled by {stalls} stalls: {complaint}");
+        }
+        unreachable!("it returns or panics");
+    }
+
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, Report) {
         let out = self.folder.path().join(format!("out-{}", Mono::now().0));
         let mut run = self.tandem(&["chaos", "run"]);
         let done = run.args(arguments).arg("--out").arg(&out).output().unwrap();
-        let (said, wrong) = (text(&done.stdout), text(&done.stderr));
-        eprintln!("{}\n{said}", arguments.join(" "));
-        assert_eq!(done.status.code(), Some(0), "{arguments:?}\n{said}\n{wrong}");
-        serde_json::from_slice(&std::fs::read(out.join("result.json")).unwrap()).unwrap()
+        let said = format!("{}\n{}{}", arguments.join(" "), text(&done.stdout), text(&done.stderr));
+        eprintln!("{said}");
+        let report = std::fs::read(out.join("result.json"));
+        let report = report.unwrap_or_else(|_| panic!("there is no result: {said}"));
+        (done.status.code(), said, serde_json::from_slice(&report).unwrap())
     }
 
     /// Starts a run that is ended by [`interrupt`]; its folder.

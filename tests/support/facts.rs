@@ -8,8 +8,8 @@ use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use tandem::observation::{Ending, Fact, Horizon, Outcome, What};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
-    Address, Allowance, Assignor, Bound, Bounds, Mode, Objective, Pace, Plan, PlannedCluster,
-    PlannedGroup, Range,
+    Access, Address, Allowance, Assignor, Bound, Bounds, Mode, Objective, Pace, Plan,
+    PlannedCluster, PlannedGroup, Range,
 };
 use tandem::verdict::{Brief, Limits};
 
@@ -43,6 +43,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         isolation: bound(0, 0, 3_000),
         pause: bound(850, 1_300, 3_350),
         restart: bound(0, 0, 3_000),
+        broker: bound(0, 1_300, 3_250),
     };
     let pace = Pace {
         mode: Mode::NonExclusive,
@@ -74,8 +75,9 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
     };
     let cluster = PlannedCluster {
         address: Address::Embedded,
-        properties: BTreeMap::new(),
-        secrets: BTreeMap::new(),
+        failover: None,
+        members: Access::default(),
+        controller: None,
     };
     Plan {
         topology: name("pricing"),
@@ -149,7 +151,7 @@ impl Story {
     }
 
     pub fn asked(&mut self, who: &str, ms: u64, id: &str, kind: &str) -> &mut Self {
-        self.of(who, ms, What::FaultAsked { fault: fault(id), kind: kind.to_owned() })
+        self.of(who, ms, What::FaultAsked { fault: fault(id), kind: kind.to_owned(), broker: None })
     }
 
     pub fn began(&mut self, ms: u64, trial: u32) -> &mut Self {

@@ -5,13 +5,21 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm,
     reason = "a test may fail loudly"
 )]
 
+pub mod alone;
 pub mod chance;
+pub mod described;
+pub mod experiment;
 pub mod facts;
+pub mod leftovers;
+pub mod measured;
 pub mod naive;
+pub mod results;
 pub mod transcript;
 pub mod twin;
+pub mod usage;

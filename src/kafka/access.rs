@@ -1,0 +1,197 @@
+//! How a cluster is spoken to: secrets, fetched at the last moment and veiled ever after.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use rdkafka::ClientConfig;
+use rdkafka::error::KafkaError as Error;
+
+use super::{Cluster, KafkaError};
+use crate::topology::Secret;
+
+/// Why a secret cannot be had; tells where it should stand, never what stands there.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// The environment does not have it.
+    #[error("the environment has no variable {0}")]
+    NoVariable(String),
+    /// It is not text.
+    #[error("variable {0} of the environment is not UTF-8")]
+    OddVariable(String),
+    /// The file cannot be read.
+    #[error("cannot read the file {path}")]
+    File {
+        /// Which.
+        path: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// There is nothing.
+    #[error("{0} is empty")]
+    Empty(String),
+}
+
+/// Hides secrets in whatever a client says.
+#[derive(Clone, Default)]
+pub(super) struct Veil(Vec<String>);
+
+impl Veil {
+    /// The text without any secret.
+    pub(super) fn over(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+    }
+}
+
+fn fetch(secret: &Secret) -> Result<String, SecretError> {
+    let (place, value) = match secret {
+        Secret::Env(name) => {
+            let value = std::env::var(name).map_err(|error| match error {
+                std::env::VarError::NotPresent => SecretError::NoVariable(name.clone()),
+                std::env::VarError::NotUnicode(_) => SecretError::OddVariable(name.clone()),
+            })?;
+            (format!("variable {name} of the environment"), value)
+        }
+        Secret::File(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|source| SecretError::File { path: path.clone(), source })?;
+            let line = text.strip_suffix('\n').unwrap_or(&text);
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            (format!("the file {path}"), line.to_owned())
+        }
+    };
+    if value.is_empty() { Err(SecretError::Empty(place)) } else { Ok(value) }
+}
+
+impl Cluster {
+    /// Sets what the topology says of access, secrets included.
+    pub(super) fn enter(&self, config: &mut ClientConfig) -> Result<Veil, KafkaError> {
+        for (key, value) in &self.access.properties {
+            config.set(key, value);
+        }
+        let mut values = Vec::new();
+        for (key, secret) in &self.access.secrets {
+            let value = fetch(secret).map_err(|source| KafkaError::Secret {
+                cluster: self.bootstrap.clone(),
+                key: key.clone(),
+                source,
+            })?;
+            config.set(key, &value);
+            values.push(value);
+        }
+        // A secret may hold another: the longer one is to be found first.
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        match wants_tls(&config.config_map()) {
+            Some(what) if cfg!(not(feature = "tls")) => {
+                Err(KafkaError::Lean { cluster: self.bootstrap.clone(), what })
+            }
+            Some(_) | None => Ok(Veil(values)),
+        }
+    }
+
+    /// The client's refusal of its configuration; it repeats values, and secrets must not be.
+    pub(super) fn refused(&self, source: Error) -> KafkaError {
+        let source = match source {
+            Error::ClientConfig(result, _, key, _) if self.access.secrets.contains_key(&key) => {
+                let text = "the value of this secret is not legal:".to_owned();
+                Error::ClientConfig(result, text, key, String::new())
+            }
+            other => other,
+        };
+        KafkaError::Configuration { cluster: self.bootstrap.clone(), source: Box::new(source) }
+    }
+
+    /// As whom the cluster sees us.
+    pub(super) fn user(&self) -> String {
+        let properties = &self.access.properties;
+        if let Some(name) = properties.get("sasl.username") {
+            return format!("user {name}");
+        }
+        if self.access.secrets.contains_key("sasl.username") {
+            return "the user of `secrets: sasl.username`".to_owned();
+        }
+        match properties.get("ssl.certificate.location") {
+            Some(file) => format!("the bearer of certificate {file}"),
+            None => "an anonymous user".to_owned(),
+        }
+    }
+}
+
+/// The property that takes a build with TLS, if one does.
+fn wants_tls(config: &BTreeMap<&str, &str>) -> Option<String> {
+    let says = |key: &str, word: &str| {
+        let value = config.get(key)?;
+        value.to_ascii_lowercase().contains(word).then(|| format!("{key}: {value}"))
+    };
+    says("security.protocol", "ssl")
+        .or_else(|| says("sasl.mechanism", "scram"))
+        .or_else(|| says("sasl.mechanisms", "scram"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Access;
+
+    fn cluster(secret: Secret) -> Cluster {
+        let secrets = [("sasl.password".to_owned(), secret)].into();
+        let access = Access { secrets, ..Access::default() };
+        Cluster { bootstrap: "h:1".to_owned(), access }
+    }
+
+    fn told(secret: Secret) -> String {
+        let entered = cluster(secret).enter(&mut ClientConfig::new());
+        crate::error::chain(&entered.err().unwrap())
+    }
+
+    #[test]
+    fn a_secret_is_read_without_its_last_line_break_and_hidden_from_then_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("password");
+        std::fs::write(&file, "hunter 2\n").unwrap();
+        let cluster = cluster(Secret::File(file.display().to_string()));
+        let mut config = ClientConfig::new();
+        let veil = cluster.enter(&mut config).unwrap();
+        assert_eq!(config.get("sasl.password"), Some("hunter 2"));
+        assert_eq!(veil.over("password <hunter 2>, hunter 3"), "password <***>, hunter 3");
+    }
+
+    #[test]
+    fn a_secret_that_is_not_there_is_named_with_its_key_and_its_cluster() {
+        let text = told(Secret::Env("TANDEM_NO_SUCH_VARIABLE".to_owned()));
+        assert_eq!(
+            text,
+            "secret `sasl.password` of h:1 cannot be had: the environment has no variable \
+             TANDEM_NO_SUCH_VARIABLE"
+        );
+        let text = told(Secret::File("/nowhere/at/all".to_owned()));
+        assert!(text.contains("cannot read the file /nowhere/at/all: No such file"), "{text}");
+        assert!(told(Secret::File("/dev/null".to_owned())).contains("/dev/null is empty"));
+    }
+
+    #[test]
+    fn a_configuration_that_is_refused_does_not_show_a_secret() {
+        let cluster = cluster(Secret::Env("PATH".to_owned()));
+        let result = rdkafka::types::RDKafkaConfRes::RD_KAFKA_CONF_INVALID;
+        let (key, value) = ("sasl.password".to_owned(), "hunter2".to_owned());
+        let error = Error::ClientConfig(result, format!("bad {value}"), key, value);
+        let text = crate::error::chain(&cluster.refused(error));
+        assert!(text.contains("sasl.password") && !text.contains("hunter2"), "{text}");
+    }
+
+    #[cfg(not(feature = "tls"))]
+    #[test]
+    fn a_lean_build_says_what_it_lacks_and_how_to_get_it() {
+        let set = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        for said in [
+            ("security.protocol", "SASL_SSL"),
+            ("security.protocol", "ssl"),
+            ("sasl.mechanism", "SCRAM-SHA-512"),
+        ] {
+            let access = Access { properties: [set(said)].into(), ..Access::default() };
+            let cluster = Cluster { bootstrap: "h:1".to_owned(), access };
+            let error = cluster.enter(&mut ClientConfig::new()).err().unwrap().to_string();
+            assert!(error.contains("`--features tls`"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What is wrong with a broker's certificate. librdkafka says only that it could not be verified,
+//! so this looks again: a handshake of our own by the same rules, and nothing is sent.
+
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use openssl::ssl::{HandshakeError, SslConnector, SslMethod, SslRef};
+use openssl::x509::X509Ref;
+use rdkafka::ClientConfig;
+
+const WAIT: Duration = Duration::from_secs(3);
+
+// RFC 5280 path validation, as OpenSSL numbers its results (`x509_vfy.h`).
+const NOT_YET_VALID: i32 = 9;
+const EXPIRED: i32 = 10;
+const SELF_SIGNED: i32 = 18;
+const SELF_SIGNED_IN_CHAIN: i32 = 19;
+const NO_LOCAL_ISSUER: i32 = 20;
+const NO_FIRST_ISSUER: i32 = 21;
+const OTHER_HOST: i32 = 62;
+const OTHER_ADDRESS: i32 = 64;
+
+/// Why the certificate that stands at `address` is not accepted, if it is not.
+pub(super) fn explain(config: &ClientConfig, address: &str) -> Option<String> {
+    let (host, _) = address.rsplit_once(':')?;
+    let mut connector = SslConnector::builder(SslMethod::tls()).ok()?;
+    if let Some(file) = config.get("ssl.ca.location") {
+        connector.set_ca_file(file).ok()?;
+    }
+    let socket = address.to_socket_addrs().ok()?.next()?;
+    let stream = TcpStream::connect_timeout(&socket, WAIT).ok()?;
+    stream.set_read_timeout(Some(WAIT)).ok()?;
+    stream.set_write_timeout(Some(WAIT)).ok()?;
+    let verified = config.get("ssl.endpoint.identification.algorithm") != Some("none");
+    let session = connector.build().configure().ok()?.verify_hostname(verified);
+    match session.connect(host, stream) {
+        Err(HandshakeError::Failure(failed)) => told(failed.ssl(), address, host, config),
+        Err(HandshakeError::SetupFailure(_) | HandshakeError::WouldBlock(_)) | Ok(_) => None,
+    }
+}
+
+fn told(ssl: &SslRef, address: &str, host: &str, config: &ClientConfig) -> Option<String> {
+    let result = ssl.verify_result();
+    let certificate = ssl.peer_certificate();
+    let shown = |what: &dyn Fn(&X509Ref) -> String| certificate.as_deref().map(what);
+    Some(match result.as_raw() {
+        0 => return None,
+        EXPIRED => {
+            let until = shown(&|it| format!(" on {}", it.not_after())).unwrap_or_default();
+            format!("the certificate of {address} expired{until}: it is to be renewed there")
+        }
+        NOT_YET_VALID => {
+            let from = shown(&|it| it.not_before().to_string()).unwrap_or_default();
+            format!("the certificate of {address} is valid from {from} only: compare the clocks")
+        }
+        OTHER_HOST | OTHER_ADDRESS => {
+            let names = shown(&names).unwrap_or_default();
+            format!(
+                "the certificate of {address} is for another host than {host}{names}: use a name \
+                 that it bears in `bootstrap`, and let the brokers advertise it"
+            )
+        }
+        SELF_SIGNED | SELF_SIGNED_IN_CHAIN | NO_LOCAL_ISSUER | NO_FIRST_ISSUER => {
+            let known = match config.get("ssl.ca.location") {
+                Some(file) => format!("is not in `ssl.ca.location` {file}"),
+                None => "this machine does not know; name its file as `ssl.ca.location`".to_owned(),
+            };
+            format!("the certificate of {address} is from an authority that {known}")
+        }
+        _ => format!("the certificate of {address} is refused: {}", result.error_string()),
+    })
+}
+
+/// Whom a certificate is for.
+fn names(certificate: &X509Ref) -> String {
+    let all = certificate.subject_alt_names();
+    let names: Vec<String> = all
+        .iter()
+        .flatten()
+        .filter_map(|name| {
+            let address = name.ipaddress().and_then(|bytes| match bytes.len() {
+                4 => <[u8; 4]>::try_from(bytes).ok().map(|it| std::net::IpAddr::from(it)),
+                _ => <[u8; 16]>::try_from(bytes).ok().map(|it| std::net::IpAddr::from(it)),
+            });
+            name.dnsname().map(str::to_owned).or(address.map(|it| it.to_string()))
+        })
+        .collect();
+    if names.is_empty() { String::new() } else { format!(" (it is for {})", names.join(", ")) }
+}

@@ -1,0 +1,80 @@
+//! What a client says of itself: told through `tracing` without secrets, its last complaint kept.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rdkafka::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::ConsumerContext;
+use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
+
+use super::access::Veil;
+use super::log;
+
+/// The ears of a client; clones hear the same.
+#[derive(Clone, Default)]
+pub(super) struct Voice {
+    veil: Veil,
+    quiet: bool,
+    last: Arc<Mutex<Option<Complaint>>>,
+}
+
+/// An error of a client as a whole.
+#[derive(Debug, Clone)]
+pub(super) struct Complaint {
+    pub(super) code: Option<RDKafkaErrorCode>,
+    pub(super) reason: String,
+}
+
+impl Complaint {
+    /// Whether it is about who we are, so that waiting mends nothing.
+    pub(super) fn is_lasting(&self) -> bool {
+        matches!(
+            self.code,
+            Some(
+                RDKafkaErrorCode::Authentication
+                    | RDKafkaErrorCode::SaslAuthenticationFailed
+                    | RDKafkaErrorCode::SSL
+            )
+        )
+    }
+}
+
+impl Voice {
+    pub(super) fn new(veil: Veil) -> Self {
+        Self { veil, quiet: false, last: Arc::default() }
+    }
+
+    /// One that only remembers.
+    pub(super) fn quiet(veil: Veil) -> Self {
+        Self { quiet: true, ..Self::new(veil) }
+    }
+
+    /// What it complained of last. A lasting complaint is not forgotten over later ones, such as
+    /// that all brokers are down.
+    pub(super) fn complaint(&self) -> Option<Complaint> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl ClientContext for Voice {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        log::line(level, facility, &self.veil.over(message));
+    }
+
+    fn error(&self, error: Error, reason: &str) {
+        let reason = self.veil.over(reason);
+        if self.quiet {
+            tracing::debug!(%error, "The Kafka client reports: {reason}");
+        } else {
+            log::error(&error, &reason);
+        }
+        let complaint = Complaint { code: error.rdkafka_error_code(), reason };
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let all_down = complaint.code == Some(RDKafkaErrorCode::AllBrokersDown);
+        if last.is_none() || complaint.is_lasting() || !all_down {
+            *last = Some(complaint);
+        }
+    }
+}
+
+impl ConsumerContext for Voice {}

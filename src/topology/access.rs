@@ -1,0 +1,127 @@
+//! How clients speak to a cluster: properties, and secrets of which only the place is known here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Elsewhere;
+
+/// Client properties, as librdkafka names them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Access {
+    /// Those that may be shown.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<String, String>,
+    /// Those whose values stand elsewhere.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, Secret>,
+}
+
+/// Where a value stands that must not be written down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Secret {
+    /// In this variable of the environment.
+    Env(String),
+    /// In this file, without its last line break.
+    File(String),
+}
+
+/// As an argument: `env:NAME`, `file:PATH`.
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Env(name) => write!(f, "env:{name}"),
+            Self::File(path) => write!(f, "file:{path}"),
+        }
+    }
+}
+
+impl FromStr for Secret {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            Some(("env", name)) => Ok(Self::Env(name.to_owned())),
+            Some(("file", path)) => Ok(Self::File(path.to_owned())),
+            Some(_) | None => Err("write env:NAME or file:PATH, never the value itself"),
+        }
+    }
+}
+
+/// Whether the value of a client property is a secret by its nature.
+#[must_use]
+pub fn is_secret(property: &str) -> bool {
+    let words = ["password", "passphrase", "client.secret"];
+    property == "ssl.key.pem" || words.iter().any(|word| property.contains(word))
+}
+
+impl Access {
+    /// What is written; a secret of which nobody knows where it stands was complained of already.
+    pub(super) fn of(
+        properties: &BTreeMap<String, String>,
+        secrets: &BTreeMap<String, Elsewhere>,
+    ) -> Self {
+        let known = |(name, place): (&String, &Elsewhere)| Some((name.clone(), place.0.clone()?));
+        Self { properties: properties.clone(), secrets: secrets.iter().filter_map(known).collect() }
+    }
+
+    /// The same, but for what `other` says.
+    pub(super) fn but(&self, other: Self) -> Self {
+        let mut both = self.clone();
+        both.properties.retain(|key, _| !other.secrets.contains_key(key));
+        both.secrets.retain(|key, _| !other.properties.contains_key(key));
+        both.properties.extend(other.properties);
+        both.secrets.extend(other.secrets);
+        both
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::plan;
+    use crate::yaml::FileError;
+
+    const TEXT: &str = "\
+version: 1
+name: t
+roles: [r]
+clusters:
+  a:
+    bootstrap: \"h:1\"
+    properties: {sasl.username: m, x: y}
+    secrets: {sasl.password: {env: M}}
+    controller: {properties: {x: z}, secrets: {sasl.username: {env: U}, sasl.password: {file: f}}}
+groups: {p: {cluster: a}}
+";
+
+    #[test]
+    fn the_controller_differs_where_it_says_so() {
+        let plan = plan(TEXT, &[]).unwrap();
+        let cluster = plan.clusters.get("a").unwrap();
+        assert_eq!(cluster.members.secrets["sasl.password"], Secret::Env("M".to_owned()));
+        let controller = cluster.controller();
+        assert_eq!(controller.properties, [("x".to_owned(), "z".to_owned())].into());
+        assert_eq!(controller.secrets["sasl.username"], Secret::Env("U".to_owned()));
+        assert_eq!(controller.secrets["sasl.password"], Secret::File("f".to_owned()));
+    }
+
+    #[test]
+    fn a_secret_among_the_properties_is_refused_and_not_shown() {
+        for key in ["sasl.password", "ssl.key.password", "ssl.key.pem"] {
+            for text in [
+                TEXT.replace("x: y", &format!("{key}: hunter2")),
+                TEXT.replace("x: z", &format!("{key}: hunter2")),
+            ] {
+                let problems = plan(&text, &[]).unwrap_err();
+                let error = FileError::new("t.yaml", &text, problems).to_string();
+                assert!(error.contains("would be written into every journal"), "{error}");
+                assert!(error.contains(key) && !error.contains("hunter2"), "{error}");
+            }
+        }
+    }
+}

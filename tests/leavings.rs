@@ -1,0 +1,174 @@
+//! However a run ends, nothing of it is left behind, and its journal can be read.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::wildcard_enum_match_arm,
+    clippy::print_stderr,
+    reason = "a test may fail loudly"
+)]
+
+mod support;
+
+use std::fs;
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rustix::process::Signal;
+use support::experiment::{Experiment, Running, signal_pid};
+use support::leftovers::{GONE, family_in_trial, is_gone_after_a_kill, is_readable};
+use tandem::observation::{Outcome, What};
+use tandem::time::Mono;
+use tandem::verdict::Verdict;
+
+/// It claims nothing, so that a host that is too busy for its members breaks no claim.
+fn claimless(step: &str) -> Experiment {
+    let text = format!(
+        "version: 1\nname: claimless\ntrials: 4\nobjective: {{leaders_per_group: 0}}\n\
+         method:\n  - {{id: only, {step}}}\n"
+    );
+    Experiment::of("claimless.yaml", &text)
+}
+
+fn pausing() -> Running {
+    let target = "{leader_of: any, group: any}";
+    claimless(&format!("at: 500ms, fault: pause, for: 3s, target: {target}")).start()
+}
+
+/// Waits until a member of the run is stopped.
+fn in_force(run: &Running) {
+    run.await_facts("a pause", |facts| {
+        facts.iter().any(|fact| matches!(fact.what, What::FaultInForce { .. })).then_some(())
+    });
+}
+
+/// Ends a run by a signal while a member is stopped.
+fn ends_by(signal: Signal) {
+    let run = pausing();
+    let family = family_in_trial(&run);
+    in_force(&run);
+    run.signal(signal);
+    let asked = Mono::now();
+    let run = run.finish();
+    assert!(Mono::now().since(asked) < GONE, "it took too long\n{run}");
+    family.is_gone();
+    assert_eq!(run.code(), Some(130), "{run}");
+    assert_eq!(run.report().outcome, Some(Outcome::Interrupted), "{run}");
+    is_readable(&run, &[130]);
+}
+
+#[test]
+fn an_interrupt_ends_a_run_in_peace() {
+    ends_by(Signal::INT);
+}
+
+#[test]
+fn a_request_to_terminate_ends_a_run_in_peace() {
+    ends_by(Signal::TERM);
+}
+
+#[test]
+fn a_closed_terminal_ends_a_run_in_peace() {
+    ends_by(Signal::HUP);
+}
+
+#[test]
+fn a_second_interrupt_ends_it_at_once() {
+    let run = pausing();
+    let family = family_in_trial(&run);
+    in_force(&run);
+    run.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(20));
+    // The first may have done its work already.
+    if support::leftovers::see(run.pid()).is_some() {
+        run.signal(Signal::INT);
+    }
+    let run = run.finish();
+    family.is_gone();
+    assert_eq!(run.code(), Some(130), "{run}");
+    // The first may have come to its end before the second.
+    let ended = run.recording().facts.iter().any(|fact| matches!(fact.what, What::Ended { .. }));
+    is_readable(&run, &[if ended { 130 } else { 4 }]);
+}
+
+#[test]
+fn a_controller_that_is_killed_at_any_instant_leaves_nothing() {
+    let seed = Mono::now().0;
+    let mut chance = rand_chacha::ChaCha12Rng::seed_from_u64(seed);
+    for number in 0..3 {
+        // From before the members start to the second trial.
+        let wait = Duration::from_millis(chance.random_range(0..9_000));
+        eprintln!("instant {number}: {wait:?} (seed {seed})");
+        is_gone_after_a_kill(wait);
+    }
+}
+
+/// Kills processes of a run that nobody may lose.
+fn is_unknown_without(what: &str) {
+    let run = pausing();
+    let family = family_in_trial(&run);
+    in_force(&run);
+    signal_pid(family.doing(what)[0], Signal::KILL);
+    let asked = Mono::now();
+    let run = run.finish();
+    assert!(Mono::now().since(asked) < GONE + Duration::from_secs(5), "it took too long\n{run}");
+    family.is_gone();
+    assert_eq!(run.code(), Some(4), "{run}");
+    let report = run.report();
+    assert_eq!((report.verdict, report.outcome), (Verdict::Unknown, Some(Outcome::Broken)));
+    assert!(report.reasons.iter().any(|why| why.contains(what)), "{run}");
+    is_readable(&run, &[4]);
+}
+
+#[test]
+fn a_broker_that_dies_makes_the_verdict_unknown() {
+    is_unknown_without("broker");
+}
+
+#[test]
+fn a_guard_that_dies_makes_the_verdict_unknown() {
+    is_unknown_without("guard");
+}
+
+#[test]
+fn a_folder_that_holds_something_is_refused() {
+    let order = Experiment::calm("1s");
+    fs::create_dir(order.out()).unwrap();
+    fs::write(order.out().join("letter"), "dear").unwrap();
+    let run = order.finish();
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert!(run.stderr.contains("is not empty: name another folder with --out"), "{run}");
+    assert_eq!(fs::read_dir(&run.out).unwrap().count(), 1, "nothing was written");
+    assert_eq!(run.stdout, "", "{run}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_refused() {
+    let order = Experiment::calm("1s");
+    // Root may write anywhere, but not below a file.
+    fs::write(order.out(), "a file").unwrap();
+    let run = order.finish();
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert!(run.stderr.contains("cannot write to"), "{run}");
+}
+
+#[test]
+fn a_full_disk_makes_the_verdict_unknown() {
+    // A file that may not grow looks to its writer like a disk that is full.
+    let order = claimless("fault: noop, for: 30s").after("trap '' XFSZ; ulimit -f 600");
+    let run = order.start();
+    let family = family_in_trial(&run);
+    let run = run.finish();
+    family.is_gone();
+    assert_eq!(run.code(), Some(4), "{run}");
+    assert_eq!(run.report().verdict, Verdict::Unknown, "{run}");
+    assert!(
+        run.stderr.contains("cannot write to") && run.stderr.contains("journal.jsonl"),
+        "{run}"
+    );
+    is_readable(&run, &[4]);
+}

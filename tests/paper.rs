@@ -1,0 +1,155 @@
+//! One test for each sentence of the protocol of leader induction (NELI), as this project words it.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tandem::ids::{PartitionId, RoleIndex};
+use tandem::neli::{Assignment, Config, Event, Membership, Neli};
+use tandem::time::{Mono, Wall};
+
+const T: u64 = 300;
+const TAU: u64 = 100;
+
+fn ms(at: u64) -> Mono {
+    Mono(at * 1_000_000)
+}
+
+fn member(width: u32) -> Neli {
+    let config = Config {
+        width: NonZeroU32::new(width).unwrap(),
+        threshold: Duration::from_millis(T),
+        beacon: Duration::from_millis(TAU),
+    };
+    Neli::new(Mono::ZERO, config)
+}
+
+fn beacons(core: &mut Neli) -> BTreeSet<u32> {
+    std::iter::from_fn(|| core.poll_beacon()).map(|partition| partition.0).collect()
+}
+
+fn hear(core: &mut Neli, at: u64, partition: u32) {
+    core.handle_heard(ms(at), PartitionId(partition), Wall(0));
+}
+
+/// "Each member publishes a beacon on every partition each interval `tau`. No partition may dry
+/// up."
+#[test]
+fn a_beacon_on_every_partition_each_interval() {
+    let mut core = member(5);
+    for round in 0..10 {
+        core.handle_timeout(ms(round * TAU));
+        assert_eq!(beacons(&mut core), (0..5).collect(), "round {round}");
+        assert_eq!(core.poll_timeout(), Some(ms((round + 1) * TAU)), "nothing is due before");
+        core.handle_timeout(ms(round * TAU + TAU - 1));
+        assert_eq!(beacons(&mut core), BTreeSet::new());
+    }
+}
+
+/// "`V` starts as *never*."
+#[test]
+fn at_first_nobody_leads() {
+    let core = member(3);
+    assert!((0..3).all(|partition| !core.leads(Mono::ZERO, PartitionId(partition))));
+}
+
+/// "On a message of partition `i` it sets `V[i]`", and no other entry.
+#[test]
+fn a_message_sets_its_own_entry() {
+    let mut core = member(3);
+    hear(&mut core, 10, 1);
+    let led: Vec<_> = (0..3).filter(|&k| core.leads(ms(10), PartitionId(k))).collect();
+    assert_eq!(led, [1]);
+}
+
+/// "Role `j` maps to partition `k = j mod |M|`, so every role is mapped whatever the sizes."
+#[test]
+fn every_role_is_mapped() {
+    for (roles, width) in [(1, 1), (3, 5), (5, 3), (1_000, 64)] {
+        let width = NonZeroU32::new(width).unwrap();
+        for role in 0..roles {
+            let partition = RoleIndex(role).partition(width);
+            assert_eq!(partition.0, role % width);
+        }
+    }
+}
+
+/// "`|M|` is read once at start": a partition that appears later is nobody's to lead.
+#[test]
+fn a_ledger_that_grows_changes_nothing() {
+    let mut core = member(2);
+    hear(&mut core, 10, 2);
+    assert!(!core.leads(ms(10), PartitionId(2)));
+    assert_eq!(core.poll_event(), None);
+}
+
+/// Non-exclusive: revocation "ends no claim: only lapse, leave or death does".
+#[test]
+fn losing_a_partition_ends_no_claim() {
+    let taken = vec![PartitionId(0)];
+    for change in [Membership::Revoked(taken.clone()), Membership::Lost(taken.clone())] {
+        let mut core = member(1);
+        hear(&mut core, 10, 0);
+        core.handle_membership(ms(20), &change);
+        assert!(core.leads(ms(10 + T - 1), PartitionId(0)));
+        assert!(!core.leads(ms(10 + T), PartitionId(0)), "it lapses all the same");
+    }
+    let mut core = member(1);
+    hear(&mut core, 10, 0);
+    core.handle_leave(ms(20));
+    assert!(!core.leads(ms(20), PartitionId(0)), "who leaves leads nothing");
+}
+
+/// An assignment alone proves nothing: leadership is induced by a message.
+#[test]
+fn an_assignment_is_no_claim() {
+    let mut core = member(1);
+    let partitions = vec![PartitionId(0)];
+    let assignment = Assignment { generation: None, member_id: None, partitions };
+    core.handle_membership(ms(10), &Membership::Assigned(assignment));
+    assert!(!core.leads(ms(10), PartitionId(0)));
+}
+
+proptest! {
+    /// "It leads partition `i` at `t` iff `V[i] > t - T`": against the sentence itself, for
+    /// whatever is heard whenever, and however late the alarm is. What it tells agrees with what it
+    /// is asked.
+    #[test]
+    fn it_leads_if_and_only_if(
+        steps in prop::collection::vec((0u64..200, 0u32..3, 0u8..3), 0..60),
+    ) {
+        let mut core = member(3);
+        let mut heard: [Option<u64>; 3] = [None; 3];
+        let mut told = BTreeSet::new();
+        let mut now = 0;
+        for (pause, partition, kind) in steps {
+            now += pause;
+            if kind == 0 {
+                core.handle_timeout(ms(now));
+            } else {
+                hear(&mut core, now, partition);
+                *heard.get_mut(PartitionId(partition).index()).unwrap() = Some(now);
+            }
+            while let Some(event) = core.poll_event() {
+                match event {
+                    Event::Acquired { claim, from } => {
+                        prop_assert!(told.insert(claim.partition));
+                        prop_assert_eq!(from, ms(now));
+                    }
+                    Event::Ended { claim, .. } => {
+                        prop_assert!(told.remove(&claim.partition));
+                        prop_assert!(claim.until <= ms(now), "a claim ends when it lapses");
+                    }
+                }
+            }
+            for (partition, heard) in (0..).map(PartitionId).zip(heard) {
+                let sentence = heard.is_some_and(|v| v + T > now);
+                prop_assert_eq!(core.leads(ms(now), partition), sentence);
+                prop_assert_eq!(told.contains(&partition), sentence);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A broker that stands alone, as a cluster that outlives the runs on it.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::config::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use tokio::runtime::Runtime;
+
+use super::experiment::{eventually, tandem};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// `tandem broker`, ended when dropped; if nobody drops it, its standard input closes.
+pub struct Alone {
+    child: Child,
+    pub address: String,
+}
+
+impl Alone {
+    /// Starts one.
+    pub fn start() -> Self {
+        let nowhere = std::env::temp_dir();
+        let mut child = tandem(&nowhere)
+            .args(["broker", "--listen", "127.0.0.1:0", "--until-eof"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let said: BTreeMap<String, String> = serde_json::from_str(&line).unwrap();
+        Self { child, address: said["listening"].clone() }
+    }
+
+    fn client(&self) -> ClientConfig {
+        let mut config = ClientConfig::new();
+        config.set("bootstrap.servers", &self.address);
+        config
+    }
+
+    fn admin(&self) -> AdminClient<DefaultClientContext> {
+        self.client().create().unwrap()
+    }
+
+    /// All topics and their widths.
+    pub fn topics(&self) -> BTreeMap<String, usize> {
+        let reader: BaseConsumer = self.client().create().unwrap();
+        let all = reader.fetch_metadata(None, PATIENCE).unwrap();
+        let topics = all.topics().iter();
+        topics.map(|topic| (topic.name().to_owned(), topic.partitions().len())).collect()
+    }
+
+    /// Makes a topic, as somebody else would.
+    pub fn create(&self, name: &str, width: i32) {
+        let topic = NewTopic::new(name, width, TopicReplication::Fixed(1));
+        let admin = self.admin();
+        let made = runtime().block_on(admin.create_topics([&topic], &AdminOptions::new()));
+        made.unwrap().remove(0).unwrap();
+    }
+
+    /// A setting of a topic.
+    pub fn setting(&self, topic: &str, key: &str) -> Option<String> {
+        let (admin, of) = (self.admin(), [ResourceSpecifier::Topic(topic)]);
+        let described = runtime().block_on(admin.describe_configs(&of, &AdminOptions::new()));
+        let resource = described.unwrap().remove(0).unwrap();
+        resource.get(key).and_then(|entry| entry.value.clone())
+    }
+
+    /// Somebody who is in the consumer group already.
+    pub fn stranger(&self, group: &str, topic: &str) -> BaseConsumer {
+        let mut config = self.client();
+        config.set("group.id", group).set("client.id", "a-stranger");
+        let stranger: BaseConsumer = config.create().unwrap();
+        stranger.subscribe(&[topic]).unwrap();
+        eventually("the stranger's membership", PATIENCE, || {
+            drop(stranger.poll(Duration::from_millis(50)));
+            (stranger.assignment().unwrap().count() > 0).then_some(())
+        });
+        stranger
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}

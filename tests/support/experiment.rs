@@ -1,0 +1,253 @@
+//! Experiments as a user starts them: the real binary, in a folder and a state directory of its
+//! own.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tandem::journal::{self, Recording};
+use tandem::observation::Fact;
+use tandem::time::Mono;
+use tandem::verdict::Report;
+use tempfile::TempDir;
+
+/// Nothing here takes longer, however loaded the machine.
+pub const PATIENCE: Duration = Duration::from_secs(240);
+
+/// How often a condition is looked at: reading a journal costs what is being measured.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Waits until `done` has something to say.
+pub fn eventually<T>(what: &str, within: Duration, mut done: impl FnMut() -> Option<T>) -> T {
+    let began = Mono::now();
+    loop {
+        if let Some(value) = done() {
+            return value;
+        }
+        assert!(Mono::now().since(began) < within, "{what}: not within {within:?}");
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// `tandem` with a state directory of its own, its output free of colours.
+pub fn tandem(state: &Path) -> Command {
+    dressed(Command::new(env!("CARGO_BIN_EXE_tandem")), state)
+}
+
+/// The same, after a shell has set the stage for it.
+fn staged(script: &str, state: &Path) -> Command {
+    let mut shell = dressed(Command::new("sh"), state);
+    shell.args(["-c", &format!("{script}; exec \"$0\" \"$@\"")]);
+    shell.arg(env!("CARGO_BIN_EXE_tandem"));
+    shell
+}
+
+fn dressed(mut command: Command, state: &Path) -> Command {
+    command
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("XDG_STATE_HOME", state)
+        .env("NO_COLOR", "1")
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub fn output(command: &mut Command) -> Output {
+    command.output().unwrap()
+}
+
+/// A run that is about to be started.
+pub struct Experiment {
+    /// Everything of this run is in here.
+    pub folder: TempDir,
+    args: Vec<String>,
+    before: Option<&'static str>,
+    state: PathBuf,
+    out: PathBuf,
+}
+
+impl Experiment {
+    /// `tandem chaos run FILE`.
+    pub fn new(file: &str) -> Self {
+        let args = ["chaos", "run", file].map(str::to_owned).to_vec();
+        let folder = tempfile::tempdir().unwrap();
+        let (state, out) = (folder.path().join("state"), folder.path().join("out"));
+        Self { folder, args, before: None, state, out }
+    }
+
+    /// One that does nothing for so long.
+    pub fn calm(lasts: &str) -> Self {
+        let shipped = fs::read_to_string("chaos/calm.yaml").unwrap();
+        let text = shipped.replace("60s", lasts);
+        assert_ne!(text, shipped, "calm lasts a minute as it is shipped");
+        Self::of("calm.yaml", &text)
+    }
+
+    /// An experiment that the test writes.
+    pub fn of(name: &str, text: &str) -> Self {
+        let mut order = Self::new(name);
+        order.args[2] = order.write(name, text).display().to_string();
+        order
+    }
+
+    /// Further arguments, as they would be typed.
+    pub fn with(mut self, args: &str) -> Self {
+        self.args.extend(args.split_whitespace().map(str::to_owned));
+        self
+    }
+
+    /// Shell commands that set the stage for the process.
+    pub fn after(mut self, script: &'static str) -> Self {
+        self.before = Some(script);
+        self
+    }
+
+    /// The state directory of this run, which may be another's as well.
+    pub fn in_state(mut self, state: &Path) -> Self {
+        self.state = state.to_owned();
+        self
+    }
+
+    /// A file beside the run.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Where journal, logs and result will be.
+    pub fn out(&self) -> PathBuf {
+        self.out.clone()
+    }
+
+    /// Has them there.
+    pub fn into(mut self, out: &Path) -> Self {
+        self.out = out.to_owned();
+        self
+    }
+
+    /// Starts it.
+    pub fn start(self) -> Running {
+        let state = &self.state;
+        let mut command = self.before.map_or_else(|| tandem(state), |set| staged(set, state));
+        let (log, out) = (|name| File::create(self.folder.path().join(name)).unwrap(), self.out());
+        command.args(&self.args).arg("--out").arg(&out);
+        let child = command.stdout(log("stdout")).stderr(log("stderr")).spawn().unwrap();
+        Running { child, folder: self.folder, out }
+    }
+
+    /// Runs it to its end.
+    pub fn finish(self) -> Finished {
+        self.start().finish()
+    }
+}
+
+/// A run that is under way. Dropped, it is killed; its guard does the rest.
+pub struct Running {
+    child: Child,
+    folder: TempDir,
+    out: PathBuf,
+}
+
+impl Running {
+    /// The controller.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal to the controller alone.
+    pub fn signal(&self, signal: Signal) {
+        signal_pid(self.pid(), signal);
+    }
+
+    /// Its journal.
+    pub fn journal(&self) -> PathBuf {
+        self.out.join("journal.jsonl")
+    }
+
+    /// The facts that are in the journal by now.
+    pub fn facts(&self) -> Vec<Fact> {
+        journal::read(&self.journal()).map_or_else(|_| Vec::new(), |all| all.facts)
+    }
+
+    /// Waits for a fact, or several.
+    pub fn await_facts<T>(&self, what: &str, find: impl Fn(&[Fact]) -> Option<T>) -> T {
+        eventually(what, Duration::from_secs(60), || find(&self.facts()))
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Finished {
+        let ended = || self.child.try_wait().unwrap();
+        let status = eventually("the end of the run", PATIENCE, ended);
+        let read = |name: &str| {
+            let bytes = fs::read(self.folder.path().join(name)).unwrap();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let (stdout, stderr) = (read("stdout"), read("stderr"));
+        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        Finished { status, stdout, stderr, out: self.out.clone(), folder }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Sends a signal to a process that is surely still what it was.
+pub fn signal_pid(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// A run that has ended.
+pub struct Finished {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+    pub out: PathBuf,
+    pub folder: TempDir,
+}
+
+impl Finished {
+    /// What it ended with; nothing where a signal ended it.
+    pub fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// `result.json`, byte for byte.
+    pub fn result(&self) -> String {
+        fs::read_to_string(self.out.join("result.json")).unwrap_or_else(|_| panic!("{self}"))
+    }
+
+    /// The same, read.
+    pub fn report(&self) -> Report {
+        serde_json::from_str(&self.result()).unwrap()
+    }
+
+    /// The journal up to its last whole line.
+    pub fn recording(&self) -> Recording {
+        journal::read(&self.out.join("journal.jsonl"))
+            .unwrap_or_else(|error| panic!("{error}\n{self}"))
+    }
+
+    /// `tandem report` on its folder.
+    pub fn judged_again(&self) -> Output {
+        output(tandem(self.folder.path()).arg("report").arg(&self.out))
+    }
+}
+
+/// What a failed test shows, the seed above all.
+impl fmt::Display for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seed = journal::read(&self.out.join("journal.jsonl")).map(|all| all.header.seed);
+        writeln!(f, "the run with seed {seed:?} ended with {}", self.status)?;
+        writeln!(f, "---- stdout\n{}\n---- stderr\n{}", self.stdout, self.stderr)
+    }
+}

@@ -1,0 +1,160 @@
+//! What a run may leave behind: processes, stopped ones among them, and ports.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use tandem::observation::{Fact, What};
+
+use rustix::process::Signal;
+use tandem::verdict::Verdict;
+
+use super::experiment::{Experiment, Finished, Running, eventually};
+
+/// No longer than this after the end of its controller, all of a run is gone.
+pub const GONE: Duration = Duration::from_secs(5);
+
+/// A process as the kernel shows it. Its number alone may be used again.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seen {
+    pub pid: u32,
+    began: u64,
+    parent: u32,
+    state: char,
+    pub arguments: Vec<String>,
+}
+
+/// All processes of this machine.
+fn everybody() -> Vec<Seen> {
+    let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let name = entry.unwrap().file_name();
+        name.to_str()?.parse().ok()
+    });
+    numbers.filter_map(see).collect()
+}
+
+/// One of them, unless it is gone.
+pub fn see(pid: u32) -> Option<Seen> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in brackets and may hold anything, brackets too.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let fields: Vec<_> = rest.split(' ').collect();
+    let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let arguments = command.split(|byte| *byte == 0).filter(|part| !part.is_empty());
+    Some(Seen {
+        pid,
+        began: fields[19].parse().ok()?,
+        parent: fields[1].parse().ok()?,
+        state: fields[0].chars().next()?,
+        arguments: arguments.map(|part| String::from_utf8_lossy(part).into_owned()).collect(),
+    })
+}
+
+/// All that belongs to one run.
+pub struct Family {
+    members: BTreeSet<(u32, u64)>,
+    pub seen: Vec<Seen>,
+    pub addresses: Vec<String>,
+}
+
+impl Family {
+    /// The controller, whatever it has started so far, and the brokers' addresses.
+    pub fn of(run: &Running) -> Self {
+        let all = everybody();
+        let mut pids = BTreeSet::from([run.pid()]);
+        loop {
+            let children = all.iter().filter(|one| pids.contains(&one.parent));
+            let more: BTreeSet<_> = children.map(|child| child.pid).collect();
+            if more.is_subset(&pids) {
+                break;
+            }
+            pids.extend(more);
+        }
+        let seen: Vec<_> = all.into_iter().filter(|one| pids.contains(&one.pid)).collect();
+        let members = seen.iter().map(|one| (one.pid, one.began)).collect();
+        Self { members, seen, addresses: addresses(&run.facts()) }
+    }
+
+    /// The processes that do this.
+    pub fn doing(&self, what: &str) -> Vec<u32> {
+        let does = |one: &&Seen| one.arguments.get(1).is_some_and(|argument| argument == what);
+        self.seen.iter().filter(does).map(|one| one.pid).collect()
+    }
+
+    /// What is still there. One that is dead and was not waited for is gone: its new parent is
+    /// slow.
+    pub fn left(&self) -> Vec<String> {
+        // A member that was started later names the run's broker, whose port is the run's alone.
+        let named = |one: &Seen| {
+            one.arguments.iter().any(|argument| self.addresses.iter().any(|at| at == argument))
+        };
+        let ours = |one: &Seen| self.members.contains(&(one.pid, one.began)) || named(one);
+        let processes = everybody().into_iter().filter(|one| one.state != 'Z' && ours(one));
+        let listening = |address: &&String| {
+            let address: SocketAddr = address.parse().unwrap();
+            TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
+        };
+        let ports = self.addresses.iter().filter(listening).map(|port| format!("port {port}"));
+        processes.map(|one| format!("{one:?}")).chain(ports).collect()
+    }
+
+    /// Waits until nothing is left.
+    pub fn is_gone(&self) {
+        assert!(self.members.len() > 1, "the run had processes: {:?}", self.seen);
+        assert!(!self.addresses.is_empty(), "the run had brokers");
+        let mut left = Vec::new();
+        let began = tandem::time::Mono::now();
+        while tandem::time::Mono::now().since(began) < GONE {
+            left = self.left();
+            if left.is_empty() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("{GONE:?} after its end the run has left behind: {left:#?}");
+    }
+}
+
+/// Kills the controller of a pausing experiment so long after its first broker answered: nothing is
+/// left of it, and what is left of its journal is judged.
+pub fn is_gone_after_a_kill(wait: Duration) {
+    let run = Experiment::new("chaos/pause-leader.yaml").start();
+    let known = || !addresses(&run.facts()).is_empty();
+    eventually("a broker", Duration::from_secs(20), || known().then_some(()));
+    std::thread::sleep(wait);
+    let family = Family::of(&run);
+    run.signal(Signal::KILL);
+    let run = run.finish();
+    family.is_gone();
+    assert_eq!(run.code(), None, "{run}");
+    // Unknown; or failed, where a host that is too busy for its members had broken a claim by then.
+    is_readable(&run, &[4, 3]);
+}
+
+/// The journal can be read, and judged: what nobody saw to its end is never a pass.
+pub fn is_readable(run: &Finished, codes: &[i32]) {
+    let recording = run.recording();
+    assert!(!recording.facts.is_empty(), "{run}");
+    let again = run.judged_again();
+    let said = String::from_utf8_lossy(&again.stderr);
+    let code = again.status.code().unwrap();
+    assert!(codes.contains(&code), "{code}: {said}\n{run}");
+    assert!(run.report().verdict != Verdict::Pass, "{run}");
+}
+
+/// Where the run's brokers listen.
+pub fn addresses(facts: &[Fact]) -> Vec<String> {
+    let address = |fact: &Fact| match &fact.what {
+        What::ClusterStarted { address, .. } => Some(address.clone()),
+        _ => None,
+    };
+    facts.iter().filter_map(address).collect()
+}
+
+/// Waits until so many processes of the run lead or follow, and knows them all.
+pub fn family_in_trial(run: &Running) -> Family {
+    let began = |fact: &Fact| matches!(fact.what, What::TrialBegan { .. });
+    run.await_facts("a trial", |facts| facts.iter().any(began).then_some(()));
+    eventually("the family", Duration::from_secs(5), || Some(Family::of(run)))
+}
