@@ -1,7 +1,7 @@
 //! libFuzzer on `targets::batch`.
 
 #![no_main]
-#![allow(dead_code, reason = "each target uses its own")]
+#![allow(dead_code, unused_imports, reason = "each target uses its own")]
 
 #[path = "../targets/mod.rs"]
 mod targets;
