@@ -236,8 +236,8 @@ impl Admin {
     }
 }
 
-/// Asks a coordinator again while it is not ready: a cluster that has just started, or lost a broker,
-/// is still reading its ledger.
+/// Asks a coordinator again while it is not ready: a cluster that has just started, or lost a
+/// broker, is still reading its ledger.
 pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
     let began = Mono::now();
     loop {
