@@ -20,6 +20,8 @@ use crate::time::{Mono, Span};
 pub(super) const REQUEST: Duration = Duration::from_secs(10);
 /// How soon what the client complains of is heard.
 const GLANCE: Duration = Duration::from_millis(500);
+/// For how long a coordinator may read its ledger.
+const LOADED: Duration = Duration::from_secs(10);
 /// For how long a new topic may stay invisible.
 const VISIBLE: Duration = Duration::from_secs(10);
 
@@ -222,10 +224,19 @@ impl Admin {
     /// # Errors
     /// The cluster does not answer.
     pub fn members(&self, group: &ConsumerGroup) -> Result<Vec<GroupMember>, KafkaError> {
-        let list = self
-            .reader
-            .fetch_group_list(Some(group.as_str()), REQUEST)
-            .map_err(self.failed(format!("describe consumer group {group}")))?;
+        let began = Mono::now();
+        let list = loop {
+            match self.reader.fetch_group_list(Some(group.as_str()), REQUEST) {
+                // A cluster that has just started, or lost a broker, is still reading its ledger.
+                Err(Error::GroupListFetch(code))
+                    if passing(code) && Mono::now().since(began) < LOADED =>
+                {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                list => break list,
+            }
+        };
+        let list = list.map_err(self.failed(format!("describe consumer group {group}")))?;
         let members = list.groups().iter().flat_map(rdkafka::groups::GroupInfo::members);
         Ok(members
             .map(|member| GroupMember {
@@ -234,6 +245,16 @@ impl Admin {
             })
             .collect())
     }
+}
+
+/// Whether a coordinator says this only until it is ready.
+fn passing(code: RDKafkaErrorCode) -> bool {
+    matches!(
+        code,
+        RDKafkaErrorCode::CoordinatorLoadInProgress
+            | RDKafkaErrorCode::CoordinatorNotAvailable
+            | RDKafkaErrorCode::NotCoordinator
+    )
 }
 
 /// A member as the coordinator describes it.
