@@ -44,7 +44,13 @@ fn member(broker: &Broker, assignor: &str) -> BaseConsumer {
 }
 
 fn holds(member: &BaseConsumer) -> BTreeSet<i32> {
-    member.assignment().unwrap().elements().iter().map(|e| e.partition()).collect()
+    member
+        .assignment()
+        .unwrap()
+        .elements()
+        .iter()
+        .map(rdkafka::topic_partition_list::TopicPartitionListElem::partition)
+        .collect()
 }
 
 /// Polls all until each of them holds so many and together they hold everything; what they heard.
