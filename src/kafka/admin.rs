@@ -18,10 +18,10 @@ use crate::time::{Mono, Span};
 
 /// For how long one request may take.
 pub(super) const REQUEST: Duration = Duration::from_secs(10);
-/// For how long a coordinator may read its ledger.
-const LOADED: Duration = Duration::from_secs(10);
 /// How soon what the client complains of is heard.
 const GLANCE: Duration = Duration::from_millis(500);
+/// For how long a coordinator may read its ledger.
+const LOADED: Duration = Duration::from_secs(10);
 /// For how long a new topic may stay invisible.
 const VISIBLE: Duration = Duration::from_secs(10);
 
@@ -236,8 +236,8 @@ impl Admin {
     }
 }
 
-/// Asks a coordinator again while it is not ready: a cluster that has just started, or lost a broker,
-/// is still reading its ledger.
+/// Asks a coordinator again while it is not ready: a cluster that has just started, or lost a
+/// broker, is still reading its ledger.
 pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
     let began = Mono::now();
     loop {

@@ -1,5 +1,6 @@
 //! Real Kafka clusters for a test, and runs on them. Whatever is missing fails the test.
 
+#![allow(dead_code, reason = "no test uses all of it")]
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -114,15 +115,20 @@ impl Kafka {
         (run.spawn().unwrap(), out)
     }
 
-    /// What Kafka's own tool says of a consumer group's members.
-    pub fn described(&self, cluster: usize, group: &str) -> String {
+    /// One of Kafka's own tools, by the name of its class.
+    pub fn tool(&self, class: &str) -> Command {
         let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
         let cache = home("XDG_CACHE_HOME").unwrap_or_else(|| home("HOME").unwrap().join(".cache"));
         let jars = cache.join("tandem/kafka").join(self.version).join("lib/*");
-        let done = Command::new("java")
-            .args(["-XX:TieredStopAtLevel=1", "-cp"])
-            .arg(jars)
-            .arg("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
+        let mut tool = Command::new("java");
+        tool.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"]).arg(jars).arg(class);
+        tool
+    }
+
+    /// What Kafka's own tool says of a consumer group's members.
+    pub fn described(&self, cluster: usize, group: &str) -> String {
+        let done = self
+            .tool("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
             .args(["--bootstrap-server", &self.bootstraps[cluster], "--group", group])
             .args(["--describe", "--members", "--verbose"])
             .output()
@@ -190,7 +196,7 @@ fn script(name: &str, folder: &TempDir) -> Command {
 }
 
 /// A port from which `clusters` times ten are likely to be free; `up` refuses if they are not.
-fn free_ports(clusters: usize) -> usize {
+pub fn free_ports(clusters: usize) -> usize {
     for base in (20_000..32_000).step_by(100) {
         let all = base..base + 10 * clusters;
         let free = |port: usize| TcpListener::bind(("127.0.0.1", u16::try_from(port).unwrap()));
