@@ -156,20 +156,30 @@ impl Broker {
         poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok_and(|ready| ready == 0)
     }
 
-    /// Starts it again, unless it never died, and waits until its cluster counts on it.
+    /// Starts it again, unless it never died.
     ///
     /// # Errors
-    /// The system refuses, or it does not come back.
-    pub async fn start(&self) -> Result<(), BrokerError> {
+    /// The system refuses.
+    pub fn start(&self) -> Result<(), BrokerError> {
         if !self.lives() {
             let child = self.revival.start();
             let child = child.map_err(|error| BrokerError::Process("started", error))?;
             // It outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
             drop(child);
         }
+        Ok(())
+    }
+
+    /// Waits until it serves, and says itself that its cluster counts on it: the others go on
+    /// naming one that is dead until its session is over.
+    ///
+    /// # Errors
+    /// It does not come back.
+    pub async fn serves(&self) -> Result<(), BrokerError> {
+        let itself = Cluster { bootstrap: self.address.clone(), ..self.cluster.clone() };
         let began = Mono::now();
         while Mono::now().since(began) < BACK {
-            let (asked, runtime) = (self.cluster.clone(), tokio::runtime::Handle::current());
+            let (asked, runtime) = (itself.clone(), tokio::runtime::Handle::current());
             let told = tokio::task::spawn_blocking(move || {
                 let _entered = runtime.enter();
                 Admin::new(&asked).and_then(|admin| admin.brokers())
