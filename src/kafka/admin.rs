@@ -6,7 +6,7 @@ use std::time::Duration;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use rdkafka::error::KafkaError as Error;
+use rdkafka::error::{KafkaError as Error, KafkaResult};
 use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::{RDKafkaErrorCode, RDKafkaRespErr};
 
@@ -224,18 +224,7 @@ impl Admin {
     /// # Errors
     /// The cluster does not answer.
     pub fn members(&self, group: &ConsumerGroup) -> Result<Vec<GroupMember>, KafkaError> {
-        let began = Mono::now();
-        let list = loop {
-            match self.reader.fetch_group_list(Some(group.as_str()), REQUEST) {
-                // A cluster that has just started, or lost a broker, is still reading its ledger.
-                Err(Error::GroupListFetch(code))
-                    if passing(code) && Mono::now().since(began) < LOADED =>
-                {
-                    std::thread::sleep(Duration::from_millis(50));
-                }
-                list => break list,
-            }
-        };
+        let list = patiently(|| self.reader.fetch_group_list(Some(group.as_str()), REQUEST));
         let list = list.map_err(self.failed(format!("describe consumer group {group}")))?;
         let members = list.groups().iter().flat_map(rdkafka::groups::GroupInfo::members);
         Ok(members
@@ -247,14 +236,26 @@ impl Admin {
     }
 }
 
-/// Whether a coordinator says this only until it is ready.
-fn passing(code: RDKafkaErrorCode) -> bool {
-    matches!(
-        code,
-        RDKafkaErrorCode::CoordinatorLoadInProgress
-            | RDKafkaErrorCode::CoordinatorNotAvailable
-            | RDKafkaErrorCode::NotCoordinator
-    )
+/// Asks a coordinator again while it is not ready: a cluster that has just started, or lost a
+/// broker, is still reading its ledger.
+pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
+    let began = Mono::now();
+    loop {
+        let told = ask();
+        let code = told.as_ref().err().and_then(Error::rdkafka_error_code);
+        let passing = matches!(
+            code,
+            Some(
+                RDKafkaErrorCode::CoordinatorLoadInProgress
+                    | RDKafkaErrorCode::CoordinatorNotAvailable
+                    | RDKafkaErrorCode::NotCoordinator
+            )
+        );
+        if !passing || Mono::now().since(began) > LOADED {
+            return told;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// A member as the coordinator describes it.
