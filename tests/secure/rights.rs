@@ -22,8 +22,9 @@ impl Secured {
 
     fn run_once(&self, out: &str) -> Said {
         let (solo, out) = (self.solo(), self.kafka.folder.path().join(out));
-        let mut run = self.tandem(&["chaos", "run", "chaos/kill-leader.yaml", "-f"]);
-        run.arg(&solo).args(["--trials", "1", "--out"]).arg(&out);
+        let solo = solo.to_str().unwrap();
+        let mut run = self.tandem(&["chaos", "run", "chaos/kill-leader.yaml", "-f", solo]);
+        run.args(["--trials", "1", "--out"]).arg(&out);
         let told = said(run, SOON);
         assert!(!out.join("logs/p1-1.log").exists(), "a member was started: {}", told.text);
         told
