@@ -3,31 +3,38 @@
 //!
 //! A block is a request, a line of dashes, and what is answered by the end of it, to whomever.
 //! Clients are called by one letter; a client goes on with the member id and the generation that it
-//! was given last, unless the request says otherwise. Times are milliseconds. What cannot be seen
-//! over a socket is not in a transcript, so that another subject can be asked the same.
+//! was given last, unless the request says otherwise. Times are milliseconds: `at=` of a clock
+//! that a test sets, and `real=` instead where a clock of the real world needs a margin. What
+//! cannot be seen over a socket is not in a transcript, so that every subject is asked the same:
+//! the core and the embedded broker here, Apache Kafka in `tests/kafka_parity.rs`. An answer that
+//! not all give is marked: `here: …`, `kafka: …`, `kafka-3.9.1: …`.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    clippy::print_stderr,
+    reason = "a test may fail loudly"
+)]
 
 mod coordinator_support;
 
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
 
 use coordinator_support::core::Core;
+use coordinator_support::parity;
+use coordinator_support::remote::Remote;
 use coordinator_support::transcript;
-
-fn transcripts() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/coordinator");
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some()).collect();
-    files.sort();
-    files
-}
+use tandem::broker::{Broker, Settings};
+use tokio_util::sync::CancellationToken;
 
 #[test]
 fn the_core_answers_as_it_is_written() {
     let update = std::env::var("UPDATE").is_ok();
     let mut wrong = Vec::new();
-    for path in transcripts() {
+    for path in parity::transcripts() {
         let written = std::fs::read_to_string(&path).unwrap();
         let played = transcript::play(&written, |settings| Box::new(Core::new(settings)));
         if update {
@@ -37,4 +44,39 @@ fn the_core_answers_as_it_is_written() {
         }
     }
     assert!(wrong.is_empty(), "{}\nUPDATE=1 rewrites them", wrong.join("\n"));
+}
+
+/// The times of `real=` leave a margin on both sides: a core whose clients are late by chance
+/// answers the same.
+#[test]
+fn the_core_answers_so_even_where_clients_are_late() {
+    for seed in 0..100 {
+        for path in parity::transcripts() {
+            let written = std::fs::read_to_string(&path).unwrap();
+            let late = |settings| -> Box<dyn coordinator_support::Subject> {
+                Box::new(Core::late(settings, seed))
+            };
+            let played = transcript::play(&written, late);
+            let difference = transcript::first_difference(&written, &played);
+            assert!(difference.is_none(), "{} seed {seed}: {difference:?}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_embedded_broker_answers_as_it_is_written() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let stop = CancellationToken::new();
+    parity::assert_parity(&parity::transcripts(), |name, groups| {
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let settings = Settings { groups, ..Settings::default() };
+        let broker = runtime.block_on(Broker::bind(listen, settings)).unwrap();
+        let address = broker.address();
+        // Ends with the runtime, at the latest.
+        drop(runtime.handle().spawn(broker.serve(stop.clone())));
+        Remote::new(address, &["here"], name)
+    });
+    stop.cancel();
+    runtime.shutdown_background();
 }

@@ -169,6 +169,7 @@ impl World {
             generation: if stale { generation - 1 } else { generation },
             protocol_type: None,
             protocol: None,
+            must_name_protocol: false,
             assignments: roster.into_iter().enumerate().map(share).collect(),
         };
         self.coordinator.handle_sync(self.now, token, &sync);

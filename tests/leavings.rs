@@ -19,14 +19,24 @@ use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rustix::process::Signal;
-use support::experiment::{Experiment, Finished, Running, eventually, signal_pid};
-use support::leftovers::{Family, GONE, family_in_trial};
+use support::experiment::{Experiment, Running, signal_pid};
+use support::leftovers::{GONE, family_in_trial, is_gone_after_a_kill, is_readable};
 use tandem::observation::{Outcome, What};
 use tandem::time::Mono;
 use tandem::verdict::Verdict;
 
+/// It claims nothing, so that a host that is too busy for its members breaks no claim.
+fn claimless(step: &str) -> Experiment {
+    let text = format!(
+        "version: 1\nname: claimless\ntrials: 4\nobjective: {{leaders_per_group: 0}}\n\
+         method:\n  - {{id: only, {step}}}\n"
+    );
+    Experiment::of("claimless.yaml", &text)
+}
+
 fn pausing() -> Running {
-    Experiment::new("chaos/pause-leader.yaml").start()
+    let target = "{leader_of: any, group: any}";
+    claimless(&format!("at: 500ms, fault: pause, for: 3s, target: {target}")).start()
 }
 
 /// Waits until a member of the run is stopped.
@@ -34,16 +44,6 @@ fn in_force(run: &Running) {
     run.await_facts("a pause", |facts| {
         facts.iter().any(|fact| matches!(fact.what, What::FaultInForce { .. })).then_some(())
     });
-}
-
-/// The journal can be read, and judged: what nobody saw to its end is never a pass.
-fn is_readable(run: &Finished, code: i32) {
-    let recording = run.recording();
-    assert!(!recording.facts.is_empty(), "{run}");
-    let again = run.judged_again();
-    let said = String::from_utf8_lossy(&again.stderr);
-    assert_eq!(again.status.code(), Some(code), "{said}\n{run}");
-    assert!(run.report().verdict != Verdict::Pass, "{run}");
 }
 
 /// Ends a run by a signal while a member is stopped.
@@ -58,7 +58,7 @@ fn ends_by(signal: Signal) {
     family.is_gone();
     assert_eq!(run.code(), Some(130), "{run}");
     assert_eq!(run.report().outcome, Some(Outcome::Interrupted), "{run}");
-    is_readable(&run, 130);
+    is_readable(&run, &[130]);
 }
 
 #[test]
@@ -92,32 +92,18 @@ fn a_second_interrupt_ends_it_at_once() {
     assert_eq!(run.code(), Some(130), "{run}");
     // The first may have come to its end before the second.
     let ended = run.recording().facts.iter().any(|fact| matches!(fact.what, What::Ended { .. }));
-    is_readable(&run, if ended { 130 } else { 4 });
-}
-
-/// How many instants: three in passing, as many as one likes when asked.
-fn instants() -> u32 {
-    std::env::var("TANDEM_INSTANTS").map_or(3, |text| text.parse().unwrap())
+    is_readable(&run, &[if ended { 130 } else { 4 }]);
 }
 
 #[test]
 fn a_controller_that_is_killed_at_any_instant_leaves_nothing() {
     let seed = Mono::now().0;
     let mut chance = rand_chacha::ChaCha12Rng::seed_from_u64(seed);
-    for number in 0..instants() {
-        // From before the brokers answer to the second trial.
+    for number in 0..3 {
+        // From before the members start to the second trial.
         let wait = Duration::from_millis(chance.random_range(0..9_000));
         eprintln!("instant {number}: {wait:?} (seed {seed})");
-        let run = pausing();
-        let known = || !Family::of(&run).addresses.is_empty();
-        eventually("a broker", Duration::from_secs(20), || known().then_some(()));
-        std::thread::sleep(wait);
-        let family = Family::of(&run);
-        run.signal(Signal::KILL);
-        let run = run.finish();
-        family.is_gone();
-        assert_eq!(run.code(), None, "{run}");
-        is_readable(&run, 4);
+        is_gone_after_a_kill(wait);
     }
 }
 
@@ -135,7 +121,7 @@ fn is_unknown_without(what: &str) {
     let report = run.report();
     assert_eq!((report.verdict, report.outcome), (Verdict::Unknown, Some(Outcome::Broken)));
     assert!(report.reasons.iter().any(|why| why.contains(what)), "{run}");
-    is_readable(&run, 4);
+    is_readable(&run, &[4]);
 }
 
 #[test]
@@ -173,7 +159,7 @@ fn a_folder_that_cannot_be_made_is_refused() {
 #[test]
 fn a_full_disk_makes_the_verdict_unknown() {
     // A file that may not grow looks to its writer like a disk that is full.
-    let order = Experiment::calm("30s").after("trap '' XFSZ; ulimit -f 600");
+    let order = claimless("fault: noop, for: 30s").after("trap '' XFSZ; ulimit -f 600");
     let run = order.start();
     let family = family_in_trial(&run);
     let run = run.finish();
@@ -184,5 +170,5 @@ fn a_full_disk_makes_the_verdict_unknown() {
         run.stderr.contains("cannot write to") && run.stderr.contains("journal.jsonl"),
         "{run}"
     );
-    is_readable(&run, 4);
+    is_readable(&run, &[4]);
 }

@@ -282,7 +282,10 @@ fn service_passes_at_once_where_a_successor_serves_already() {
 fn a_calm_run_shows_nothing() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 9_400]);
-        story.run(2_000, What::FaultAsked { fault: fault("1.n"), kind: "noop".to_owned() });
+        story.run(
+            2_000,
+            What::FaultAsked { fault: fault("1.n"), kind: "noop".to_owned(), broker: None },
+        );
     });
     assert_eq!(findings(&found), &Findings::default());
     assert_eq!(found.joint, Findings::default());

@@ -65,6 +65,7 @@ impl State {
             generation: ask.generation_id,
             protocol_type: owned(ask.protocol_type.as_ref()),
             protocol: owned(ask.protocol_name.as_ref()),
+            must_name_protocol: call.version >= 5,
             assignments: assignments.collect(),
         };
         let (token, wait) = self.park();

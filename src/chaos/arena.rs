@@ -130,7 +130,7 @@ impl Arena<'_> {
     ) -> Result<(), FaultError> {
         for victim in victims {
             let (fault, kind) = (fault.clone(), kind.to_owned());
-            self.record.note(Some(&victim.life), What::FaultAsked { fault, kind });
+            self.record.note(Some(&victim.life), What::FaultAsked { fault, kind, broker: None });
             Self::signal(victim, signal)?;
         }
         Ok(())
@@ -146,8 +146,7 @@ impl Arena<'_> {
 
     /// Sends a signal to a victim; to one that has died meanwhile, nothing happens.
     pub(super) fn signal(victim: &Victim, signal: Signal) -> Result<(), FaultError> {
-        let Some(process) = victim.slot.process() else { return Ok(()) };
-        process.signal(signal).map_err(|error| {
+        victim.slot.signal(signal).map_err(|error| {
             let (life, why) = (victim.life.clone(), error.to_string());
             FaultError::Signal { life, why }
         })

@@ -20,8 +20,12 @@ pub(super) async fn inject(
         address: broker.address.clone(),
         why: format!("not killed: {error}"),
     })?;
-    let (asked, kind) = (fault.clone(), "broker".to_owned());
-    arena.record.note(None, What::FaultAsked { fault: asked, kind });
+    let asked = What::FaultAsked {
+        fault: fault.clone(),
+        kind: "broker".to_owned(),
+        broker: Some(broker.address.clone()),
+    };
+    arena.record.note(None, asked);
     tracing::info!(address = broker.address, "A broker is killed.");
     broker.kill().await.map_err(failed)?;
     Ok(arena.record.note(None, What::FaultInForce { fault: fault.clone() }))

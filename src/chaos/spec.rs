@@ -97,7 +97,8 @@ pub struct StepSpec {
 }
 
 /// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`,
-/// `{group: NAME, mode: one}` or, to a broker, `{coordinator_of: GROUP}`; `any` in the place of a name is a seeded choice.
+/// `{group: NAME, mode: one}` or, to a broker, `{coordinator_of: GROUP}`; `any` in the place of a
+/// name is a seeded choice.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a target, as in {leader_of: any, group: any}")]
 pub struct TargetSpec {

@@ -1,5 +1,5 @@
-//! Brokers that `deploy/kafka/up` started on this machine, and nobody else's: found by what it wrote
-//! down, signalled through their pidfds.
+//! Brokers that `deploy/kafka/up` started on this machine, and nobody else's: found by what it
+//! wrote down, signalled through their pidfds.
 
 use std::fs;
 use std::io;
@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
@@ -149,15 +150,23 @@ impl Broker {
         if gone { Ok(()) } else { Err(BrokerError::Late("dead", DEATH)) }
     }
 
-    /// Starts it again, and waits until its cluster counts on it.
+    /// Whether it has not ended: a pidfd becomes readable when it does.
+    fn lives(&self) -> bool {
+        let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok_and(|ready| ready == 0)
+    }
+
+    /// Starts it again, unless it never died, and waits until its cluster counts on it.
     ///
     /// # Errors
     /// The system refuses, or it does not come back.
     pub async fn start(&self) -> Result<(), BrokerError> {
-        let child = self.revival.start();
-        let child = child.map_err(|error| BrokerError::Process("started", error))?;
-        // It outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
-        drop(child);
+        if !self.lives() {
+            let child = self.revival.start();
+            let child = child.map_err(|error| BrokerError::Process("started", error))?;
+            // It outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
+            drop(child);
+        }
         let began = Mono::now();
         while Mono::now().since(began) < BACK {
             let (asked, runtime) = (self.cluster.clone(), tokio::runtime::Handle::current());

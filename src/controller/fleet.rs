@@ -9,10 +9,10 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::ChildStdout;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::halts::Halts;
 use super::{Clusters, Exit, Phase, Process, Record, Slot};
 use crate::guard::Guard;
 use crate::ids::{Incarnation, Life, MemberId};
@@ -32,6 +32,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct Fleet {
     slots: BTreeMap<MemberId, Arc<Slot>>,
     keepers: JoinSet<()>,
+    halts: Option<Halts>,
     stop: CancellationToken,
 }
 
@@ -59,7 +60,8 @@ impl Fleet {
         record: &Arc<Record>,
     ) -> Self {
         let stop = CancellationToken::new();
-        let mut fleet = Self { slots: BTreeMap::new(), keepers: JoinSet::new(), stop };
+        let (slots, keepers) = (BTreeMap::new(), JoinSet::new());
+        let mut fleet = Self { slots, keepers, halts: None, stop };
         for group in plan.groups.values() {
             let cluster = clusters.of_members(&group.cluster);
             for member in &group.members {
@@ -80,7 +82,10 @@ impl Fleet {
             }
         }
         let slots: Vec<_> = fleet.slots.values().cloned().collect();
-        fleet.keepers.spawn(watch_halts(slots, Arc::clone(record), fleet.stop.clone()));
+        match Halts::watch(slots, Arc::clone(record)) {
+            Ok(halts) => fleet.halts = Some(halts),
+            Err(error) => tracing::error!(%error, "Stopped members will not be noticed."),
+        }
         fleet
     }
 
@@ -99,6 +104,7 @@ impl Fleet {
     /// Ends all members: asks, waits, kills.
     pub async fn stop(mut self) {
         self.stop.cancel();
+        drop(self.halts.take());
         for slot in self.slots.values() {
             if let Some(process) = slot.process() {
                 // One that is stopped reads its orders when it wakes; one that is gone, never.
@@ -191,30 +197,6 @@ async fn relay(life: &Life, facts: ChildStdout, record: &Record) {
             },
             Ok(None) => return,
             Err(error) => return tracing::warn!(%life, %error, "A channel broke."),
-        }
-    }
-}
-
-/// Notes every stop and every waking, whoever caused it: the kernel tells a parent.
-async fn watch_halts(slots: Vec<Arc<Slot>>, record: Arc<Record>, stop: CancellationToken) {
-    let mut children = match signal(SignalKind::child()) {
-        Ok(children) => children,
-        Err(error) => return tracing::error!(%error, "Stopped members will not be noticed."),
-    };
-    loop {
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => return,
-            _ = children.recv() => {}
-        }
-        // One signal may stand for many children.
-        for slot in &slots {
-            let Some(process) = slot.process() else { continue };
-            while let Some(stopped) = process.halted() {
-                let what = if stopped { What::Stopped } else { What::Continued };
-                let at = record.note(Some(&slot.life()), what);
-                slot.turn(at, if stopped { Phase::Stopped } else { Phase::Running });
-            }
         }
     }
 }

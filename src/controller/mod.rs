@@ -7,6 +7,7 @@ mod cluster;
 mod created;
 mod fleet;
 mod gate;
+mod halts;
 mod preflight;
 mod process;
 mod provision;

@@ -17,9 +17,9 @@ struct Seen {
     by_members: Cluster,
 }
 
-/// Asks all clusters of `plan` that have groups, at once. Embedded ones allow whatever a plan wants,
-/// and are not asked. Nothing is created, but for what a cluster makes when the first group asks it
-/// for a coordinator, and one beacon on a topic that is there.
+/// Asks all clusters of `plan` that have groups, at once. Embedded ones allow whatever a plan
+/// wants, and are not asked. Nothing is created, but for what a cluster makes when the first group
+/// asks it for a coordinator, and one beacon on a topic that is there.
 pub async fn inspect(plan: &Plan) -> Answers {
     let mut tasks = JoinSet::new();
     for (name, planned) in &plan.clusters {

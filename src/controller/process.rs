@@ -139,6 +139,18 @@ impl Process {
         }
     }
 
+    /// Whether the kernel has stopped a child of ours, or let it go on, and [`halted`] did not tell
+    /// yet.
+    ///
+    /// [`halted`]: Self::halted
+    #[must_use]
+    pub fn any_halted() -> bool {
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED;
+        let look = options | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        // Without a child there is an error, and nobody to be stopped.
+        matches!(waitid(WaitId::All, look), Ok(Some(_)))
+    }
+
     /// Whether the kernel has stopped it or let it go on since this was last asked.
     #[must_use]
     pub fn halted(&self) -> Option<bool> {

@@ -1,8 +1,11 @@
 //! The place of one member: which of its lives is on, and in what state.
 
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use tokio::sync::watch;
 
 use super::Process;
@@ -36,6 +39,7 @@ pub struct Slot {
     member: MemberId,
     state: watch::Sender<State>,
     process: Mutex<Option<Arc<Process>>>,
+    signalled: AtomicU64,
     restart_after: Mutex<Option<Duration>>,
 }
 
@@ -46,6 +50,7 @@ impl Slot {
             member,
             state: watch::Sender::new(State { incarnation, phase, since }),
             process: Mutex::default(),
+            signalled: AtomicU64::new(0),
             restart_after: Mutex::default(),
         }
     }
@@ -74,6 +79,21 @@ impl Slot {
     #[must_use]
     pub fn process(&self) -> Option<Arc<Process>> {
         lock(&self.process).clone()
+    }
+
+    /// Sends a signal to the process, if one runs; what it does, it had not done before this.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        let Some(process) = self.process() else { return Ok(()) };
+        self.signalled.store(Mono::now().0, Ordering::Relaxed);
+        process.signal(signal)
+    }
+
+    /// When the last signal was about to be sent.
+    pub(super) fn signalled(&self) -> Mono {
+        Mono(self.signalled.load(Ordering::Relaxed))
     }
 
     /// The next restart comes so long after the death, whatever the topology says.

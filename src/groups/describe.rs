@@ -32,7 +32,7 @@ pub struct MemberDescription {
     pub client_host: String,
     /// Its subscription, told where the group is stable.
     pub metadata: Bytes,
-    /// Its share, told where the group is stable.
+    /// Its share; while the group rebalances still that of the generation before.
     pub assignment: Bytes,
 }
 
@@ -50,7 +50,7 @@ impl Coordinator {
             client_id: member.client_id.clone(),
             client_host: member.client_host.clone(),
             metadata: if stable { member.metadata(&protocol) } else { Bytes::new() },
-            assignment: if stable { member.assignment.clone() } else { Bytes::new() },
+            assignment: member.assignment.clone(),
         });
         Some(Description {
             state: group.state,

@@ -22,6 +22,8 @@ pub struct Sync {
     pub protocol_type: Option<String>,
     /// Checked where both sides know it.
     pub protocol: Option<String>,
+    /// Whether it must say both: from version 5 on (KIP-559).
+    pub must_name_protocol: bool,
     /// From the leader: member id and its share.
     pub assignments: Vec<(String, Bytes)>,
 }
@@ -43,6 +45,11 @@ pub type SyncReply = Result<Synced, Fault>;
 impl Coordinator {
     /// A sync; the answer comes through [`poll_reply`](Self::poll_reply).
     pub fn handle_sync(&mut self, now: Mono, token: Token, sync: &Sync) {
+        let nameless = sync.protocol_type.is_none() || sync.protocol.is_none();
+        if sync.must_name_protocol && nameless {
+            self.handle_timeout(now);
+            return self.turn(now).sync(token, Err(Fault::InconsistentGroupProtocol));
+        }
         let fault =
             if sync.group.is_empty() { Fault::InvalidGroupId } else { Fault::UnknownMemberId };
         if self.with(now, &sync.group, |group, turn| group.sync(turn, token, sync)).is_none() {

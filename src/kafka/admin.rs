@@ -6,7 +6,7 @@ use std::time::Duration;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use rdkafka::error::KafkaError as Error;
+use rdkafka::error::{KafkaError as Error, KafkaResult};
 use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::{RDKafkaErrorCode, RDKafkaRespErr};
 
@@ -18,6 +18,8 @@ use crate::time::{Mono, Span};
 
 /// For how long one request may take.
 pub(super) const REQUEST: Duration = Duration::from_secs(10);
+/// For how long a coordinator may read its ledger.
+const LOADED: Duration = Duration::from_secs(10);
 /// How soon what the client complains of is heard.
 const GLANCE: Duration = Duration::from_millis(500);
 /// For how long a new topic may stay invisible.
@@ -222,10 +224,8 @@ impl Admin {
     /// # Errors
     /// The cluster does not answer.
     pub fn members(&self, group: &ConsumerGroup) -> Result<Vec<GroupMember>, KafkaError> {
-        let list = self
-            .reader
-            .fetch_group_list(Some(group.as_str()), REQUEST)
-            .map_err(self.failed(format!("describe consumer group {group}")))?;
+        let list = patiently(|| self.reader.fetch_group_list(Some(group.as_str()), REQUEST));
+        let list = list.map_err(self.failed(format!("describe consumer group {group}")))?;
         let members = list.groups().iter().flat_map(rdkafka::groups::GroupInfo::members);
         Ok(members
             .map(|member| GroupMember {
@@ -233,6 +233,28 @@ impl Admin {
                 assignment: member.assignment().unwrap_or_default().to_owned(),
             })
             .collect())
+    }
+}
+
+/// Asks a coordinator again while it is not ready: a cluster that has just started, or lost a broker,
+/// is still reading its ledger.
+pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
+    let began = Mono::now();
+    loop {
+        let told = ask();
+        let code = told.as_ref().err().and_then(Error::rdkafka_error_code);
+        let passing = matches!(
+            code,
+            Some(
+                RDKafkaErrorCode::CoordinatorLoadInProgress
+                    | RDKafkaErrorCode::CoordinatorNotAvailable
+                    | RDKafkaErrorCode::NotCoordinator
+            )
+        );
+        if !passing || Mono::now().since(began) > LOADED {
+            return told;
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

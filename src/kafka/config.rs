@@ -105,7 +105,9 @@ impl Cluster {
         // that its sender was there.
         config.set("message.timeout.ms", ms(stale.max(Duration::from_millis(100))));
         config.set("queue.buffering.max.messages", "10000");
-        config.set("linger.ms", "0").set("acks", "1").set("retry.backoff.ms", "20");
+        config.set("linger.ms", "0").set("acks", "1");
+        // How soon the new leader of a partition is looked for again, by default up to a second.
+        config.set("retry.backoff.ms", "20").set("retry.backoff.max.ms", "200");
         Ok((config, veil))
     }
 }

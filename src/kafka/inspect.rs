@@ -9,7 +9,7 @@ use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::admin::{Admin, REQUEST};
+use super::admin::{Admin, REQUEST, patiently};
 use super::voice::Voice;
 use super::{Found, KafkaError, TopicSettings};
 use crate::ids::{ConsumerGroup, TopicName};
@@ -20,7 +20,8 @@ use crate::topology::ClusterFacts;
 pub(super) const OFFSETS: &str = "__consumer_offsets";
 /// For how long its partitions may be without leaders.
 const MADE: Duration = Duration::from_secs(10);
-/// For how long it may stay invisible once a coordinator was found; a broker that is no Kafka has none.
+/// For how long it may stay invisible once a coordinator was found; a broker that is no Kafka has
+/// none.
 const SEEN: Duration = Duration::from_millis(500);
 
 /// What one group needs of a cluster.
@@ -119,22 +120,16 @@ impl Admin {
         let mut offsets = TopicPartitionList::new();
         let added = offsets.add_partition_offset(topic.as_str(), 0, Offset::Invalid);
         added.map_err(refused)?;
-        let began = Mono::now();
-        loop {
-            let told = asker.committed_offsets(offsets.clone(), REQUEST);
-            let Err(source) = told else { return Ok(()) };
-            let heard = asker.poll(Duration::from_millis(50)).and_then(Result::err);
-            let heard = heard.and_then(|error| error.rdkafka_error_code());
+        let told = patiently(|| asker.committed_offsets(offsets.clone(), REQUEST));
+        told.map(drop).map_err(|source| {
+            let heard = asker.poll(Duration::ZERO).and_then(Result::err);
             let denied = Some(RDKafkaErrorCode::GroupAuthorizationFailed);
-            let code = source.rdkafka_error_code();
-            if code == denied || heard == denied {
-                return Err(self.cluster.lacks("Describe", format!("consumer group {group}")));
+            let heard = heard.and_then(|error| error.rdkafka_error_code());
+            if source.rdkafka_error_code() == denied || heard == denied {
+                return self.cluster.lacks("Describe", format!("consumer group {group}"));
             }
-            if !code.is_some_and(is_moving) || Mono::now().since(began) > REQUEST {
-                let act = format!("name the coordinator of consumer group {group}");
-                return Err(self.failed(act)(source));
-            }
-        }
+            self.failed(format!("name the coordinator of consumer group {group}"))(source)
+        })
     }
 
     /// Who leads the partitions of the groups' ledger, once all of them are led.
@@ -157,16 +152,6 @@ impl Admin {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
-}
-
-/// Whether the ledger of all groups was only just made, or is being read by who leads it now.
-fn is_moving(code: RDKafkaErrorCode) -> bool {
-    matches!(
-        code,
-        RDKafkaErrorCode::NotCoordinator
-            | RDKafkaErrorCode::CoordinatorNotAvailable
-            | RDKafkaErrorCode::CoordinatorLoadInProgress
-    )
 }
 
 fn value(config: &ConfigResource, name: &str) -> Option<String> {

@@ -1,5 +1,5 @@
-//! What is wrong with a broker's certificate. librdkafka says only that it could not be verified, so
-//! this looks again: a handshake of our own by the same rules, and nothing is sent.
+//! What is wrong with a broker's certificate. librdkafka says only that it could not be verified,
+//! so this looks again: a handshake of our own by the same rules, and nothing is sent.
 
 use std::net::{IpAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -125,6 +125,9 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<i32>,
     },
+    /// The kernel was asked, and what the next fact here says of the same life was not yet so: it
+    /// happened between the two.
+    NotYet,
     /// The kernel says that the process is stopped.
     Stopped,
     /// The kernel says that the process goes on.
@@ -135,6 +138,9 @@ pub enum What {
         fault: FaultId,
         /// Its kind, as experiments write it.
         kind: String,
+        /// Whom it strikes, where that is no member: the address of a broker.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        broker: Option<String>,
     },
     /// The fault is known to be in force.
     FaultInForce {

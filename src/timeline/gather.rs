@@ -98,6 +98,7 @@ fn by_member(what: &What) -> bool {
         | What::Leaving => true,
         What::Started { .. }
         | What::Died { .. }
+        | What::NotYet
         | What::Stopped
         | What::Continued
         | What::FaultAsked { .. }

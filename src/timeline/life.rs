@@ -26,6 +26,7 @@ pub(super) struct LifeLine {
     pub(super) death: Option<Pair>,
     pub(super) unknown: IntervalSet,
     asked: Option<(Mono, Asked)>,
+    not_yet: Option<Mono>,
     last: Option<(u64, Mono)>,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Pair {
 pub(super) struct Stop {
     pub(super) began: Pair,
     /// When the kernel said that it goes on.
-    pub(super) until: Option<Mono>,
+    pub(super) until: Option<Pair>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,7 @@ impl LifeLine {
             What::Leaving => self.renew(fact.t, &[]),
             What::Started { .. }
             | What::Died { .. }
+            | What::NotYet
             | What::Stopped
             | What::Continued
             | What::FaultAsked { .. }
@@ -162,16 +164,19 @@ impl LifeLine {
 
     /// Takes the next fact that the controller wrote of this life.
     pub(super) fn told(&mut self, fact: &Fact) {
+        let not_yet = self.not_yet.take();
         match &fact.what {
             What::Started { .. } => self.started = Some(fact.t),
             What::Died { .. } => {
-                let asked = self.asked(Asked::Kill, fact.t);
+                let asked = self.asked(Asked::Kill, fact.t).unwrap_or(fact.t);
                 self.death.get_or_insert(Pair { asked, confirmed: fact.t });
             }
-            What::Stopped => self.stop(fact.t),
+            What::NotYet => self.not_yet = Some(fact.t),
+            What::Stopped => self.stop(not_yet, fact.t),
             What::Continued => {
+                let asked = not_yet.unwrap_or(fact.t).min(fact.t);
                 if let Some(last) = self.stops.last_mut() {
-                    last.until.get_or_insert(fact.t);
+                    last.until.get_or_insert(Pair { asked, confirmed: fact.t });
                 }
             }
             What::FaultAsked { kind, .. } => {
@@ -184,7 +189,7 @@ impl LifeLine {
             What::FaultInForce { .. } => {
                 // Whoever says so has seen it stopped, even if that fact was lost.
                 if self.asked.is_some_and(|(_, asked)| asked == Asked::Pause) {
-                    self.stop(fact.t);
+                    self.stop(None, fact.t);
                 }
             }
             What::Assigned { .. }
@@ -209,19 +214,19 @@ impl LifeLine {
         }
     }
 
-    fn stop(&mut self, confirmed: Mono) {
-        let asked = self.asked(Asked::Pause, confirmed);
+    /// Where nobody asked for it, it counts from the last look that did not find it.
+    fn stop(&mut self, not_yet: Option<Mono>, confirmed: Mono) {
+        let seen = not_yet.unwrap_or(confirmed).min(confirmed);
+        let asked = self.asked(Asked::Pause, confirmed).unwrap_or(seen);
         if self.stops.last().is_none_or(|last| last.until.is_some()) {
             self.stops.push(Stop { began: Pair { asked, confirmed }, until: None });
         }
     }
 
-    /// When what is confirmed at `confirmed` was asked for; just then where nobody asked.
-    fn asked(&mut self, wanted: Asked, confirmed: Mono) -> Mono {
-        match self.asked.take_if(|(_, asked)| *asked == wanted) {
-            Some((at, _)) => at.min(confirmed),
-            None => confirmed,
-        }
+    /// When what is confirmed at `confirmed` was asked for, if somebody did.
+    fn asked(&mut self, wanted: Asked, confirmed: Mono) -> Option<Mono> {
+        let asked = self.asked.take_if(|(_, asked)| *asked == wanted);
+        asked.map(|(at, _)| at.min(confirmed))
     }
 
     /// Nothing is known of this life in `span`.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{GroupName, Incarnation, MemberId, PartitionId, Term};
+use crate::ids::{FaultId, GroupName, Incarnation, MemberId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
 use crate::time::Mono;
 use crate::topology::Plan;
@@ -15,6 +15,8 @@ use crate::topology::Plan;
 pub struct Standing {
     homes: BTreeMap<MemberId, GroupName>,
     groups: BTreeMap<GroupName, Company>,
+    /// Faults that took a broker, which is not back yet.
+    brokerless: BTreeSet<FaultId>,
 }
 
 /// One group.
@@ -45,6 +47,9 @@ pub enum Obstacle {
     /// A member is stopped, and would wake with claims of its own.
     #[error("{0} is stopped")]
     Stopped(MemberId),
+    /// What members believe says little while a broker is away: they will believe it for a while.
+    #[error("the broker of fault {0} is not back")]
+    Broker(FaultId),
     /// A partition that bears a role has no leader, or several.
     #[error("partition {partition} has {leaders} leaders")]
     Leaders {
@@ -71,12 +76,13 @@ impl Standing {
         Self {
             homes: plan.groups.iter().flat_map::<Vec<_>, _>(home).collect(),
             groups: plan.groups.iter().map(|(name, g)| (name.clone(), company(g))).collect(),
+            brokerless: BTreeSet::new(),
         }
     }
 
     /// Takes a fact into account. What a dead or a former life says is ignored here.
     pub fn observe(&mut self, fact: &Fact) {
-        let Some(life) = &fact.life else { return };
+        let Some(life) = &fact.life else { return self.observe_broker(fact) };
         let Some(home) = self.homes.get(&life.member) else { return };
         let Some(company) = self.groups.get_mut(home) else { return };
         let Some(seat) = company.seats.get_mut(&life.member) else { return };
@@ -88,6 +94,22 @@ impl Standing {
         };
         if unsettles {
             company.changed = company.changed.max(fact.t);
+        }
+    }
+
+    /// A fault of nobody's life is one of a broker, or a noop.
+    fn observe_broker(&mut self, fact: &Fact) {
+        if let What::FaultAsked { fault, kind, .. } = &fact.what
+            && kind == "broker"
+        {
+            self.brokerless.insert(fault.clone());
+        }
+        if let What::FaultHealed { fault } = &fact.what
+            && self.brokerless.remove(fault)
+        {
+            for company in self.groups.values_mut() {
+                company.changed = company.changed.max(fact.t);
+            }
         }
     }
 
@@ -129,6 +151,9 @@ impl Standing {
         let Some(company) = self.groups.get(group) else {
             return Err(Obstacle::Stranger(group.clone()));
         };
+        if let Some(fault) = self.brokerless.first() {
+            return Err(Obstacle::Broker(fault.clone()));
+        }
         let mut since = company.changed;
         let mut leaders: BTreeMap<_, usize> =
             company.bearing.iter().map(|&partition| (partition, 0)).collect();
@@ -186,6 +211,7 @@ impl Seat {
             What::Ticks { .. }
             | What::Hole { .. }
             | What::Started { .. }
+            | What::NotYet
             | What::FaultAsked { .. }
             | What::FaultInForce { .. }
             | What::FaultHealed { .. }

@@ -50,7 +50,7 @@ impl Troubles {
         let histories = self.0.iter_mut().filter(|(name, _)| group.is_none_or(|one| one == *name));
         for (_, history) in histories {
             // What does nothing is the cause of nothing: a control trial must look undisturbed.
-            if let What::FaultAsked { fault, kind } = &fact.what
+            if let What::FaultAsked { fault, kind, .. } = &fact.what
                 && kind != "noop"
                 && history.faults.insert(fault.clone())
             {

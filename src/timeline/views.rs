@@ -5,10 +5,11 @@
 //!   that was told. A stopped process still claims; a dead one until its death is confirmed. That
 //!   is the side on which an overlap is not overlooked, and the time from asked to confirmed is
 //!   stated as uncertainty.
-//! - **Served**: a claim less the stops (from the pause being asked for until the kernel says that
-//!   the process goes on), cut where its death was asked for, less holes of more than 100 ms in the
-//!   ticks. That is the side on which a gap is not overlooked. The uncertainty of an end is the
-//!   time from asked to confirmed; that of a resumption is the time to the first tick after it.
+//! - **Served**: a claim less the stops (from the pause being asked for, or else from the last look
+//!   that did not find it, until the kernel says that the process goes on), cut where its death was
+//!   asked for, less holes of more than 100 ms in the ticks. That is the side on which a gap is not
+//!   overlooked. The uncertainty of an end is the time from there to its confirmation; that of a
+//!   resumption goes from the last look that did not find it to the first tick after it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -65,7 +66,9 @@ impl LifeLine {
         let stops: IntervalSet = self
             .stops
             .iter()
-            .map(|stop| Interval::new(stop.began.asked, stop.until.unwrap_or(END)))
+            .map(|stop| {
+                Interval::new(stop.began.asked, stop.until.map_or(END, |until| until.confirmed))
+            })
             .collect();
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.asked));
         let claims: IntervalSet =
@@ -86,8 +89,9 @@ impl LifeLine {
             if silence <= Duration::from_nanos(TICKLESS_NS_MAX) {
                 view.tickless = view.tickless.max(silence);
             }
-            if self.stops.iter().any(|stop| stop.until == Some(piece.from)) {
-                view.widen(piece.from, silence);
+            let wakings = self.stops.iter().filter_map(|stop| stop.until);
+            for waking in wakings.filter(|waking| waking.confirmed == piece.from) {
+                view.widen(piece.from, waking.width().saturating_add(silence));
             }
             self.end(piece, ticks, &mut view);
         }

@@ -108,8 +108,7 @@ fn conclude<'a>(
 
 fn uncertainty(timeline: &Timeline) -> Samples {
     let groups = timeline.groups.values().map(|line| &line.findings);
-    let all = groups.flat_map(|of| of.gaps.iter().chain(&of.overlaps));
-    all.map(|finding| finding.uncertainty).collect()
+    groups.flat_map(|of| &of.gaps).map(|gap| gap.uncertainty).collect()
 }
 
 fn unknown(timeline: &Timeline) -> IntervalSet {
@@ -230,7 +229,7 @@ fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
         id: id.clone(),
         kind: one.kind.clone(),
         trial: id.trial,
-        targets: one.targets.clone(),
+        target: one.targets.clone(),
         asked_ms: at(one.asked),
         in_force_ms: one.in_force.map(at),
         healed_ms: one.healed.map(at),

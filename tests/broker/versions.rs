@@ -129,6 +129,8 @@ fn a_member_of_any_age_can_work() {
             .with_group_id(group.clone().into())
             .with_member_id(member.clone())
             .with_generation_id(generation)
+            .with_protocol_type((version >= 5).then(|| text("consumer")))
+            .with_protocol_name((version >= 5).then(|| text("range")))
             .with_assignments(vec![share]);
         let synced = raw.ask(ApiKey::SyncGroup, version, &RequestKind::SyncGroup(sync));
         let ResponseKind::SyncGroup(synced) = synced else { unreachable!() };

@@ -1,14 +1,19 @@
 //! The pure coordinator as the subject of a transcript.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::time::Duration;
 
-use tandem::groups::{
-    Coordinator, Description, Fault, JoinReply, ReplyBody, Settings, SyncReply, Token,
-};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use tandem::groups::{Coordinator, Fault, ReplyBody, Settings, Token};
 use tandem::time::Mono;
 
-use super::{Answer, Request, Subject};
+use super::{Answer, Request, Subject, lines, said};
+
+/// The most by which a socket, a scheduler and a busy machine delay a step.
+const LATE_MS_MAX: u64 = 80;
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 pub(crate) struct Core {
     coordinator: Coordinator,
@@ -17,6 +22,9 @@ pub(crate) struct Core {
     tokens: u64,
     /// Ids that were given out, so that the next gets the next number.
     given: BTreeSet<String>,
+    now: Mono,
+    /// Chance that makes each step late, as it is in the real world.
+    late: Option<ChaCha8Rng>,
 }
 
 impl Core {
@@ -28,12 +36,14 @@ impl Core {
             answers: Vec::new(),
             tokens: 0,
             given: BTreeSet::new(),
+            now: Mono::ZERO,
+            late: None,
         }
     }
 
-    fn say(&mut self, client: &str, line: String) {
-        let answer = Answer { line, ..Answer::default() };
-        self.answers.push((client.to_owned(), answer));
+    /// A core whose clients keep time as clients behind sockets do: badly.
+    pub(crate) fn late(settings: Settings, seed: u64) -> Self {
+        Self { late: Some(ChaCha8Rng::seed_from_u64(seed)), ..Self::new(settings) }
     }
 
     fn park(&mut self, client: &str) -> Token {
@@ -43,60 +53,77 @@ impl Core {
         token
     }
 
-    fn at_once(&mut self, at: Mono, client: &str, request: Request) {
-        let line = match request {
+    fn at_once(&mut self, client: &str, request: Request) {
+        let at = self.now;
+        let answer = match request {
             Request::Heartbeat(beat) => {
-                let outcome = self.coordinator.handle_heartbeat(at, &beat);
-                format!("{client} heartbeat {}", outcome_of(outcome))
+                said::done(client, "heartbeat", code(self.coordinator.handle_heartbeat(at, &beat)))
             }
-            Request::Leave(leave) => match self.coordinator.handle_leave(at, &leave) {
-                Err(fault) => format!("{client} leave {}", fault_of(fault)),
-                Ok(departed) => {
-                    let each = departed.into_iter().map(|one| {
-                        let instance = one.who.instance_id.map(|i| format!("/{i}"));
-                        let who = format!("{}{}", one.who.member_id, instance.unwrap_or_default());
-                        format!("{client} leave {who:?} {}", outcome_of(one.outcome))
-                    });
-                    each.collect::<Vec<_>>().join("\n")
-                }
-            },
-            Request::Commit(commit) => match self.coordinator.handle_commit(at, &commit) {
-                Err(fault) => format!("{client} commit {}", fault_of(fault)),
-                Ok(each) => {
-                    let each: Vec<_> = each.into_iter().map(outcome_of).collect();
-                    format!("{client} commit {}", each.join(", "))
-                }
-            },
+            Request::Leave(leave) => {
+                let outcome = self.coordinator.handle_leave(at, &leave);
+                let told = outcome.map(|departed| {
+                    departed.into_iter().map(|d| (d.who, code(d.outcome))).collect::<Vec<_>>()
+                });
+                said::left(client, told.as_deref().map_err(|fault| fault.code()))
+            }
+            Request::Commit(commit) => {
+                let outcome = self.coordinator.handle_commit(at, &commit);
+                let each = match outcome {
+                    Ok(each) => each.into_iter().map(code).collect(),
+                    Err(fault) => vec![fault.code()],
+                };
+                said::committed(client, &each)
+            }
             Request::Fetch(group, at_partition) => {
                 let found = self.coordinator.handle_fetch_offset(at, &group, &at_partition);
-                let offset = found.map_or_else(|| "none".to_owned(), |o| o.offset.to_string());
-                format!("{client} fetch {offset}")
+                said::fetched(client, found.map(|found| found.offset))
             }
             Request::Describe(group) => {
-                let found = self.coordinator.handle_describe(at, &group);
-                format!("{client} describe {}", found.map_or("Dead".to_owned(), described))
+                said::described(client, self.coordinator.handle_describe(at, &group).as_ref())
             }
-            Request::List => {
-                let list = self.coordinator.handle_list(at).into_iter();
-                let lines = list.map(|line| {
-                    format!("{client} list {} {} {:?}", line.group, line.state, line.protocol_type)
-                });
-                let lines: Vec<_> = lines.collect();
-                if lines.is_empty() { format!("{client} list nothing") } else { lines.join("\n") }
-            }
+            Request::List => said::listed(client, &self.coordinator.handle_list(at)),
             Request::Delete(group) => {
-                let outcome = self.coordinator.handle_delete(at, &group);
-                format!("{client} delete {}", outcome_of(outcome))
+                said::done(client, "delete", code(self.coordinator.handle_delete(at, &group)))
             }
             Request::Join(_) | Request::Sync(_) | Request::Wait => return,
         };
-        self.say(client, line);
+        self.answers.push((client.to_owned(), answer));
+    }
+
+    fn collect(&mut self) {
+        while let Some(reply) = self.coordinator.poll_reply() {
+            let client = self.parked.remove(&reply.token).unwrap();
+            let answer = match reply.body {
+                ReplyBody::Join(reply) => {
+                    let outcome = reply.outcome.as_ref().map_err(|fault| fault.code());
+                    said::joined(&client, &reply.member_id, outcome)
+                }
+                ReplyBody::Sync(reply) => {
+                    let share = reply.as_ref().map(|synced| &synced.assignment[..]);
+                    said::synced(&client, share.map_err(|fault| fault.code()))
+                }
+            };
+            self.given.extend(answer.member_id.clone());
+            self.answers.push((client, answer));
+        }
     }
 }
 
 impl Subject for Core {
+    fn names(&self) -> Vec<String> {
+        vec!["here".to_owned()]
+    }
+
+    fn is_real(&self) -> bool {
+        self.late.is_some()
+    }
+
     fn ask(&mut self, at: Mono, client: &str, request: Request) {
-        self.coordinator.handle_timeout(at);
+        self.now = self.now.max(at);
+        if let Some(chance) = &mut self.late {
+            self.now = self.now + Duration::from_millis(chance.random_range(0..=LATE_MS_MAX));
+        }
+        self.coordinator.handle_timeout(self.now);
         match request {
             Request::Join(mut join) => {
                 let token = self.park(client);
@@ -104,11 +131,11 @@ impl Subject for Core {
                 let prefix = format!("{name}-");
                 let before = self.given.iter().filter(|id| id.starts_with(&prefix)).count();
                 join.suffix = (before + 1).to_string();
-                self.coordinator.handle_join(at, token, &join);
+                self.coordinator.handle_join(self.now, token, &join);
             }
             Request::Sync(sync) => {
                 let token = self.park(client);
-                self.coordinator.handle_sync(at, token, &sync);
+                self.coordinator.handle_sync(self.now, token, &sync);
             }
             Request::Wait => {}
             Request::Heartbeat(_)
@@ -117,89 +144,22 @@ impl Subject for Core {
             | Request::Fetch(..)
             | Request::Describe(_)
             | Request::List
-            | Request::Delete(_) => self.at_once(at, client, request),
+            | Request::Delete(_) => self.at_once(client, request),
         }
     }
 
-    fn answers(&mut self) -> Vec<(String, Answer)> {
-        let mut answers = std::mem::take(&mut self.answers);
-        while let Some(reply) = self.coordinator.poll_reply() {
-            let client = self.parked.remove(&reply.token).unwrap();
-            let answer = match reply.body {
-                ReplyBody::Join(reply) => joined(&client, reply),
-                ReplyBody::Sync(reply) => synced(&client, reply),
-            };
-            self.given.extend(answer.member_id.clone());
-            answers.push((client, answer));
+    fn answers(&mut self, expected: usize) -> Vec<(String, Answer)> {
+        self.collect();
+        let until = self.now + PATIENCE;
+        while self.late.is_some() && lines(&self.answers) < expected && self.now < until {
+            self.now = self.now + Duration::from_millis(1);
+            self.coordinator.handle_timeout(self.now);
+            self.collect();
         }
-        answers
+        std::mem::take(&mut self.answers)
     }
 }
 
-fn joined(client: &str, reply: JoinReply) -> Answer {
-    let member_id = Some(reply.member_id.clone());
-    let joined = match reply.outcome {
-        Err(fault) => {
-            let line = format!("{client} join {} member={:?}", fault_of(fault), reply.member_id);
-            return Answer { line, member_id, generation: None };
-        }
-        Ok(joined) => joined,
-    };
-    let mut line = format!(
-        "{client} joined generation={} member={} leader={} protocol={}",
-        joined.generation,
-        reply.member_id,
-        joined.leader,
-        joined.protocol.unwrap_or_default(),
-    );
-    if !joined.members.is_empty() {
-        let each = joined.members.iter().map(|member| {
-            let instance = member.instance_id.as_ref().map(|i| format!("/{i}"));
-            let metadata = String::from_utf8_lossy(&member.metadata);
-            format!("{}{}={metadata}", member.member_id, instance.unwrap_or_default())
-        });
-        let members = each.collect::<Vec<_>>().join(", ");
-        write!(line, " members=[{members}]").unwrap();
-    }
-    if joined.skip_assignment {
-        line.push_str(" skip_assignment");
-    }
-    Answer { line, member_id, generation: Some(joined.generation) }
-}
-
-fn synced(client: &str, reply: SyncReply) -> Answer {
-    let line = match reply {
-        Err(fault) => format!("{client} sync {}", fault_of(fault)),
-        Ok(synced) => {
-            format!("{client} synced share={:?}", String::from_utf8_lossy(&synced.assignment))
-        }
-    };
-    Answer { line, ..Answer::default() }
-}
-
-fn described(description: Description) -> String {
-    let mut line = description.state.to_string();
-    write!(line, " type={:?} protocol={:?}", description.protocol_type, description.protocol)
-        .unwrap();
-    for member in description.members {
-        let share = String::from_utf8_lossy(&member.assignment).into_owned();
-        write!(line, " {}={share:?}", member.member_id).unwrap();
-    }
-    line
-}
-
-fn outcome_of(outcome: Result<(), Fault>) -> String {
-    outcome.map_or_else(fault_of, |()| "NONE".to_owned())
-}
-
-/// Kafka's name for it, and its number.
-fn fault_of(fault: Fault) -> String {
-    let mut name = String::new();
-    for letter in format!("{fault:?}").chars() {
-        if letter.is_ascii_uppercase() && !name.is_empty() {
-            name.push('_');
-        }
-        name.push(letter.to_ascii_uppercase());
-    }
-    format!("{name}({})", fault.code())
+fn code(outcome: Result<(), Fault>) -> i16 {
+    outcome.map_or_else(Fault::code, |()| 0)
 }

@@ -1,7 +1,15 @@
 //! What transcripts are made of: a subject that is asked, and the text around it.
 
+pub(crate) mod alias;
 pub(crate) mod core;
+pub(crate) mod frames;
+pub(crate) mod heard;
+pub(crate) mod line;
+pub(crate) mod parity;
+pub(crate) mod remote;
+pub(crate) mod said;
 pub(crate) mod transcript;
+pub(crate) mod wire;
 
 use tandem::groups::{Commit, Heartbeat, Join, Leave, Sync, TopicPartition};
 use tandem::time::Mono;
@@ -32,8 +40,18 @@ pub(crate) struct Answer {
 
 /// Something that coordinates groups: the core, or a broker behind a socket.
 pub(crate) trait Subject {
+    /// By which names transcripts call it, where subjects differ.
+    fn names(&self) -> Vec<String>;
+    /// Whether its clock is the world's: the times of `real=` are meant for it.
+    fn is_real(&self) -> bool;
     /// At that time a client asks, on a connection of its own.
     fn ask(&mut self, at: Mono, client: &str, request: Request);
-    /// What has been answered by now, in order, and to whom.
-    fn answers(&mut self) -> Vec<(String, Answer)>;
+    /// What has been answered by now, in order, and to whom. Whose clock is real waits a while
+    /// for as many lines as are expected.
+    fn answers(&mut self, expected: usize) -> Vec<(String, Answer)>;
+}
+
+/// How many lines these answers have.
+fn lines(answers: &[(String, Answer)]) -> usize {
+    answers.iter().map(|(_, answer)| answer.line.lines().count()).sum()
 }

@@ -1,102 +1,85 @@
 //! The text of a transcript: read, played, written again.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use bytes::Bytes;
-use tandem::groups::{
-    Commit, CommittedOffset, Departure, Heartbeat, Join, Leave, Protocol, Settings, Sync,
-    TopicPartition,
-};
+use tandem::groups::Settings;
 use tandem::time::Mono;
 
-use super::{Request, Subject};
+use super::line::{self, Client, Line};
+use super::{Answer, Subject};
 
-/// What a client remembers.
-#[derive(Debug, Clone, Default)]
-struct Client {
-    member_id: String,
-    generation: i32,
-}
+/// The subjects that an answer may be marked for, as in `kafka: (waits)`. The core and the
+/// embedded broker are `here`.
+const SUBJECTS: [&str; 4] = ["here", "kafka", "kafka-4.3.0", "kafka-3.9.1"];
+const WAITS: &str = "(waits)";
 
-/// `sync a at=10 shares=a:0,b:1`: a word, whose, and settings.
-struct Line<'a> {
-    word: &'a str,
-    client: &'a str,
-    settings: BTreeMap<&'a str, &'a str>,
-}
-
-impl<'a> Line<'a> {
-    fn parse(line: &'a str) -> Self {
-        let mut words = line.split_whitespace();
-        let word = words.next().unwrap();
-        let mut client = "";
-        let mut settings = BTreeMap::new();
-        for word in words {
-            match word.split_once('=') {
-                Some((name, value)) => drop(settings.insert(name, value.trim_matches('"'))),
-                None => client = word,
-            }
-        }
-        Self { word, client, settings }
-    }
-
-    fn text(&self, name: &str, default: &str) -> String {
-        self.settings.get(name).copied().unwrap_or(default).to_owned()
-    }
-
-    fn option(&self, name: &str) -> Option<String> {
-        self.settings.get(name).map(|text| (*text).to_owned())
-    }
-
-    fn number(&self, name: &str, default: i64) -> i64 {
-        self.settings.get(name).map_or(default, |text| text.parse().unwrap())
-    }
-
-    fn span(&self, name: &str, default: i64) -> Duration {
-        Duration::from_millis(u64::try_from(self.number(name, default)).unwrap())
-    }
-}
-
-/// Plays a transcript and returns it with the answers of this subject.
+/// Plays a transcript and returns it with the answers of this subject. Answers that are marked for
+/// others stay where they are, as long as this one's are what is written.
 pub(crate) fn play(text: &str, make: impl Fn(Settings) -> Box<dyn Subject>) -> String {
-    let mut subject = make(Settings::default());
+    let rules = text.lines().find(|line| line.starts_with("settings"));
+    let rules = rules.map_or_else(|| Line::parse("settings"), Line::parse);
+    let mut subject = make(line::settings(&rules));
     let mut clients: BTreeMap<String, Client> = BTreeMap::new();
     let mut at = Mono::ZERO;
     let mut out = String::new();
     let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
-        out.push_str(line);
+    while let Some(written) = lines.next() {
+        out.push_str(written);
         out.push('\n');
-        if line.starts_with('#') || line.is_empty() {
+        if written.starts_with('#') || written.is_empty() || written.starts_with("settings") {
             continue;
         }
-        let line = Line::parse(line);
-        if line.word == "settings" {
-            subject = make(settings(&line));
-            continue;
+        let line = Line::parse(written);
+        assert_eq!(lines.next(), Some("----"), "after {written}");
+        let mut block = Vec::new();
+        while let Some(answer) = lines.next_if(|line| !line.is_empty()) {
+            block.push(answer);
         }
-        assert_eq!(lines.next(), Some("----"), "after {} {}", line.word, line.client);
-        while lines.next_if(|line| !line.is_empty()).is_some() {}
         out.push_str("----\n");
-        at = line.settings.get("at").map_or(at, |_| Mono::ZERO + line.span("at", 0));
-        let request = request(&line, &clients);
-        subject.ask(at, line.client, request);
-        let mut answers = subject.answers();
-        // Kafka answers those who waited in no particular order.
-        answers.sort_by_key(|(name, _)| (name != line.client, name.clone()));
-        if answers.is_empty() {
-            out.push_str("(waits)\n");
-        }
-        for (name, answer) in answers {
-            let client = clients.entry(name).or_default();
-            client.member_id = answer.member_id.unwrap_or_else(|| client.member_id.clone());
-            client.generation = answer.generation.unwrap_or(client.generation);
-            out.push_str(&answer.line);
-            out.push('\n');
-        }
+        let expected = expected(&block, &subject.names());
+        let next = line.at(subject.is_real()).unwrap_or(at);
+        assert!(next >= at, "time goes back at {written}");
+        at = next;
+        subject.ask(at, line.client, line::request(&line, &clients));
+        let mut answers = subject.answers(expected.len());
+        // Those who waited are answered in no particular order.
+        answers.sort_by_key(|(name, said)| (name != line.client, name.clone(), said.line.clone()));
+        let said = remember(&mut clients, answers);
+        let said: Vec<_> = said.iter().flat_map(|answer| answer.lines()).collect();
+        let shown = match said.is_empty() {
+            _ if said == expected && !block.is_empty() => block,
+            true => vec![WAITS],
+            false => said,
+        };
+        out.extend(shown.iter().flat_map(|line| [line, "\n"]));
+    }
+    for (name, answer) in subject.answers(0) {
+        out.push_str(&format!("too late for {name}: {}\n", answer.line));
     }
     out
+}
+
+/// The answers that are written for a subject of these names.
+fn expected<'a>(block: &[&'a str], names: &[String]) -> Vec<&'a str> {
+    let own = |line: &&'a str| match line.split_once(": ") {
+        Some((mark, rest)) if SUBJECTS.contains(&mark) => {
+            names.iter().any(|name| name == mark).then_some(rest)
+        }
+        Some(_) | None => Some(*line),
+    };
+    block.iter().filter_map(own).filter(|line| *line != WAITS).collect()
+}
+
+/// Clients go on with what they were given; the lines are returned.
+fn remember(clients: &mut BTreeMap<String, Client>, answers: Vec<(String, Answer)>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, answer) in answers {
+        let client = clients.entry(name).or_default();
+        client.member_id = answer.member_id.unwrap_or_else(|| client.member_id.clone());
+        client.generation = answer.generation.unwrap_or(client.generation);
+        lines.push(answer.line);
+    }
+    lines
 }
 
 /// The first lines that differ, if any do.
@@ -107,108 +90,4 @@ pub(crate) fn first_difference(written: &str, played: &str) -> Option<String> {
         Some((number, (one, other))) => Some(format!("{number}: {one}\n  now: {other}")),
         None => (written.lines().count() != played.lines().count()).then(|| "length".to_owned()),
     }
-}
-
-fn settings(line: &Line<'_>) -> Settings {
-    let default = Settings::default();
-    let members_max = line.settings.get("members_max").map(|text| text.parse().unwrap());
-    Settings {
-        initial_delay: line.span("initial_delay", 0),
-        session_min: line.span("session_min", 10),
-        members_max: members_max.unwrap_or(default.members_max),
-        ..default
-    }
-}
-
-fn request(line: &Line<'_>, clients: &BTreeMap<String, Client>) -> Request {
-    let client = clients.get(line.client).cloned().unwrap_or_default();
-    let group = line.text("group", "g");
-    let member_id = line.text("member", &client.member_id);
-    let generation = i32::try_from(line.number("generation", client.generation.into())).unwrap();
-    let instance_id = line.option("instance");
-    match line.word {
-        "join" => Request::Join(join(line, group, member_id)),
-        "sync" => {
-            let id =
-                |name: &str| clients.get(name).map_or(name.to_owned(), |c| c.member_id.clone());
-            let shares = line.text("shares", "");
-            let pairs = shares.split(',').filter_map(|pair| pair.split_once(':'));
-            let assignments = pairs.map(|(name, share)| (id(name), bytes(share))).collect();
-            Request::Sync(Sync {
-                group,
-                member_id,
-                instance_id,
-                generation,
-                protocol_type: line.option("type"),
-                protocol: line.option("protocol"),
-                assignments,
-            })
-        }
-        "heartbeat" => Request::Heartbeat(Heartbeat { group, member_id, instance_id, generation }),
-        "leave" => {
-            let mut members = vec![Departure { member_id, instance_id }];
-            let others = line.text("with", "");
-            members.extend(
-                others.split(',').filter_map(|name| clients.get(name)).map(|other| Departure {
-                    member_id: other.member_id.clone(),
-                    instance_id: None,
-                }),
-            );
-            Request::Leave(Leave { group, members })
-        }
-        "commit" => {
-            let offset = CommittedOffset {
-                offset: line.number("offset", 1),
-                leader_epoch: -1,
-                metadata: "m".repeat(usize::try_from(line.number("metadata", 0)).unwrap()),
-            };
-            let knows_group_id_not_found = line.number("version", 9) >= 9;
-            let positions = vec![(ledger(), offset)];
-            Request::Commit(Commit {
-                group,
-                member_id,
-                instance_id,
-                generation,
-                knows_group_id_not_found,
-                positions,
-            })
-        }
-        "fetch" => Request::Fetch(group, ledger()),
-        "describe" => Request::Describe(group),
-        "list" => Request::List,
-        "delete" => Request::Delete(group),
-        "wait" => Request::Wait,
-        word => panic!("{word} is no request"),
-    }
-}
-
-fn join(line: &Line<'_>, group: String, member_id: String) -> Join {
-    let version = line.number("version", 9);
-    let metadata = line.text("metadata", line.client);
-    let names = line.text("protocols", "range");
-    let names = names.split(',').filter(|name| !name.is_empty());
-    Join {
-        group,
-        member_id,
-        instance_id: line.option("instance"),
-        client_id: line.client.to_owned(),
-        client_host: "/127.0.0.1".to_owned(),
-        suffix: String::new(),
-        session: line.span("session", 1_000),
-        rebalance: line.span("rebalance", 3_000),
-        protocol_type: line.text("type", "consumer"),
-        protocols: names
-            .map(|name| Protocol { name: name.to_owned(), metadata: bytes(&metadata) })
-            .collect(),
-        needs_known_id: version >= 4,
-        can_skip_assignment: version >= 9,
-    }
-}
-
-fn ledger() -> TopicPartition {
-    TopicPartition { topic: "ledger".to_owned(), partition: 0 }
-}
-
-fn bytes(text: &str) -> Bytes {
-    Bytes::copy_from_slice(text.as_bytes())
 }

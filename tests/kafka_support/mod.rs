@@ -67,18 +67,28 @@ impl Kafka {
         tandem
     }
 
-    /// Runs an experiment until it passes and is as `judge` wants it: at once, or thrice at most
-    /// where the host did not let the instrument run.
+    /// Runs an experiment until it passes and is as `judge` wants it.
     pub fn measured(
         &self,
         arguments: &[&str],
         judge: impl Fn(&Report) -> Result<(), String>,
     ) -> Report {
+        self.run_until(arguments, |code, report| match code {
+            Some(0) => judge(report),
+            code => Err(format!("it ended with {code:?}")),
+        })
+    }
+
+    /// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the host
+    /// did not let the instrument run.
+    pub fn run_until(
+        &self,
+        arguments: &[&str],
+        judge: impl Fn(Option<i32>, &Report) -> Result<(), String>,
+    ) -> Report {
         for attempt in 1.. {
             let (code, said, report) = self.run(arguments);
-            let passed =
-                if code == Some(0) { Ok(()) } else { Err(format!("it ended with {code:?}")) };
-            let Err(complaint) = passed.and_then(|()| judge(&report)) else { return report };
+            let Err(complaint) = judge(code, &report) else { return report };
             let stalls = report.stalls.len();
             assert!(stalls > 0 && attempt < 3, "attempt {attempt}: {complaint}\n{said}");
             eprintln!("attempt {attempt}, spoiled by {stalls} stalls: {complaint}");

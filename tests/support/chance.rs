@@ -91,7 +91,7 @@ impl Living<'_> {
 
     fn ask(&mut self, kind: &str) {
         let (fault, kind) = (fault("1.k"), kind.to_owned());
-        self.tell(What::FaultAsked { fault, kind });
+        self.tell(What::FaultAsked { fault, kind, broker: None });
     }
 
     fn act(&mut self, draws: &mut Draws) {
@@ -126,6 +126,10 @@ impl Living<'_> {
             6 => {
                 if draws.below(2) == 0 {
                     self.ask("pause");
+                    self.now += draws.ms(1, 5);
+                }
+                if draws.below(2) == 0 {
+                    self.tell(What::NotYet);
                     self.now += draws.ms(1, 5);
                 }
                 self.tell(What::Stopped);

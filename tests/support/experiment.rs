@@ -67,6 +67,7 @@ pub struct Experiment {
     args: Vec<String>,
     before: Option<&'static str>,
     state: PathBuf,
+    out: PathBuf,
 }
 
 impl Experiment {
@@ -74,8 +75,8 @@ impl Experiment {
     pub fn new(file: &str) -> Self {
         let args = ["chaos", "run", file].map(str::to_owned).to_vec();
         let folder = tempfile::tempdir().unwrap();
-        let state = folder.path().join("state");
-        Self { folder, args, before: None, state }
+        let (state, out) = (folder.path().join("state"), folder.path().join("out"));
+        Self { folder, args, before: None, state, out }
     }
 
     /// One that does nothing for so long.
@@ -83,10 +84,14 @@ impl Experiment {
         let shipped = fs::read_to_string("chaos/calm.yaml").unwrap();
         let text = shipped.replace("60s", lasts);
         assert_ne!(text, shipped, "calm lasts a minute as it is shipped");
-        let mut calm = Self::new("");
-        let file = calm.write("calm.yaml", &text);
-        calm.args[2] = file.display().to_string();
-        calm
+        Self::of("calm.yaml", &text)
+    }
+
+    /// An experiment that the test writes.
+    pub fn of(name: &str, text: &str) -> Self {
+        let mut order = Self::new(name);
+        order.args[2] = order.write(name, text).display().to_string();
+        order
     }
 
     /// Further arguments, as they would be typed.
@@ -116,7 +121,13 @@ impl Experiment {
 
     /// Where journal, logs and result will be.
     pub fn out(&self) -> PathBuf {
-        self.folder.path().join("out")
+        self.out.clone()
+    }
+
+    /// Has them there.
+    pub fn into(mut self, out: &Path) -> Self {
+        self.out = out.to_owned();
+        self
     }
 
     /// Starts it.

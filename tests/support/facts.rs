@@ -151,7 +151,7 @@ impl Story {
     }
 
     pub fn asked(&mut self, who: &str, ms: u64, id: &str, kind: &str) -> &mut Self {
-        self.of(who, ms, What::FaultAsked { fault: fault(id), kind: kind.to_owned() })
+        self.of(who, ms, What::FaultAsked { fault: fault(id), kind: kind.to_owned(), broker: None })
     }
 
     pub fn began(&mut self, ms: u64, trial: u32) -> &mut Self {

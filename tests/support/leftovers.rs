@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use tandem::observation::{Fact, What};
 
-use super::experiment::{Running, eventually};
+use rustix::process::Signal;
+use tandem::verdict::Verdict;
+
+use super::experiment::{Experiment, Finished, Running, eventually};
 
 /// No longer than this after the end of its controller, all of a run is gone.
 pub const GONE: Duration = Duration::from_secs(5);
@@ -111,6 +114,33 @@ impl Family {
         }
         panic!("{GONE:?} after its end the run has left behind: {left:#?}");
     }
+}
+
+/// Kills the controller of a pausing experiment so long after its first broker answered: nothing is
+/// left of it, and what is left of its journal is judged.
+pub fn is_gone_after_a_kill(wait: Duration) {
+    let run = Experiment::new("chaos/pause-leader.yaml").start();
+    let known = || !addresses(&run.facts()).is_empty();
+    eventually("a broker", Duration::from_secs(20), || known().then_some(()));
+    std::thread::sleep(wait);
+    let family = Family::of(&run);
+    run.signal(Signal::KILL);
+    let run = run.finish();
+    family.is_gone();
+    assert_eq!(run.code(), None, "{run}");
+    // Unknown; or failed, where a host that is too busy for its members had broken a claim by then.
+    is_readable(&run, &[4, 3]);
+}
+
+/// The journal can be read, and judged: what nobody saw to its end is never a pass.
+pub fn is_readable(run: &Finished, codes: &[i32]) {
+    let recording = run.recording();
+    assert!(!recording.facts.is_empty(), "{run}");
+    let again = run.judged_again();
+    let said = String::from_utf8_lossy(&again.stderr);
+    let code = again.status.code().unwrap();
+    assert!(codes.contains(&code), "{code}: {said}\n{run}");
+    assert!(run.report().verdict != Verdict::Pass, "{run}");
 }
 
 /// Where the run's brokers listen.

@@ -19,5 +19,7 @@ pub mod facts;
 pub mod leftovers;
 pub mod measured;
 pub mod naive;
+pub mod results;
 pub mod transcript;
 pub mod twin;
+pub mod usage;

@@ -253,10 +253,13 @@ impl<'a> Witness<'a> {
 
     fn stopped(&self, at: Mono) -> bool {
         let mut since = None;
-        for fact in &self.told {
+        for (place, fact) in self.told.iter().enumerate() {
             match fact.what {
                 What::Stopped if since.is_none() => {
-                    since = Some(self.asked("pause", fact).unwrap_or(fact.t));
+                    let before = place.checked_sub(1).map(|place| self.told[place]);
+                    let look = before.filter(|fact| fact.what == What::NotYet);
+                    let seen = look.map_or(fact.t, |look| look.t);
+                    since = Some(self.asked("pause", fact).unwrap_or(seen));
                 }
                 What::Continued if since.take().is_some_and(|one| one <= at && at < fact.t) => {
                     return true;

@@ -1,0 +1,69 @@
+//! Notices every stop and every waking of a member, whoever caused it.
+//!
+//! The kernel tells a parent that a child was stopped, and not when. So it is asked again and
+//! again: what one look finds and the look before did not find happened between the two, and the
+//! journal has both instants.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use super::{Phase, Process, Record, Slot};
+use crate::observation::What;
+use crate::time::Mono;
+
+/// How often the kernel is asked: a gap has two ends, and is to be known within two milliseconds.
+const LOOK: Duration = Duration::from_micros(300);
+
+/// A running watch; it ends when dropped.
+pub(super) struct Halts {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Halts {
+    /// Watches whoever lives in these slots.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub(super) fn watch(slots: Vec<Arc<Slot>>, record: Arc<Record>) -> io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = Builder::new().name("halts".to_owned()).spawn(move || {
+            let mut before = Mono::now();
+            while !stopped.load(Ordering::Relaxed) {
+                let now = Mono::now();
+                // One call for all of them: this thread wakes often.
+                if Process::any_halted() {
+                    slots.iter().for_each(|slot| look(slot, before, &record));
+                }
+                before = now;
+                std::thread::sleep(LOOK);
+            }
+        })?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+/// Notes what has changed since the look that began at `before`, or since a signal was sent.
+fn look(slot: &Slot, before: Mono, record: &Record) {
+    let Some(process) = slot.process() else { return };
+    while let Some(stopped) = process.halted() {
+        let life = slot.life();
+        let what = if stopped { What::Stopped } else { What::Continued };
+        record.note_at(before.max(slot.signalled()), Some(&life), What::NotYet);
+        let at = record.note(Some(&life), what);
+        slot.turn(at, if stopped { Phase::Stopped } else { Phase::Running });
+    }
+}
+
+impl Drop for Halts {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
