@@ -11,11 +11,16 @@ use super::voice::Complaint;
 /// handshake of TLS 1.3 is over, for us, before the other side looks at it.
 pub(super) const ALERT: &str = "SSL alert number";
 
+/// What the client said last, where it said something.
+fn bracketed(said: Option<&String>) -> String {
+    said.map(|said| format!(" ({said})")).unwrap_or_default()
+}
+
 /// Why a cluster cannot be entered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// Nobody answers; it may be tried again.
-    #[error("nobody answers within {within:?}{}", .said.as_ref().map(|it| format!(" ({it})")).unwrap_or_default())]
+    #[error("nobody answers within {within:?}{}", bracketed(.said.as_ref()))]
     Silent {
         /// For how long it was tried.
         within: Duration,

@@ -132,9 +132,9 @@ fn each_reason_to_be_refused_has_its_own_message() {
     // A run ends as soon, and no member was started.
     let out = secured.kafka.folder.path().join("refused");
     let solo = secured.solo();
-    let run = ["chaos", "run", "chaos/kill-leader.yaml", "-f", solo.to_str().unwrap(), "--out"];
+    let run = ["chaos", "run", "chaos/kill-leader.yaml", "-f", solo.to_str().unwrap()];
     let mut run = secured.tandem(&run);
-    run.arg(&out).env("TANDEM_MEMBER_PASSWORD", "wrong-password");
+    run.arg("--out").arg(&out).env("TANDEM_MEMBER_PASSWORD", "wrong-password");
     let told = said(run, SOON);
     assert_eq!(told.code, Some(1), "{}", told.text);
     assert!(told.text.contains("it refuses user tandem-member"), "{}", told.text);

@@ -86,7 +86,7 @@ impl World<'_> {
 
     fn instance(&mut self) -> Option<String> {
         let byte = self.byte();
-        (byte % 3 == 0).then(|| format!("i{}", byte % FEW))
+        byte.is_multiple_of(3).then(|| format!("i{}", byte % FEW))
     }
 
     fn park(&mut self, client: u8) -> Token {
@@ -109,9 +109,9 @@ impl World<'_> {
                 let names = self.byte();
                 let sync = Sync {
                     assignments: vec![(member_id.clone(), share.clone()), (other, share)],
-                    protocol_type: (names % 2 == 0).then(|| "consumer".to_owned()),
-                    protocol: (names % 3 == 0).then(|| "range".to_owned()),
-                    must_name_protocol: names % 5 == 0,
+                    protocol_type: names.is_multiple_of(2).then(|| "consumer".to_owned()),
+                    protocol: names.is_multiple_of(3).then(|| "range".to_owned()),
+                    must_name_protocol: names.is_multiple_of(5),
                     group,
                     member_id,
                     instance_id,
