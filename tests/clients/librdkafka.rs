@@ -7,6 +7,7 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
+use rdkafka::topic_partition_list::TopicPartitionListElem;
 use rdkafka::{Message, Offset, TopicPartitionList};
 
 use crate::support::{Broker, eventually};
@@ -44,13 +45,8 @@ fn member(broker: &Broker, assignor: &str) -> BaseConsumer {
 }
 
 fn holds(member: &BaseConsumer) -> BTreeSet<i32> {
-    member
-        .assignment()
-        .unwrap()
-        .elements()
-        .iter()
-        .map(rdkafka::topic_partition_list::TopicPartitionListElem::partition)
-        .collect()
+    let assignment = member.assignment().unwrap();
+    assignment.elements().iter().map(TopicPartitionListElem::partition).collect()
 }
 
 /// Polls all until each of them holds so many and together they hold everything; what they heard.
