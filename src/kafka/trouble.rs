@@ -11,21 +11,16 @@ use super::voice::Complaint;
 /// handshake of TLS 1.3 is over, for us, before the other side looks at it.
 pub(super) const ALERT: &str = "SSL alert number";
 
-/// What the client said last, where it said something.
-fn bracketed(said: Option<&String>) -> String {
-    said.map(|said| format!(" ({said})")).unwrap_or_default()
-}
-
 /// Why a cluster cannot be entered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// Nobody answers; it may be tried again.
-    #[error("nobody answers within {within:?}{}", bracketed(.said.as_ref()))]
+    #[error("nobody answers within {within:?}{said}")]
     Silent {
         /// For how long it was tried.
         within: Duration,
-        /// What the client said last.
-        said: Option<String>,
+        /// What the client said last, in parentheses.
+        said: String,
     },
     /// Who we are or how we prove it.
     #[error("it refuses {user}: the name, the password or `sasl.mechanism` is wrong ({reason})")]
@@ -66,7 +61,7 @@ impl Trouble {
         within: Duration,
     ) -> Self {
         let Some(Complaint { code, reason }) = complaint else {
-            return Self::Silent { within, said: None };
+            return Self::Silent { within, said: String::new() };
         };
         match code {
             Some(RDKafkaErrorCode::Authentication | RDKafkaErrorCode::SaslAuthenticationFailed) => {
@@ -80,7 +75,7 @@ impl Trouble {
                 Some(why) => Self::Certificate(why),
                 None => Self::ClientCertificate { shown: shown(config), reason: plain(&reason) },
             },
-            Some(_) | None => Self::Silent { within, said: Some(plain(&reason)) },
+            Some(_) | None => Self::Silent { within, said: format!(" ({})", plain(&reason)) },
         }
     }
 }
