@@ -123,6 +123,22 @@ fn a_dead_claim_ends_where_the_death_is_confirmed() {
 }
 
 #[test]
+fn a_request_counts_from_the_first_whatever_is_asked_for_in_between() {
+    let found = one_group(|story| {
+        story.started("p1-1.1", 10).started("p1-2.1", 10).serves("p1-1.1", 0, 1, [100, 1_990]);
+        story.asked("p1-1.1", 2_000, "1.k", "kill").asked("p1-1.1", 2_020, "1.z", "pause");
+        story.asked("p1-1.1", 2_030, "1.l", "kill").died("p1-1.1", 2_040);
+        story.serves("p1-2.1", 0, 1, [3_000, 5_000]);
+        story.asked("p1-2.1", 5_000, "1.y", "pause").asked("p1-2.1", 5_020, "1.x", "pause");
+        story.of("p1-2.1", 5_030, What::Stopped);
+    });
+    let gaps = &findings(&found).gaps;
+    assert_eq!(lengths(gaps), [(2_000, 3_000), (5_000, 9_000)]);
+    let uncertain: Vec<_> = gaps.iter().map(|gap| gap.uncertainty.as_millis()).collect();
+    assert_eq!(uncertain, [40, 30]);
+}
+
+#[test]
 fn a_hole_in_the_ticks_is_no_service() {
     let found = one_group(|story| {
         story.claimed("p1-1.1", 0, 1, [100, 9_400]).ticks("p1-1.1", &[0], [150, 3_000]);
