@@ -13,7 +13,7 @@ mod support;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use support::facts::{Story, at, fault, life, name, plan};
+use support::facts::{Story, at, fault, life, name, plan, plan_apart};
 use tandem::ids::{GroupName, RoleIndex, TrialNumber};
 use tandem::observation::What;
 use tandem::time::Mono;
@@ -259,6 +259,22 @@ fn a_cause_lasts_until_the_group_settles() {
 }
 
 #[test]
+fn a_broker_that_dies_is_the_cause_of_nothing_on_another_cluster() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let mut story = Story::default();
+    for who in ["p1-1.1", "p2-1.1"] {
+        story.serves(who, 0, 1, [100, 3_000]).lapsed(who, 3_000, (0, 1), 3_000);
+        story.serves(who, 0, 2, [4_000, 9_400]);
+    }
+    story.asked_broker(2_000, "1.b", "a").began(500, 1).ended(9_000, 1);
+    let found = Timeline::compute(&plan, &story.facts);
+    let group = |group: &str| &found.groups[&name::<GroupName>(group)];
+    assert_eq!(group("p1").findings.gaps[0].cause, Cause::Fault(fault("1.b")));
+    assert_eq!(group("p2").findings.gaps[0].cause, Cause::Nothing);
+    assert!(!group("p1").disturbed.is_empty() && group("p2").disturbed.is_empty());
+}
+
+#[test]
 fn groups_of_different_widths_meet_in_the_joint_view() {
     let plan = plan(3, &[("p1", 2, 1), ("p2", 3, 1)]);
     let mut story = Story::default();
@@ -300,7 +316,12 @@ fn a_calm_run_shows_nothing() {
         story.serves("p1-1.1", 0, 1, [100, 9_400]);
         story.run(
             2_000,
-            What::FaultAsked { fault: fault("1.n"), kind: "noop".to_owned(), broker: None },
+            What::FaultAsked {
+                fault: fault("1.n"),
+                kind: "noop".to_owned(),
+                broker: None,
+                cluster: None,
+            },
         );
     });
     assert_eq!(findings(&found), &Findings::default());

@@ -95,7 +95,7 @@ impl Living<'_> {
 
     fn ask(&mut self, kind: &str) {
         let (fault, kind) = (fault("1.k"), kind.to_owned());
-        self.tell(What::FaultAsked { fault, kind, broker: None });
+        self.tell(What::FaultAsked { fault, kind, broker: None, cluster: None });
     }
 
     fn act(&mut self, draws: &mut Draws) {
