@@ -24,6 +24,7 @@ pub(super) async fn inject(
         fault: fault.clone(),
         kind: "broker".to_owned(),
         broker: Some(broker.address.clone()),
+        cluster: Some(broker.cluster_name.clone()),
     };
     arena.record.note(None, asked);
     tracing::info!(address = broker.address, "A broker is killed.");

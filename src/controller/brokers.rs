@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio::io::unix::AsyncFd;
 
 use crate::guard::{Revival, started};
-use crate::ids::GroupName;
+use crate::ids::{ClusterName, GroupName};
 use crate::kafka::{Admin, Cluster, KafkaError};
 use crate::time::Mono;
 use crate::topology::{Address, Plan};
@@ -29,6 +29,8 @@ const BACK: Duration = Duration::from_secs(60);
 pub struct Broker {
     /// Where it listens.
     pub address: String,
+    /// Its cluster, as the plan calls it.
+    pub cluster_name: ClusterName,
     /// How it is started.
     pub revival: Revival,
     cluster: Cluster,
@@ -106,10 +108,14 @@ impl Broker {
         });
         let failed = |source| BrokerError::Kafka { group: group.clone(), source };
         let address = told.await.map_err(|_| unknown())?.map_err(failed)?.ok_or_else(unknown)?;
-        Self::at(address, cluster)
+        Self::at(address, planned.cluster.clone(), cluster)
     }
 
-    fn at(address: String, cluster: Cluster) -> Result<Self, BrokerError> {
+    fn at(
+        address: String,
+        cluster_name: ClusterName,
+        cluster: Cluster,
+    ) -> Result<Self, BrokerError> {
         let file = state_file();
         let text = fs::read_to_string(&file).unwrap_or_default();
         let known = serde_json::from_str::<State>(&text).ok().into_iter();
@@ -126,7 +132,7 @@ impl Broker {
         if started(pid.as_raw_nonzero().get().unsigned_abs()) != Some(since) {
             return Err(missing());
         }
-        Ok(Self { address, revival, cluster, pidfd })
+        Ok(Self { address, cluster_name, revival, cluster, pidfd })
     }
 
     /// Kills it, and waits until it is gone.
