@@ -13,7 +13,7 @@ mod support;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use support::facts::{Story, at, fault, life, name, plan};
+use support::facts::{Story, at, fault, life, name, plan, plan_apart};
 use tandem::ids::{GroupName, RoleIndex, TrialNumber};
 use tandem::observation::What;
 use tandem::time::Mono;
@@ -120,6 +120,22 @@ fn a_dead_claim_ends_where_the_death_is_confirmed() {
     assert_eq!(found.overlaps[0].uncertainty, Duration::from_millis(7));
     assert!(found.gaps.is_empty(), "the other served on");
     assert!(found.takeovers.is_empty() || lengths(&found.takeovers) == [(2_000, 2_000)]);
+}
+
+#[test]
+fn a_request_counts_from_the_first_whatever_is_asked_for_in_between() {
+    let found = one_group(|story| {
+        story.started("p1-1.1", 10).started("p1-2.1", 10).serves("p1-1.1", 0, 1, [100, 1_990]);
+        story.asked("p1-1.1", 2_000, "1.k", "kill").asked("p1-1.1", 2_020, "1.z", "pause");
+        story.asked("p1-1.1", 2_030, "1.l", "kill").died("p1-1.1", 2_040);
+        story.serves("p1-2.1", 0, 1, [3_000, 5_000]);
+        story.asked("p1-2.1", 5_000, "1.y", "pause").asked("p1-2.1", 5_020, "1.x", "pause");
+        story.of("p1-2.1", 5_030, What::Stopped);
+    });
+    let gaps = &findings(&found).gaps;
+    assert_eq!(lengths(gaps), [(2_000, 3_000), (5_000, 9_000)]);
+    let uncertain: Vec<_> = gaps.iter().map(|gap| gap.uncertainty.as_millis()).collect();
+    assert_eq!(uncertain, [40, 30]);
 }
 
 #[test]
@@ -243,6 +259,22 @@ fn a_cause_lasts_until_the_group_settles() {
 }
 
 #[test]
+fn a_broker_that_dies_is_the_cause_of_nothing_on_another_cluster() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let mut story = Story::default();
+    for who in ["p1-1.1", "p2-1.1"] {
+        story.serves(who, 0, 1, [100, 3_000]).lapsed(who, 3_000, (0, 1), 3_000);
+        story.serves(who, 0, 2, [4_000, 9_400]);
+    }
+    story.asked_broker(2_000, "1.b", "a").began(500, 1).ended(9_000, 1);
+    let found = Timeline::compute(&plan, &story.facts);
+    let group = |group: &str| &found.groups[&name::<GroupName>(group)];
+    assert_eq!(group("p1").findings.gaps[0].cause, Cause::Fault(fault("1.b")));
+    assert_eq!(group("p2").findings.gaps[0].cause, Cause::Nothing);
+    assert!(!group("p1").disturbed.is_empty() && group("p2").disturbed.is_empty());
+}
+
+#[test]
 fn groups_of_different_widths_meet_in_the_joint_view() {
     let plan = plan(3, &[("p1", 2, 1), ("p2", 3, 1)]);
     let mut story = Story::default();
@@ -284,7 +316,12 @@ fn a_calm_run_shows_nothing() {
         story.serves("p1-1.1", 0, 1, [100, 9_400]);
         story.run(
             2_000,
-            What::FaultAsked { fault: fault("1.n"), kind: "noop".to_owned(), broker: None },
+            What::FaultAsked {
+                fault: fault("1.n"),
+                kind: "noop".to_owned(),
+                broker: None,
+                cluster: None,
+            },
         );
     });
     assert_eq!(findings(&found), &Findings::default());

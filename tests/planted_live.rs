@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{Experiment, Finished, Running, eventually, signal_pid};
-use support::measured::turn;
+use support::measured::{NOISE_MAX, await_quiet, turn};
 use tandem::observation::What;
 use tandem::time::Mono;
 use tandem::timeline::{Finding, Interval, Timeline};
@@ -170,6 +170,7 @@ fn are_found(plant: impl Fn() -> (Finished, Vec<Planted>)) {
         if all.len() > found.len() {
             // A member that got no turn for 100 ms did not serve, and nobody planted that.
             eprintln!("attempt {attempt}: the host planted gaps of its own: {all:#?}\n{run}");
+            await_quiet(NOISE_MAX);
             continue;
         }
         for (gap, truth) in found.iter().zip(&planted) {
@@ -182,6 +183,7 @@ fn are_found(plant: impl Fn() -> (Finished, Vec<Planted>)) {
         if median <= KNOWN {
             return;
         }
+        await_quiet(NOISE_MAX);
     }
     drop(turn);
     panic!("what is known of gaps is not known within {KNOWN:?} at the median");

@@ -205,6 +205,28 @@ fn a_claim_passes_fails_or_cannot_be_told() {
 }
 
 #[test]
+fn what_further_intervals_could_bring_down_has_not_failed_where_some_are_unknown() {
+    use Verdict::{Fail, Unknown};
+    let half_blind = |story: &mut Story| {
+        let (from, until) = (at(4_000), at(4_200));
+        story.says("p1-2.1", 9_401, What::Hole { from, until }).completed(9_500);
+    };
+    for (statistic, unseen) in
+        [("min", Unknown), ("p50", Unknown), ("p95", Unknown), ("p99", Unknown), ("max", Fail)]
+    {
+        for limit in ["< 1047ms", "<= 1s", "== 1s"] {
+            let text = format!("group.p1.gap.{statistic} {limit}");
+            let outcome =
+                |extra: fn(&mut Story)| judged(1_047, &[&text], extra).assertions[0].outcome;
+            assert_eq!(outcome(complete), Fail, "{text}");
+            assert_eq!(outcome(half_blind), unseen, "{text}, half blind");
+        }
+    }
+    let count = judged(1_047, &["group.p1.gap.count <= 1"], half_blind);
+    assert_eq!(count.assertions[0].outcome, Fail, "there are two already");
+}
+
+#[test]
 fn what_a_fault_caused_stands_by_itself_and_the_rest_apart() {
     let report = judged(1_047, &[], |story| {
         story.serves("p2-2.1", 0, 1, [100, 1_500]).lapsed("p2-2.1", 1_500, (0, 1), 1_500);
@@ -345,6 +367,24 @@ fn a_fault_that_found_nobody_to_strike_is_known_of() {
     });
     assert_eq!(report.verdict, Verdict::Unknown);
     assert!(report.reasons.iter().any(|why| why.contains("nobody leads eurusd")), "{report:?}");
+}
+
+#[test]
+fn a_trial_whose_fault_failed_counts_for_no_confidence() {
+    let failed = |story: &mut Story| {
+        let (fault, kind) = (fault("1.k"), "kill".to_owned());
+        story.run(2_001, What::FaultFailed { fault, kind, why: "refused".to_owned() });
+        complete(story);
+    };
+    let with_gap = |story: &mut Story| {
+        story.serves("p2-1.1", 0, 2, [9_401, 9_402]).lapsed("p2-1.1", 9_402, (0, 1), 2_500);
+        failed(story);
+    };
+    for report in [judged(1_047, &[], failed), judged(1_047, &[], with_gap)] {
+        let seen = report.confidence;
+        assert_eq!((seen.trials, seen.with_joint_gap, seen.probability_max), (0, 0, None));
+    }
+    assert_eq!(judged(1_047, &[], complete).confidence.trials, 1);
 }
 
 #[test]

@@ -163,7 +163,8 @@ impl Arena<'_> {
     ) -> Result<(), FaultError> {
         for victim in victims {
             let (fault, kind) = (fault.clone(), kind.to_owned());
-            self.record.note(Some(&victim.life), What::FaultAsked { fault, kind, broker: None });
+            let asked = What::FaultAsked { fault, kind, broker: None, cluster: None };
+            self.record.note(Some(&victim.life), asked);
             Self::signal(victim, signal)?;
         }
         Ok(())

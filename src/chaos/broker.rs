@@ -24,6 +24,7 @@ pub(super) async fn inject(
         fault: fault.clone(),
         kind: "broker".to_owned(),
         broker: Some(broker.address.clone()),
+        cluster: Some(broker.cluster_name.clone()),
     };
     arena.record.note(None, asked);
     tracing::info!(address = broker.address, "A broker is killed.");
@@ -44,8 +45,11 @@ pub(super) async fn heal(
         () = arena.stop.cancelled() => {}
         () = tokio::time::sleep(after) => {}
     }
-    broker.start().await.map_err(|error| failed(broker, &error))?;
+    let failed = |error: BrokerError| failed(broker, &error);
+    broker.start().map_err(failed)?;
+    // From here on it runs, and a second one would only be in its way.
     arena.guard.kept(&broker.revival);
+    broker.serves().await.map_err(failed)?;
     arena.record.note(None, What::FaultHealed { fault: fault.clone() });
     Ok(())
 }

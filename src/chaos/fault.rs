@@ -40,9 +40,15 @@ impl Injected {
             Fault::Broker => broker::inject(arena, &self.fault, self.broker.as_ref()).await,
             Fault::Noop => {
                 let fault = self.fault.clone();
-                arena
-                    .record
-                    .note(None, What::FaultAsked { fault, kind: "noop".to_owned(), broker: None });
+                arena.record.note(
+                    None,
+                    What::FaultAsked {
+                        fault,
+                        kind: "noop".to_owned(),
+                        broker: None,
+                        cluster: None,
+                    },
+                );
                 let fault = self.fault.clone();
                 Ok(arena.record.note(None, What::FaultInForce { fault }))
             }

@@ -91,12 +91,13 @@ impl Cluster {
 
     /// The client's refusal of its configuration; it repeats values, and secrets must not be.
     pub(super) fn refused(&self, source: Error) -> KafkaError {
-        let source = match source {
-            Error::ClientConfig(result, _, key, _) if self.access.secrets.contains_key(&key) => {
-                let text = "the value of this secret is not legal:".to_owned();
-                Error::ClientConfig(result, text, key, String::new())
-            }
-            other => other,
+        let source = if let Error::ClientConfig(result, _, key, _) = &source
+            && self.access.secrets.contains_key(key)
+        {
+            let text = "the value of this secret is not legal:".to_owned();
+            Error::ClientConfig(*result, text, key.clone(), String::new())
+        } else {
+            source
         };
         KafkaError::Configuration { cluster: self.bootstrap.clone(), source: Box::new(source) }
     }
@@ -191,7 +192,7 @@ mod tests {
             let access = Access { properties: [set(said)].into(), ..Access::default() };
             let cluster = Cluster { bootstrap: "h:1".to_owned(), access };
             let error = cluster.enter(&mut ClientConfig::new()).err().unwrap().to_string();
-            assert!(error.contains("`--features tls`"), "{error}");
+            assert!(error.contains("--features tls"), "{error}");
         }
     }
 }

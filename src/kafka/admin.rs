@@ -150,9 +150,10 @@ impl Admin {
         settings: TopicSettings,
     ) -> Result<Option<String>, KafkaError> {
         let refusal = self.ask_for(topic, settings, true).await?;
-        Ok(refusal.map(|code| match self.refused("create", topic, code) {
-            denied @ KafkaError::Right { .. } => denied.to_string(),
-            _ => code.to_string(),
+        Ok(refusal.map(|code| {
+            let refused = self.refused("create", topic, code);
+            let denied = matches!(refused, KafkaError::Right { .. });
+            if denied { refused.to_string() } else { code.to_string() }
         }))
     }
 

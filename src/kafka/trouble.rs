@@ -15,12 +15,12 @@ pub(super) const ALERT: &str = "SSL alert number";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// Nobody answers; it may be tried again.
-    #[error("nobody answers within {within:?}{}", .said.as_ref().map(|it| format!(" ({it})")).unwrap_or_default())]
+    #[error("nobody answers within {within:?}{said}")]
     Silent {
         /// For how long it was tried.
         within: Duration,
-        /// What the client said last.
-        said: Option<String>,
+        /// What the client said last, in parentheses.
+        said: String,
     },
     /// Who we are or how we prove it.
     #[error("it refuses {user}: the name, the password or `sasl.mechanism` is wrong ({reason})")]
@@ -61,7 +61,7 @@ impl Trouble {
         within: Duration,
     ) -> Self {
         let Some(Complaint { code, reason }) = complaint else {
-            return Self::Silent { within, said: None };
+            return Self::Silent { within, said: String::new() };
         };
         match code {
             Some(RDKafkaErrorCode::Authentication | RDKafkaErrorCode::SaslAuthenticationFailed) => {
@@ -75,7 +75,7 @@ impl Trouble {
                 Some(why) => Self::Certificate(why),
                 None => Self::ClientCertificate { shown: shown(config), reason: plain(&reason) },
             },
-            Some(_) | None => Self::Silent { within, said: Some(plain(&reason)) },
+            Some(_) | None => Self::Silent { within, said: format!(" ({})", plain(&reason)) },
         }
     }
 }

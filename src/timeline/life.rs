@@ -25,7 +25,7 @@ pub(super) struct LifeLine {
     pub(super) stops: Vec<Stop>,
     pub(super) death: Option<Pair>,
     pub(super) unknown: IntervalSet,
-    asked: Option<(Mono, Asked)>,
+    asked: Requests,
     not_yet: Option<Mono>,
     last: Option<(u64, Mono)>,
 }
@@ -46,10 +46,12 @@ pub(super) struct Stop {
     pub(super) until: Option<Pair>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    Kill,
-    Pause,
+/// The first request of each kind whose effect was not seen yet: a later one, of whatever kind,
+/// does not undo what the earlier may have done already.
+#[derive(Debug, Clone, Copy, Default)]
+struct Requests {
+    kill: Option<Mono>,
+    pause: Option<Mono>,
 }
 
 impl LifeLine {
@@ -168,7 +170,7 @@ impl LifeLine {
         match &fact.what {
             What::Started { .. } => self.started = Some(fact.t),
             What::Died { .. } => {
-                let asked = self.asked(Asked::Kill, fact.t).unwrap_or(fact.t);
+                let asked = self.asked.kill.take().map_or(fact.t, |at| at.min(fact.t));
                 self.death.get_or_insert(Pair { asked, confirmed: fact.t });
             }
             What::NotYet => self.not_yet = Some(fact.t),
@@ -179,16 +181,14 @@ impl LifeLine {
                     last.until.get_or_insert(Pair { asked, confirmed: fact.t });
                 }
             }
-            What::FaultAsked { kind, .. } => {
-                self.asked = match kind.as_str() {
-                    "kill" => Some((fact.t, Asked::Kill)),
-                    "pause" => Some((fact.t, Asked::Pause)),
-                    _ => self.asked,
-                };
-            }
+            What::FaultAsked { kind, .. } => match kind.as_str() {
+                "kill" => self.asked.kill = self.asked.kill.or(Some(fact.t)),
+                "pause" => self.asked.pause = self.asked.pause.or(Some(fact.t)),
+                _ => {}
+            },
             What::FaultInForce { .. } => {
                 // Whoever says so has seen it stopped, even if that fact was lost.
-                if self.asked.is_some_and(|(_, asked)| asked == Asked::Pause) {
+                if self.asked.pause.is_some() {
                     self.stop(None, fact.t);
                 }
             }
@@ -217,16 +217,10 @@ impl LifeLine {
     /// Where nobody asked for it, it counts from the last look that did not find it.
     fn stop(&mut self, not_yet: Option<Mono>, confirmed: Mono) {
         let seen = not_yet.unwrap_or(confirmed).min(confirmed);
-        let asked = self.asked(Asked::Pause, confirmed).unwrap_or(seen);
+        let asked = self.asked.pause.take().map_or(seen, |at| at.min(confirmed));
         if self.stops.last().is_none_or(|last| last.until.is_some()) {
             self.stops.push(Stop { began: Pair { asked, confirmed }, until: None });
         }
-    }
-
-    /// When what is confirmed at `confirmed` was asked for, if somebody did.
-    fn asked(&mut self, wanted: Asked, confirmed: Mono) -> Option<Mono> {
-        let asked = self.asked.take_if(|(_, asked)| *asked == wanted);
-        asked.map(|(at, _)| at.min(confirmed))
     }
 
     /// Nothing is known of this life in `span`.

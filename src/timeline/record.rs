@@ -68,7 +68,7 @@ impl Record {
             }
             What::Stall { from, until } => self.stalls.push(Interval::new(*from, *until)),
             What::Ended { how, why } => self.ended = Some((*how, why.clone())),
-            What::FaultAsked { fault, kind, broker } => {
+            What::FaultAsked { fault, kind, broker, .. } => {
                 let target = fact.life.as_ref().map(ToString::to_string).or_else(|| broker.clone());
                 self.incident(fault, kind, fact.t).targets.extend(target);
             }

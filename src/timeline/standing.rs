@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{FaultId, GroupName, Incarnation, MemberId, PartitionId, Term};
+use crate::ids::{ClusterName, FaultId, GroupName, Incarnation, MemberId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
 use crate::time::Mono;
 use crate::topology::Plan;
@@ -15,8 +15,10 @@ use crate::topology::Plan;
 pub struct Standing {
     homes: BTreeMap<MemberId, GroupName>,
     groups: BTreeMap<GroupName, Company>,
-    /// Faults that took a broker, which is not back yet.
-    brokerless: BTreeSet<FaultId>,
+    /// The groups on the brokers of each cluster.
+    on: BTreeMap<ClusterName, BTreeSet<GroupName>>,
+    /// Faults that took a broker, which is not back yet, and the groups that they concern.
+    brokerless: BTreeMap<FaultId, BTreeSet<GroupName>>,
 }
 
 /// One group.
@@ -76,7 +78,8 @@ impl Standing {
         Self {
             homes: plan.groups.iter().flat_map::<Vec<_>, _>(home).collect(),
             groups: plan.groups.iter().map(|(name, g)| (name.clone(), company(g))).collect(),
-            brokerless: BTreeSet::new(),
+            on: plan.clusters.keys().map(|name| (name.clone(), plan.on(name))).collect(),
+            brokerless: BTreeMap::new(),
         }
     }
 
@@ -99,15 +102,18 @@ impl Standing {
 
     /// A fault of nobody's life is one of a broker, or a noop.
     fn observe_broker(&mut self, fact: &Fact) {
-        if let What::FaultAsked { fault, kind, .. } = &fact.what
+        if let What::FaultAsked { fault, kind, cluster, .. } = &fact.what
             && kind == "broker"
         {
-            self.brokerless.insert(fault.clone());
+            let on = cluster.as_ref().and_then(|cluster| self.on.get(cluster).cloned());
+            let on = on.unwrap_or_else(|| self.groups.keys().cloned().collect());
+            self.brokerless.insert(fault.clone(), on);
         }
         if let What::FaultHealed { fault } = &fact.what
-            && self.brokerless.remove(fault)
+            && let Some(on) = self.brokerless.remove(fault)
         {
-            for company in self.groups.values_mut() {
+            let concerned = self.groups.iter_mut().filter(|(name, _)| on.contains(*name));
+            for (_, company) in concerned {
                 company.changed = company.changed.max(fact.t);
             }
         }
@@ -151,7 +157,8 @@ impl Standing {
         let Some(company) = self.groups.get(group) else {
             return Err(Obstacle::Stranger(group.clone()));
         };
-        if let Some(fault) = self.brokerless.first() {
+        let mut brokerless = self.brokerless.iter();
+        if let Some((fault, _)) = brokerless.find(|(_, on)| on.contains(group)) {
             return Err(Obstacle::Broker(fault.clone()));
         }
         let mut since = company.changed;

@@ -168,14 +168,21 @@ fn bounds(of: &Bounds) -> BoundsReport {
     }
 }
 
-/// Of trials that were cut off or not fully observed nobody can say that they had no gap.
+/// Of trials that were cut off or not fully observed nobody can say that they had no gap, and those
+/// whose fault failed say nothing of it.
 fn confidence(timeline: &Timeline) -> Confidence {
     let with = |found: &[Finding]| found.iter().map(|one| one.trial).collect::<BTreeSet<_>>();
     let (gaps, unknown) = (with(&timeline.joint.gaps), with(&timeline.joint.unknown_gaps));
+    let failed = timeline.record.incidents.iter().filter(|(_, one)| one.failed.is_some());
+    let failed: BTreeSet<_> = failed.map(|(id, _)| id.trial).collect();
     let whole = timeline.record.trials.iter().filter(|trial| trial.recovered.is_some());
-    let seen = whole.filter(|one| gaps.contains(&one.number) || !unknown.contains(&one.number));
-    let (trials, with_joint_gap) = (count(seen.count()), count(gaps.len()));
-    let told = with_joint_gap == 0 && trials > 0;
+    let whole = whole.map(|trial| trial.number).filter(|trial| !failed.contains(trial));
+    let seen: Vec<_> =
+        whole.filter(|trial| gaps.contains(trial) || !unknown.contains(trial)).collect();
+    let with_joint_gap = count(seen.iter().filter(|trial| gaps.contains(trial)).count());
+    let trials = count(seen.len());
+    // A gap in a trial that was left out is a gap all the same.
+    let told = gaps.is_empty() && trials > 0;
     let probability_max = told.then(|| (3.0 / float(trials)).min(1.0));
     Confidence { trials, with_joint_gap, probability_max }
 }

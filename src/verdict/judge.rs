@@ -1,8 +1,9 @@
 //! Assertions: the experiment's own claims, each compared with what was measured.
 //!
 //! Every cause counts. Where it is unknown whether there were further intervals, a claim that would
-//! hold is unknown, and so is one that fails for want of intervals: with a `>=`, a `>`, or an `==`
-//! above what was found.
+//! hold is unknown, and so is one that fails for want of intervals: of a count or a maximum with a
+//! `>=`, a `>`, or an `==` above what was found; of a minimum or a quantile always, for further
+//! intervals can move it either way.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -64,7 +65,7 @@ fn rule(
         let order = measured.unwrap_or_default().cmp(&limit);
         (Unit::Ms, measured.map(ms), ms(limit), order)
     };
-    let outcome = compare(claim.comparison, order, !unknown.is_empty());
+    let outcome = compare(claim.statistic, claim.comparison, order, !unknown.is_empty());
     let why = match outcome {
         Verdict::Pass => None,
         Verdict::Fail => Some(format!("{} broke {claim}.", Ruling::whom(group))),
@@ -74,11 +75,22 @@ fn rule(
     Ruling { text, group, measured, limit, unit, outcome, why }
 }
 
-fn compare(comparison: Comparison, order: Ordering, unknown: bool) -> Verdict {
+fn compare(
+    statistic: Statistic,
+    comparison: Comparison,
+    order: Ordering,
+    unknown: bool,
+) -> Verdict {
     let held = comparison.holds(&order, &Ordering::Equal);
-    // More intervals, or longer ones, can only bring a value up.
-    let curable = order == Ordering::Less
-        || (order == Ordering::Equal && matches!(comparison, Comparison::Above));
+    let curable = match statistic {
+        // More intervals, or longer ones, can only bring it up.
+        Statistic::Count | Statistic::Max => {
+            order == Ordering::Less
+                || (order == Ordering::Equal && matches!(comparison, Comparison::Above))
+        }
+        // More short intervals bring it down, longer ones up.
+        Statistic::Min | Statistic::P50 | Statistic::P95 | Statistic::P99 => true,
+    };
     match (held, unknown) {
         (true, false) => Verdict::Pass,
         (true, true) => Verdict::Unknown,

@@ -160,7 +160,7 @@ pub struct BoundReport {
 /// What the trials say about the faults to come.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confidence {
-    /// How many trials were played to their end, and fully observed.
+    /// How many trials were played to their end, with every fault in force, and fully observed.
     pub trials: u64,
     /// In how many of them there was a joint gap.
     pub with_joint_gap: u64,

@@ -79,8 +79,8 @@ impl Kafka {
         })
     }
 
-    /// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the host
-    /// did not let the instrument run.
+    /// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the
+    /// host did not let the instrument run.
     pub fn run_until(
         &self,
         arguments: &[&str],
@@ -197,7 +197,9 @@ fn script(name: &str, folder: &TempDir) -> Command {
 
 /// A port from which `clusters` times ten are likely to be free; `up` refuses if they are not.
 pub fn free_ports(clusters: usize) -> usize {
-    for base in (20_000..32_000).step_by(100) {
+    // Tests that run at the same time should not all look at the same ports first.
+    let first = usize::try_from(std::process::id()).unwrap() % 100;
+    for base in (first..first + 100).map(|place| 20_000 + place % 100 * 100) {
         let all = base..base + 10 * clusters;
         let free = |port: usize| TcpListener::bind(("127.0.0.1", u16::try_from(port).unwrap()));
         if all.clone().all(|port| free(port).is_ok()) {

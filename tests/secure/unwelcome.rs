@@ -58,25 +58,31 @@ impl Drop for Expired {
     }
 }
 
+/// `doctor` must say this, soon, and nothing of what was tried as a password.
+fn fails(secured: &Secured, set: &[&str], env: Option<(&str, &str)>, message: &str) {
+    let mut doctor = secured.doctor(set);
+    doctor.envs(env);
+    let told = said(doctor, SOON);
+    assert_eq!(told.code, Some(1), "{}", told.text);
+    assert!(told.text.contains(message), "{message:?} is not in {}", told.text);
+    assert!(!told.text.contains("wrong-password"), "{}", told.text);
+}
+
 #[test]
 fn each_reason_to_be_refused_has_its_own_message() {
     let secured = Secured::up(1);
-    let address = secured.kafka.bootstraps[0].clone();
     let old = expired(&secured);
-    let impostor = Expired::start(&old);
-    let (host, port) = address.rsplit_once(':').unwrap();
-    let with_certificates = format!("{host}:{}", port.parse::<u16>().unwrap() + 3);
-    let other_ca = secured.kafka.folder.path().join("old.pem").display().to_string();
+    by_passwords(&secured, &old);
+    by_certificates(&secured, &old);
+    before_members_are_started(&secured);
+}
 
+fn by_passwords(secured: &Secured, old: &str) {
+    let impostor = Expired::start(old);
+    let (_, port) = secured.kafka.bootstraps[0].rsplit_once(':').unwrap();
+    let other_ca = secured.kafka.folder.path().join("old.pem").display().to_string();
     let fails = |set: &[&str], env: Option<(&str, &str)>, message: &str| {
-        let mut doctor = secured.doctor(set);
-        if let Some((name, value)) = env {
-            doctor.env(name, value);
-        }
-        let told = said(doctor, SOON);
-        assert_eq!(told.code, Some(1), "{}", told.text);
-        assert!(told.text.contains(message), "{message:?} is not in {}", told.text);
-        assert!(!told.text.contains("wrong-password"), "{}", told.text);
+        fails(secured, set, env, message);
     };
     let wrong = |name| Some((name, "wrong-password"));
     fails(&[], wrong("TANDEM_MEMBER_PASSWORD"), "it refuses user tandem-member: the name, the");
@@ -86,55 +92,52 @@ fn each_reason_to_be_refused_has_its_own_message() {
     let place = format!("clusters.a.bootstrap=127.0.0.1:{}", impostor.1);
     fails(&[&place], None, &format!("the certificate of 127.0.0.1:{} expired on", impostor.1));
     fails(&[], Some(("TANDEM_KAFKA_CA", &other_ca)), "is from an authority that is not in");
-    let plain = "clusters.a.properties.sasl.mechanism=SCRAM-SHA-256";
-    fails(&[plain], None, "broker's supported mechanisms: SCRAM-SHA-512,PLAIN");
+    let other = "clusters.a.properties.sasl.mechanism=SCRAM-SHA-256";
+    fails(&[other], None, "broker's supported mechanisms: SCRAM-SHA-512,PLAIN");
     let open = "clusters.a.properties.security.protocol=SASL_PLAINTEXT";
     fails(&[open], None, "nobody answers within 10s");
     let secret = "clusters.a.secrets.sasl.password={file: /nowhere/at/all}";
     fails(&[secret], None, "secret `sasl.password` of");
     fails(&[secret], None, "cannot read the file /nowhere/at/all");
-
-    // By certificates instead of passwords.
-    let ca = secured.file("ca.pem").display().to_string();
-    let by = |member: &str, controller: &str| {
-        [
-            format!("clusters.a.bootstrap={with_certificates}"),
-            format!(
-                "clusters.a.properties={{security.protocol: SSL, ssl.ca.location: {ca}, \
-                 ssl.certificate.location: {member}, ssl.key.location: {member}}}"
-            ),
-            "clusters.a.secrets={}".to_owned(),
-            format!(
-                "clusters.a.controller={{properties: {{ssl.certificate.location: {controller}, \
-                 ssl.key.location: {controller}}}}}"
-            ),
-        ]
-    };
-    let ours = ["tandem-member.pem", "tandem-controller.pem"];
-    let [member, controller] = ours.map(|name| secured.file(name).display().to_string());
-    let good = by(&member, &controller);
-    let good: Vec<&str> = good.iter().map(String::as_str).collect();
-    let told = said(secured.doctor(&good), SOON);
-    assert_eq!(told.code, Some(0), "{}", told.text);
-    let stale = by(&old, &controller);
-    let stale: Vec<&str> = stale.iter().map(String::as_str).collect();
-    fails(&stale, None, &format!("the certificate {old} expired on"));
-    let mut none = good.clone();
-    let bare = format!("clusters.a.properties={{security.protocol: SSL, ssl.ca.location: {ca}}}");
-    none[1] = &bare;
-    none[3] = "clusters.a.controller={}";
-    fails(&none, None, "us without a certificate");
-
     // PLAIN, as well as SCRAM.
     let told = said(secured.doctor(&["clusters.a.properties.sasl.mechanism=PLAIN"]), SOON);
     assert_eq!(told.code, Some(0), "{}", told.text);
+}
 
-    // A run ends as soon, and no member was started.
+fn by_certificates(secured: &Secured, old: &str) {
+    let (host, port) = secured.kafka.bootstraps[0].rsplit_once(':').unwrap();
+    let bootstrap = format!("{host}:{}", port.parse::<u16>().unwrap() + 3);
+    let ca = secured.file("ca.pem").display().to_string();
+    let shown = |who: &str| format!("ssl.certificate.location: {who}, ssl.key.location: {who}");
+    let told = |member: &str, controller: &str| {
+        [
+            format!("clusters.a.bootstrap={bootstrap}"),
+            format!(
+                "clusters.a.properties={{security.protocol: SSL, ssl.ca.location: {ca}, {member}}}"
+            ),
+            "clusters.a.secrets={}".to_owned(),
+            format!("clusters.a.controller={{properties: {{{controller}}}}}"),
+        ]
+    };
+    let ours = ["tandem-member.pem", "tandem-controller.pem"];
+    let [member, controller] = ours.map(|name| shown(secured.file(name).to_str().unwrap()));
+    let good = told(&member, &controller);
+    let done = said(secured.doctor(&good.each_ref().map(String::as_str)), SOON);
+    assert_eq!(done.code, Some(0), "{}", done.text);
+    let stale = told(&shown(old), &controller);
+    let message = format!("the certificate {old} expired on");
+    fails(secured, &stale.each_ref().map(String::as_str), None, &message);
+    let bare = told("", "");
+    let message = "us without a certificate, and none is named as `ssl.certificate.location`";
+    fails(secured, &bare.each_ref().map(String::as_str), None, message);
+}
+
+fn before_members_are_started(secured: &Secured) {
     let out = secured.kafka.folder.path().join("refused");
     let solo = secured.solo();
-    let run = ["chaos", "run", "chaos/kill-leader.yaml", "-f", solo.to_str().unwrap(), "--out"];
+    let run = ["chaos", "run", "chaos/kill-leader.yaml", "-f", solo.to_str().unwrap()];
     let mut run = secured.tandem(&run);
-    run.arg(&out).env("TANDEM_MEMBER_PASSWORD", "wrong-password");
+    run.arg("--out").arg(&out).env("TANDEM_MEMBER_PASSWORD", "wrong-password");
     let told = said(run, SOON);
     assert_eq!(told.code, Some(1), "{}", told.text);
     assert!(told.text.contains("it refuses user tandem-member"), "{}", told.text);

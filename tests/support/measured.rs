@@ -1,8 +1,16 @@
 //! Measurements, one at a time; one that the host spoiled is made again.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tandem::time::Mono;
 
 use super::experiment::{Experiment, Finished};
+
+/// The host is quiet when it was for so long.
+const QUIET: Duration = Duration::from_secs(5);
+/// No longer than this is waited for it to be.
+pub const NOISE_MAX: Duration = Duration::from_secs(90);
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -16,19 +24,41 @@ pub fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), St
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
+/// Waits until the host has let this thread run for a while whenever it wanted to.
+pub fn await_quiet(at_most: Duration) {
+    let (began, mut quiet) = (Mono::now(), Mono::now());
+    while Mono::now().since(began) < at_most && Mono::now().since(quiet) < QUIET {
+        let asleep = Mono::now();
+        std::thread::sleep(Duration::from_millis(5));
+        if Mono::now().since(asleep) > Duration::from_millis(20) {
+            quiet = Mono::now();
+        }
+    }
+}
+
 /// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the host
 /// did not let the instrument run.
 pub fn measured(
     experiment: impl Fn() -> Experiment,
     judge: impl Fn(&Finished) -> Result<(), String>,
 ) -> Finished {
+    measured_together(|| [experiment().finish()], |[run]| judge(run)).into_iter().next().unwrap()
+}
+
+/// The same of several runs at once.
+pub fn measured_together<const N: usize>(
+    play: impl Fn() -> [Finished; N],
+    judge: impl Fn(&[Finished; N]) -> Result<(), String>,
+) -> [Finished; N] {
     let _turn = turn();
     for attempt in 1.. {
-        let run = experiment().finish();
-        let Err(complaint) = judge(&run) else { return run };
-        let stalls = run.report().stalls.len();
-        assert!(stalls > 0 && attempt < 3, "attempt {attempt}: {complaint}\n{run}");
-        eprintln!("attempt {attempt}, spoiled by {stalls} stalls: {complaint}\n{run}");
+        let runs = play();
+        let Err(complaint) = judge(&runs) else { return runs };
+        let shown: String = runs.iter().map(ToString::to_string).collect();
+        let stalls: usize = runs.iter().map(|run| run.report().stalls.len()).sum();
+        assert!(stalls > 0 && attempt < 3, "attempt {attempt}: {complaint}\n{shown}");
+        eprintln!("attempt {attempt}, spoiled by {stalls} stalls: {complaint}\n{shown}");
+        await_quiet(NOISE_MAX);
     }
     unreachable!("it returns or panics");
 }

@@ -239,16 +239,21 @@ impl<'a> Witness<'a> {
         Some((self.asked("kill", died).unwrap_or(died.t), died.t))
     }
 
-    /// When the last fault of such a kind before `effect` was asked for, and since the last effect.
+    /// When such a fault was first asked for before `effect`, and since the last such effect.
     fn asked(&self, wanted: &str, effect: &Fact) -> Option<Mono> {
-        let before: Vec<_> = self.told.iter().filter(|fact| fact.seq < effect.seq).collect();
-        let over = before.iter().rposition(|fact| matches!(fact.what, What::Continued));
-        let before = before.iter().skip(over.map_or(0, |over| over + 1));
-        let asked = before.filter_map(|fact| match &fact.what {
-            What::FaultAsked { kind, .. } => Some((fact.t, kind)),
-            _ => None,
-        });
-        asked.max_by_key(|(t, _)| *t).filter(|(_, kind)| *kind == wanted).map(|(t, _)| t)
+        let same =
+            |what: &What| std::mem::discriminant(what) == std::mem::discriminant(&effect.what);
+        let mut first = None;
+        for fact in self.told.iter().filter(|fact| fact.seq < effect.seq) {
+            match &fact.what {
+                What::FaultAsked { kind, .. } if kind == wanted => {
+                    first = first.or(Some(fact.t));
+                }
+                what if same(what) => first = None,
+                _ => {}
+            }
+        }
+        first
     }
 
     fn stopped(&self, at: Mono) -> bool {

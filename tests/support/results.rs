@@ -55,9 +55,9 @@ fn now() -> String {
     now.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// The commit, and whether the code is that of the commit.
+/// The last commit of the code.
 fn version() -> String {
-    let args = ["describe", "--always", "--dirty", "--exclude=*"];
+    let args = ["log", "-1", "--format=%h", "--", "src"];
     let said = Command::new("git").args(args).output().unwrap().stdout;
     String::from_utf8_lossy(&said).trim().to_owned()
 }
