@@ -199,6 +199,52 @@ fn a_channel_that_ends_without_a_death_leaves_the_rest_unknown() {
 }
 
 #[test]
+fn a_silence_before_a_death_is_unknown() {
+    let found = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 2_000]); // its horizon is 5000
+        story.asked("p1-1.1", 6_000, "1.k", "kill").died("p1-1.1", 6_003);
+        story.serves("p1-2.1", 0, 1, [5_500, 5_900]).lapsed("p1-2.1", 5_900, (0, 1), 5_900);
+        story.serves("p1-2.1", 0, 2, [7_000, 9_400]);
+    });
+    let found = findings(&found);
+    assert_eq!(lengths(&found.unknown_gaps), [(2_000, 5_500), (5_900, 6_003)]);
+    assert_eq!(lengths(&found.gaps), [(6_003, 7_000)]);
+    assert_eq!(lengths(&found.unknown_overlaps), [(5_500, 5_900)]);
+}
+
+#[test]
+fn a_silence_before_a_stop_is_unknown_too() {
+    let found = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 2_000]);
+        story.asked("p1-1.1", 4_000, "1.z", "pause").of("p1-1.1", 4_001, What::Stopped);
+        story.asked("p1-1.1", 5_000, "1.k", "kill").died("p1-1.1", 5_003);
+    });
+    assert_eq!(lengths(&findings(&found).unknown_gaps), [(2_000, 5_003)]);
+}
+
+#[test]
+fn a_silence_of_which_the_reason_is_known_is_no_loss() {
+    let paused = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 2_000]);
+        story.asked("p1-1.1", 2_020, "1.z", "pause").of("p1-1.1", 2_021, What::Stopped);
+        story.asked("p1-1.1", 4_000, "1.k", "kill").died("p1-1.1", 4_002);
+        story.serves("p1-2.1", 0, 1, [3_050, 9_400]);
+    });
+    assert_eq!(lengths(&findings(&paused).gaps), [(2_020, 3_050)]);
+    assert_eq!(lengths(&findings(&paused).overlaps), [(3_050, 4_002)]);
+    let stalled = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 2_000]);
+        story.run(2_400, What::Stall { from: at(2_030), until: at(2_400) });
+        story.asked("p1-1.1", 2_500, "1.k", "kill").died("p1-1.1", 2_503);
+        story.serves("p1-2.1", 0, 1, [3_500, 9_400]);
+    });
+    assert_eq!(lengths(&findings(&stalled).gaps), [(2_000, 3_500)]);
+    for found in [&paused, &stalled] {
+        assert!(findings(found).unknown().is_empty());
+    }
+}
+
+#[test]
 fn who_is_stopped_says_nothing_and_that_is_known() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 4_000]);

@@ -158,6 +158,28 @@ fn a_broker_that_is_away_is_in_the_way_of_the_groups_on_its_cluster() {
 }
 
 #[test]
+fn a_member_that_has_still_to_join_keeps_its_group_unsettled() {
+    let reborn = |story: &mut Story| {
+        pair(story);
+        story.died("p1-2.1", 1_500).claimed("p1-1.1", 1, 1, [2_000, 9_000]);
+        story.renewed("p1-1.1", 2_100, &[(0, 1, 9_000), (1, 1, 9_000)]);
+        story.started("p1-2.2", 2_500);
+    };
+    let joining = standing(reborn);
+    assert_eq!(obstacle(&joining, 5_000), "p1-2 has not joined yet");
+    let joined = standing(|story| {
+        reborn(story);
+        story.assigned("p1-2.2", 3_200, &[1]);
+    });
+    assert_eq!(settled(&joined, 5_000), Some(at(3_200)));
+    let crowded = standing(|story| {
+        reborn(story);
+        story.started("p1-3.1", 2_600);
+    });
+    assert_eq!(settled(&crowded, 5_000), Some(at(2_600)), "one of three gets no partition");
+}
+
+#[test]
 fn a_group_that_is_not_there_is_never_settled() {
     let standing = standing(pair);
     assert_eq!(standing.settled_since(at(1_500), &name("p9")), None);

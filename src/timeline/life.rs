@@ -2,6 +2,7 @@
 //! times about which nothing is known.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::{Interval, IntervalSet};
 use crate::ids::{PartitionId, Term};
@@ -10,6 +11,10 @@ use crate::time::Mono;
 
 /// A hole in the ticks that is longer is not service.
 pub(super) const TICKLESS_NS_MAX: u64 = 100_000_000;
+
+/// Who leads anything tells its ticks each 50 ms and its claims each 100 ms: whoever says nothing
+/// for longer than this, claims something and could speak, is not heard.
+const SILENCE_MAX: Duration = Duration::from_millis(250);
 
 /// The end of time: that of what has not ended.
 pub(super) const END: Mono = Mono(u64::MAX);
@@ -228,21 +233,27 @@ impl LifeLine {
         self.unknown = self.unknown.union(&span.into());
     }
 
-    /// All has been heard. Who still claimed when it last spoke, neither died nor was stopped, and
-    /// spoke no more, has lost its channel: what it did from then on is unknown.
-    pub(super) fn close(&mut self) {
-        let stopped = self.stops.last().is_some_and(|stop| stop.until.is_none());
+    /// When it was stopped, from being asked to on.
+    pub(super) fn stopped(&self) -> IntervalSet {
+        let until = |stop: &Stop| stop.until.map_or(END, |until| until.confirmed);
+        self.stops.iter().map(|stop| Interval::new(stop.began.asked, until(stop))).collect()
+    }
+
+    /// All has been heard. Who still claimed when it last spoke, and spoke no more although it
+    /// lived on, neither it nor the host (`stalls`) being stopped, has lost its channel: what it
+    /// did from then on, until its death was confirmed, is unknown.
+    pub(super) fn close(&mut self, stalls: &IntervalSet) {
+        let end = self.death.map_or(END, |death| death.confirmed);
         if let Some((_, t)) = self.last
-            && self.death.is_none()
-            && !stopped
             && !self.open.is_empty()
         {
-            self.forget(Interval::new(t, END));
+            let asked = self.death.map_or(END, |death| death.asked);
+            let silent = IntervalSet::from(Interval::new(t, asked));
+            if silent.subtract(&self.stopped()).subtract(stalls).total() > SILENCE_MAX {
+                self.forget(Interval::new(t, end));
+            }
         }
-        let lived = Interval::new(
-            self.started.unwrap_or(Mono::ZERO),
-            self.death.map_or(END, |death| death.confirmed),
-        );
+        let lived = Interval::new(self.started.unwrap_or(Mono::ZERO), end);
         self.unknown = self.unknown.within(lived);
     }
 }

@@ -26,6 +26,8 @@ pub struct Standing {
 struct Company {
     /// The partitions that bear a role.
     bearing: BTreeSet<PartitionId>,
+    /// How many partitions there are.
+    width: usize,
     seats: BTreeMap<MemberId, Seat>,
     /// The latest fact that unsettles a group.
     changed: Mono,
@@ -37,6 +39,8 @@ struct Seat {
     life: Option<Incarnation>,
     alive: bool,
     stopped: bool,
+    /// The group gave this life partitions, or it claims some.
+    joined: bool,
     claims: BTreeMap<PartitionId, (Term, Mono)>,
 }
 
@@ -49,6 +53,9 @@ pub enum Obstacle {
     /// A member is stopped, and would wake with claims of its own.
     #[error("{0} is stopped")]
     Stopped(MemberId),
+    /// A member lives, and the group does not count on it yet: its join is still to come.
+    #[error("{0} has not joined yet")]
+    Unjoined(MemberId),
     /// What members believe says little while a broker is away: they will believe it for a while.
     #[error("the broker of fault {0} is not back")]
     Broker(FaultId),
@@ -72,6 +79,7 @@ impl Standing {
         };
         let company = |group: &crate::topology::PlannedGroup| Company {
             bearing: group.role_partitions.iter().copied().collect(),
+            width: group.width(),
             seats: group.members.iter().map(|member| (member.clone(), Seat::default())).collect(),
             changed: Mono::ZERO,
         };
@@ -140,8 +148,8 @@ impl Standing {
     }
 
     /// Since when `group` is settled, if it is: every partition that bears a role is claimed by
-    /// exactly one living member, nobody is stopped, and no process came or went and no partition
-    /// moved since.
+    /// exactly one living member, nobody is stopped or has still to join, and no process came or
+    /// went and no partition moved since.
     #[must_use]
     pub fn settled_since(&self, now: Mono, group: &GroupName) -> Option<Mono> {
         self.look(now, group).ok()
@@ -162,11 +170,17 @@ impl Standing {
             return Err(Obstacle::Broker(fault.clone()));
         }
         let mut since = company.changed;
+        // Whoever is left without a partition may not be told so.
+        let living = company.seats.values().filter(|seat| seat.alive).count();
+        let all_join = living <= company.width;
         let mut leaders: BTreeMap<_, usize> =
             company.bearing.iter().map(|&partition| (partition, 0)).collect();
         for (member, seat) in &company.seats {
             if seat.stopped {
                 return Err(Obstacle::Stopped(member.clone()));
+            }
+            if all_join && seat.alive && !seat.joined {
+                return Err(Obstacle::Unjoined(member.clone()));
             }
             for (partition, &(_, until)) in &seat.claims {
                 let Some(count) = leaders.get_mut(partition) else { continue };
@@ -187,6 +201,13 @@ impl Standing {
 impl Seat {
     /// Takes a fact of its own living life; says whether it unsettles the group.
     fn observe(&mut self, fact: &Fact) -> bool {
+        let unsettles = self.take(fact);
+        // The fact that told of its assignment may be lost.
+        self.joined |= matches!(fact.what, What::Assigned { .. }) || !self.claims.is_empty();
+        unsettles
+    }
+
+    fn take(&mut self, fact: &Fact) -> bool {
         match &fact.what {
             What::Claimed { partition, term, until, .. } => {
                 self.claims.insert(*partition, (*term, *until));

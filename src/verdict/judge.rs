@@ -131,3 +131,25 @@ pub(super) fn blind(group: Option<&GroupName>, unknown: &[Finding], claim: &str)
     let whom = Ruling::whom(group);
     format!("{whom}: {total:.0} ms could not be observed, so {claim} cannot be told.")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_further_intervals_could_bring_down_has_not_failed_where_some_are_unknown() {
+        for (statistic, unseen) in [
+            (Statistic::Min, Verdict::Unknown),
+            (Statistic::P50, Verdict::Unknown),
+            (Statistic::P95, Verdict::Unknown),
+            (Statistic::P99, Verdict::Unknown),
+            (Statistic::Max, Verdict::Fail),
+            (Statistic::Count, Verdict::Fail),
+        ] {
+            for sign in [Comparison::AtMost, Comparison::Below, Comparison::Equal] {
+                let above = |unknown| compare(statistic, sign, Ordering::Greater, unknown);
+                assert_eq!((above(false), above(true)), (Verdict::Fail, unseen), "{statistic:?}");
+            }
+        }
+    }
+}

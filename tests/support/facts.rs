@@ -196,6 +196,11 @@ impl Story {
         self.run(ms, What::Ended { how: Outcome::Completed, why: None })
     }
 
+    pub fn assigned(&mut self, who: &str, ms: u64, partitions: &[u32]) -> &mut Self {
+        let partitions = partitions.iter().copied().map(PartitionId).collect();
+        self.says(who, ms, What::Assigned { generation: None, member_id: None, partitions })
+    }
+
     pub fn claimed(&mut self, who: &str, partition: u32, term: u32, span: [u64; 2]) -> &mut Self {
         let (partition, term) = (PartitionId(partition), Term(term));
         let [from, until] = span.map(at);
