@@ -1,7 +1,7 @@
 //! A whole experiment on one page: start, disturb and observe, heal, stop, judge.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -105,7 +105,8 @@ async fn disturb(
     let limits = order.trials.experiment.limits.or(plan.limits);
     let exceeded = OnceLock::new();
     let (gate, stop, exceeded) = (&gate, &stop, &exceeded);
-    let arena = Arena { plan, fleet, record, gate, guard, limits, stop, exceeded };
+    let struck = Mutex::default();
+    let arena = Arena { plan, fleet, record, gate, guard, limits, stop, exceeded, struck };
     let trials = play_all(order, &arena);
     tokio::pin!(trials);
     tokio::select! {

@@ -18,10 +18,10 @@ use crate::time::{Mono, Span};
 
 /// For how long one request may take.
 pub(super) const REQUEST: Duration = Duration::from_secs(10);
-/// For how long a coordinator may read its ledger.
-const LOADED: Duration = Duration::from_secs(10);
 /// How soon what the client complains of is heard.
 const GLANCE: Duration = Duration::from_millis(500);
+/// For how long a coordinator may read its ledger.
+const LOADED: Duration = Duration::from_secs(10);
 /// For how long a new topic may stay invisible.
 const VISIBLE: Duration = Duration::from_secs(10);
 
