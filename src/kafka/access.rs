@@ -192,7 +192,7 @@ mod tests {
             let access = Access { properties: [set(said)].into(), ..Access::default() };
             let cluster = Cluster { bootstrap: "h:1".to_owned(), access };
             let error = cluster.enter(&mut ClientConfig::new()).err().unwrap().to_string();
-            assert!(error.contains("--features tls"), "{error}");
+            assert!(error.contains("lacks the feature `tls`: build it with"), "{error}");
         }
     }
 }
