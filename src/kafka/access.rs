@@ -69,6 +69,10 @@ impl Cluster {
         for (key, value) in &self.access.properties {
             config.set(key, value);
         }
+        let what = wants_tls(&config.config_map());
+        if let Some(what) = what.filter(|_| cfg!(not(feature = "tls"))) {
+            return Err(KafkaError::Lean { cluster: self.bootstrap.clone(), what });
+        }
         let mut values = Vec::new();
         for (key, secret) in &self.access.secrets {
             let value = fetch(secret).map_err(|source| KafkaError::Secret {
@@ -81,12 +85,7 @@ impl Cluster {
         }
         // A secret may hold another: the longer one is to be found first.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        match wants_tls(&config.config_map()) {
-            Some(what) if cfg!(not(feature = "tls")) => {
-                Err(KafkaError::Lean { cluster: self.bootstrap.clone(), what })
-            }
-            Some(_) | None => Ok(Veil(values)),
-        }
+        Ok(Veil(values))
     }
 
     /// The client's refusal of its configuration; it repeats values, and secrets must not be.
