@@ -139,7 +139,9 @@ impl Picture<'_> {
                 continue;
             }
             let (x, bottom) = (self.x(incident.asked), self.y - ROLE_GAP);
-            let whom: Vec<_> = incident.targets.iter().map(|life| life.member.as_str()).collect();
+            let member =
+                |life: &String| life.rsplit_once('.').map_or(life.clone(), |it| it.0.to_owned());
+            let whom: Vec<_> = incident.targets.iter().map(member).collect();
             writeln!(
                 self.svg,
                 "<line class=\"f\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{bottom:.1}\"/>\

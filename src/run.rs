@@ -1,7 +1,7 @@
 //! A whole experiment on one page: start, disturb and observe, heal, stop, judge.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -20,6 +20,9 @@ mod order;
 
 pub use error::RunError;
 pub use order::{Milestone, Order, TrialPlan};
+
+/// How long an interrupted run waits for topics that are being made.
+const HASTE: Duration = Duration::from_secs(2);
 
 /// How an experiment came to its end, and why, where there is something to say.
 type Ending = (Outcome, Option<String>);
@@ -72,15 +75,25 @@ async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Resul
     (order.tell)(Milestone::Starting);
     let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
     let clusters = Clusters::start(plan, &order.program, logs, &guard, &record).await?;
-    let mut topics = Provisioned::default();
-    let provisioned = tokio::select! {
-        biased;
-        () = interrupt.cancelled() => Err(RunError::Interrupted),
-        done = provision(plan, &clusters, &mut topics) => done.map_err(RunError::from),
+    let topics = Provisioned::default();
+    let provisioned = {
+        let done = provision(plan, &clusters, &topics, interrupt);
+        tokio::pin!(done);
+        tokio::select! {
+            biased;
+            () = interrupt.cancelled() => {
+                // What is being made is finished, if that is soon, so that it can be removed.
+                tokio::time::timeout(HASTE, done).await.ok();
+                Err(RunError::Interrupted)
+            }
+            done = &mut done => done.map_err(RunError::from),
+        }
     };
     if let Err(error) = provisioned {
-        // What cannot be removed now stays recorded, and `tandem down` tries again.
-        topics.remove().await.ok();
+        if let Err(left) = topics.remove().await {
+            let left = crate::error::chain(&left);
+            tracing::warn!(left, "Topics that were made are still there.");
+        }
         clusters.stop().await;
         return Err(error);
     }
@@ -105,7 +118,8 @@ async fn disturb(
     let limits = order.trials.experiment.limits.or(plan.limits);
     let exceeded = OnceLock::new();
     let (gate, stop, exceeded) = (&gate, &stop, &exceeded);
-    let arena = Arena { plan, fleet, record, gate, guard, limits, stop, exceeded };
+    let struck = Mutex::default();
+    let arena = Arena { plan, fleet, record, gate, guard, limits, stop, exceeded, struck };
     let trials = play_all(order, &arena);
     tokio::pin!(trials);
     tokio::select! {

@@ -21,14 +21,11 @@
 
 mod coordinator_support;
 
-use std::net::SocketAddr;
-
 use coordinator_support::core::Core;
+use coordinator_support::embedded::Embedded;
 use coordinator_support::parity;
 use coordinator_support::remote::Remote;
 use coordinator_support::transcript;
-use tandem::broker::{Broker, Settings};
-use tokio_util::sync::CancellationToken;
 
 #[test]
 fn the_core_answers_as_it_is_written() {
@@ -65,18 +62,8 @@ fn the_core_answers_so_even_where_clients_are_late() {
 
 #[test]
 fn the_embedded_broker_answers_as_it_is_written() {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let stop = CancellationToken::new();
+    let embedded = Embedded::new();
     parity::assert_parity(&parity::transcripts(), |name, groups| {
-        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let settings = Settings { groups, ..Settings::default() };
-        let broker = runtime.block_on(Broker::bind(listen, settings)).unwrap();
-        let address = broker.address();
-        // Ends with the runtime, at the latest.
-        drop(runtime.handle().spawn(broker.serve(stop.clone())));
-        Remote::new(address, &["here"], name)
+        Remote::new(embedded.start(groups), &["here"], name)
     });
-    stop.cancel();
-    runtime.shutdown_background();
 }

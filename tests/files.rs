@@ -18,8 +18,16 @@ use tandem::chaos::{Choice, load, load_topology};
 use tandem::cli::validate::check;
 use tandem::yaml::{FileError, Origin};
 
-const TOPOLOGIES: [&str; 7] =
-    ["solo", "duo", "trio", "shared-topic", "kafka-solo", "kafka-duo", "kafka-three"];
+const TOPOLOGIES: [&str; 8] = [
+    "solo",
+    "duo",
+    "trio",
+    "shared-topic",
+    "kafka-solo",
+    "kafka-duo",
+    "kafka-three",
+    "kafka-secure",
+];
 const EXPERIMENTS: [&str; 4] = ["calm", "kill-leader", "pause-leader", "twin-kill"];
 
 #[test]

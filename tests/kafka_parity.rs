@@ -17,12 +17,17 @@ mod coordinator_support;
 mod kafka_support;
 
 use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use coordinator_support::embedded::Embedded;
 use coordinator_support::line::{self, Line};
 use coordinator_support::parity;
 use coordinator_support::remote::Remote;
 use kafka_support::Kafka;
+use tandem::groups::Settings;
 
 #[test]
 fn kafka_4_3_0_answers_as_it_is_written() {
@@ -41,13 +46,52 @@ fn answers_as_it_is_written(version: &str) {
         by_rules.entry(rules_of(&path)).or_default().push(path);
     }
     let own = format!("kafka-{version}");
+    let embedded = Embedded::new();
+    let ours = treatment(embedded.start(Settings::default()));
     for (rules, paths) in by_rules {
         let mut options = vec!["--version", version];
         options.extend(rules.iter().flat_map(|rule| ["--set", rule]));
         let kafka = Kafka::up(1, &options);
         let address = kafka.bootstraps[0].parse().unwrap();
         parity::assert_parity(&paths, |name, _| Remote::new(address, &["kafka", &own], name));
+        assert_eq!(treatment(address), ours, "of strangers");
     }
+}
+
+/// What becomes of frames that are no requests, or that nobody speaks: what is heard until the
+/// connection ends, or the first bytes of an answer.
+fn treatment(address: SocketAddr) -> Vec<(&'static str, Option<Vec<u8>>)> {
+    // Number 7, no client id, no tags.
+    let header = [0, 0, 0, 7, 0xff, 0xff, 0];
+    let said = |key: i16, version: i16| {
+        let body = [&key.to_be_bytes()[..], &version.to_be_bytes(), &header].concat();
+        [&u32::try_from(body.len()).unwrap().to_be_bytes()[..], &body].concat()
+    };
+    let frames = [
+        ("a request that does not exist", said(999, 0)),
+        ("a negative one", said(-1, 0)),
+        ("a version that is yet to come", said(3, 99)),
+        ("a negative one of it", said(3, -2)),
+        ("the question for versions, in one that is yet to come", said(18, 99)),
+        ("too short for a body", said(12, 0)),
+        ("a negative length", (-1_i32).to_be_bytes().to_vec()),
+        ("the longest length", i32::MAX.to_be_bytes().to_vec()),
+        ("a version of HTTP", b"GET / HTTP/1.1\r\nHost: kafka\r\n\r\n".to_vec()),
+    ];
+    let mut treated = Vec::new();
+    for (what, frame) in frames {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.write_all(&frame).unwrap();
+        // Length, then number and error code; what follows is the broker's own.
+        let mut heard = [0; 10];
+        match stream.read_exact(&mut heard) {
+            Ok(()) => treated.push((what, Some(heard[4..].to_vec()))),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("{what}: nothing"),
+            Err(_) => treated.push((what, None)),
+        }
+    }
+    treated
 }
 
 /// What a broker must be told, as Kafka calls it.

@@ -13,7 +13,7 @@ mod support;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use support::facts::{Story, at, fault, life, name, plan};
+use support::facts::{Story, at, fault, life, name, plan, plan_apart};
 use tandem::ids::{GroupName, RoleIndex, TrialNumber};
 use tandem::observation::What;
 use tandem::time::Mono;
@@ -123,6 +123,22 @@ fn a_dead_claim_ends_where_the_death_is_confirmed() {
 }
 
 #[test]
+fn a_request_counts_from_the_first_whatever_is_asked_for_in_between() {
+    let found = one_group(|story| {
+        story.started("p1-1.1", 10).started("p1-2.1", 10).serves("p1-1.1", 0, 1, [100, 1_990]);
+        story.asked("p1-1.1", 2_000, "1.k", "kill").asked("p1-1.1", 2_020, "1.z", "pause");
+        story.asked("p1-1.1", 2_030, "1.l", "kill").died("p1-1.1", 2_040);
+        story.serves("p1-2.1", 0, 1, [3_000, 5_000]);
+        story.asked("p1-2.1", 5_000, "1.y", "pause").asked("p1-2.1", 5_020, "1.x", "pause");
+        story.of("p1-2.1", 5_030, What::Stopped);
+    });
+    let gaps = &findings(&found).gaps;
+    assert_eq!(lengths(gaps), [(2_000, 3_000), (5_000, 9_000)]);
+    let uncertain: Vec<_> = gaps.iter().map(|gap| gap.uncertainty.as_millis()).collect();
+    assert_eq!(uncertain, [40, 30]);
+}
+
+#[test]
 fn a_hole_in_the_ticks_is_no_service() {
     let found = one_group(|story| {
         story.claimed("p1-1.1", 0, 1, [100, 9_400]).ticks("p1-1.1", &[0], [150, 3_000]);
@@ -180,6 +196,52 @@ fn a_channel_that_ends_without_a_death_leaves_the_rest_unknown() {
     let found = findings(&found);
     assert_eq!(lengths(&found.unknown_gaps), [(4_000, 9_000)]);
     assert!(found.gaps.is_empty());
+}
+
+#[test]
+fn a_silence_before_a_death_is_unknown() {
+    let found = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 2_000]); // its horizon is 5000
+        story.asked("p1-1.1", 6_000, "1.k", "kill").died("p1-1.1", 6_003);
+        story.serves("p1-2.1", 0, 1, [5_500, 5_900]).lapsed("p1-2.1", 5_900, (0, 1), 5_900);
+        story.serves("p1-2.1", 0, 2, [7_000, 9_400]);
+    });
+    let found = findings(&found);
+    assert_eq!(lengths(&found.unknown_gaps), [(2_000, 5_500), (5_900, 6_003)]);
+    assert_eq!(lengths(&found.gaps), [(6_003, 7_000)]);
+    assert_eq!(lengths(&found.unknown_overlaps), [(5_500, 5_900)]);
+}
+
+#[test]
+fn a_silence_before_a_stop_is_unknown_too() {
+    let found = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 2_000]);
+        story.asked("p1-1.1", 4_000, "1.z", "pause").of("p1-1.1", 4_001, What::Stopped);
+        story.asked("p1-1.1", 5_000, "1.k", "kill").died("p1-1.1", 5_003);
+    });
+    assert_eq!(lengths(&findings(&found).unknown_gaps), [(2_000, 5_003)]);
+}
+
+#[test]
+fn a_silence_of_which_the_reason_is_known_is_no_loss() {
+    let paused = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 2_000]);
+        story.asked("p1-1.1", 2_020, "1.z", "pause").of("p1-1.1", 2_021, What::Stopped);
+        story.asked("p1-1.1", 4_000, "1.k", "kill").died("p1-1.1", 4_002);
+        story.serves("p1-2.1", 0, 1, [3_050, 9_400]);
+    });
+    assert_eq!(lengths(&findings(&paused).gaps), [(2_020, 3_050)]);
+    assert_eq!(lengths(&findings(&paused).overlaps), [(3_050, 4_002)]);
+    let stalled = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 2_000]);
+        story.run(2_400, What::Stall { from: at(2_030), until: at(2_400) });
+        story.asked("p1-1.1", 2_500, "1.k", "kill").died("p1-1.1", 2_503);
+        story.serves("p1-2.1", 0, 1, [3_500, 9_400]);
+    });
+    assert_eq!(lengths(&findings(&stalled).gaps), [(2_000, 3_500)]);
+    for found in [&paused, &stalled] {
+        assert!(findings(found).unknown().is_empty());
+    }
 }
 
 #[test]
@@ -243,6 +305,22 @@ fn a_cause_lasts_until_the_group_settles() {
 }
 
 #[test]
+fn a_broker_that_dies_is_the_cause_of_nothing_on_another_cluster() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let mut story = Story::default();
+    for who in ["p1-1.1", "p2-1.1"] {
+        story.serves(who, 0, 1, [100, 3_000]).lapsed(who, 3_000, (0, 1), 3_000);
+        story.serves(who, 0, 2, [4_000, 9_400]);
+    }
+    story.asked_broker(2_000, "1.b", "a").began(500, 1).ended(9_000, 1);
+    let found = Timeline::compute(&plan, &story.facts);
+    let group = |group: &str| &found.groups[&name::<GroupName>(group)];
+    assert_eq!(group("p1").findings.gaps[0].cause, Cause::Fault(fault("1.b")));
+    assert_eq!(group("p2").findings.gaps[0].cause, Cause::Nothing);
+    assert!(!group("p1").disturbed.is_empty() && group("p2").disturbed.is_empty());
+}
+
+#[test]
 fn groups_of_different_widths_meet_in_the_joint_view() {
     let plan = plan(3, &[("p1", 2, 1), ("p2", 3, 1)]);
     let mut story = Story::default();
@@ -282,7 +360,15 @@ fn service_passes_at_once_where_a_successor_serves_already() {
 fn a_calm_run_shows_nothing() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 9_400]);
-        story.run(2_000, What::FaultAsked { fault: fault("1.n"), kind: "noop".to_owned() });
+        story.run(
+            2_000,
+            What::FaultAsked {
+                fault: fault("1.n"),
+                kind: "noop".to_owned(),
+                broker: None,
+                cluster: None,
+            },
+        );
     });
     assert_eq!(findings(&found), &Findings::default());
     assert_eq!(found.joint, Findings::default());

@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::facts::{Story, at, name, plan};
+use support::facts::{Story, at, fault, name, plan, plan_apart};
 use tandem::ids::{GroupName, PartitionId};
 use tandem::observation::What;
 use tandem::time::Mono;
@@ -137,6 +137,46 @@ fn a_new_life_replaces_the_old_one() {
     });
     assert_eq!(leaders(&standing, 2_650, 0), ["p1-1"]);
     assert_eq!(settled(&standing, 3_000), Some(at(2_700)));
+}
+
+#[test]
+fn a_broker_that_is_away_is_in_the_way_of_the_groups_on_its_cluster() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let mut story = Story::default();
+    story.started("p1-1.1", 10).started("p2-1.1", 10);
+    story.claimed("p1-1.1", 0, 1, [900, 9_000]).claimed("p2-1.1", 0, 1, [900, 9_000]);
+    let mut standing = Standing::new(&plan);
+    story.asked_broker(2_000, "1.b", "a");
+    story.facts.iter().for_each(|fact| standing.observe(fact));
+    let away = Some(Obstacle::Broker(fault("1.b")));
+    assert_eq!(standing.obstacle(at(2_500), &name("p1")), away);
+    assert_eq!(standing.settled_since(at(2_500), &name("p2")), Some(at(900)));
+    story.run(3_000, What::FaultHealed { fault: fault("1.b") });
+    story.facts.last().into_iter().for_each(|fact| standing.observe(fact));
+    assert_eq!(settled(&standing, 3_500), Some(at(3_000)));
+    assert_eq!(standing.settled_since(at(3_500), &name("p2")), Some(at(900)));
+}
+
+#[test]
+fn a_member_that_has_still_to_join_keeps_its_group_unsettled() {
+    let reborn = |story: &mut Story| {
+        pair(story);
+        story.died("p1-2.1", 1_500).claimed("p1-1.1", 1, 1, [2_000, 9_000]);
+        story.renewed("p1-1.1", 2_100, &[(0, 1, 9_000), (1, 1, 9_000)]);
+        story.started("p1-2.2", 2_500);
+    };
+    let joining = standing(reborn);
+    assert_eq!(obstacle(&joining, 5_000), "p1-2 has not joined yet");
+    let joined = standing(|story| {
+        reborn(story);
+        story.assigned("p1-2.2", 3_200, &[1]);
+    });
+    assert_eq!(settled(&joined, 5_000), Some(at(3_200)));
+    let crowded = standing(|story| {
+        reborn(story);
+        story.started("p1-3.1", 2_600);
+    });
+    assert_eq!(settled(&crowded, 5_000), Some(at(2_600)), "one of three gets no partition");
 }
 
 #[test]

@@ -348,6 +348,24 @@ fn a_fault_that_found_nobody_to_strike_is_known_of() {
 }
 
 #[test]
+fn a_trial_whose_fault_failed_counts_for_no_confidence() {
+    let failed = |story: &mut Story| {
+        let (fault, kind) = (fault("1.k"), "kill".to_owned());
+        story.run(2_001, What::FaultFailed { fault, kind, why: "refused".to_owned() });
+        complete(story);
+    };
+    let with_gap = |story: &mut Story| {
+        story.serves("p2-1.1", 0, 2, [9_401, 9_402]).lapsed("p2-1.1", 9_402, (0, 1), 2_500);
+        failed(story);
+    };
+    for report in [judged(1_047, &[], failed), judged(1_047, &[], with_gap)] {
+        let seen = report.confidence;
+        assert_eq!((seen.trials, seen.with_joint_gap, seen.probability_max), (0, 0, None));
+    }
+    assert_eq!(judged(1_047, &[], complete).confidence.trials, 1);
+}
+
+#[test]
 fn the_page_says_the_verdict_first_and_fits() {
     let claims = ["joint.gap.max == 0ms", "group.gap.p99 <= bound.group.gap"];
     let pass = judged(1_047, &claims, |story| {

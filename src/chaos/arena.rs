@@ -1,6 +1,7 @@
 //! Where faults are played: the fleet, what is known of it, and when to stop.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -8,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::controller::{Fleet, Gate, Phase, Record, Slot};
 use crate::guard::Guard;
-use crate::ids::{FaultId, Life, MemberId};
+use crate::ids::{FaultId, GroupName, Life, MemberId};
 use crate::observation::What;
 use crate::time::Mono;
 use crate::topology::{Allowance, Plan};
@@ -31,6 +32,8 @@ pub struct Arena<'a> {
     pub stop: &'a CancellationToken,
     /// Which limit ended the run, if one did.
     pub exceeded: &'a OnceLock<String>,
+    /// Whom a fault has in its hands, from its choice to its heal.
+    pub struck: Mutex<BTreeSet<MemberId>>,
 }
 
 /// A victim and the life that is to be hit.
@@ -46,6 +49,17 @@ pub enum FaultError {
     /// Nobody there to hit.
     #[error("{0} does not run")]
     Absent(MemberId),
+    /// Two faults of one victim would undo each other.
+    #[error("{0} is struck by another fault already")]
+    Taken(MemberId),
+    /// What was done did not hold until it was undone.
+    #[error("{life} did not stay {state}")]
+    Slipped {
+        /// Whom.
+        life: Life,
+        /// What it should have been.
+        state: &'static str,
+    },
     /// The kernel refused the signal.
     #[error("{life} could not be signalled: {why}")]
     Signal {
@@ -75,30 +89,49 @@ pub enum FaultError {
 }
 
 impl Arena<'_> {
-    /// Finds the victims before anything is done to one of them.
-    pub(super) fn victims(&self, members: &[MemberId]) -> Result<Vec<Victim>, FaultError> {
+    /// Takes the victims in hand before anything is done to one of them: all, or none.
+    pub(super) fn take(&self, members: &[MemberId]) -> Result<Vec<Victim>, FaultError> {
+        let mut struck = self.struck();
         let victim = |member: &MemberId| {
+            if struck.contains(member) {
+                return Err(FaultError::Taken(member.clone()));
+            }
             let slot = self.fleet.slot(member).filter(|slot| slot.process().is_some());
             let slot = slot.ok_or_else(|| FaultError::Absent(member.clone()))?;
             Ok(Victim { slot: Arc::clone(slot), life: slot.life() })
         };
-        members.iter().map(victim).collect()
+        let victims: Vec<Victim> = members.iter().map(victim).collect::<Result<_, _>>()?;
+        struck.extend(members.iter().cloned());
+        Ok(victims)
     }
 
-    /// Whether the limits allow to hit `victims` now, beside whoever is down already.
-    pub(super) fn allows(&self, victims: &[Victim]) -> Result<(), String> {
+    /// Lets go of them again.
+    pub(super) fn release(&self, victims: &[Victim]) {
+        let mut struck = self.struck();
+        for victim in victims {
+            struck.remove(&victim.life.member);
+        }
+    }
+
+    fn struck(&self) -> MutexGuard<'_, BTreeSet<MemberId>> {
+        self.struck.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the limits allow what is in hand now, beside whoever is down already; `beside` are
+    /// groups that are hit without a member being so: by their broker.
+    pub(super) fn allows(&self, beside: &BTreeSet<GroupName>) -> Result<(), String> {
+        let struck = self.struck();
         let mut hit = 0;
         for (name, group) in &self.plan.groups {
             let down = group.members.iter().filter(|member| {
                 let running = |slot: &Arc<Slot>| slot.state().phase == Phase::Running;
-                let victim = victims.iter().any(|victim| victim.life.member == **member);
-                victim || !self.fleet.slot(member).is_some_and(running)
+                struck.contains(*member) || !self.fleet.slot(member).is_some_and(running)
             });
             let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
             let (down, all) = (number(down.count()), number(group.members.len()));
-            hit += u32::from(down > 0);
+            hit += u32::from(down > 0 || beside.contains(name));
             if let Some(share) = self.limits.members
-                && down > share.of(all)
+                && down > share.at_most(all)
             {
                 return Err(format!(
                     "{down} members of {name} would be down: the limit is {share}"
@@ -130,7 +163,8 @@ impl Arena<'_> {
     ) -> Result<(), FaultError> {
         for victim in victims {
             let (fault, kind) = (fault.clone(), kind.to_owned());
-            self.record.note(Some(&victim.life), What::FaultAsked { fault, kind });
+            let asked = What::FaultAsked { fault, kind, broker: None, cluster: None };
+            self.record.note(Some(&victim.life), asked);
             Self::signal(victim, signal)?;
         }
         Ok(())

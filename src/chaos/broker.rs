@@ -20,8 +20,13 @@ pub(super) async fn inject(
         address: broker.address.clone(),
         why: format!("not killed: {error}"),
     })?;
-    let (asked, kind) = (fault.clone(), "broker".to_owned());
-    arena.record.note(None, What::FaultAsked { fault: asked, kind });
+    let asked = What::FaultAsked {
+        fault: fault.clone(),
+        kind: "broker".to_owned(),
+        broker: Some(broker.address.clone()),
+        cluster: Some(broker.cluster_name.clone()),
+    };
+    arena.record.note(None, asked);
     tracing::info!(address = broker.address, "A broker is killed.");
     broker.kill().await.map_err(failed)?;
     Ok(arena.record.note(None, What::FaultInForce { fault: fault.clone() }))
@@ -40,8 +45,11 @@ pub(super) async fn heal(
         () = arena.stop.cancelled() => {}
         () = tokio::time::sleep(after) => {}
     }
-    broker.start().await.map_err(|error| failed(broker, &error))?;
+    let failed = |error: BrokerError| failed(broker, &error);
+    broker.start().map_err(failed)?;
+    // From here on it runs, and a second one would only be in its way.
     arena.guard.kept(&broker.revival);
+    broker.serves().await.map_err(failed)?;
     arena.record.note(None, What::FaultHealed { fault: fault.clone() });
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Inject and heal, a pair, for every kind of fault.
 
+use std::future::pending;
 use std::time::Duration;
 
 use super::arena::{Arena, FaultError, Victim};
@@ -39,11 +40,33 @@ impl Injected {
             Fault::Broker => broker::inject(arena, &self.fault, self.broker.as_ref()).await,
             Fault::Noop => {
                 let fault = self.fault.clone();
-                arena.record.note(None, What::FaultAsked { fault, kind: "noop".to_owned() });
+                arena.record.note(
+                    None,
+                    What::FaultAsked {
+                        fault,
+                        kind: "noop".to_owned(),
+                        broker: None,
+                        cluster: None,
+                    },
+                );
                 let fault = self.fault.clone();
                 Ok(arena.record.note(None, What::FaultInForce { fault }))
             }
         }
+    }
+
+    /// Returns once it is no longer in force, though nobody here has undone it. A death cannot be
+    /// undone, and a broker is not watched.
+    pub(super) async fn slips(&self) -> FaultError {
+        match self.kind {
+            Fault::Pause if !self.victims.is_empty() => pause::slips(&self.victims).await,
+            Fault::Pause | Fault::Kill | Fault::Broker | Fault::Noop => pending().await,
+        }
+    }
+
+    /// Whom it has in its hands.
+    pub(super) fn victims(&self) -> &[Victim] {
+        &self.victims
     }
 
     /// Undoes it.

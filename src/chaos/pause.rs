@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use futures_util::future::select_all;
 use rustix::process::Signal;
 
 use super::arena::{Arena, FaultError, Victim};
-use crate::controller::Phase;
+use crate::controller::{Phase, State};
 use crate::ids::FaultId;
 use crate::time::Mono;
 
@@ -22,10 +23,30 @@ pub(super) async fn inject(
     arena.signal_all(victims, fault, "pause", Signal::STOP)?;
     let mut last = Mono::ZERO;
     for victim in victims {
-        await_phase(victim, Phase::Stopped, "stopped").await?;
+        let stopped = victim.slot.reaches(EFFECT, |state| holds(victim, state));
+        if stopped.await.is_none() {
+            let life = victim.life.clone();
+            return Err(FaultError::Late { life, state: "stopped", within: EFFECT });
+        }
         last = last.max(arena.in_force(victim, fault));
     }
     Ok(last)
+}
+
+/// Returns once a victim is not stopped any more, though nobody here has woken it.
+pub(super) async fn slips(victims: &[Victim]) -> FaultError {
+    let one = |victim: &Victim| {
+        let (victim, forever) = (victim.clone(), Duration::MAX);
+        Box::pin(async move {
+            victim.slot.reaches(forever, |state| !holds(&victim, state)).await;
+            FaultError::Slipped { life: victim.life.clone(), state: "stopped" }
+        })
+    };
+    select_all(victims.iter().map(one)).await.0
+}
+
+fn holds(victim: &Victim, state: State) -> bool {
+    state.incarnation == victim.life.incarnation && state.phase == Phase::Stopped
 }
 
 /// Wakes all victims. One that cannot be woken keeps no other asleep.
@@ -39,7 +60,7 @@ pub(super) async fn heal(
         outcome = outcome.and(Arena::signal(victim, Signal::CONT));
     }
     for victim in victims {
-        let woken = await_phase(victim, Phase::Running, "woken").await;
+        let woken = awake(victim).await;
         if woken.is_ok() {
             arena.healed(victim, fault);
         }
@@ -48,17 +69,13 @@ pub(super) async fn heal(
     outcome
 }
 
-/// Waits for the phase; a victim that died meanwhile is beyond it.
-async fn await_phase(victim: &Victim, phase: Phase, name: &'static str) -> Result<(), FaultError> {
-    let life = victim.life.incarnation;
-    let reached = victim.slot.reaches(EFFECT, |state| {
-        state.incarnation > life || state.phase == phase || state.phase == Phase::Absent
-    });
-    match reached.await {
+/// Waits until it goes on; a victim that died meanwhile is beyond that.
+async fn awake(victim: &Victim) -> Result<(), FaultError> {
+    match victim.slot.reaches(EFFECT, |state| !holds(victim, state)).await {
         Some(_) => Ok(()),
         None => {
             let life = victim.life.clone();
-            Err(FaultError::Late { life, state: name, within: EFFECT })
+            Err(FaultError::Late { life, state: "woken", within: EFFECT })
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One strike: waits for its time, chooses its victims, injects, holds, heals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -59,7 +59,11 @@ pub(super) async fn strike(
             return Ok(());
         }
     };
-    if let Err(exceeded) = arena.allows(&victims) {
+    let groups = match (&broker, &strike.step.target) {
+        (Some(_), Some(target)) => target.groups(arena.plan),
+        (None, _) | (_, None) => BTreeSet::new(),
+    };
+    if let Err(exceeded) = arena.allows(&groups) {
         failed(exceeded.clone());
         arena.abort(exceeded);
         return Ok(());
@@ -75,11 +79,14 @@ pub(super) async fn strike(
             if let Some(why) = strike_across(arena, strike, &fault, count, at.since(from)) {
                 failed(why);
             }
-            hold(arena, strike).await;
+            if let Err(slipped) = hold(arena, strike, &injected).await {
+                failed(slipped.to_string());
+            }
         }
         Err(error) => failed(error.to_string()),
     }
     let healed = injected.heal(arena).await;
+    arena.release(injected.victims());
     if let Err(error) = &healed {
         failed(format!("not healed: {error}"));
     }
@@ -113,7 +120,7 @@ fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
         };
         target.resolve(sight, strike.seed).map_err(|error| error.to_string())
     })?;
-    arena.victims(&members).map_err(|error| error.to_string())
+    arena.take(&members).map_err(|error| error.to_string())
 }
 
 /// Finds the broker that is to be hit, where the target is one.
@@ -167,11 +174,12 @@ fn strike_across(
 }
 
 /// Holds the fault for as long as the step says, or until the stop. A kill holds nothing.
-async fn hold(arena: &Arena<'_>, strike: &Strike) {
-    let Some(lasts) = strike.step.lasts else { return };
+async fn hold(arena: &Arena<'_>, strike: &Strike, injected: &Injected) -> Result<(), FaultError> {
+    let Some(lasts) = strike.step.lasts else { return Ok(()) };
     tokio::select! {
         biased;
-        () = arena.stop.cancelled() => {}
-        () = tokio::time::sleep(lasts.get()) => {}
+        () = arena.stop.cancelled() => Ok(()),
+        slipped = injected.slips() => Err(slipped),
+        () = tokio::time::sleep(lasts.get()) => Ok(()),
     }
 }

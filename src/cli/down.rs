@@ -31,14 +31,19 @@ pub(super) fn run(args: &DownArgs) -> Result<u8, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(1, &error))?;
-    let removed = runtime.block_on(down(&plan)).map_err(|error| Failure::new(1, &error))?;
+    let (removed, failed) =
+        runtime.block_on(down(&plan)).map_err(|error| Failure::new(1, &error))?;
     let mut out = std::io::stdout().lock();
     for entry in &removed {
         // Nobody reads it: it is removed all the same.
         writeln!(out, "removed topic {} from {}", entry.topic, entry.bootstrap).ok();
     }
-    if removed.is_empty() {
+    if removed.is_empty() && failed.is_empty() {
         writeln!(out, "nothing of {} is left to remove", plan.topology).ok();
     }
-    Ok(0)
+    if failed.is_empty() {
+        return Ok(0);
+    }
+    let lines: Vec<_> = failed.iter().map(|error| crate::error::chain(error)).collect();
+    Err(Failure::text(1, lines.join("\n")))
 }

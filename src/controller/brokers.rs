@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio::io::unix::AsyncFd;
 
 use crate::guard::{Revival, started};
-use crate::ids::GroupName;
+use crate::ids::{ClusterName, GroupName};
 use crate::kafka::{Admin, Cluster, KafkaError};
 use crate::time::Mono;
 use crate::topology::{Address, Plan};
@@ -29,6 +29,8 @@ const BACK: Duration = Duration::from_secs(60);
 pub struct Broker {
     /// Where it listens.
     pub address: String,
+    /// Its cluster, as the plan calls it.
+    pub cluster_name: ClusterName,
     /// How it is started.
     pub revival: Revival,
     cluster: Cluster,
@@ -106,10 +108,14 @@ impl Broker {
         });
         let failed = |source| BrokerError::Kafka { group: group.clone(), source };
         let address = told.await.map_err(|_| unknown())?.map_err(failed)?.ok_or_else(unknown)?;
-        Self::at(address, cluster)
+        Self::at(address, planned.cluster.clone(), cluster)
     }
 
-    fn at(address: String, cluster: Cluster) -> Result<Self, BrokerError> {
+    fn at(
+        address: String,
+        cluster_name: ClusterName,
+        cluster: Cluster,
+    ) -> Result<Self, BrokerError> {
         let file = state_file();
         let text = fs::read_to_string(&file).unwrap_or_default();
         let known = serde_json::from_str::<State>(&text).ok().into_iter();
@@ -126,7 +132,7 @@ impl Broker {
         if started(pid.as_raw_nonzero().get().unsigned_abs()) != Some(since) {
             return Err(missing());
         }
-        Ok(Self { address, revival, cluster, pidfd })
+        Ok(Self { address, cluster_name, revival, cluster, pidfd })
     }
 
     /// Kills it, and waits until it is gone.
@@ -156,20 +162,30 @@ impl Broker {
         poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok_and(|ready| ready == 0)
     }
 
-    /// Starts it again, unless it never died, and waits until its cluster counts on it.
+    /// Starts it again, unless it never died.
     ///
     /// # Errors
-    /// The system refuses, or it does not come back.
-    pub async fn start(&self) -> Result<(), BrokerError> {
+    /// The system refuses.
+    pub fn start(&self) -> Result<(), BrokerError> {
         if !self.lives() {
             let child = self.revival.start();
             let child = child.map_err(|error| BrokerError::Process("started", error))?;
             // It outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
             drop(child);
         }
+        Ok(())
+    }
+
+    /// Waits until it serves, and says itself that its cluster counts on it: the others go on
+    /// naming one that is dead until its session is over.
+    ///
+    /// # Errors
+    /// It does not come back.
+    pub async fn serves(&self) -> Result<(), BrokerError> {
+        let itself = Cluster { bootstrap: self.address.clone(), ..self.cluster.clone() };
         let began = Mono::now();
         while Mono::now().since(began) < BACK {
-            let (asked, runtime) = (self.cluster.clone(), tokio::runtime::Handle::current());
+            let (asked, runtime) = (itself.clone(), tokio::runtime::Handle::current());
             let told = tokio::task::spawn_blocking(move || {
                 let _entered = runtime.enter();
                 Admin::new(&asked).and_then(|admin| admin.brokers())

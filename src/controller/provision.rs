@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::preflight::{inspect, topic_settings};
 use super::{Clusters, Created, Entry};
@@ -84,12 +86,13 @@ pub enum ProvisionError {
     },
 }
 
-/// The topics that a run made on clusters that outlive it, each with where that is recorded.
-#[derive(Debug, Default)]
+/// The topics that a run made, or was about to make, on clusters that outlive it.
+#[derive(Debug, Clone, Default)]
 pub struct Provisioned {
-    made: Vec<Made>,
+    made: Arc<Mutex<Vec<Made>>>,
 }
 
+/// Where it is recorded, where it is, what it is.
 type Made = (Created, Cluster, TopicName);
 
 /// One group's needs.
@@ -101,18 +104,19 @@ struct Need {
     members: Cluster,
     /// Where creations are recorded; nowhere for a cluster that dies with the run.
     created: Option<Created>,
+    made: Provisioned,
+    stop: CancellationToken,
 }
 
 /// Sees to the topics of all groups of `plan`.
 ///
 /// # Errors
-/// The first refusal; what was made until then is recorded, and removed by [`remove`].
-///
-/// [`remove`]: Provisioned::remove
+/// The first refusal; what was made until then is in `made`, as it is where this is stopped.
 pub async fn provision(
     plan: &Plan,
     clusters: &Clusters,
-    made: &mut Provisioned,
+    made: &Provisioned,
+    stop: &CancellationToken,
 ) -> Result<(), ProvisionError> {
     preflight(plan).await?;
     // Groups that share a topic share its provisioning.
@@ -126,6 +130,8 @@ pub async fn provision(
             cluster: clusters.of_controller(&group.cluster),
             members: clusters.of_members(&group.cluster),
             created: outlives.then(|| Created::of(&plan.topology)),
+            made: made.clone(),
+            stop: stop.clone(),
         };
         ledgers.entry((group.cluster.clone(), group.topic.clone())).or_default().push(need);
     }
@@ -137,9 +143,9 @@ pub async fn provision(
     }
     let mut outcome = Ok(());
     while let Some(task) = tasks.join_next().await {
-        let Ok((new, result)) = task else { continue };
-        made.made.extend(new);
-        outcome = outcome.and(result);
+        if let Ok(result) = task {
+            outcome = outcome.and(result);
+        }
     }
     outcome
 }
@@ -164,24 +170,14 @@ async fn preflight(plan: &Plan) -> Result<(), ProvisionError> {
     if refused.is_empty() { Ok(()) } else { Err(ProvisionError::Refused(refused)) }
 }
 
-async fn ensure_all(needs: Vec<Need>) -> (Option<Made>, Result<(), ProvisionError>) {
-    let mut made = None;
+async fn ensure_all(needs: Vec<Need>) -> Result<(), ProvisionError> {
     for need in needs {
-        match ensure(&need).await {
-            Ok(false) => {}
-            Ok(true) => {
-                let Need { name, group, cluster, members, created } = need;
-                let outlives = created.is_some();
-                let published = if outlives { members.lets_publish(&group.topic) } else { Ok(()) };
-                made = made.or(created.map(|created| (created, cluster, group.topic)));
-                if let Err(source) = published {
-                    return (made, Err(ProvisionError::Kafka { group: name, source }));
-                }
-            }
-            Err(error) => return (made, Err(error)),
+        if ensure(&need).await? && need.created.is_some() {
+            let failed = |source| ProvisionError::Kafka { group: need.name.clone(), source };
+            need.members.lets_publish(&need.group.topic).map_err(failed)?;
         }
     }
-    (made, Ok(()))
+    Ok(())
 }
 
 /// Sees to one group's topic; whether it was made.
@@ -204,15 +200,22 @@ async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
     if let Found::Width(found) = admin.topic(topic).map_err(failed)? {
         return width(found);
     }
+    if need.stop.is_cancelled() {
+        return Ok(false);
+    }
     let entry = Entry { bootstrap: need.cluster.bootstrap.clone(), topic: topic.clone() };
     if let Some(created) = &need.created {
         created.record(&entry).map_err(|source| unrecorded(created, source))?;
+        // From here on, for nobody knows what a request that fails has done.
+        need.made.made().push((created.clone(), need.cluster.clone(), topic.clone()));
     }
     if admin.create(topic, topic_settings(&need.group)).await.map_err(failed)? {
         return Ok(true);
     }
     // Somebody else was faster: it is theirs, and to be judged like any other that exists.
     if let Some(created) = &need.created {
+        let theirs = (created.clone(), need.cluster.clone(), topic.clone());
+        need.made.made().retain(|made| *made != theirs);
         created.forget(&entry).map_err(|source| unrecorded(created, source))?;
     }
     match admin.topic(topic).map_err(failed)? {
@@ -226,35 +229,46 @@ fn unrecorded(created: &Created, source: std::io::Error) -> ProvisionError {
 }
 
 impl Provisioned {
+    fn made(&self) -> MutexGuard<'_, Vec<Made>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Removes what the run made. Embedded clusters take their topics with them.
     ///
     /// # Errors
     /// A cluster does not answer or refuses; what remains stays recorded for `tandem down`.
     pub async fn remove(self) -> Result<(), ProvisionError> {
-        for (created, cluster, topic) in self.made {
-            remove(&created, &cluster, &topic).await?;
+        let mut outcome = Ok(());
+        let made = std::mem::take(&mut *self.made());
+        for (created, cluster, topic) in made {
+            // One that cannot be removed keeps no other from being.
+            outcome = outcome.and(remove(&created, &cluster, &topic).await);
         }
-        Ok(())
+        outcome
     }
 }
 
 /// Removes what is recorded as created for the topology of `plan`, wherever it was created, and
-/// exactly that; what was removed.
+/// exactly that; what was removed, and what could not be, which stays recorded.
 ///
 /// # Errors
-/// A cluster does not answer or refuses; what remains stays recorded.
-pub async fn down(plan: &Plan) -> Result<Vec<Entry>, ProvisionError> {
+/// What is recorded cannot be read.
+pub async fn down(plan: &Plan) -> Result<(Vec<Entry>, Vec<ProvisionError>), ProvisionError> {
     let created = Created::of(&plan.topology);
     let entries = created.entries().map_err(|source| unrecorded(&created, source))?;
-    for Entry { bootstrap, topic } in &entries {
+    let (mut removed, mut failed) = (Vec::new(), Vec::new());
+    for Entry { bootstrap, topic } in entries {
         let here = Address::Bootstrap(bootstrap.clone());
         let planned = plan.clusters.values().find(|planned| planned.address == here);
         // A cluster that the file no longer names is asked as it was recorded.
         let access = planned.map(|planned| planned.controller().clone()).unwrap_or_default();
         let cluster = Cluster { bootstrap: bootstrap.clone(), access };
-        remove(&created, &cluster, topic).await?;
+        match remove(&created, &cluster, &topic).await {
+            Ok(()) => removed.push(Entry { bootstrap, topic }),
+            Err(error) => failed.push(error),
+        }
     }
-    Ok(entries)
+    Ok((removed, failed))
 }
 
 async fn remove(

@@ -6,10 +6,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::Revival;
+
+/// How long an answer may take: the guard does nothing else.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// A running guard. Dropping it closes the pipe, and the guard undoes what it holds.
 pub struct Guard {
@@ -93,6 +97,10 @@ impl Guard {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
         let (input, output) = &mut *pipe;
         writeln!(input, "{question}").and_then(|()| input.flush()).map_err(GuardError::Silent)?;
+        // Nothing is ever left in the buffer: each question has one answer, of one line.
+        if !super::watch::readable(output.get_ref(), ANSWER) {
+            return Err(GuardError::Silent(io::ErrorKind::TimedOut.into()));
+        }
         let mut answer = String::new();
         output.read_line(&mut answer).map_err(GuardError::Silent)?;
         if answer.trim_end() == expected {
@@ -108,6 +116,9 @@ impl Guard {
         let pipe = self.pipe.get_mut().unwrap_or_else(PoisonError::into_inner);
         // A guard that is dead already is as free as can be.
         writeln!(pipe.0, "free").and_then(|()| pipe.0.flush()).ok();
+        if !super::watch::readable(&self.pidfd, ANSWER) {
+            self.child.kill().ok();
+        }
         self.child.wait().ok();
     }
 }

@@ -26,7 +26,7 @@ impl Revival {
         let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
         let (program, arguments) = self.command.split_first().ok_or_else(nothing)?;
         let log = File::options().append(true).create(true).open(self.folder.join("log"))?;
-        let child = Command::new(program)
+        let mut child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
@@ -35,8 +35,23 @@ impl Revival {
             .process_group(0)
             .spawn()?;
         let since = started(child.id()).unwrap_or_default();
-        fs::write(self.folder.join("pid"), format!("{} {since}\n", child.id()))?;
+        // Beside and renamed: half a number would name somebody else.
+        let (pid, beside) = (self.folder.join("pid"), self.folder.join("pid.new"));
+        let written = fs::write(&beside, format!("{} {since}\n", child.id()));
+        if let Err(error) = written.and_then(|()| fs::rename(&beside, &pid)) {
+            // Nobody could find it to end it.
+            child.kill().ok();
+            child.wait().ok();
+            return Err(error);
+        }
         Ok(child)
+    }
+
+    /// Whether the process that is written down runs.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        let found = |(pid, since): (i32, u64)| started(pid.unsigned_abs()) == Some(since);
+        self.identity().is_ok_and(found)
     }
 
     /// Which process it is: its number, and when it started.
@@ -52,10 +67,15 @@ impl Revival {
     }
 }
 
-/// When a process started, in the kernel's ticks: with its number, an identity.
+/// When a process that has not ended started, in the kernel's ticks: with its number, an identity.
 #[must_use]
 pub fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, in parentheses, may hold anything: count from behind it.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    let mut rest = stat.rsplit_once(')')?.1.split_whitespace();
+    // The dead that nobody has waited for yet still stand there.
+    if matches!(rest.next()?, "Z" | "X") {
+        return None;
+    }
+    rest.nth(18)?.parse().ok()
 }

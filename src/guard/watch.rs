@@ -1,11 +1,12 @@
 //! The guard's own process.
 
 use std::io::{self, BufRead, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::time::Timespec;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Revival;
@@ -13,6 +14,8 @@ use crate::time::Mono;
 
 /// For how long the dead are waited for; SIGKILL takes milliseconds.
 const GONE: Duration = Duration::from_secs(5);
+/// A broker that lives for so long after its killer is gone was not killed.
+const DYING: Duration = Duration::from_secs(2);
 /// More processes than any plan has; beyond it `hold` is refused.
 const HELD_MAX: usize = 10_000;
 
@@ -47,12 +50,22 @@ pub fn watch(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
                     .and_then(|()| output.flush())
                     .ok();
             }
-            Some(_) | None => tracing::warn!(line, "The guard does not know what to do with this."),
+            Some(_) | None => {
+                tracing::warn!(line, "The guard does not know what to do with this.");
+                writeln!(output, "refused").and_then(|()| output.flush()).ok();
+            }
         }
     }
     undo(&held);
     for broker in &promised {
-        if let Err(error) = broker.start() {
+        // It may have been promised and not been killed yet, or be dying this very moment.
+        let began = Mono::now();
+        while broker.lives() && Mono::now().since(began) < DYING {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if !broker.lives()
+            && let Err(error) = broker.start()
+        {
             tracing::error!(%error, folder = %broker.folder.display(), "A broker stays down.");
         }
     }
@@ -73,8 +86,17 @@ fn promise(line: &str, promised: &mut Vec<Revival>) -> Option<&'static str> {
 
 /// Whether the process has not ended: a pidfd becomes readable when it does.
 pub(super) fn lives(process: &OwnedFd) -> bool {
-    let mut fds = [PollFd::new(process, PollFlags::IN)];
-    poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok_and(|ready| ready == 0)
+    !readable(process, Duration::ZERO)
+}
+
+/// Whether there is something to read within the time, if only the end.
+pub(super) fn readable(file: impl AsFd, within: Duration) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(file.as_fd(), PollFlags::IN)];
+    let within = Timespec {
+        tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(within.subsec_nanos()),
+    };
+    poll(&mut fds, Some(&within)).is_ok_and(|ready| ready > 0)
 }
 
 /// Ends everything that is held. A process that cannot be killed keeps no other from being.

@@ -69,6 +69,10 @@ impl Cluster {
         for (key, value) in &self.access.properties {
             config.set(key, value);
         }
+        let what = wants_tls(&config.config_map());
+        if let Some(what) = what.filter(|_| cfg!(not(feature = "tls"))) {
+            return Err(KafkaError::Lean { cluster: self.bootstrap.clone(), what });
+        }
         let mut values = Vec::new();
         for (key, secret) in &self.access.secrets {
             let value = fetch(secret).map_err(|source| KafkaError::Secret {
@@ -81,22 +85,18 @@ impl Cluster {
         }
         // A secret may hold another: the longer one is to be found first.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        match wants_tls(&config.config_map()) {
-            Some(what) if cfg!(not(feature = "tls")) => {
-                Err(KafkaError::Lean { cluster: self.bootstrap.clone(), what })
-            }
-            Some(_) | None => Ok(Veil(values)),
-        }
+        Ok(Veil(values))
     }
 
     /// The client's refusal of its configuration; it repeats values, and secrets must not be.
     pub(super) fn refused(&self, source: Error) -> KafkaError {
-        let source = match source {
-            Error::ClientConfig(result, _, key, _) if self.access.secrets.contains_key(&key) => {
-                let text = "the value of this secret is not legal:".to_owned();
-                Error::ClientConfig(result, text, key, String::new())
-            }
-            other => other,
+        let source = if let Error::ClientConfig(result, _, key, _) = &source
+            && self.access.secrets.contains_key(key)
+        {
+            let text = "the value of this secret is not legal:".to_owned();
+            Error::ClientConfig(*result, text, key.clone(), String::new())
+        } else {
+            source
         };
         KafkaError::Configuration { cluster: self.bootstrap.clone(), source: Box::new(source) }
     }
@@ -191,7 +191,7 @@ mod tests {
             let access = Access { properties: [set(said)].into(), ..Access::default() };
             let cluster = Cluster { bootstrap: "h:1".to_owned(), access };
             let error = cluster.enter(&mut ClientConfig::new()).err().unwrap().to_string();
-            assert!(error.contains("`--features tls`"), "{error}");
+            assert!(error.contains("lacks the feature `tls`: build it with"), "{error}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use rdkafka::error::KafkaError as Error;
+use rdkafka::error::{KafkaError as Error, KafkaResult};
 use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::{RDKafkaErrorCode, RDKafkaRespErr};
 
@@ -20,6 +20,8 @@ use crate::time::{Mono, Span};
 pub(super) const REQUEST: Duration = Duration::from_secs(10);
 /// How soon what the client complains of is heard.
 const GLANCE: Duration = Duration::from_millis(500);
+/// For how long a coordinator may read its ledger.
+const LOADED: Duration = Duration::from_secs(10);
 /// For how long a new topic may stay invisible.
 const VISIBLE: Duration = Duration::from_secs(10);
 
@@ -148,9 +150,10 @@ impl Admin {
         settings: TopicSettings,
     ) -> Result<Option<String>, KafkaError> {
         let refusal = self.ask_for(topic, settings, true).await?;
-        Ok(refusal.map(|code| match self.refused("create", topic, code) {
-            denied @ KafkaError::Right { .. } => denied.to_string(),
-            _ => code.to_string(),
+        Ok(refusal.map(|code| {
+            let refused = self.refused("create", topic, code);
+            let denied = matches!(refused, KafkaError::Right { .. });
+            if denied { refused.to_string() } else { code.to_string() }
         }))
     }
 
@@ -222,10 +225,8 @@ impl Admin {
     /// # Errors
     /// The cluster does not answer.
     pub fn members(&self, group: &ConsumerGroup) -> Result<Vec<GroupMember>, KafkaError> {
-        let list = self
-            .reader
-            .fetch_group_list(Some(group.as_str()), REQUEST)
-            .map_err(self.failed(format!("describe consumer group {group}")))?;
+        let list = patiently(|| self.reader.fetch_group_list(Some(group.as_str()), REQUEST));
+        let list = list.map_err(self.failed(format!("describe consumer group {group}")))?;
         let members = list.groups().iter().flat_map(rdkafka::groups::GroupInfo::members);
         Ok(members
             .map(|member| GroupMember {
@@ -233,6 +234,28 @@ impl Admin {
                 assignment: member.assignment().unwrap_or_default().to_owned(),
             })
             .collect())
+    }
+}
+
+/// Asks a coordinator again while it is not ready: a cluster that has just started, or lost a
+/// broker, is still reading its ledger.
+pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
+    let began = Mono::now();
+    loop {
+        let told = ask();
+        let code = told.as_ref().err().and_then(Error::rdkafka_error_code);
+        let passing = matches!(
+            code,
+            Some(
+                RDKafkaErrorCode::CoordinatorLoadInProgress
+                    | RDKafkaErrorCode::CoordinatorNotAvailable
+                    | RDKafkaErrorCode::NotCoordinator
+            )
+        );
+        if !passing || Mono::now().since(began) > LOADED {
+            return told;
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -69,6 +69,8 @@ impl Cluster {
     pub(super) fn asking(&self) -> Result<(ClientConfig, Voice), KafkaError> {
         let (mut config, veil) = self.base("tandem-controller")?;
         config.set_log_level(RDKafkaLogLevel::Critical);
+        // A broker that expects TLS only hangs up.
+        config.set("log.connection.close", "true");
         Ok((config, Voice::quiet(veil)))
     }
 

@@ -31,7 +31,7 @@ pub enum KafkaError {
     /// The cluster wants what this build does not have.
     #[error(
         "{cluster} is to be spoken to with `{what}`, and this build lacks the feature `tls`: build \
-         it with `cargo build --release --features tls` (needs the OpenSSL headers, as libssl-dev) \
+         it with `cargo build --release --features tls` (takes pkg-config and libssl-dev) \
          or `--features tls-vendored`"
     )]
     Lean {

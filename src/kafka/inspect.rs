@@ -9,7 +9,7 @@ use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::admin::{Admin, REQUEST};
+use super::admin::{Admin, REQUEST, patiently};
 use super::voice::Voice;
 use super::{Found, KafkaError, TopicSettings};
 use crate::ids::{ConsumerGroup, TopicName};
@@ -120,7 +120,7 @@ impl Admin {
         let mut offsets = TopicPartitionList::new();
         let added = offsets.add_partition_offset(topic.as_str(), 0, Offset::Invalid);
         added.map_err(refused)?;
-        let told = asker.committed_offsets(offsets, REQUEST);
+        let told = patiently(|| asker.committed_offsets(offsets.clone(), REQUEST));
         told.map(drop).map_err(|source| {
             let heard = asker.poll(Duration::ZERO).and_then(Result::err);
             let denied = Some(RDKafkaErrorCode::GroupAuthorizationFailed);

@@ -1,11 +1,13 @@
 //! What is wrong with a broker's certificate. librdkafka says only that it could not be verified,
 //! so this looks again: a handshake of our own by the same rules, and nothing is sent.
 
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use openssl::ssl::{HandshakeError, SslConnector, SslMethod, SslRef};
-use openssl::x509::X509Ref;
+use openssl::asn1::Asn1Time;
+use openssl::ssl::{HandshakeError, SslConnector, SslMethod, SslVerifyMode};
+use openssl::x509::{X509, X509Ref, X509VerifyResult};
 use rdkafka::ClientConfig;
 
 const WAIT: Duration = Duration::from_secs(3);
@@ -32,17 +34,43 @@ pub(super) fn explain(config: &ClientConfig, address: &str) -> Option<String> {
     stream.set_read_timeout(Some(WAIT)).ok()?;
     stream.set_write_timeout(Some(WAIT)).ok()?;
     let verified = config.get("ssl.endpoint.identification.algorithm") != Some("none");
-    let session = connector.build().configure().ok()?.verify_hostname(verified);
-    match session.connect(host, stream) {
-        Err(HandshakeError::Failure(failed)) => told(failed.ssl(), address, host, config),
-        Err(HandshakeError::SetupFailure(_) | HandshakeError::WouldBlock(_)) | Ok(_) => None,
-    }
+    let mut session = connector.build().configure().ok()?.verify_hostname(verified);
+    // What is refused is nobody's certificate in the end: it is only to be seen here.
+    let seen: Arc<Mutex<Option<X509>>> = Arc::default();
+    let refused = Arc::clone(&seen);
+    session.set_verify_callback(SslVerifyMode::PEER, move |fine, store| {
+        if let (false, Some(one)) = (fine, store.current_cert()) {
+            *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(one.to_owned());
+        }
+        fine
+    });
+    let result = match session.connect(host, stream) {
+        Err(HandshakeError::Failure(failed)) => failed.ssl().verify_result(),
+        Err(HandshakeError::SetupFailure(_) | HandshakeError::WouldBlock(_)) | Ok(_) => {
+            return None;
+        }
+    };
+    let certificate = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
+    told(result, certificate.as_deref(), address, config)
 }
 
-fn told(ssl: &SslRef, address: &str, host: &str, config: &ClientConfig) -> Option<String> {
-    let result = ssl.verify_result();
-    let certificate = ssl.peer_certificate();
-    let shown = |what: &dyn Fn(&X509Ref) -> String| certificate.as_deref().map(what);
+/// What is wrong with the certificate that we show, as far as it is to be seen without its reader.
+pub(super) fn ours(config: &ClientConfig) -> Option<String> {
+    let file = config.get("ssl.certificate.location")?;
+    let certificate = X509::from_pem(&std::fs::read(file).ok()?).ok()?;
+    let now = Asn1Time::days_from_now(0).ok()?;
+    let until = certificate.not_after();
+    (*until < *now).then(|| format!("the certificate {file} expired on {until}: renew it"))
+}
+
+fn told(
+    result: X509VerifyResult,
+    certificate: Option<&X509Ref>,
+    address: &str,
+    config: &ClientConfig,
+) -> Option<String> {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let shown = |what: &dyn Fn(&X509Ref) -> String| certificate.map(what);
     Some(match result.as_raw() {
         0 => return None,
         EXPIRED => {
@@ -79,8 +107,8 @@ fn names(certificate: &X509Ref) -> String {
         .flatten()
         .filter_map(|name| {
             let address = name.ipaddress().and_then(|bytes| match bytes.len() {
-                4 => <[u8; 4]>::try_from(bytes).ok().map(|it| std::net::IpAddr::from(it)),
-                _ => <[u8; 16]>::try_from(bytes).ok().map(|it| std::net::IpAddr::from(it)),
+                4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
+                _ => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
             });
             name.dnsname().map(str::to_owned).or(address.map(|it| it.to_string()))
         })

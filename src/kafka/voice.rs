@@ -9,6 +9,7 @@ use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
 
 use super::access::Veil;
 use super::log;
+use super::trouble::ALERT;
 
 /// The ears of a client; clones hear the same.
 #[derive(Clone, Default)]
@@ -28,14 +29,16 @@ pub(super) struct Complaint {
 impl Complaint {
     /// Whether it is about who we are, so that waiting mends nothing.
     pub(super) fn is_lasting(&self) -> bool {
-        matches!(
-            self.code,
-            Some(
-                RDKafkaErrorCode::Authentication
-                    | RDKafkaErrorCode::SaslAuthenticationFailed
-                    | RDKafkaErrorCode::SSL
+        let refused = self.reason.contains(ALERT);
+        refused
+            || matches!(
+                self.code,
+                Some(
+                    RDKafkaErrorCode::Authentication
+                        | RDKafkaErrorCode::SaslAuthenticationFailed
+                        | RDKafkaErrorCode::SSL
+                )
             )
-        )
     }
 }
 
@@ -49,8 +52,7 @@ impl Voice {
         Self { quiet: true, ..Self::new(veil) }
     }
 
-    /// What it complained of last. A lasting complaint is not forgotten over later ones, such as
-    /// that all brokers are down.
+    /// What it complained of last; lasting complaints are not forgotten over others.
     pub(super) fn complaint(&self) -> Option<Complaint> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -71,7 +73,8 @@ impl ClientContext for Voice {
         let complaint = Complaint { code: error.rdkafka_error_code(), reason };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let all_down = complaint.code == Some(RDKafkaErrorCode::AllBrokersDown);
-        if last.is_none() || complaint.is_lasting() || !all_down {
+        let known = last.as_ref().is_some_and(Complaint::is_lasting);
+        if complaint.is_lasting() || !(all_down || known) {
             *last = Some(complaint);
         }
     }

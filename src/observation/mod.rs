@@ -138,6 +138,12 @@ pub enum What {
         fault: FaultId,
         /// Its kind, as experiments write it.
         kind: String,
+        /// Whom it strikes, where that is no member: the address of a broker.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        broker: Option<String>,
+        /// The cluster of that broker: no other is concerned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cluster: Option<ClusterName>,
     },
     /// The fault is known to be in force.
     FaultInForce {

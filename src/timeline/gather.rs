@@ -40,10 +40,11 @@ pub(super) fn gather(plan: &Plan, facts: &[Fact]) -> Gathered {
         facts.into_iter().for_each(|fact| line.hear(fact));
     }
     let lost: Vec<_> = own.windows(2).filter_map(lost).collect();
+    let stalls = gathered.record.stalls.iter().copied().collect();
     for line in gathered.lives.values_mut().flat_map(BTreeMap::values_mut) {
         // What the controller would have told concerns anybody: a death, a stop.
         lost.iter().for_each(|span| line.forget(*span));
-        line.close();
+        line.close(&stalls);
     }
     gathered.record.cut(cut(facts));
     gathered

@@ -2,6 +2,7 @@
 //! times about which nothing is known.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::{Interval, IntervalSet};
 use crate::ids::{PartitionId, Term};
@@ -10,6 +11,10 @@ use crate::time::Mono;
 
 /// A hole in the ticks that is longer is not service.
 pub(super) const TICKLESS_NS_MAX: u64 = 100_000_000;
+
+/// Who leads anything tells its ticks each 50 ms and its claims each 100 ms: whoever says nothing
+/// for longer than this, claims something and could speak, is not heard.
+const SILENCE_MAX: Duration = Duration::from_millis(250);
 
 /// The end of time: that of what has not ended.
 pub(super) const END: Mono = Mono(u64::MAX);
@@ -25,7 +30,7 @@ pub(super) struct LifeLine {
     pub(super) stops: Vec<Stop>,
     pub(super) death: Option<Pair>,
     pub(super) unknown: IntervalSet,
-    asked: Option<(Mono, Asked)>,
+    asked: Requests,
     not_yet: Option<Mono>,
     last: Option<(u64, Mono)>,
 }
@@ -46,10 +51,12 @@ pub(super) struct Stop {
     pub(super) until: Option<Pair>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    Kill,
-    Pause,
+/// The first request of each kind whose effect was not seen yet: a later one, of whatever kind,
+/// does not undo what the earlier may have done already.
+#[derive(Debug, Clone, Copy, Default)]
+struct Requests {
+    kill: Option<Mono>,
+    pause: Option<Mono>,
 }
 
 impl LifeLine {
@@ -168,7 +175,7 @@ impl LifeLine {
         match &fact.what {
             What::Started { .. } => self.started = Some(fact.t),
             What::Died { .. } => {
-                let asked = self.asked(Asked::Kill, fact.t).unwrap_or(fact.t);
+                let asked = self.asked.kill.take().map_or(fact.t, |at| at.min(fact.t));
                 self.death.get_or_insert(Pair { asked, confirmed: fact.t });
             }
             What::NotYet => self.not_yet = Some(fact.t),
@@ -179,16 +186,14 @@ impl LifeLine {
                     last.until.get_or_insert(Pair { asked, confirmed: fact.t });
                 }
             }
-            What::FaultAsked { kind, .. } => {
-                self.asked = match kind.as_str() {
-                    "kill" => Some((fact.t, Asked::Kill)),
-                    "pause" => Some((fact.t, Asked::Pause)),
-                    _ => self.asked,
-                };
-            }
+            What::FaultAsked { kind, .. } => match kind.as_str() {
+                "kill" => self.asked.kill = self.asked.kill.or(Some(fact.t)),
+                "pause" => self.asked.pause = self.asked.pause.or(Some(fact.t)),
+                _ => {}
+            },
             What::FaultInForce { .. } => {
                 // Whoever says so has seen it stopped, even if that fact was lost.
-                if self.asked.is_some_and(|(_, asked)| asked == Asked::Pause) {
+                if self.asked.pause.is_some() {
                     self.stop(None, fact.t);
                 }
             }
@@ -217,16 +222,10 @@ impl LifeLine {
     /// Where nobody asked for it, it counts from the last look that did not find it.
     fn stop(&mut self, not_yet: Option<Mono>, confirmed: Mono) {
         let seen = not_yet.unwrap_or(confirmed).min(confirmed);
-        let asked = self.asked(Asked::Pause, confirmed).unwrap_or(seen);
+        let asked = self.asked.pause.take().map_or(seen, |at| at.min(confirmed));
         if self.stops.last().is_none_or(|last| last.until.is_some()) {
             self.stops.push(Stop { began: Pair { asked, confirmed }, until: None });
         }
-    }
-
-    /// When what is confirmed at `confirmed` was asked for, if somebody did.
-    fn asked(&mut self, wanted: Asked, confirmed: Mono) -> Option<Mono> {
-        let asked = self.asked.take_if(|(_, asked)| *asked == wanted);
-        asked.map(|(at, _)| at.min(confirmed))
     }
 
     /// Nothing is known of this life in `span`.
@@ -234,21 +233,27 @@ impl LifeLine {
         self.unknown = self.unknown.union(&span.into());
     }
 
-    /// All has been heard. Who still claimed when it last spoke, neither died nor was stopped, and
-    /// spoke no more, has lost its channel: what it did from then on is unknown.
-    pub(super) fn close(&mut self) {
-        let stopped = self.stops.last().is_some_and(|stop| stop.until.is_none());
+    /// When it was stopped, from being asked to on.
+    pub(super) fn stopped(&self) -> IntervalSet {
+        let until = |stop: &Stop| stop.until.map_or(END, |until| until.confirmed);
+        self.stops.iter().map(|stop| Interval::new(stop.began.asked, until(stop))).collect()
+    }
+
+    /// All has been heard. Who still claimed when it last spoke, and spoke no more although it
+    /// lived on, neither it nor the host (`stalls`) being stopped, has lost its channel: what it
+    /// did from then on, until its death was confirmed, is unknown.
+    pub(super) fn close(&mut self, stalls: &IntervalSet) {
+        let end = self.death.map_or(END, |death| death.confirmed);
         if let Some((_, t)) = self.last
-            && self.death.is_none()
-            && !stopped
             && !self.open.is_empty()
         {
-            self.forget(Interval::new(t, END));
+            let asked = self.death.map_or(END, |death| death.asked);
+            let silent = IntervalSet::from(Interval::new(t, asked));
+            if silent.subtract(&self.stopped()).subtract(stalls).total() > SILENCE_MAX {
+                self.forget(Interval::new(t, end));
+            }
         }
-        let lived = Interval::new(
-            self.started.unwrap_or(Mono::ZERO),
-            self.death.map_or(END, |death| death.confirmed),
-        );
+        let lived = Interval::new(self.started.unwrap_or(Mono::ZERO), end);
         self.unknown = self.unknown.within(lived);
     }
 }

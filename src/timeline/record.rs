@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Interval;
-use crate::ids::{FaultId, Life, TrialNumber};
+use crate::ids::{FaultId, TrialNumber};
 use crate::observation::{Fact, Outcome, What};
 use crate::time::Mono;
 
@@ -24,8 +24,8 @@ pub struct Trial {
 pub struct Incident {
     /// Its kind, as experiments write it.
     pub kind: String,
-    /// Whom it struck.
-    pub targets: Vec<Life>,
+    /// Whom it struck: lives, as in `p1-1.2`, or brokers' addresses.
+    pub targets: Vec<String>,
     /// When the first of them was about to be struck.
     pub asked: Mono,
     /// When it was known to be in force at the last of them.
@@ -68,8 +68,9 @@ impl Record {
             }
             What::Stall { from, until } => self.stalls.push(Interval::new(*from, *until)),
             What::Ended { how, why } => self.ended = Some((*how, why.clone())),
-            What::FaultAsked { fault, kind } => {
-                self.incident(fault, kind, fact.t).targets.extend(fact.life.clone());
+            What::FaultAsked { fault, kind, broker, .. } => {
+                let target = fact.life.as_ref().map(ToString::to_string).or_else(|| broker.clone());
+                self.incident(fault, kind, fact.t).targets.extend(target);
             }
             What::FaultInForce { fault } => self.on(fault, |one| one.in_force = Some(fact.t)),
             What::FaultHealed { fault } => self.on(fault, |one| one.healed = Some(fact.t)),

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{FaultId, GroupName, Incarnation, MemberId, PartitionId, Term};
+use crate::ids::{ClusterName, FaultId, GroupName, Incarnation, MemberId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
 use crate::time::Mono;
 use crate::topology::Plan;
@@ -15,8 +15,10 @@ use crate::topology::Plan;
 pub struct Standing {
     homes: BTreeMap<MemberId, GroupName>,
     groups: BTreeMap<GroupName, Company>,
-    /// Faults that took a broker, which is not back yet.
-    brokerless: BTreeSet<FaultId>,
+    /// The groups on the brokers of each cluster.
+    on: BTreeMap<ClusterName, BTreeSet<GroupName>>,
+    /// Faults that took a broker, which is not back yet, and the groups that they concern.
+    brokerless: BTreeMap<FaultId, BTreeSet<GroupName>>,
 }
 
 /// One group.
@@ -24,6 +26,8 @@ pub struct Standing {
 struct Company {
     /// The partitions that bear a role.
     bearing: BTreeSet<PartitionId>,
+    /// How many partitions there are.
+    width: usize,
     seats: BTreeMap<MemberId, Seat>,
     /// The latest fact that unsettles a group.
     changed: Mono,
@@ -35,6 +39,8 @@ struct Seat {
     life: Option<Incarnation>,
     alive: bool,
     stopped: bool,
+    /// The group gave this life partitions, or it claims some.
+    joined: bool,
     claims: BTreeMap<PartitionId, (Term, Mono)>,
 }
 
@@ -47,6 +53,9 @@ pub enum Obstacle {
     /// A member is stopped, and would wake with claims of its own.
     #[error("{0} is stopped")]
     Stopped(MemberId),
+    /// A member lives, and the group does not count on it yet: its join is still to come.
+    #[error("{0} has not joined yet")]
+    Unjoined(MemberId),
     /// What members believe says little while a broker is away: they will believe it for a while.
     #[error("the broker of fault {0} is not back")]
     Broker(FaultId),
@@ -70,13 +79,15 @@ impl Standing {
         };
         let company = |group: &crate::topology::PlannedGroup| Company {
             bearing: group.role_partitions.iter().copied().collect(),
+            width: group.width(),
             seats: group.members.iter().map(|member| (member.clone(), Seat::default())).collect(),
             changed: Mono::ZERO,
         };
         Self {
             homes: plan.groups.iter().flat_map::<Vec<_>, _>(home).collect(),
             groups: plan.groups.iter().map(|(name, g)| (name.clone(), company(g))).collect(),
-            brokerless: BTreeSet::new(),
+            on: plan.clusters.keys().map(|name| (name.clone(), plan.on(name))).collect(),
+            brokerless: BTreeMap::new(),
         }
     }
 
@@ -99,15 +110,18 @@ impl Standing {
 
     /// A fault of nobody's life is one of a broker, or a noop.
     fn observe_broker(&mut self, fact: &Fact) {
-        if let What::FaultAsked { fault, kind } = &fact.what
+        if let What::FaultAsked { fault, kind, cluster, .. } = &fact.what
             && kind == "broker"
         {
-            self.brokerless.insert(fault.clone());
+            let on = cluster.as_ref().and_then(|cluster| self.on.get(cluster).cloned());
+            let on = on.unwrap_or_else(|| self.groups.keys().cloned().collect());
+            self.brokerless.insert(fault.clone(), on);
         }
         if let What::FaultHealed { fault } = &fact.what
-            && self.brokerless.remove(fault)
+            && let Some(on) = self.brokerless.remove(fault)
         {
-            for company in self.groups.values_mut() {
+            let concerned = self.groups.iter_mut().filter(|(name, _)| on.contains(*name));
+            for (_, company) in concerned {
                 company.changed = company.changed.max(fact.t);
             }
         }
@@ -134,8 +148,8 @@ impl Standing {
     }
 
     /// Since when `group` is settled, if it is: every partition that bears a role is claimed by
-    /// exactly one living member, nobody is stopped, and no process came or went and no partition
-    /// moved since.
+    /// exactly one living member, nobody is stopped or has still to join, and no process came or
+    /// went and no partition moved since.
     #[must_use]
     pub fn settled_since(&self, now: Mono, group: &GroupName) -> Option<Mono> {
         self.look(now, group).ok()
@@ -151,15 +165,22 @@ impl Standing {
         let Some(company) = self.groups.get(group) else {
             return Err(Obstacle::Stranger(group.clone()));
         };
-        if let Some(fault) = self.brokerless.first() {
+        let mut brokerless = self.brokerless.iter();
+        if let Some((fault, _)) = brokerless.find(|(_, on)| on.contains(group)) {
             return Err(Obstacle::Broker(fault.clone()));
         }
         let mut since = company.changed;
+        // Whoever is left without a partition may not be told so.
+        let living = company.seats.values().filter(|seat| seat.alive).count();
+        let all_join = living <= company.width;
         let mut leaders: BTreeMap<_, usize> =
             company.bearing.iter().map(|&partition| (partition, 0)).collect();
         for (member, seat) in &company.seats {
             if seat.stopped {
                 return Err(Obstacle::Stopped(member.clone()));
+            }
+            if all_join && seat.alive && !seat.joined {
+                return Err(Obstacle::Unjoined(member.clone()));
             }
             for (partition, &(_, until)) in &seat.claims {
                 let Some(count) = leaders.get_mut(partition) else { continue };
@@ -180,6 +201,13 @@ impl Standing {
 impl Seat {
     /// Takes a fact of its own living life; says whether it unsettles the group.
     fn observe(&mut self, fact: &Fact) -> bool {
+        let unsettles = self.take(fact);
+        // The fact that told of its assignment may be lost.
+        self.joined |= matches!(fact.what, What::Assigned { .. }) || !self.claims.is_empty();
+        unsettles
+    }
+
+    fn take(&mut self, fact: &Fact) -> bool {
         match &fact.what {
             What::Claimed { partition, term, until, .. } => {
                 self.claims.insert(*partition, (*term, *until));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Interval, IntervalSet};
-use crate::ids::{FaultId, GroupName, Incarnation, Life};
+use crate::ids::{ClusterName, FaultId, GroupName, Incarnation, Life};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::topology::Plan;
@@ -32,25 +32,39 @@ struct History {
 
 /// What happened to all groups.
 #[derive(Debug, Clone)]
-pub(super) struct Troubles(BTreeMap<GroupName, History>);
+pub(super) struct Troubles {
+    groups: BTreeMap<GroupName, History>,
+    /// The groups on the brokers of each cluster.
+    on: BTreeMap<ClusterName, BTreeSet<GroupName>>,
+}
 
 impl Troubles {
     pub(super) fn new(plan: &Plan) -> Self {
-        Self(plan.groups.keys().map(|name| (name.clone(), History::default())).collect())
+        Self {
+            groups: plan.groups.keys().map(|name| (name.clone(), History::default())).collect(),
+            on: plan.clusters.keys().map(|name| (name.clone(), plan.on(name))).collect(),
+        }
     }
 
-    /// Takes a fact of the controller that concerns `group`, or every group.
+    /// Takes a fact of the controller that concerns `group`, or all groups on a cluster, or every
+    /// group.
     pub(super) fn observe(&mut self, fact: &Fact, group: Option<&GroupName>) {
         if let What::Settled { group } = &fact.what {
-            if let Some(history) = self.0.get_mut(group) {
+            if let Some(history) = self.groups.get_mut(group) {
                 history.settled.insert(fact.t);
             }
             return;
         }
-        let histories = self.0.iter_mut().filter(|(name, _)| group.is_none_or(|one| one == *name));
-        for (_, history) in histories {
+        let mut on = None;
+        if let What::FaultAsked { cluster: Some(cluster), .. } = &fact.what {
+            on = self.on.get(cluster);
+        }
+        let concerned = |name: &GroupName| {
+            group.is_none_or(|one| one == name) && on.is_none_or(|on| on.contains(name))
+        };
+        for (_, history) in self.groups.iter_mut().filter(|(name, _)| concerned(name)) {
             // What does nothing is the cause of nothing: a control trial must look undisturbed.
-            if let What::FaultAsked { fault, kind } = &fact.what
+            if let What::FaultAsked { fault, kind, .. } = &fact.what
                 && kind != "noop"
                 && history.faults.insert(fault.clone())
             {
@@ -72,14 +86,15 @@ impl Troubles {
 
     /// The same for all groups together: a fault of any of them, else a restart, the latest.
     pub(super) fn joint_cause(&self, at: Mono) -> Cause {
-        let mut causes: Vec<_> = self.0.keys().filter_map(|name| self.latest(name, at)).collect();
+        let mut causes: Vec<_> =
+            self.groups.keys().filter_map(|name| self.latest(name, at)).collect();
         causes.sort_by_key(|(began, cause)| (matches!(cause, Cause::Fault(_)), *began));
         causes.last().map_or(Cause::Nothing, |(_, cause)| (*cause).clone())
     }
 
     /// When something had disturbed `group` and it had not settled again.
     pub(super) fn disturbed(&self, group: &GroupName) -> IntervalSet {
-        let Some(history) = self.0.get(group) else { return IntervalSet::default() };
+        let Some(history) = self.groups.get(group) else { return IntervalSet::default() };
         let span = |&began: &Mono| {
             let settled = history
                 .settled
@@ -90,7 +105,7 @@ impl Troubles {
     }
 
     fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, &Cause)> {
-        let history = self.0.get(group)?;
+        let history = self.groups.get(group)?;
         let (&began, cause) = history.troubles.range(..=at).next_back()?;
         let settled = history.settled.range(..=at).next_back();
         settled.is_none_or(|&settled| settled <= began).then_some((began, cause))

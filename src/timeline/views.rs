@@ -63,19 +63,12 @@ impl LifeLine {
 
     /// When it served `partition`.
     pub(super) fn served(&self, partition: PartitionId) -> View {
-        let stops: IntervalSet = self
-            .stops
-            .iter()
-            .map(|stop| {
-                Interval::new(stop.began.asked, stop.until.map_or(END, |until| until.confirmed))
-            })
-            .collect();
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.asked));
         let claims: IntervalSet =
             self.claims_on(partition).map(|claim| claim.intersect(lived)).collect();
         let ticks = self.ticks.get(&partition).map_or(&[][..], Vec::as_slice);
         let (mut view, mut served, mut doubtful) = (View::default(), Vec::new(), Vec::new());
-        for piece in claims.subtract(&stops).iter() {
+        for piece in claims.subtract(&self.stopped()).iter() {
             let near = ticks.partition_point(|run| run.until < piece.from);
             let runs = ticks.iter().skip(near).take_while(|run| run.from < piece.until);
             let holes = tickless(piece, runs.copied());

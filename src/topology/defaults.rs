@@ -10,8 +10,8 @@ const SESSION: Duration = Duration::from_secs(1);
 const HEARTBEAT_LEAST: Duration = Duration::from_millis(30);
 const BEACON_MOST: Duration = Duration::from_millis(100);
 const RESTART_LEAST: Duration = Duration::from_secs(2);
-/// Beacons are worthless once the threshold is over; a minute is the least that brokers take well.
-pub(super) const RETENTION: Duration = Duration::from_secs(60);
+/// A minute is the least that brokers take well.
+const RETENTION_LEAST: Duration = Duration::from_secs(60);
 /// Until a dead broker is replaced: its session (9 s), and where it led the controllers, their wait
 /// for it (`controller.quorum.fetch.timeout.ms`, 2 s, up to twice that) and an election (1 s, the
 /// same).
@@ -24,6 +24,11 @@ const PARTITIONS_MOST: u32 = 16;
 /// partition, so not without end.
 pub(super) fn partitions(roles: usize) -> u32 {
     u32::try_from(roles).unwrap_or(u32::MAX).clamp(1, PARTITIONS_MOST)
+}
+
+/// A beacon is worthless once the threshold is over.
+pub(super) fn retention(settings: &Settings, threshold: Duration) -> Duration {
+    settings.retention.map_or_else(|| RETENTION_LEAST.max(threshold), Span::get)
 }
 
 /// The pace of a group, of which `sharing` publish on the same topic.

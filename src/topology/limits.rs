@@ -151,7 +151,7 @@ fn session(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &m
             Weight::Warned,
             format!(
                 "group {name}: cluster {cluster} does not tell whether it allows session \
-                 {session}: this takes the right to describe its configuration"
+                 {session}: this takes the right DescribeConfigs on the cluster"
             ),
         ),
     };
@@ -237,7 +237,10 @@ fn coordinator(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> 
         ),
         (None, None) => (
             Weight::Warned,
-            format!("group {name}: cluster {cluster} does not tell who coordinates its groups"),
+            format!(
+                "group {name}: cluster {cluster} does not tell who coordinates its groups: on \
+                 several brokers this takes the right Describe on topic __consumer_offsets"
+            ),
         ),
     };
     Finding::new(weight, text)

@@ -82,9 +82,9 @@ fn decide(spec: &Spec) -> Result<Plan, String> {
         let share = sharing.get(key).copied().unwrap_or(1);
         groups.insert(name.clone(), planned_group(spec, name, &clusters, roles.len(), share)?);
     }
-    // Two groups in one consumer group would be one.
+    // Two groups in one consumer group would be one, and a member is one group's.
     let mut disjoint = spec.disjoint.clone().unwrap_or_default();
-    disjoint.insert(Shareable::Group);
+    disjoint.extend([Shareable::Member, Shareable::Group]);
     Ok(Plan {
         topology: spec.name.clone(),
         roles,
@@ -147,7 +147,7 @@ fn planned_group(
         members,
         role_partitions: indices.map(|role| role.partition(width)).collect(),
         replication: settings.replication,
-        retention: settings.retention.unwrap_or(Span(defaults::RETENTION)),
+        retention: Span(defaults::retention(&settings, pace.threshold.get())),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
         beacons_per_s: defaults::beacons_per_s(count, width, pace.beacon.get()),
         bounds: Bounds::of(&Terms::on(&pace, cluster), None),

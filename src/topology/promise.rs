@@ -76,6 +76,18 @@ pub enum Share {
 pub struct ShareError(String);
 
 impl Share {
+    /// The most of `whole` that this allows; a percentage is rounded down.
+    #[must_use]
+    pub fn at_most(self, whole: u32) -> u32 {
+        match self {
+            Self::Count(count) => count,
+            Self::Percent(percent) => {
+                let most = u64::from(whole) * u64::from(percent) / 100;
+                u32::try_from(most).unwrap_or(u32::MAX)
+            }
+        }
+    }
+
     /// How many of `whole` these are; a percentage is rounded up.
     #[must_use]
     pub fn of(self, whole: u32) -> u32 {

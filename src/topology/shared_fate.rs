@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Address, Plan, PlannedCluster, PlannedGroup, Shareable};
+use super::{Address, Plan, PlannedCluster, Shareable};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName};
 
 /// `offsets.topic.num.partitions`, unless a broker says otherwise.
@@ -102,10 +102,16 @@ impl Plan {
     /// The groups on the brokers of this one, itself among them.
     #[must_use]
     pub fn beside(&self, name: &GroupName) -> BTreeSet<GroupName> {
-        let of = |group: &PlannedGroup| brokers(&self.clusters, &group.cluster);
-        let Some(cluster) = self.groups.get(name).map(of) else { return BTreeSet::new() };
-        let beside = self.groups.iter().filter(|(_, group)| of(group) == cluster);
-        beside.map(|(name, _)| name.clone()).collect()
+        self.groups.get(name).map(|group| self.on(&group.cluster)).unwrap_or_default()
+    }
+
+    /// The groups on the brokers of this cluster, by whatever name of theirs.
+    #[must_use]
+    pub fn on(&self, cluster: &ClusterName) -> BTreeSet<GroupName> {
+        let of = |cluster| brokers(&self.clusters, cluster);
+        let cluster = of(cluster);
+        let on = self.groups.iter().filter(|(_, group)| of(&group.cluster) == cluster);
+        on.map(|(name, _)| name.clone()).collect()
     }
 }
 

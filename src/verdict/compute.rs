@@ -108,8 +108,7 @@ fn conclude<'a>(
 
 fn uncertainty(timeline: &Timeline) -> Samples {
     let groups = timeline.groups.values().map(|line| &line.findings);
-    let all = groups.flat_map(|of| of.gaps.iter().chain(&of.overlaps));
-    all.map(|finding| finding.uncertainty).collect()
+    groups.flat_map(|of| &of.gaps).map(|gap| gap.uncertainty).collect()
 }
 
 fn unknown(timeline: &Timeline) -> IntervalSet {
@@ -169,16 +168,20 @@ fn bounds(of: &Bounds) -> BoundsReport {
     }
 }
 
-/// Of trials that were cut off or not fully observed nobody can say that they had no gap.
+/// Of trials that were cut off or not fully observed nobody can say that they had no gap, and those
+/// whose fault failed say nothing of it.
 fn confidence(timeline: &Timeline) -> Confidence {
     let with = |found: &[Finding]| found.iter().map(|one| one.trial).collect::<BTreeSet<_>>();
     let (gaps, unknown) = (with(&timeline.joint.gaps), with(&timeline.joint.unknown_gaps));
+    let failed = timeline.record.incidents.iter().filter(|(_, one)| one.failed.is_some());
+    let failed: BTreeSet<_> = failed.map(|(id, _)| id.trial).collect();
     let whole = timeline.record.trials.iter().filter(|trial| trial.recovered.is_some());
-    let seen = whole.filter(|one| gaps.contains(&one.number) || !unknown.contains(&one.number));
-    let seen: Vec<_> = seen.map(|one| one.number).collect();
-    let with_joint_gap = count(seen.iter().filter(|number| gaps.contains(number)).count());
+    let whole = whole.map(|trial| trial.number).filter(|trial| !failed.contains(trial));
+    let seen: Vec<_> =
+        whole.filter(|trial| gaps.contains(trial) || !unknown.contains(trial)).collect();
+    let with_joint_gap = count(seen.iter().filter(|trial| gaps.contains(trial)).count());
     let trials = count(seen.len());
-    // A trial that was cut short counts for nothing, but its gap is a gap.
+    // A gap in a trial that was left out is a gap all the same.
     let told = gaps.is_empty() && trials > 0;
     let probability_max = told.then(|| (3.0 / float(trials)).min(1.0));
     Confidence { trials, with_joint_gap, probability_max }
@@ -233,7 +236,7 @@ fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
         id: id.clone(),
         kind: one.kind.clone(),
         trial: id.trial,
-        targets: one.targets.clone(),
+        target: one.targets.clone(),
         asked_ms: at(one.asked),
         in_force_ms: one.in_force.map(at),
         healed_ms: one.healed.map(at),

@@ -1,8 +1,9 @@
 //! Assertions: the experiment's own claims, each compared with what was measured.
 //!
 //! Every cause counts. Where it is unknown whether there were further intervals, a claim that would
-//! hold is unknown, and so is one that fails for want of intervals: with a `>=`, a `>`, or an `==`
-//! above what was found.
+//! hold is unknown, and so is one that fails for want of intervals: of a count or a maximum with a
+//! `>=`, a `>`, or an `==` above what was found; of a minimum or a quantile always, for further
+//! intervals can move it either way.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -64,7 +65,7 @@ fn rule(
         let order = measured.unwrap_or_default().cmp(&limit);
         (Unit::Ms, measured.map(ms), ms(limit), order)
     };
-    let outcome = compare(claim.comparison, order, !unknown.is_empty());
+    let outcome = compare(claim.statistic, claim.comparison, order, !unknown.is_empty());
     let why = match outcome {
         Verdict::Pass => None,
         Verdict::Fail => Some(format!("{} broke {claim}.", Ruling::whom(group))),
@@ -74,11 +75,22 @@ fn rule(
     Ruling { text, group, measured, limit, unit, outcome, why }
 }
 
-fn compare(comparison: Comparison, order: Ordering, unknown: bool) -> Verdict {
+fn compare(
+    statistic: Statistic,
+    comparison: Comparison,
+    order: Ordering,
+    unknown: bool,
+) -> Verdict {
     let held = comparison.holds(&order, &Ordering::Equal);
-    // More intervals, or longer ones, can only bring a value up.
-    let curable = order == Ordering::Less
-        || (order == Ordering::Equal && matches!(comparison, Comparison::Above));
+    let curable = match statistic {
+        // More intervals, or longer ones, can only bring it up.
+        Statistic::Count | Statistic::Max => {
+            order == Ordering::Less
+                || (order == Ordering::Equal && matches!(comparison, Comparison::Above))
+        }
+        // More short intervals bring it down, longer ones up.
+        Statistic::Min | Statistic::P50 | Statistic::P95 | Statistic::P99 => true,
+    };
     match (held, unknown) {
         (true, false) => Verdict::Pass,
         (true, true) => Verdict::Unknown,
@@ -118,4 +130,26 @@ pub(super) fn blind(group: Option<&GroupName>, unknown: &[Finding], claim: &str)
     let total = ms(spans.collect::<crate::timeline::IntervalSet>().total());
     let whom = Ruling::whom(group);
     format!("{whom}: {total:.0} ms could not be observed, so {claim} cannot be told.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_further_intervals_could_bring_down_has_not_failed_where_some_are_unknown() {
+        for (statistic, unseen) in [
+            (Statistic::Min, Verdict::Unknown),
+            (Statistic::P50, Verdict::Unknown),
+            (Statistic::P95, Verdict::Unknown),
+            (Statistic::P99, Verdict::Unknown),
+            (Statistic::Max, Verdict::Fail),
+            (Statistic::Count, Verdict::Fail),
+        ] {
+            for sign in [Comparison::AtMost, Comparison::Below, Comparison::Equal] {
+                let above = |unknown| compare(statistic, sign, Ordering::Greater, unknown);
+                assert_eq!((above(false), above(true)), (Verdict::Fail, unseen), "{statistic:?}");
+            }
+        }
+    }
 }

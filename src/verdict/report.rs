@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
 use super::ruling::{Ruling, Verdict};
-use crate::ids::{FaultId, GroupName, Life, RoleName, TopologyName, TrialNumber};
+use crate::ids::{FaultId, GroupName, RoleName, TopologyName, TrialNumber};
 use crate::observation::Outcome;
 
 /// The version of the format.
@@ -35,10 +35,10 @@ pub struct Report {
     /// How many were asked for.
     pub trials_asked: u32,
     /// The instrument's floor: what is shorter it cannot tell from nothing. It is the greater of
-    /// two numbers of this run: the largest uncertainty of any interval, and the longest time at
+    /// two numbers of this run: the largest uncertainty of any gap, and the longest time at
     /// the edge of a service that counted as served although no tick was seen in it.
     pub floor_ms: f64,
-    /// How far an interval may be from the truth.
+    /// How far a gap may be from the truth.
     pub uncertainty_ms: Uncertainty,
     /// For how long something could not be observed.
     pub unknown_ms: f64,
@@ -160,7 +160,7 @@ pub struct BoundReport {
 /// What the trials say about the faults to come.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confidence {
-    /// How many trials were played to their end, and fully observed.
+    /// How many trials were played to their end, with every fault in force, and fully observed.
     pub trials: u64,
     /// In how many of them there was a joint gap.
     pub with_joint_gap: u64,
@@ -216,8 +216,8 @@ pub struct FaultReport {
     pub kind: String,
     /// In which trial.
     pub trial: TrialNumber,
-    /// To whom.
-    pub targets: Vec<Life>,
+    /// To whom: lives, as in `p1-1.2`, or brokers' addresses.
+    pub target: Vec<String>,
     /// When the first victim was about to be struck.
     pub asked_ms: f64,
     /// When it was known to be in force at the last.

@@ -160,7 +160,8 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 5] {
     let of = report.confidence;
     let trials = match (of.trials, of.with_joint_gap, of.probability_max) {
         (trials, _, Some(most)) => format!(
-            "no joint gap in {trials} trials: at most {:.1} % of such trials have one (95 %)",
+            "no joint gap in {trials} trial{}: at most {:.1} % of such trials have one (95 %)",
+            if trials == 1 { "" } else { "s" },
             most * 100.0
         ),
         (0, 0, None) => "no trial was observed to its end".to_owned(),
@@ -168,7 +169,7 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 5] {
     };
     let mut instrument = vec![format!("floor {} ms", short(report.floor_ms))];
     if let Some(max) = report.uncertainty_ms.max {
-        instrument.push(format!("intervals are known to within {} ms", short(max)));
+        instrument.push(format!("gaps are known to within {} ms", short(max)));
     }
     if report.unknown_ms > 0.0 {
         instrument.push(format!("{} ms could not be observed", short(report.unknown_ms)));

@@ -61,7 +61,7 @@ impl fmt::Display for FileError {
                     write!(f, "{}:{}:{}: ", self.file, place.line, place.column)?;
                 }
                 Some(Origin::Override(text)) if problem.shown && !may_hold_secret(text) => {
-                    write!(f, "--set {text}: ")?
+                    write!(f, "--set {text}: ")?;
                 }
                 Some(Origin::Override(text)) => {
                     let key = text.split('=').next().unwrap_or_default();

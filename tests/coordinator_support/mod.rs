@@ -2,6 +2,7 @@
 
 pub(crate) mod alias;
 pub(crate) mod core;
+pub(crate) mod embedded;
 pub(crate) mod frames;
 pub(crate) mod heard;
 pub(crate) mod line;

@@ -1,5 +1,6 @@
 //! Real Kafka clusters for a test, and runs on them. Whatever is missing fails the test.
 
+#![allow(dead_code, reason = "no test uses all of it")]
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -66,18 +67,28 @@ impl Kafka {
         tandem
     }
 
-    /// Runs an experiment until it passes and is as `judge` wants it: at once, or thrice at most
-    /// where the host did not let the instrument run.
+    /// Runs an experiment until it passes and is as `judge` wants it.
     pub fn measured(
         &self,
         arguments: &[&str],
         judge: impl Fn(&Report) -> Result<(), String>,
     ) -> Report {
+        self.run_until(arguments, |code, report| match code {
+            Some(0) => judge(report),
+            code => Err(format!("it ended with {code:?}")),
+        })
+    }
+
+    /// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the
+    /// host did not let the instrument run.
+    pub fn run_until(
+        &self,
+        arguments: &[&str],
+        judge: impl Fn(Option<i32>, &Report) -> Result<(), String>,
+    ) -> Report {
         for attempt in 1.. {
             let (code, said, report) = self.run(arguments);
-            let passed =
-                if code == Some(0) { Ok(()) } else { Err(format!("it ended with {code:?}")) };
-            let Err(complaint) = passed.and_then(|()| judge(&report)) else { return report };
+            let Err(complaint) = judge(code, &report) else { return report };
             let stalls = report.stalls.len();
             assert!(stalls > 0 && attempt < 3, "attempt {attempt}: {complaint}\n{said}");
             eprintln!("attempt {attempt}, spoiled by {stalls} stalls: {complaint}");
@@ -104,15 +115,20 @@ impl Kafka {
         (run.spawn().unwrap(), out)
     }
 
-    /// What Kafka's own tool says of a consumer group's members.
-    pub fn described(&self, cluster: usize, group: &str) -> String {
+    /// One of Kafka's own tools, by the name of its class.
+    pub fn tool(&self, class: &str) -> Command {
         let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
         let cache = home("XDG_CACHE_HOME").unwrap_or_else(|| home("HOME").unwrap().join(".cache"));
         let jars = cache.join("tandem/kafka").join(self.version).join("lib/*");
-        let done = Command::new("java")
-            .args(["-XX:TieredStopAtLevel=1", "-cp"])
-            .arg(jars)
-            .arg("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
+        let mut tool = Command::new("java");
+        tool.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"]).arg(jars).arg(class);
+        tool
+    }
+
+    /// What Kafka's own tool says of a consumer group's members.
+    pub fn described(&self, cluster: usize, group: &str) -> String {
+        let done = self
+            .tool("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
             .args(["--bootstrap-server", &self.bootstraps[cluster], "--group", group])
             .args(["--describe", "--members", "--verbose"])
             .output()
@@ -180,8 +196,10 @@ fn script(name: &str, folder: &TempDir) -> Command {
 }
 
 /// A port from which `clusters` times ten are likely to be free; `up` refuses if they are not.
-fn free_ports(clusters: usize) -> usize {
-    for base in (20_000..32_000).step_by(100) {
+pub fn free_ports(clusters: usize) -> usize {
+    // Tests that run at the same time should not all look at the same ports first.
+    let first = usize::try_from(std::process::id()).unwrap() % 100;
+    for base in (first..first + 100).map(|place| 20_000 + place % 100 * 100) {
         let all = base..base + 10 * clusters;
         let free = |port: usize| TcpListener::bind(("127.0.0.1", u16::try_from(port).unwrap()));
         if all.clone().all(|port| free(port).is_ok()) {

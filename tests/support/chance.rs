@@ -84,6 +84,10 @@ impl Living<'_> {
                 self.ask("kill");
                 self.now += draws.ms(1, 8);
             }
+            if kind > 2 {
+                self.ask(["kill", "pause"][usize::try_from(draws.below(2)).unwrap()]);
+                self.now += draws.ms(1, 8);
+            }
             self.tell(What::Died { signal: Some(9), status: None });
         }
         self.now
@@ -91,7 +95,7 @@ impl Living<'_> {
 
     fn ask(&mut self, kind: &str) {
         let (fault, kind) = (fault("1.k"), kind.to_owned());
-        self.tell(What::FaultAsked { fault, kind });
+        self.tell(What::FaultAsked { fault, kind, broker: None, cluster: None });
     }
 
     fn act(&mut self, draws: &mut Draws) {
@@ -125,6 +129,10 @@ impl Living<'_> {
             }
             6 => {
                 if draws.below(2) == 0 {
+                    self.ask("pause");
+                    self.now += draws.ms(1, 5);
+                }
+                if draws.below(4) == 3 {
                     self.ask("pause");
                     self.now += draws.ms(1, 5);
                 }

@@ -91,6 +91,16 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
     }
 }
 
+/// The same, with the last group on a cluster of its own, `b`.
+pub fn plan_apart(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
+    let mut plan = plan(roles, groups);
+    let apart = plan.clusters["a"].clone();
+    plan.clusters.insert(name("b"), apart);
+    let last = plan.groups.values_mut().last();
+    last.into_iter().for_each(|group| group.cluster = name("b"));
+    plan
+}
+
 /// What is to be judged on such a plan.
 pub fn brief(plan: &Plan, trials: u32, assertions: &[&str]) -> Brief {
     let limits = Limits { gap: Span::ms(1_300), overlap: Span::ms(3_000) };
@@ -151,7 +161,23 @@ impl Story {
     }
 
     pub fn asked(&mut self, who: &str, ms: u64, id: &str, kind: &str) -> &mut Self {
-        self.of(who, ms, What::FaultAsked { fault: fault(id), kind: kind.to_owned() })
+        self.of(
+            who,
+            ms,
+            What::FaultAsked {
+                fault: fault(id),
+                kind: kind.to_owned(),
+                broker: None,
+                cluster: None,
+            },
+        )
+    }
+
+    /// A fault strikes a broker of a cluster.
+    pub fn asked_broker(&mut self, ms: u64, id: &str, cluster: &str) -> &mut Self {
+        let (fault, kind) = (fault(id), "broker".to_owned());
+        let (broker, cluster) = (Some("127.0.0.1:9092".to_owned()), Some(name(cluster)));
+        self.run(ms, What::FaultAsked { fault, kind, broker, cluster })
     }
 
     pub fn began(&mut self, ms: u64, trial: u32) -> &mut Self {
@@ -168,6 +194,11 @@ impl Story {
 
     pub fn completed(&mut self, ms: u64) -> &mut Self {
         self.run(ms, What::Ended { how: Outcome::Completed, why: None })
+    }
+
+    pub fn assigned(&mut self, who: &str, ms: u64, partitions: &[u32]) -> &mut Self {
+        let partitions = partitions.iter().copied().map(PartitionId).collect();
+        self.says(who, ms, What::Assigned { generation: None, member_id: None, partitions })
     }
 
     pub fn claimed(&mut self, who: &str, partition: u32, term: u32, span: [u64; 2]) -> &mut Self {

@@ -12,6 +12,7 @@ use tandem::time::Mono;
 use tandem::topology::Plan;
 
 const HOLE_NS: u64 = 100_000_000;
+const SILENCE_NS: u64 = 250_000_000;
 
 /// What can be said of a role in a stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +46,8 @@ pub fn gaps(plan: &Plan, facts: &[Fact]) -> Vec<Gap> {
         let mut served: BTreeMap<(&GroupName, PartitionId), Vec<Serves>> = BTreeMap::new();
         for (name, group) in &plan.groups {
             let members = lives.iter().filter(|life| group.members.contains(&life.member));
-            let members: Vec<_> = members.map(|life| Witness::new(life, facts)).collect();
+            let members: Vec<_> =
+                members.map(|life| Witness::new(life, facts, &instants)).collect();
             for partition in &group.role_partitions {
                 let best = |at: &Mono| {
                     members.iter().map(|one| one.serves(*partition, *at, &instants)).max()
@@ -124,10 +126,11 @@ struct Witness<'a> {
     runs: BTreeMap<PartitionId, BTreeMap<Mono, Mono>>,
     /// What was lost on the way, or dropped.
     lost: Vec<(Mono, Mono)>,
+    mute: bool,
 }
 
 impl<'a> Witness<'a> {
-    fn new(life: &Life, facts: &'a [Fact]) -> Self {
+    fn new(life: &Life, facts: &'a [Fact], instants: &BTreeSet<Mono>) -> Self {
         let mut controller: Vec<_> = facts.iter().filter(|fact| !of_member(fact)).collect();
         let mut own: Vec<_> = facts
             .iter()
@@ -144,8 +147,10 @@ impl<'a> Witness<'a> {
             claims: BTreeMap::new(),
             open: BTreeSet::new(),
             runs: BTreeMap::new(),
+            mute: false,
         };
         witness.read();
+        witness.mute = !witness.open.is_empty() && witness.silent_ns(instants) > SILENCE_NS;
         witness
     }
 
@@ -239,16 +244,21 @@ impl<'a> Witness<'a> {
         Some((self.asked("kill", died).unwrap_or(died.t), died.t))
     }
 
-    /// When the last fault of such a kind before `effect` was asked for, and since the last effect.
+    /// When such a fault was first asked for before `effect`, and since the last such effect.
     fn asked(&self, wanted: &str, effect: &Fact) -> Option<Mono> {
-        let before: Vec<_> = self.told.iter().filter(|fact| fact.seq < effect.seq).collect();
-        let over = before.iter().rposition(|fact| matches!(fact.what, What::Continued));
-        let before = before.iter().skip(over.map_or(0, |over| over + 1));
-        let asked = before.filter_map(|fact| match &fact.what {
-            What::FaultAsked { kind, .. } => Some((fact.t, kind)),
-            _ => None,
-        });
-        asked.max_by_key(|(t, _)| *t).filter(|(_, kind)| *kind == wanted).map(|(t, _)| t)
+        let same =
+            |what: &What| std::mem::discriminant(what) == std::mem::discriminant(&effect.what);
+        let mut first = None;
+        for fact in self.told.iter().filter(|fact| fact.seq < effect.seq) {
+            match &fact.what {
+                What::FaultAsked { kind, .. } if kind == wanted => {
+                    first = first.or(Some(fact.t));
+                }
+                what if same(what) => first = None,
+                _ => {}
+            }
+        }
+        first
     }
 
     fn stopped(&self, at: Mono) -> bool {
@@ -278,16 +288,23 @@ impl<'a> Witness<'a> {
         }
         let lost = self.lost.iter().any(|(from, until)| *from <= at && at < *until);
         let first = self.own.first().is_some_and(|fact| fact.seq > 1 && at < fact.t);
-        lost || first || self.mute(at)
+        let after = self.own.last().is_some_and(|last| last.t <= at);
+        lost || first || (self.mute && after)
     }
 
-    /// It still claimed when it last spoke, and neither died nor was stopped.
-    fn mute(&self, at: Mono) -> bool {
-        let Some(last) = self.own.last() else { return false };
-        let end = self.told.iter().any(|fact| matches!(fact.what, What::Died { .. }));
-        let stops = self.told.iter().filter(|fact| matches!(fact.what, What::Stopped)).count();
-        let wakes = self.told.iter().filter(|fact| matches!(fact.what, What::Continued)).count();
-        !end && stops <= wakes && !self.open.is_empty() && last.t <= at
+    /// For how long it lived, and was not stopped, after it last spoke.
+    fn silent_ns(&self, instants: &BTreeSet<Mono>) -> u64 {
+        let Some(last) = self.own.last() else { return 0 };
+        let end = self.end().map_or(Mono(u64::MAX), |(asked, _)| asked);
+        let mut silent = 0;
+        let mut from = last.t;
+        for until in instants.range(last.t..).copied().chain([Mono(u64::MAX)]) {
+            if from < end && !self.stopped(from) {
+                silent += until.min(end).0 - from.0;
+            }
+            from = until;
+        }
+        silent
     }
 }
 

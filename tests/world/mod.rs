@@ -266,6 +266,7 @@ impl World {
             generation: joined.generation,
             protocol_type: None,
             protocol: None,
+            must_name_protocol: false,
             assignments,
         };
         let token = self.token(index);

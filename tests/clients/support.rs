@@ -1,0 +1,104 @@
+//! The broker's process, the commands of clients, and patience.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use tandem::time::Mono;
+
+/// Nothing here takes longer, however loaded the machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A broker process, which ends with this value, whatever becomes of the test.
+pub(crate) struct Broker {
+    process: Child,
+    pub(crate) address: String,
+}
+
+impl Broker {
+    pub(crate) fn start() -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tandem"))
+            .args(["broker", "--listen", "127.0.0.1:0", "--until-eof"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+        Self { process, address: said["listening"].as_str().unwrap().to_owned() }
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// A client in the background, killed at the latest with this value.
+pub(crate) struct Background(pub(crate) Child);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// A command of a client that may be missing.
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+    let program = Path::new(program.as_ref());
+    let path = std::env::var_os("PATH").unwrap();
+    let found = std::env::split_paths(&path).any(|folder| folder.join(program).exists());
+    assert!(found, "{} is missing: tests/all --install", program.display());
+    Command::new(program)
+}
+
+/// Runs a command that must succeed within a minute, with this on its standard input; what it
+/// says.
+pub(crate) fn said(command: &mut Command, input: &str) -> String {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let mut background = Background(child);
+    // Read beside the wait: a pipe that is full would hold it up for ever.
+    let out = drained(background.0.stdout.take().unwrap());
+    let err = drained(background.0.stderr.take().unwrap());
+    let status = eventually("the end of a command", || background.0.try_wait().unwrap());
+    let done = Output { status, stdout: out.join().unwrap(), stderr: err.join().unwrap() };
+    let (out, err) = (text(&done.stdout), text(&done.stderr));
+    assert!(done.status.success(), "{command:?} failed\n{out}\n{err}");
+    out
+}
+
+fn drained(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).unwrap();
+        bytes
+    })
+}
+
+/// Looks until there is something to see.
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Mono::now();
+    while Mono::now().since(began) < PATIENCE {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{what}: not within {PATIENCE:?}");
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
