@@ -1,13 +1,11 @@
 //! `tandem doctor`: whether the clusters of a topology will do.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use super::{EXIT_FILES, Failure};
-use crate::chaos::{TOPOLOGY, load_topology};
+use super::Failure;
+use super::which::{TopologyArgs, runtime};
 use crate::controller::inspect;
 use crate::topology::{Address, Plan, Weight, judge};
-use crate::yaml::Override;
 
 /// Ask the clusters of a topology what they allow, and say what is missing.
 ///
@@ -20,24 +18,14 @@ Examples:
   tandem doctor -f topologies/kafka-duo.yaml
   tandem doctor -f mine.yaml --set defaults.session=6s")]
 pub(super) struct DoctorArgs {
-    /// The topology.
-    #[arg(short = 'f', long = "file", value_name = "TOPOLOGY", default_value = TOPOLOGY)]
-    topology: PathBuf,
-    /// Replace one value of the topology; may be given several times.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<Override>,
+    #[command(flatten)]
+    topology: TopologyArgs,
 }
 
 /// Asks, and says; 1 where something will not work.
 pub(super) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
-    let (plan, _) = load_topology(&args.topology, &args.overrides)
-        .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(1, &error))?;
-    let checks = runtime.block_on(check(&plan));
+    let plan = args.topology.plan()?;
+    let checks = runtime()?.block_on(check(&plan));
     let mut out = std::io::stdout().lock();
     for (weight, text) in &checks {
         let word = match weight {

@@ -1,12 +1,10 @@
 //! `tandem down`: removes what earlier runs created and left.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use super::{EXIT_FILES, Failure};
-use crate::chaos::{TOPOLOGY, load_topology};
+use super::Failure;
+use super::which::{TopologyArgs, runtime};
 use crate::controller::down;
-use crate::yaml::Override;
 
 /// Remove the topics that runs of a topology created and left, and nothing else.
 ///
@@ -14,25 +12,15 @@ use crate::yaml::Override;
 /// exactly that. Embedded clusters leave nothing.
 #[derive(Debug, clap::Args)]
 pub(super) struct DownArgs {
-    /// The topology.
-    #[arg(short = 'f', long = "file", value_name = "TOPOLOGY", default_value = TOPOLOGY)]
-    topology: PathBuf,
-    /// Replace one value of the topology; may be given several times.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<Override>,
+    #[command(flatten)]
+    topology: TopologyArgs,
 }
 
 /// Removes; says what.
 pub(super) fn run(args: &DownArgs) -> Result<u8, Failure> {
-    let (plan, _) = load_topology(&args.topology, &args.overrides)
-        .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(1, &error))?;
+    let plan = args.topology.plan()?;
     let (removed, failed) =
-        runtime.block_on(down(&plan)).map_err(|error| Failure::new(1, &error))?;
+        runtime()?.block_on(down(&plan)).map_err(|error| Failure::new(1, &error))?;
     let mut out = std::io::stdout().lock();
     for entry in &removed {
         // Nobody reads it: it is removed all the same.

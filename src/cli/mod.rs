@@ -17,6 +17,7 @@ mod plan;
 mod progress;
 mod report;
 pub mod validate;
+mod which;
 
 pub use failure::Failure;
 

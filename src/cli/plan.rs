@@ -1,12 +1,10 @@
 //! `tandem plan`: what a topology comes to, before anything is started.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
+use super::which::TopologyArgs;
 use super::{EXIT_FILES, Output};
-use crate::chaos::{TOPOLOGY, load_topology};
 use crate::topology::Page;
-use crate::yaml::Override;
 
 /// Show what a topology comes to: names, partitions, load, and what each fault may cost.
 ///
@@ -18,12 +16,8 @@ use crate::yaml::Override;
   tandem plan -f topologies/trio.yaml --set defaults.session=300ms
   tandem plan -f topologies/solo.yaml -o json")]
 pub(super) struct PlanArgs {
-    /// The topology.
-    #[arg(short = 'f', long = "file", value_name = "FILE", default_value = TOPOLOGY)]
-    pub file: PathBuf,
-    /// Replace one value of the topology, as in defaults.session=300ms; may be given several times.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub overrides: Vec<Override>,
+    #[command(flatten)]
+    pub topology: TopologyArgs,
     /// How to print it.
     #[arg(short = 'o', long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
@@ -34,8 +28,8 @@ pub(super) struct PlanArgs {
 /// # Errors
 /// Where `out` or `err` cannot be written.
 pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
-    match load_topology(&args.file, &args.overrides) {
-        Ok((plan, _)) => {
+    match args.topology.read() {
+        Ok(plan) => {
             match args.output {
                 Output::Text => write!(out, "{}", Page(&plan))?,
                 Output::Json => {

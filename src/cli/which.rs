@@ -1,0 +1,39 @@
+//! Which topology a command is about, and the runtime for asking its clusters.
+
+use std::path::PathBuf;
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::{EXIT_FILES, Failure};
+use crate::chaos::{TOPOLOGY, load_topology};
+use crate::topology::Plan;
+use crate::yaml::{FileError, Override};
+
+/// A topology, and what replaces some of its values.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct TopologyArgs {
+    /// The topology.
+    #[arg(short = 'f', long = "file", value_name = "TOPOLOGY", default_value = TOPOLOGY)]
+    file: PathBuf,
+    /// Replace one value of the topology, as in defaults.session=300ms; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<Override>,
+}
+
+impl TopologyArgs {
+    /// Reads and plans it.
+    pub(super) fn read(&self) -> Result<Plan, FileError> {
+        load_topology(&self.file, &self.overrides).map(|(plan, _)| plan)
+    }
+
+    /// Reads and plans it; what is wrong with it ends the command.
+    pub(super) fn plan(&self) -> Result<Plan, Failure> {
+        self.read().map_err(|error| Failure::text(EXIT_FILES, error.to_string()))
+    }
+}
+
+/// A runtime for a command that asks clusters and does little else.
+pub(super) fn runtime() -> Result<Runtime, Failure> {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    runtime.map_err(|error| Failure::new(1, &error))
+}
