@@ -42,19 +42,11 @@ pub(super) async fn strike(
             sender.send_replace(Some(at));
         }
     };
-    let victims = match choose(arena, strike) {
-        Ok(victims) => victims,
+    let (victims, broker) = match aim(arena, strike).await {
+        Ok(found) => found,
         Err(why) => {
             failed(why);
             // The steps that wait for this one go on; the verdict is unknown already.
-            struck(Mono::now());
-            return Ok(());
-        }
-    };
-    let broker = match coordinator(arena, strike).await {
-        Ok(broker) => broker,
-        Err(why) => {
-            failed(why);
             struck(Mono::now());
             return Ok(());
         }
@@ -106,6 +98,13 @@ async fn due(strike: &Strike, began: Mono, in_force: &InForce) {
         }
     };
     tokio::time::sleep((from + strike.delay).since(Mono::now())).await;
+}
+
+/// Finds whom it is to strike. A broker is looked for first, for that takes a while; victims are
+/// chosen, and taken in hand, right before they are struck.
+async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<(Vec<Victim>, Option<Broker>), String> {
+    let broker = coordinator(arena, strike).await?;
+    Ok((choose(arena, strike)?, broker))
 }
 
 /// Chooses among those that the target allows at this moment.
