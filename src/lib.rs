@@ -28,6 +28,7 @@
 //! | [`journal`] | the append-only file that holds every fact |
 //! | [`kafka`] | the only room that names rdkafka: consumer, producer, admin |
 //! | [`broker`] | the embedded broker: sockets and logs around `groups` and `wire` |
+//! | [`edge`] | the fault proxy: one edge a client and broker, in a process of its own |
 //! | [`guard`] | a small process that undoes what its dead master cannot |
 //! | [`member`] | one process: the core driven by Kafka, its channel, its duty |
 //! | [`controller`] | makes reality match the plan, and writes down what happens |
@@ -61,6 +62,7 @@ pub mod timeline;
 pub mod verdict;
 
 pub mod broker;
+pub mod edge;
 pub mod guard;
 pub mod journal;
 pub mod kafka;

@@ -23,7 +23,7 @@ const ROOMS: &[&[&str]] = &[
     &["topology"],
     &["timeline"],
     &["verdict"],
-    &["journal", "kafka", "broker", "guard"],
+    &["journal", "kafka", "broker", "edge", "guard"],
     &["member"],
     &["controller"],
     &["chaos"],

@@ -1,0 +1,9 @@
+//! The fault proxy: one edge a client and broker, in a process of its own.
+//!
+//! A client that is given an edge as its bootstrap never sees a broker's own address: every address
+//! in an answer is replaced by that of the edge to it. What passes is left as it is, until a rule
+//! cuts, holds, slows or answers it.
+
+mod order;
+
+pub use order::{Answer, Direction, Effect, Order, Rule, Scope};
