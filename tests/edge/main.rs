@@ -13,5 +13,8 @@
 )]
 
 mod bytes;
+mod kafka;
 mod process;
+mod requests;
+mod slow;
 mod upstream;
