@@ -197,6 +197,15 @@ fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Find
         );
         return Finding::new(Weight::Refused, text);
     }
+    let insync = group.min_insync_replicas.map_or(0, usize::from);
+    if insync > brokers {
+        let text = format!(
+            "group {name}: {insync} replicas of topic {topic} are to be in sync and there are \
+             {brokers} broker(s), so no beacon would be taken: set `min_insync_replicas: {brokers}` \
+             or less"
+        );
+        return Finding::new(Weight::Refused, text);
+    }
     match facts.refusals.get(topic) {
         Some(why) => Finding::new(
             Weight::Refused,
