@@ -128,7 +128,8 @@ objective: {joint_gap: 0s}
 
 /// Waits for a trial to begin; looks now and then, for a long journal takes long to read.
 fn await_trial(run: &Running, number: u32) {
-    let began = |fact: &Fact| matches!(fact.what, What::TrialBegan { trial } if trial == TrialNumber(number));
+    let wanted = What::TrialBegan { trial: TrialNumber(number) };
+    let began = |fact: &Fact| fact.what == wanted;
     let since = Mono::now();
     while !run.facts().iter().any(began) {
         assert!(Mono::now().since(since) < Duration::from_secs(1_800), "trial {number}: never");

@@ -1,5 +1,5 @@
-//! Series of trials for `tests/long`: played in parts, gone on with where they were interrupted, and
-//! told in one row.
+//! Series of trials for `tests/long`: played in parts, gone on with where they were interrupted,
+//! and told in one row.
 
 use std::fs;
 use std::path::{Path, PathBuf};
