@@ -23,4 +23,6 @@ mod rewriting;
 #[path = "../broker/samples.rs"]
 mod samples;
 mod slow;
+mod tellings;
+mod told;
 mod upstream;
