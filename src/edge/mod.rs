@@ -25,7 +25,13 @@ mod rewrite;
 mod rules;
 mod serve;
 mod standing;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+mod tls;
+mod upstream;
 
 pub use error::EdgeError;
-pub use order::{Answer, Direction, Effect, Order, Rule, Scope};
+pub use order::{Answer, Direction, Effect, Order, Rule, Scope, Tls};
 pub use serve::run;

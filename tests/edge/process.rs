@@ -61,7 +61,7 @@ impl Edges {
     pub(crate) fn open(&mut self, client: &str, broker: &str) -> String {
         let (client, cluster) = (client.parse().unwrap(), "a".parse().unwrap());
         let bootstrap = broker.to_owned();
-        let answer = self.order(&Order::Open { client, cluster, bootstrap });
+        let answer = self.order(&Order::Open { client, cluster, bootstrap, tls: None });
         let Answer::Opened { bootstrap } = answer else { panic!("{answer:?}") };
         bootstrap
     }
