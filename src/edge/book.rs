@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::limits::{AWAITED_MAX, CLIENT_EDGES_MAX, EDGES_MAX};
@@ -21,6 +22,7 @@ pub(super) struct Edge {
     /// How it speaks to its broker.
     pub security: Option<Security>,
     name: String,
+    unreachable: AtomicBool,
     addresses: OnceLock<Vec<String>>,
     awaited: Mutex<Vec<Awaited>>,
 }
@@ -68,12 +70,29 @@ impl Edge {
         }
         let (name, awaited) = (name(host, port), Mutex::default());
         let host = host.to_owned();
-        Self { client, cluster, host, port, listens, security, name, addresses, awaited }
+        let unreachable = AtomicBool::new(false);
+        Self {
+            client,
+            cluster,
+            host,
+            port,
+            listens,
+            security,
+            name,
+            unreachable,
+            addresses,
+            awaited,
+        }
     }
 
     /// The address of its broker.
     pub(super) fn broker(&self) -> String {
         self.name.clone()
+    }
+
+    /// Whether its broker can be reached now; whether that is news.
+    pub(super) fn is_reachable(&self, now: bool) -> bool {
+        self.unreachable.swap(!now, Ordering::Relaxed) == now
     }
 
     /// What its broker's name stands for.

@@ -51,7 +51,8 @@ pub(super) async fn carry(hub: Arc<Hub>, edge: Arc<Edge>, client: TcpStream, num
     let (client, broker) = (&edge.client, edge.broker());
     match parting {
         Ok(()) => tracing::debug!(%client, broker, "A connection was closed."),
-        Err(Parting::Dial(error)) => {
+        // A client tries again and again; once is enough to say.
+        Err(Parting::Dial(error)) if edge.is_reachable(false) => {
             tracing::warn!(%client, broker, %error, "A broker cannot be reached.");
         }
         Err(error) => tracing::debug!(%client, broker, %error, "A connection was cut."),
@@ -148,7 +149,10 @@ async fn dial_while_open(
 async fn dial(edge: &Edge) -> Result<Upstream, Parting> {
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
     match tokio::time::timeout(DIAL, reach(edge)).await.map_err(late) {
-        Ok(Ok(upstream)) => Ok(upstream),
+        Ok(Ok(upstream)) => {
+            edge.is_reachable(true);
+            Ok(upstream)
+        }
         Ok(Err(error)) | Err(error) => Err(Parting::Dial(error)),
     }
 }
