@@ -46,6 +46,7 @@ const PURE: &[&str] = &[
     "chaos/brief.rs",
     "chaos/experiment.rs",
     "chaos/fits.rs",
+    "chaos/lookout.rs",
     "chaos/reading.rs",
     "chaos/resolve.rs",
     "chaos/schedule.rs",

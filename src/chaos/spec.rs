@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::words::{AllOr, OrAny, Refused};
+use super::words::{AllOr, OrAny};
 use super::{Fault, Pick};
 use crate::ids::{ExperimentName, GroupName, MemberId, RoleName, StepId};
 use crate::time::Span;
 use crate::topology::{Allowance, Objective};
-use crate::verdict::Assertion;
+use crate::verdict::{Assertion, Condition};
 
 /// What is done to a topology, when and to whom, how often, and what is claimed of it.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -44,9 +44,8 @@ pub struct Spec {
     /// Recovery after each trial.
     #[serde(default)]
     pub recover: Recover,
-    /// Not in this version.
-    #[schemars(skip)]
-    pub stop_when: Option<Refused>,
+    /// What ends the run early, healed, with exit code 5: `joint.gap > 30s`.
+    pub stop_when: Option<Condition>,
 }
 
 /// The gate before each trial.

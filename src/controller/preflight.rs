@@ -56,6 +56,7 @@ pub(super) fn topic_settings(group: &PlannedGroup) -> TopicSettings {
     TopicSettings {
         width: group.partitions,
         replication: group.replication,
+        min_insync_replicas: group.min_insync_replicas,
         retention: group.retention,
     }
 }

@@ -21,8 +21,8 @@ pub enum Order {
         /// Where it is, as a client would be told: `host:port,host:port`.
         bootstrap: String,
     },
-    /// Puts a rule in force, beside others of the same fault, on the connections that are open as well as on those to come. Answered
-    /// by `in_force`.
+    /// Puts a rule in force, beside others of the same fault, on the connections that are open as
+    /// well as on those to come. Answered by `in_force`.
     Break {
         /// By which name it is lifted again.
         fault: FaultId,

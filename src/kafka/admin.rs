@@ -50,6 +50,9 @@ pub struct TopicSettings {
     pub width: NonZeroU32,
     /// Copies; the cluster's own default where nothing is said.
     pub replication: Option<u16>,
+    /// So many of them must have a message before it counts; the cluster's own default where
+    /// nothing is said.
+    pub min_insync_replicas: Option<u16>,
     /// For how long a message is kept.
     pub retention: Span,
 }
@@ -166,9 +169,13 @@ impl Admin {
         let width = i32::try_from(settings.width.get()).unwrap_or(i32::MAX);
         let replication = settings.replication.map_or(-1, i32::from);
         let retention = settings.retention.get().as_millis().to_string();
-        let new = NewTopic::new(topic.as_str(), width, TopicReplication::Fixed(replication))
+        let insync = settings.min_insync_replicas.map(|least| least.to_string());
+        let mut new = NewTopic::new(topic.as_str(), width, TopicReplication::Fixed(replication))
             .set("message.timestamp.type", "LogAppendTime")
             .set("retention.ms", &retention);
+        if let Some(insync) = &insync {
+            new = new.set("min.insync.replicas", insync);
+        }
         let options = AdminOptions::new().request_timeout(Some(REQUEST)).validate_only(only_ask);
         let results = self
             .admin

@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::places::Places;
 use super::planning::names;
 use super::shared_fate::brokers;
-use super::{Cluster, Elsewhere, OtherAccess, Pace, Plan, Roles, Spec, defaults, is_secret};
+use super::{
+    Cluster, Elsewhere, OtherAccess, Pace, Plan, Roles, Settings, Spec, defaults, is_secret,
+};
 use crate::ids::{ClusterName, GroupName, TopicName};
 use crate::time::Span;
 use crate::yaml::{Cursor, Problem, choices};
@@ -127,12 +129,7 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
                 .hint(choices(group.cluster.as_str(), known)),
             );
         }
-        Some(Cluster::Embedded(_)) if settings.replication.is_some_and(|factor| factor > 1) => {
-            let origin = places.setting(name, "replication");
-            problems
-                .push(Problem::at(origin, "an embedded cluster has one broker").hint("write 1"));
-        }
-        Some(Cluster::Embedded(_) | Cluster::Brokers(_)) => {}
+        Some(cluster) => replica_problems(cluster, &settings, name, places, problems),
     }
     let counts = [
         ("members", group.members, MEMBERS_MOST),
@@ -144,10 +141,6 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
             problems.push(Problem::at(place.key(key).origin(), message));
         }
     }
-    if settings.replication == Some(0) {
-        let origin = places.setting(name, "replication");
-        problems.push(Problem::at(origin, "a replication factor is at least 1"));
-    }
     let pace = defaults::pace(&settings, 1);
     problems.extend(pace_problem(&pace, name, places));
     if settings.retention.is_some_and(|retention| retention.get() < pace.threshold.get()) {
@@ -155,6 +148,37 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
         let threshold = pace.threshold;
         let message = format!("the retention is below threshold {threshold}");
         problems.push(Problem::at(origin, message).hint("beacons would be gone before they count"));
+    }
+}
+
+/// How often a ledger is copied, and how many of the copies must keep up.
+fn replica_problems(
+    cluster: &Cluster,
+    settings: &Settings,
+    name: &GroupName,
+    places: Places<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let (copies, insync) = (settings.replication, settings.min_insync_replicas);
+    for (key, count) in [("replication", copies), ("min_insync_replicas", insync)] {
+        let origin = places.setting(name, key);
+        match (cluster, count) {
+            (Cluster::Embedded(_), Some(2..)) => {
+                let message = "an embedded cluster has one broker";
+                problems.push(Problem::at(origin, message).hint("write 1"));
+            }
+            (_, Some(0)) => problems.push(Problem::at(origin, format!("{key} is at least 1"))),
+            (Cluster::Embedded(_) | Cluster::Brokers(_), Some(_) | None) => {}
+        }
+    }
+    if let (Cluster::Brokers(_), Some(copies), Some(insync)) = (cluster, copies, insync)
+        && insync > copies
+    {
+        // No message would ever count.
+        let message = format!("{insync} of {copies} replicas cannot be in sync");
+        let origin = places.setting(name, "min_insync_replicas");
+        let hint = "one less than `replication` outlives the loss of a broker";
+        problems.push(Problem::at(origin, message).hint(hint));
     }
 }
 
@@ -201,6 +225,7 @@ pub(super) fn topics(plan: &Plan, places: Places<'_>) -> Vec<Problem> {
         let differing = [
             ("partitions", group.partitions != other.partitions),
             ("replication", group.replication != other.replication),
+            ("min_insync_replicas", group.min_insync_replicas != other.min_insync_replicas),
             ("retention", group.retention != other.retention),
         ];
         for (key, _) in differing.into_iter().filter(|(_, differs)| *differs) {

@@ -57,12 +57,14 @@ fn group_section(
     let host = group.host.as_ref().map(|host| format!(", host {host} (declared, not verified)"));
     writeln!(f, "\ngroup {name} on cluster {}{}", group.cluster, host.unwrap_or_default())?;
     let replication = group.replication.map(|factor| format!(", {factor} replicas"));
+    let insync = group.min_insync_replicas.map(|least| format!(", {least} of them in sync"));
     writeln!(
         f,
-        "  topic           {}, {}{}, messages kept {}",
+        "  topic           {}, {}{}{}, messages kept {}",
         group.topic,
         counted(group.width(), "partition"),
         replication.unwrap_or_default(),
+        insync.unwrap_or_default(),
         group.retention
     )?;
     let pace = &group.pace;

@@ -95,6 +95,9 @@ pub struct PlannedGroup {
     /// The topic's replication factor; the cluster's own default where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replication: Option<u16>,
+    /// The topic's `min.insync.replicas`; the cluster's own default where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_insync_replicas: Option<u16>,
     /// For how long the topic keeps messages.
     pub retention: Span,
     /// How long after a death a member is started again.

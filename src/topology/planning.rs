@@ -147,6 +147,7 @@ fn planned_group(
         members,
         role_partitions: indices.map(|role| role.partition(width)).collect(),
         replication: settings.replication,
+        min_insync_replicas: settings.min_insync_replicas,
         retention: Span(defaults::retention(&settings, pace.threshold.get())),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
         beacons_per_s: defaults::beacons_per_s(count, width, pace.beacon.get()),

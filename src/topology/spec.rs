@@ -126,6 +126,9 @@ settings! {
     restart: Restart,
     /// The topic's replication factor; the cluster's own default unless given.
     replication: u16,
+    /// So many replicas must have a message before it counts (`min.insync.replicas`); the cluster's
+    /// own default unless given.
+    min_insync_replicas: u16,
     /// For how long the topic keeps messages; 1m unless given.
     retention: Span,
     /// How leaders are chosen; `neli` unless given.

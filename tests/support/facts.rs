@@ -61,6 +61,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
             topic: name(group),
             partitions: width,
             replication: None,
+            min_insync_replicas: None,
             retention: Span::ms(60_000),
             consumer_group: name(group),
             host: None,
