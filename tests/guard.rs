@@ -141,7 +141,7 @@ fn orphaned(stage: &Stage) -> (Family, Planted) {
 #[test]
 fn what_is_left_when_both_were_killed_is_halted() {
     let stage = Stage::set();
-    let (family, planted) = orphaned(&stage);
+    let (family, mut planted) = orphaned(&stage);
     let (code, said) = stage.halt(&[]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains(&format!("process {} was killed", planted.held.id())), "{said}");
@@ -158,7 +158,7 @@ fn what_is_left_when_both_were_killed_is_healed_by_the_next_run() {
     // It is alive, and to be left alone.
     let other = Experiment::of("idle.yaml", IDLE).in_state(stage.state()).start();
     let others = family_in_trial(&other);
-    let (family, planted) = orphaned(&stage);
+    let (family, mut planted) = orphaned(&stage);
     let next = Experiment::of("short.yaml", SHORT).in_state(stage.state()).finish();
     let healed: Vec<_> =
         next.stderr.lines().filter(|line| line.starts_with("healed what ")).collect();

@@ -186,7 +186,12 @@ impl Guard {
     pub fn free(mut self) -> Result<(), Unhealed> {
         self.retire();
         let asked = self.line.ask("renew").is_ok() && self.line.tell("free").is_ok();
-        if !asked || !readable(&self.line.pidfd, UNDOING) {
+        self.replace(asked && readable(&self.line.pidfd, UNDOING))
+    }
+
+    /// Does what the guard did not: where it `ended` in peace, that is nothing.
+    fn replace(&mut self, ended: bool) -> Result<(), Unhealed> {
+        if !ended {
             self.child.kill().ok();
         }
         self.child.wait().ok();
@@ -212,6 +217,11 @@ impl Drop for Guard {
     fn drop(&mut self) {
         // It has a hand on the pipe, too, and would keep it open.
         self.retire();
+        if self.loss().is_some()
+            && let Err(error) = self.replace(false)
+        {
+            tracing::error!("{error}.");
+        }
     }
 }
 
