@@ -30,6 +30,7 @@ pub struct Guard {
     line: Arc<Line>,
     renewal: Option<JoinHandle<()>>,
     ledger: PathBuf,
+    mark: String,
 }
 
 /// What the renewal shares with whoever asks.
@@ -120,13 +121,20 @@ impl Guard {
             .name("lease".to_owned())
             .spawn(move || renewing.renew())
             .map_err(GuardError::Start)?;
-        Ok(Self { child, line, renewal: Some(renewal), ledger: run.file(&runs()) })
+        let (ledger, mark) = (run.file(&runs()), run.mark());
+        Ok(Self { child, line, renewal: Some(renewal), ledger, mark })
     }
 
     /// Its process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What the processes of its run bear as [`MARK`](super::MARK) in their environment.
+    #[must_use]
+    pub fn mark(&self) -> &str {
+        &self.mark
     }
 
     /// Whether it is still there, and does its work.

@@ -82,12 +82,18 @@ impl Run {
         Self { name, topology, folder, place, controller, guard: None }
     }
 
-    /// Its file: the same name never means two runs.
+    /// Its file.
     #[must_use]
     pub fn file(&self, runs: &Path) -> PathBuf {
+        runs.join(format!("{}.jsonl", self.mark()))
+    }
+
+    /// What it is known by: the same never means two runs.
+    #[must_use]
+    pub fn mark(&self) -> String {
         let legal = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '_' };
         let name: String = self.name.chars().map(legal).take(200).collect();
-        runs.join(format!("{name}-{}.jsonl", self.controller.pid))
+        format!("{name}-{}", self.controller.pid)
     }
 }
 
@@ -130,7 +136,7 @@ impl Ledger {
         own(&fs::metadata(runs)?, runs)?;
         let path = run.file(runs);
         // Locked, and with its first line in it, before anybody can find it.
-        let beside = path.with_extension("new");
+        let beside = runs.join(format!("{}.new", run.mark()));
         // Somebody with our number died right here.
         fs::remove_file(&beside).ok();
         let file = options().append(true).create_new(true).mode(0o600).open(&beside)?;

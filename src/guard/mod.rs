@@ -26,6 +26,7 @@ mod ledger;
 mod pipe;
 mod remains;
 mod revival;
+mod strays;
 mod undo;
 mod watch;
 
@@ -35,5 +36,6 @@ pub use identity::{Identity, started};
 pub use ledger::{Page, Place, Run, page, runs, state_home};
 pub use remains::{Remains, Whereabouts, heal, heal_all, remains};
 pub use revival::Revival;
+pub use strays::MARK;
 pub use undo::Undone;
 pub use watch::watch;

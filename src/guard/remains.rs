@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
+
 use super::ledger::{Entry, Ledger, Page, Place, page};
 use super::undo::{Undone, Ward, undo};
 use super::{Identity, Run};
@@ -61,7 +63,7 @@ pub fn heal_all(runs: &Path) -> io::Result<Vec<(String, io::Result<Undone>)>> {
         let name = path.display().to_string();
         match page {
             Err(error) => healed.push((name, Err(error))),
-            Ok(Page { run, .. }) if run.lives() => {}
+            Ok(Page { run, .. }) if run.lives() => run.wake_guard(),
             Ok(Page { run, .. }) => {
                 let undone = heal(&path).transpose();
                 healed.extend(undone.map(|undone| (run.name, undone)));
@@ -115,6 +117,16 @@ impl Run {
             Whereabouts::Gone
         } else {
             Whereabouts::Elsewhere
+        }
+    }
+
+    /// A guard that was stopped undoes nothing after its master's end.
+    fn wake_guard(&self) {
+        if self.whereabouts() == Whereabouts::Here
+            && !self.controller.lives()
+            && let Some(Err(error)) = self.guard.map(|guard| guard.signal(&[Signal::CONT]))
+        {
+            tracing::warn!(%error, run = self.name, "The guard of a dead run cannot be woken.");
         }
     }
 

@@ -9,6 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::lease::{LEASE, LOOK, Silence};
 use super::ledger::{Entry, Ledger};
 use super::pipe::Lines;
+use super::strays::strays;
 use super::undo::{Undone, Ward, lives, undo};
 use super::{Identity, Revival, Run};
 use crate::time::Mono;
@@ -129,8 +130,11 @@ impl Hands {
 
     /// Undoes everything, and closes the ledger where nothing is left.
     fn open(mut self, end: End) -> Undone {
+        let Some((run, ledger)) = self.run.take() else { return Undone::default() };
+        if end == End::Silent {
+            self.held.extend(strays(run.controller, &run.mark()));
+        }
         let undone = undo(&self.held, &self.promised);
-        let Some((run, ledger)) = self.run.take() else { return undone };
         // A master that was stopped is still to be ended: its ledger leads to it.
         let stays = end == End::Silent && run.controller.lives();
         if let Err(error) = ledger.close(&undone, stays) {
@@ -155,6 +159,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::ledger::page;
+    use super::super::strays::MARK;
     use super::super::undo::GONE;
     use super::*;
 
@@ -255,15 +260,27 @@ mod tests {
     #[test]
     fn a_master_that_is_silent_is_gone_though_its_pipe_is_open() {
         let mut stage = Stage::new();
-        let mut sleeper = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        let mut sleep = Command::new("sleep");
+        sleep.arg("60").stdin(Stdio::null());
+        let mut sleeper = sleep.spawn().unwrap();
+        let mut stranger = sleep.env(MARK, "another run").spawn().unwrap();
+        // Started, and not held yet.
+        let mut stray = sleep.env(MARK, stage.run().mark()).spawn().unwrap();
         stage.tell(&format!("hold {}", sleeper.id()));
         let began = Mono::now();
-        let (said, undone) = stage.play(true);
+        let (said, mut undone) = stage.play(true);
         let took = Mono::now().since(began);
         assert!(LEASE <= took && took < LEASE + Duration::from_secs(2), "{took:?}");
         assert_eq!(said, format!("ready\nheld {}\n", sleeper.id()));
-        assert_eq!(undone.killed, [sleeper.id()]);
+        undone.killed.sort_unstable();
+        let mut expected = [sleeper.id(), stray.id()];
+        expected.sort_unstable();
+        assert_eq!(undone.killed, expected);
         sleeper.wait().unwrap();
+        stray.wait().unwrap();
+        assert_eq!(stranger.try_wait().unwrap(), None);
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
         // The master itself is still there, and whoever wants to end it must find it.
         let ledger = page(&stage.run().file(&stage.runs())).unwrap();
         assert_eq!(ledger.run.controller, Identity::own());
