@@ -19,7 +19,7 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
 use rustix::process::Signal;
-use support::experiment::{Experiment, Running, signal_pid};
+use support::experiment::{Experiment, Running, output, signal_pid, tandem};
 use support::leftovers::{Family, family_in_trial, see};
 use support::undone::{Blow, Planted, Stage, is_undone_after, says};
 use tandem::observation::{Fact, Outcome, What};
@@ -209,4 +209,33 @@ fn a_heal_that_fails_keeps_no_other_from_healing_and_is_exit_6() {
     let (code, said) = stage.halt(&[]);
     assert_eq!(code, Some(0), "{said}");
     assert!(stage.ledgers().is_empty(), "{said}");
+}
+
+/// What `tandem doctor` says of a fault, and how it ends.
+fn doctor(stage: &Stage, args: &[&str], fault: &str) -> (Option<i32>, String) {
+    let done = output(tandem(stage.state()).arg("doctor").args(args));
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let (_, faults) = said.split_once("faults\n").unwrap();
+    let about = format!("  {fault}: ");
+    let line = faults.lines().find(|line| line.contains(&about)).unwrap_or_default();
+    (done.status.code(), line.to_owned())
+}
+
+#[test]
+fn a_doctor_says_which_faults_can_be_injected() {
+    let stage = Stage::set();
+    for fault in ["kill", "pause", "broker", "noop"] {
+        let (code, line) = doctor(&stage, &[], fault);
+        assert!(code == Some(0) && line.starts_with("ok "), "{code:?} {line}");
+    }
+    fs::remove_file(stage.state().join("tandem/kafka/clusters.json")).unwrap();
+    let (code, line) = doctor(&stage, &[], "broker");
+    assert!(code == Some(0) && line.starts_with("warn"), "{code:?} {line}");
+    assert!(line.contains("`deploy/kafka/up` starts some"), "{line}");
+    // An experiment that needs it cannot do without; one that does not is not told of it.
+    let needs = ["-x", "chaos/kill-coordinator.yaml"];
+    let (code, line) = doctor(&stage, &needs, "broker");
+    assert!(code == Some(1) && line.starts_with("fail"), "{code:?} {line}");
+    let (code, line) = doctor(&stage, &["-x", "chaos/pause-leader.yaml"], "broker");
+    assert_eq!((code, line.as_str()), (Some(0), ""));
 }

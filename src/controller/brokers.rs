@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -109,16 +109,24 @@ impl Broker {
         Self::at(address, planned.cluster.clone(), cluster)
     }
 
+    /// Where `deploy/kafka/up` writes down what runs, the addresses of all that it wrote there,
+    /// and whether they run.
+    #[must_use]
+    pub fn known() -> (PathBuf, Vec<(String, bool)>) {
+        let file = state_file();
+        let brokers = read_state(&file).map(|broker| (broker.address, broker.revival.lives()));
+        let brokers = brokers.collect();
+        (file, brokers)
+    }
+
     fn at(
         address: String,
         cluster_name: ClusterName,
         cluster: Cluster,
     ) -> Result<Self, BrokerError> {
         let file = state_file();
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        let known = serde_json::from_str::<State>(&text).ok().into_iter();
-        let mut brokers = known.flat_map(|state| state.clusters).flat_map(|it| it.brokers);
-        let Some(StateBroker { revival, .. }) = brokers.find(|it| it.address == address) else {
+        let found = read_state(&file).find(|it| it.address == address);
+        let Some(StateBroker { revival, .. }) = found else {
             return Err(BrokerError::Foreign { address, file });
         };
         let gone = |error: io::Error| BrokerError::Process("found", error);
@@ -192,6 +200,12 @@ impl Broker {
         }
         Err(BrokerError::Late("back", BACK))
     }
+}
+
+fn read_state(file: &Path) -> impl Iterator<Item = StateBroker> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let known = serde_json::from_str::<State>(&text).ok().into_iter();
+    known.flat_map(|state| state.clusters).flat_map(|cluster| cluster.brokers)
 }
 
 /// Where `deploy/kafka/up` writes down what runs.
