@@ -8,16 +8,20 @@
 mod api;
 mod batch;
 mod frame;
+mod places;
 mod request;
 mod response;
 mod shape;
 mod shapes;
+mod versions;
 
 pub use api::{Api, SUPPORTED, number, supported};
 pub use batch::{Batch, BatchError, HEADER_BYTES};
 pub use frame::{FRAME_BYTES_MAX, frame_length};
-pub use request::{Incoming, Request, parse};
+pub use places::{Naming, Place, Places, naming, places};
+pub use request::{Incoming, Request, parse, parse_foreign};
 pub use response::encode;
+pub use versions::cap_versions;
 
 /// Why bytes are no request. None of these may be tried again; the connection is of no more use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
