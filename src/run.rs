@@ -119,7 +119,8 @@ async fn disturb(
     let exceeded = OnceLock::new();
     let (gate, stop, exceeded) = (&gate, &stop, &exceeded);
     let struck = Mutex::default();
-    let arena = Arena { plan, fleet, record, gate, guard, limits, stop, exceeded, struck };
+    let arena =
+        Arena { plan, clusters, fleet, record, gate, guard, limits, stop, exceeded, struck };
     let trials = play_all(order, &arena);
     tokio::pin!(trials);
     tokio::select! {
@@ -160,7 +161,7 @@ async fn trouble(
             let why = record.failure().map(|failure| crate::error::chain(&failure));
             (Outcome::Broken, why)
         }
-        () = clusters.lost().cancelled() => broken("the broker of a cluster died"),
+        why = clusters.lost() => broken(why),
         () = guard_lost => broken("the guard died, and nothing may run without it"),
         why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
     }
