@@ -167,7 +167,7 @@ fn a_group_without_a_survivor_waits_for_the_restart() {
 #[test]
 fn members_that_are_cut_off_cost_what_their_isolation_does() {
     // With a threshold of 3s nobody misses them; roles move when they go, and back when they come.
-    let one = "  - {fault: partition, for: 4s, target: {leader_of: any, group: p1}}";
+    let one = "  - {fault: partition, for: 5s, target: {leader_of: any, group: p1}}";
     assert_eq!(limits(one), [(0, 3_000), (0, 0), (0, 3_000)]);
     // Those that move back before the first claims lapsed are led by three in turn.
     let soon = "  - {fault: partition, for: 2s, target: {leader_of: any, group: p1}}";

@@ -54,7 +54,8 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
     let back = bounds.restart.overlap.high.get();
     // What moved when the victims went may move again when they come back, before the first claims
     // lapsed.
-    let soon = away(step, plan, name) <= gap.saturating_add(fault.overlap);
+    let first = gap.max(bounds.kill.gap.high.get());
+    let soon = away(step, plan, name) <= first.saturating_add(fault.overlap);
     let moved = match &step.fault {
         Fault::Kill { .. } | Fault::Network(_) if soon => back,
         Fault::Kill { .. } | Fault::Network(_) | Fault::Broker { .. } | Fault::Noop { .. } => {
