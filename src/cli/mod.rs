@@ -10,6 +10,7 @@ mod broker;
 mod chaos;
 mod doctor;
 mod down;
+mod edge;
 mod failure;
 mod guard;
 mod member;
@@ -65,6 +66,9 @@ enum Command {
     /// Hold what must be undone when its master is gone; started by `chaos run`.
     #[command(hide = true)]
     Guard,
+    /// Stand between members and brokers, and disturb what passes; started by `chaos run`.
+    #[command(hide = true)]
+    Edge,
 }
 
 /// Runs the command that the arguments name; what the process ends with.
@@ -90,6 +94,7 @@ pub fn main() -> ExitCode {
         }
         Command::Member(args) => member::run(*args),
         Command::Guard => guard::run(),
+        Command::Edge => edge::run(),
     };
     match result {
         Ok(code) => ExitCode::from(code),
