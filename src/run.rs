@@ -119,8 +119,20 @@ async fn disturb(
     let exceeded = OnceLock::new();
     let (gate, stop, exceeded) = (&gate, &stop, &exceeded);
     let struck = Mutex::default();
-    let arena =
-        Arena { plan, clusters, fleet, record, gate, guard, limits, stop, exceeded, struck };
+    let stop_when = order.trials.experiment.stop_when.as_ref();
+    let arena = Arena {
+        plan,
+        clusters,
+        fleet,
+        record,
+        gate,
+        guard,
+        limits,
+        stop_when,
+        stop,
+        exceeded,
+        struck,
+    };
     let trials = play_all(order, &arena);
     tokio::pin!(trials);
     tokio::select! {

@@ -41,6 +41,7 @@ fn terms() -> Terms {
         clock: Duration::ZERO,
         threshold: 3000 * MS,
         failover: Duration::ZERO,
+        search: Duration::ZERO,
     }
 }
 

@@ -18,13 +18,14 @@ use tandem::chaos::{Choice, load, load_topology};
 use tandem::cli::validate::check;
 use tandem::yaml::{FileError, Origin};
 
-const TOPOLOGIES: [&str; 8] = [
+const TOPOLOGIES: [&str; 9] = [
     "solo",
     "duo",
     "trio",
     "shared-topic",
     "kafka-solo",
     "kafka-duo",
+    "kafka-duo-three",
     "kafka-three",
     "kafka-secure",
 ];

@@ -11,13 +11,7 @@
 )]
 mod kafka_support;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::time::Duration;
-
-use kafka_support::{Kafka, eventually, interrupt, longest_stall_ms, median_ms};
-use tandem::observation::{Fact, What};
-use tandem::time::Mono;
+use kafka_support::{Kafka, described, longest_stall_ms, median_ms};
 
 const DUO: &str = "topologies/kafka-duo.yaml";
 /// Session, heartbeat, and the most that the median gap of a kill may be, in milliseconds.
@@ -98,31 +92,7 @@ fn the_embedded_broker_takes_over_as_kafka_does() {
 
 #[test]
 fn kafkas_own_tool_says_what_the_members_claim() {
-    let kafka = Kafka::up(1, &[]);
-    let solo = ["chaos/calm.yaml", "-f", "topologies/kafka-solo.yaml"];
-    let (run, out) = kafka.start(&solo);
-    let mut since = Mono::ZERO;
-    for _ in 0..4 {
-        let so_far = eventually("the group settles", Duration::from_secs(30), || {
-            let facts = facts(&out);
-            facts.iter().any(|fact| settled(fact) && fact.t > since).then_some(facts)
-        });
-        let told = kafka.described(0, "kafka-solo-p1");
-        assert_eq!(assignment(&told), claims(&so_far), "{told}");
-        // A rebalance: whoever leads most is killed, and comes back.
-        let (victim, pid) = leader(&so_far);
-        since = Mono::now();
-        let pid = rustix::process::Pid::from_raw(pid).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-        eventually("a successor settles in", Duration::from_secs(10), || {
-            let died = |fact: &Fact| {
-                let life = fact.life.as_ref().map(ToString::to_string);
-                life.as_ref() == Some(&victim) && matches!(fact.what, What::Died { .. })
-            };
-            facts(&out).iter().any(died).then_some(())
-        });
-    }
-    interrupt(run);
+    described::agrees(&Kafka::up(1, &[]), 4);
 }
 
 #[test]
@@ -155,58 +125,4 @@ fn a_cluster_that_refuses_the_session_is_found_before_anything_is_started() {
 /// What must hold, and in words what does not.
 fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise()) }
-}
-
-/// What is written in the journal by now; its last line may be half written.
-fn facts(out: &Path) -> Vec<Fact> {
-    let journal = std::fs::read_to_string(out.join("journal.jsonl")).unwrap_or_default();
-    journal.lines().skip(1).filter_map(|line| serde_json::from_str(line).ok()).collect()
-}
-
-fn settled(fact: &Fact) -> bool {
-    matches!(fact.what, What::Settled { .. })
-}
-
-/// Partitions by life.
-type Held = BTreeMap<String, BTreeSet<u32>>;
-
-/// What each living member claims at the end of these facts.
-fn claims(facts: &[Fact]) -> Held {
-    let mut held = Held::new();
-    for fact in facts {
-        let Some(life) = &fact.life else { continue };
-        let claims = held.entry(life.to_string()).or_default();
-        match &fact.what {
-            What::Claimed { partition, .. } => drop(claims.insert(partition.0)),
-            What::Lapsed { partition, .. } => drop(claims.remove(&partition.0)),
-            What::Died { .. } => drop(held.remove(&life.to_string())),
-            _ => {}
-        }
-    }
-    held
-}
-
-/// Who claims most, and its process.
-fn leader(facts: &[Fact]) -> (String, i32) {
-    let held = claims(facts);
-    let (victim, _) = held.iter().max_by_key(|(_, claims)| claims.len()).unwrap();
-    let pid = facts.iter().find_map(|fact| match &fact.what {
-        What::Started { pid } if fact.life.as_ref().unwrap().to_string() == *victim => Some(*pid),
-        _ => None,
-    });
-    (victim.clone(), i32::try_from(pid.unwrap()).unwrap())
-}
-
-/// The table of `--describe --members --verbose`: the fourth column is the client id, and the first
-/// column of assignments holds `topic:0,1`, before Kafka 4 `(0,1)`, or `-` for none.
-fn assignment(table: &str) -> Held {
-    let rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let rows = rows.filter(|row| row.first() == Some(&"kafka-solo-p1"));
-    rows.map(|row| {
-        let held = row[4..].iter().find(|cell| cell.contains([':', '(']));
-        let numbers = held.and_then(|cell| cell.rsplit([':', '(']).next()).unwrap_or_default();
-        let numbers = numbers.trim_end_matches(')').split(',');
-        (row[3].to_owned(), numbers.filter_map(|number| number.parse().ok()).collect())
-    })
-    .collect()
 }

@@ -77,6 +77,13 @@ fn a_pause_costs_itself_or_a_takeover_and_then_what_the_sleeper_believes() {
     assert_eq!(pause(None), pause(Some(ms(60_000))));
 }
 
+#[test]
+fn a_dead_broker_costs_its_replacement_the_search_for_it_and_what_isolation_costs() {
+    let terms = Terms { failover: ms(4_000), ..terms(3_000) };
+    // 4000 + 240 + 1375 - 3000; and what moved is claimed twice for T, B and F.
+    assert_eq!(both(Bounds::of(&terms, None).broker), [(0, 2_615), (0, 3_240)]);
+}
+
 proptest! {
     /// A bound that is too wide proves nothing.
     #[test]

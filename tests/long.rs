@@ -12,200 +12,38 @@
 
 mod support;
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
-use support::experiment::Experiment;
+use support::experiment::{Experiment, Running};
 use support::leftovers::{family_in_trial, is_gone_after_a_kill};
 use support::measured::await_quiet;
 use support::results::{Claims, append};
+use support::series::{Part, Series, folder, group_gaps, kills, shown};
 use support::usage;
-use tandem::journal;
+use tandem::ids::TrialNumber;
 use tandem::observation::{Fact, Outcome, What};
-use tandem::timeline::{Cause, Finding, Interval, Timeline};
-use tandem::verdict::{Report, Verdict};
-
-/// Trials are played so many at a time: an interruption costs no more.
-const AT_A_TIME: u32 = 10;
-
-/// Where the parts of a series are kept.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/long").join(name);
-    if std::env::var_os("TANDEM_AGAIN").is_some() {
-        fs::remove_dir_all(&folder).ok();
-    }
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-/// One run of a series, which has come to its end.
-struct Part {
-    report: Report,
-    timeline: Timeline,
-    facts: Vec<Fact>,
-}
-
-impl Part {
-    fn read(out: &Path) -> Option<Self> {
-        let text = fs::read_to_string(out.join("result.json")).ok()?;
-        let report: Report = serde_json::from_str(&text).ok()?;
-        let recording = journal::read(&out.join("journal.jsonl")).ok()?;
-        let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
-        let done = report.outcome == Some(Outcome::Completed);
-        done.then_some(Self { report, timeline, facts: recording.facts })
-    }
-
-    /// Plays it, unless it was played before.
-    fn play(out: &Path, experiment: impl FnOnce() -> Experiment) -> Self {
-        if let Some(part) = Self::read(out) {
-            eprintln!("{} is there already", out.display());
-            return part;
-        }
-        fs::remove_dir_all(out).ok();
-        await_quiet(Duration::from_secs(120));
-        let run = experiment().into(out).finish();
-        eprintln!("{}", run.stdout);
-        Self::read(out).unwrap_or_else(|| panic!("it did not come to its end: {run}"))
-    }
-}
-
-/// A series of trials of one experiment.
-struct Series {
-    name: &'static str,
-    folder: PathBuf,
-    parts: Vec<Part>,
-    claims: Claims,
-}
-
-impl Series {
-    fn play(name: &'static str, file: &str, args: &str, trials: u32) -> Self {
-        let folder = folder(name);
-        let part = |number: u32| {
-            let args = format!("{args} --trials {}", AT_A_TIME.min(trials));
-            let out = folder.join(format!("part-{number}"));
-            Part::play(&out, || Experiment::new(&format!("chaos/{file}.yaml")).with(&args))
-        };
-        let parts: Vec<_> = (0..trials.div_ceil(AT_A_TIME)).map(part).collect();
-        Self { name, folder, parts, claims: Claims::default() }
-    }
-
-    /// All gaps, of groups or joint, with the stalls of the host in the midst of each.
-    fn spans<'a>(&'a self, of: impl Fn(&'a Timeline) -> Vec<&'a Finding>) -> Vec<Span> {
-        let mut spans = Vec::new();
-        for part in &self.parts {
-            let stalls = &part.timeline.record.stalls;
-            spans.extend(of(&part.timeline).into_iter().map(|finding| {
-                Span {
-                    length: finding.span.length(),
-                    stalled: stalls
-                        .iter()
-                        .map(|stall| stall.intersect(finding.span))
-                        .map(Interval::length)
-                        .max()
-                        .unwrap_or_default(),
-                }
-            }));
-        }
-        spans.sort_unstable();
-        spans
-    }
-
-    fn group_gaps(&self) -> Vec<Span> {
-        self.spans(|timeline| {
-            let gaps = timeline.groups.values().flat_map(|group| &group.findings.gaps);
-            gaps.filter(|gap| matches!(gap.cause, Cause::Fault(_))).collect()
-        })
-    }
-
-    /// The longest group gap of each trial.
-    fn by_trial(&self) -> Vec<Duration> {
-        let mut longest = Vec::new();
-        for part in &self.parts {
-            for trial in &part.timeline.record.trials {
-                let groups = part.timeline.groups.values();
-                let gaps = groups.flat_map(|group| &group.findings.gaps);
-                let gaps = gaps.filter(|gap| gap.trial == trial.number);
-                longest.push(gaps.map(|gap| gap.span.length()).max().unwrap_or_default());
-            }
-        }
-        longest
-    }
-
-    fn seeds(&self) -> String {
-        let seeds: Vec<_> = self.parts.iter().map(|part| part.report.seed.to_string()).collect();
-        seeds.join(", ")
-    }
-
-    /// Writes the row, and fails where a claim did not hold.
-    fn conclude(mut self, measured: &str) {
-        let passed = self.parts.iter().all(|part| part.report.verdict == Verdict::Pass);
-        self.claims.add("verdict pass", passed);
-        let trials: u32 = self.parts.iter().map(|part| part.report.trials).sum();
-        let measured = format!("{trials} trials: {measured} (seeds {})", self.seeds());
-        append(self.name, &self.folder, &measured, &self.claims);
-        self.claims.hold();
-    }
-}
-
-/// The length of something, and the longest stall in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Span {
-    length: Duration,
-    stalled: Duration,
-}
-
-/// `p50 1046, p95 1090, max 1101 ms`, and the stall of the host in the longest, if there was one.
-fn shown(spans: &[Span]) -> String {
-    let Some(last) = spans.last() else { return "none".to_owned() };
-    let at = |percent: usize| spans[(spans.len() * percent).div_ceil(100).max(1) - 1].length;
-    let stall = if last.stalled.is_zero() {
-        String::new()
-    } else {
-        format!(", with a stall of {} ms", last.stalled.as_millis())
-    };
-    let [p50, p95, max] = [at(50), at(95), last.length].map(|length| length.as_millis());
-    format!("{} of p50 {p50}, p95 {p95}, max {max} ms{stall}", spans.len())
-}
-
-fn kills(name: &'static str, args: &str, p50: std::ops::RangeInclusive<u64>, most: u64) {
-    let mut series = Series::play(name, "kill-leader", args, 30);
-    let (gaps, trials) = (series.group_gaps(), series.by_trial());
-    let median = gaps[gaps.len().div_ceil(2) - 1].length;
-    let wanted = Duration::from_millis(*p50.start())..=Duration::from_millis(*p50.end());
-    let text = format!("group gap p50 from {} to {} ms", p50.start(), p50.end());
-    series.claims.add(text, wanted.contains(&median));
-    let short = trials.iter().filter(|gap| **gap <= Duration::from_millis(most)).count();
-    series.claims.add(format!("28 of 30 at most {most} ms"), short >= 28);
-    let joint = series.spans(|timeline| timeline.joint.gaps.iter().collect());
-    series.claims.add("no joint gap", joint.is_empty());
-    let text = format!(
-        "group gaps {}; {short} of {} trials at most {most} ms; joint gaps {}",
-        shown(&gaps),
-        trials.len(),
-        shown(&joint)
-    );
-    series.conclude(&text);
-}
+use tandem::time::Mono;
+use tandem::verdict::Verdict;
 
 #[test]
 #[ignore = "takes minutes: tests/long kill-leader"]
 fn kill_leader() {
-    kills("kill-leader", "", 900..=1_150, 1_300);
+    kills(Series::play("kill-leader", "kill-leader", "", 30), 900..=1_150, 1_300);
 }
 
 #[test]
 #[ignore = "takes minutes: tests/long kill-leader-300ms"]
 fn kill_leader_300ms() {
-    kills("kill-leader-300ms", "--set defaults.session=300ms", 200..=400, 500);
+    let args = "--set defaults.session=300ms";
+    kills(Series::play("kill-leader-300ms", "kill-leader", args, 30), 200..=400, 500);
 }
 
 #[test]
 #[ignore = "takes minutes: tests/long kill-leader-100ms"]
 fn kill_leader_100ms() {
     let args = "--set defaults.session=100ms --set defaults.heartbeat=30ms";
-    kills("kill-leader-100ms", args, 50..=150, 250);
+    kills(Series::play("kill-leader-100ms", "kill-leader", args, 30), 50..=150, 250);
 }
 
 #[test]
@@ -272,6 +110,74 @@ fn calm() {
 #[ignore = "takes minutes: tests/long soak"]
 fn soak() {
     calms("soak", "30m");
+}
+
+/// In every trial somebody of each group is killed or stopped, at a random instant; three groups of
+/// eight members, each on a broker of its own.
+const STORM: &str = "\
+version: 1
+name: storm
+trials: 90
+method:
+  - {id: k, jitter: 4s, fault: kill, target: {group: p1, mode: one}}
+  - {id: p, jitter: 3s, fault: pause, for: 3s, target: {group: p2, mode: one}}
+  - {id: kk, jitter: 4s, fault: kill, target: {group: p3, mode: 2}}
+assert: [group.gap.max <= bound.group.gap]
+objective: {joint_gap: 0s}
+";
+
+/// Waits for a trial to begin; looks now and then, for a long journal takes long to read.
+fn await_trial(run: &Running, number: u32) {
+    let wanted = What::TrialBegan { trial: TrialNumber(number) };
+    let began = |fact: &Fact| fact.what == wanted;
+    let since = Mono::now();
+    while !run.facts().iter().any(began) {
+        assert!(Mono::now().since(since) < Duration::from_secs(1_800), "trial {number}: never");
+        std::thread::sleep(Duration::from_secs(3));
+    }
+}
+
+#[test]
+#[ignore = "takes ten minutes: tests/long storm"]
+fn storm() {
+    let folder = folder("storm");
+    await_quiet(Duration::from_secs(120));
+    let args = "-f topologies/trio.yaml --set groups.p1.members=8 --set groups.p2.members=8 \
+                --set groups.p3.members=8 --set defaults.session=1s";
+    let run = Experiment::of("storm.yaml", STORM).with(args).into(&folder.join("part-0")).start();
+    let family = family_in_trial(&run);
+    let brokers = family.doing("broker");
+    let resident = || {
+        let all = brokers.iter().chain([&run.pid()]).copied().collect::<Vec<_>>();
+        let used = usage::watch(&all, Duration::from_secs(1));
+        used.iter().map(|one| one.resident_mib).collect::<Vec<_>>()
+    };
+    // What a process touches once, it has touched after a minute.
+    await_trial(&run, 8);
+    let before = resident();
+    await_trial(&run, 90);
+    let after = resident();
+    run.finish();
+    let part = Part::read(&folder.join("part-0")).unwrap();
+    let grown = before.iter().zip(&after).map(|(before, after)| after - before).fold(0.0, f64::max);
+    let trials = &part.timeline.record.trials;
+    let lasted = trials[trials.len() - 1].window.until.since(trials[0].window.from);
+    let mut claims = Claims::default();
+    claims.add("10 minutes at least", lasted >= Duration::from_secs(600));
+    claims.add("no group stuck", part.report.outcome == Some(Outcome::Completed));
+    claims.add("no gap above its bound", part.report.verdict == Verdict::Pass);
+    claims.add("memory flat", grown < 2.0);
+    let text = format!(
+        "24 members, {} s, {} faults: group gaps {}; brokers and controller had at most {:.1} MiB, \
+         grown by at most {grown:.1} MiB after the eighth trial (seed {})",
+        lasted.as_secs(),
+        part.report.faults.len(),
+        shown(&part.spans(group_gaps)),
+        after.iter().copied().fold(0.0, f64::max),
+        part.report.seed
+    );
+    append("storm", &folder, &text, &claims);
+    claims.hold();
 }
 
 #[test]

@@ -48,6 +48,7 @@ const PURE: &[&str] = &[
     "chaos/experiment.rs",
     "chaos/fault.rs",
     "chaos/fits.rs",
+    "chaos/lookout.rs",
     "chaos/network_words.rs",
     "chaos/reading.rs",
     "chaos/reading/",

@@ -1,18 +1,24 @@
 //! Where faults are played: the fleet, what is known of it, and when to stop.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
+use super::Lookout;
 use crate::controller::{Clusters, Fleet, Gate, Phase, Record, Slot};
 use crate::guard::Guard;
 use crate::ids::{FaultId, GroupName, Life, MemberId};
 use crate::observation::What;
 use crate::time::Mono;
 use crate::topology::{Allowance, Plan};
+use crate::verdict::Condition;
+
+/// How often a stop condition is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What a fault may reach.
 pub struct Arena<'a> {
@@ -30,6 +36,8 @@ pub struct Arena<'a> {
     pub guard: &'a Guard,
     /// What may be done at most.
     pub limits: Allowance,
+    /// What ends the run early.
+    pub stop_when: Option<&'a Condition>,
     /// Cancelled when the run must come to its end, faults healed.
     pub stop: &'a CancellationToken,
     /// Which limit ended the run, if one did.
@@ -152,6 +160,21 @@ impl Arena<'_> {
             }
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Ends the run where its stop condition comes true. Never returns: whoever is at work sees
+    /// the stop, and heals.
+    pub(super) async fn look_out(&self) -> Infallible {
+        let mut lookout = self.stop_when.map(|condition| Lookout::new(condition, self.plan));
+        while let Some(watching) = &mut lookout {
+            let found = self.record.look(|standing| watching.look(Mono::now(), standing));
+            if let Some(why) = found {
+                self.abort(why);
+                break;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        std::future::pending().await
     }
 
     /// Ends the run: a limit would be exceeded.

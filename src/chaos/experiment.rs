@@ -7,7 +7,7 @@ use super::{Fault, Kind, Target};
 use crate::ids::StepId;
 use crate::time::Span;
 use crate::topology::{Allowance, Objective};
-use crate::verdict::Assertion;
+use crate::verdict::{Assertion, Condition};
 
 /// An experiment.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Experiment {
     pub objective: Option<Objective>,
     /// What it may do at most; the topology's limits hold where nothing is said.
     pub limits: Allowance,
+    /// What ends the run early.
+    pub stop_when: Option<Condition>,
     /// How long a trial waits for everything to settle again, where it says so.
     pub recover: Option<Span>,
 }

@@ -10,6 +10,7 @@ use super::{Across, Experiment, Fault, Pick, Step, Target};
 use crate::ids::{ClusterName, GroupName, HostName, MemberId, RoleName};
 use crate::time::Span;
 use crate::topology::{Address, Plan, PlannedGroup, Share, Terms};
+use crate::verdict::Subject;
 use crate::yaml::{Cursor, Node, Problem, choices};
 
 /// All that keeps the experiment, read from `document`, from being run on this plan.
@@ -32,11 +33,14 @@ pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Proble
             problems.extend(restart_fits(step, plan, place));
         }
     }
-    for (index, assertion) in experiment.assertions.iter().enumerate() {
-        let text = assertion.to_string();
-        if let Some(name) = named_group(&text).filter(|name| !plan.groups.contains_key(*name)) {
-            let place = root.key("assert").index(index);
-            problems.push(no_group(name, plan, place));
+    let assertions = experiment.assertions.iter().enumerate();
+    let judged = assertions.map(|(at, it)| (&it.subject, root.key("assert").index(at)));
+    let stop = experiment.stop_when.iter().map(|it| (&it.subject, root.key("stop_when")));
+    for (subject, place) in judged.chain(stop) {
+        if let Subject::Group(name) = subject
+            && !plan.groups.contains_key(name)
+        {
+            problems.push(no_group(name.as_str(), plan, place));
         }
     }
     if problems.is_empty() {
@@ -234,14 +238,4 @@ fn chosen<'a>(
     plan: &'a Plan,
 ) -> impl Iterator<Item = (&'a GroupName, &'a PlannedGroup)> {
     plan.groups.iter().filter(move |(name, _)| group.is_none_or(|group| group == *name))
-}
-
-/// The group that an assertion names: `p1` of `group.p1.gap.max <= 1s`.
-fn named_group(assertion: &str) -> Option<&str> {
-    let rest = assertion.strip_prefix("group.")?;
-    [".gap.", ".overlap.", ".takeover."]
-        .into_iter()
-        .filter_map(|measure| rest.split_once(measure))
-        .map(|(name, _)| name)
-        .min_by_key(|name| name.len())
 }

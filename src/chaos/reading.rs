@@ -52,6 +52,7 @@ pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
         assertions: spec.assert,
         objective: spec.objective,
         limits: spec.limits,
+        stop_when: spec.stop_when,
         recover: spec.recover.within,
     };
     Ok((experiment, root))

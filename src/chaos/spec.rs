@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::network_words::{Apis, Behavior, BrokerSpec, ErrorWord, Rate, Way};
-use super::words::{AllOr, OrAny, Refused};
+use super::words::{AllOr, OrAny};
 use super::{Kind, Pick};
 use crate::ids::{ClusterName, ExperimentName, GroupName, HostName, MemberId, RoleName, StepId};
 use crate::time::Span;
 use crate::topology::{Allowance, Objective};
-use crate::verdict::Assertion;
+use crate::verdict::{Assertion, Condition};
 
 /// What is done to a topology, when and to whom, how often, and what is claimed of it.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -45,9 +45,8 @@ pub struct Spec {
     /// Recovery after each trial.
     #[serde(default)]
     pub recover: Recover,
-    /// Not in this version.
-    #[schemars(skip)]
-    pub stop_when: Option<Refused>,
+    /// What ends the run early, healed, with exit code 5: `joint.gap > 30s`.
+    pub stop_when: Option<Condition>,
 }
 
 /// The gate before each trial.

@@ -11,6 +11,7 @@ use super::strike::{InForce, strike};
 use crate::controller::Unsettled;
 use crate::ids::TrialNumber;
 use crate::observation::What;
+use crate::time::Mono;
 
 /// How a trial went, beyond what the facts say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,28 @@ pub async fn play(
         gate = arena.gate.settled(within) => gate?,
     }
     let began = arena.record.note(None, What::TrialBegan { trial });
+    let played = tokio::select! {
+        biased;
+        never = arena.look_out() => match never {},
+        played = disturb(arena, schedule, trial, began, within) => played,
+    };
+    let recovered = match &played {
+        Played::Recovered => Some(true),
+        Played::Unrecovered(_) | Played::Unhealed(_) => Some(false),
+        Played::Stopped => None,
+    };
+    arena.record.note(None, What::TrialEnded { trial, recovered });
+    Ok(played)
+}
+
+/// Every strike at its time, everything healed, recovery awaited.
+async fn disturb(
+    arena: &Arena<'_>,
+    schedule: &Schedule,
+    trial: TrialNumber,
+    began: Mono,
+    within: Duration,
+) -> Played {
     let steps = schedule.strikes.iter().map(|strike| strike.step.id.clone());
     let in_force: InForce = steps.map(|step| (step, watch::Sender::new(None))).collect();
     let strikes = schedule.strikes.iter().map(|one| strike(arena, one, trial, began, &in_force));
@@ -49,7 +72,7 @@ pub async fn play(
         .into_iter()
         .filter_map(|healed| healed.err().map(|error| error.to_string()))
         .collect();
-    let played = if !unhealed.is_empty() {
+    if !unhealed.is_empty() {
         Played::Unhealed(unhealed.join("; "))
     } else if arena.stop.is_cancelled() {
         Played::Stopped
@@ -62,12 +85,5 @@ pub async fn play(
                 Err(unsettled) => Played::Unrecovered(unsettled),
             },
         }
-    };
-    let recovered = match &played {
-        Played::Recovered => Some(true),
-        Played::Unrecovered(_) | Played::Unhealed(_) => Some(false),
-        Played::Stopped => None,
-    };
-    arena.record.note(None, What::TrialEnded { trial, recovered });
-    Ok(played)
+    }
 }

@@ -93,17 +93,6 @@ impl<'de> Deserialize<'de> for AllOr {
     }
 }
 
-/// A field that the format knows and this version refuses.
-#[derive(Debug, Clone, Copy)]
-pub struct Refused;
-
-impl<'de> Deserialize<'de> for Refused {
-    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        let message = "this version cannot stop a run by a condition\n`limits: {time: 10m}` can";
-        Err(D::Error::custom(message))
-    }
-}
-
 /// Faults that the format names and this version does not inject.
 const LATER: [&str; 7] = ["leave", "stop", "clock", "starve", "churn", "duplicate", "host"];
 

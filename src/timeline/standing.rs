@@ -163,6 +163,20 @@ impl Standing {
         })
     }
 
+    /// Those of them that run, and so can act.
+    pub fn serving(
+        &self,
+        now: Mono,
+        group: &GroupName,
+        partition: PartitionId,
+    ) -> impl Iterator<Item = &MemberId> {
+        let company = self.groups.get(group);
+        let stopped = move |member: &MemberId| {
+            company.and_then(|company| company.seats.get(member)).is_some_and(|seat| seat.stopped)
+        };
+        self.leaders(now, group, partition).filter(move |member| !stopped(member))
+    }
+
     /// The members of `group` whose latest life has not ended, as far as is known.
     pub fn living(&self, group: &GroupName) -> impl Iterator<Item = &MemberId> {
         let seats = self.groups.get(group).into_iter().flat_map(|company| &company.seats);

@@ -91,11 +91,11 @@ fn pause(terms: &Terms, d: Duration) -> Bound {
     }
 }
 
-/// Nobody hands out partitions for `D`; then members may come back under new names and wait for the
-/// sessions of their old ones. Meanwhile they believe what they believed, for `T` from what they
-/// last heard.
+/// Nobody hands out partitions for `D`, and clients find who does only `L` later; then members may
+/// come back under new names and wait for the sessions of their old ones. Meanwhile they believe
+/// what they believed, for `T` from what they last heard.
 fn broker(terms: &Terms) -> Bound {
-    let seamless = terms.failover + terms.seamless_threshold();
+    let seamless = terms.failover + terms.search + terms.seamless_threshold();
     Bound {
         gap: to(seamless.saturating_sub(terms.threshold)),
         overlap: to(terms.threshold + terms.handover()),

@@ -201,8 +201,8 @@ fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Find
     if insync > brokers {
         let text = format!(
             "group {name}: {insync} replicas of topic {topic} are to be in sync and there are \
-             {brokers} broker(s), so no beacon would be taken: set `min_insync_replicas: {brokers}` \
-             or less"
+             {brokers} broker(s), so no beacon would be heard: set \
+             `min_insync_replicas: {brokers}` or less"
         );
         return Finding::new(Weight::Refused, text);
     }
@@ -363,5 +363,13 @@ defaults: {session: 1s}
         assert!(told[0].1.contains("has 3 partitions and 4 are planned"), "{told:?}");
         assert!(told[1].1.contains("would not make it (not allowed)"), "{told:?}");
         assert!(told[2].1.contains("members that are not ours (x)"), "{told:?}");
+    }
+    #[test]
+    fn more_replicas_in_sync_than_there_are_brokers_are_refused() {
+        let text = TEXT.replace("{session: 1s}", "{session: 1s, min_insync_replicas: 4}");
+        let told = found(&text, facts());
+        assert_eq!(told.len(), 2, "one a group");
+        assert_eq!(told[0].0, Weight::Refused);
+        assert!(told[0].1.contains("set `min_insync_replicas: 3` or less"), "{told:?}");
     }
 }

@@ -1,11 +1,13 @@
-//! Reads an [`Assertion`], and where it cannot, says at which word and what was meant.
+//! Reads an [`Assertion`] or a [`Condition`], and where it cannot, says at which word and what was
+//! meant.
 
 use std::str::FromStr;
 
 use super::assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
+use super::condition::Condition;
 use crate::time::Span;
 
-/// Why a text is no assertion.
+/// Why a text is no assertion, or no condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AssertionError {
@@ -34,6 +36,9 @@ const COMPARISONS: [(&str, Comparison); 5] = [
     ("<", Comparison::Below),
     (">", Comparison::Above),
 ];
+/// What lasts, and can be seen while it does.
+const LASTING: [(&str, Measure); 2] = [("gap", Measure::Gap), ("overlap", Measure::Overlap)];
+const EXCESSES: [(&str, Comparison); 2] = [(">=", Comparison::AtLeast), (">", Comparison::Above)];
 const BOUNDS: [(&str, BoundOf); 2] = [("gap", BoundOf::Gap), ("overlap", BoundOf::Overlap)];
 
 /// A word and where it stands.
@@ -81,21 +86,56 @@ impl FromStr for Assertion {
 
     fn from_str(text: &str) -> Result<Self, AssertionError> {
         let whole = Word { text, offset: 0 }.trimmed();
-        let Some(sign) = whole.text.find(['=', '<', '>', '!']) else {
-            return Word { text: "", offset: whole.offset + whole.text.len() }.wrong(
-                "a comparison is missing: one of ==, <=, <, >=, >, as in joint.gap.max == 0ms",
-            );
-        };
-        let (left, right) = whole.text.split_at(sign);
-        let (left, right) = (whole.part(0, left).trimmed(), whole.part(sign, right));
-        let run = right.text.trim_start_matches(['=', '<', '>', '!']);
-        let (sign, rest) = right.text.split_at(right.text.len() - run.len());
-        let comparison = right.part(0, sign).among("comparison", &COMPARISONS)?;
-        let rest = right.part(sign.len(), rest).trimmed();
+        let missing =
+            "a comparison is missing: one of ==, <=, <, >=, >, as in joint.gap.max == 0ms";
+        let [left, sign, right] = compared(whole, missing)?;
+        let comparison = sign.among("comparison", &COMPARISONS)?;
         let measured = measured(left)?;
-        let limit = limit(rest, &measured)?;
+        let limit = limit(right, &measured)?;
         Ok(Self::new(whole.text, measured, (comparison, limit)))
     }
+}
+
+impl FromStr for Condition {
+    type Err = AssertionError;
+
+    fn from_str(text: &str) -> Result<Self, AssertionError> {
+        let whole = Word { text, offset: 0 }.trimmed();
+        let missing = "a comparison is missing: > or >=, as in joint.gap > 30s";
+        let [left, sign, right] = compared(whole, missing)?;
+        let comparison = sign.among("comparison", &EXCESSES)?;
+        let Some(dot) = left.text.rfind('.') else {
+            let form = "is not of the form subject.measure, as in joint.gap";
+            return left.wrong(format!("'{}' {form}", left.text));
+        };
+        let (subject, measure) = left.text.split_at(dot);
+        let measure = left.part(dot + 1, measure.get(1..).unwrap_or_default());
+        if STATISTICS.iter().any(|(name, _)| *name == measure.text) {
+            return measure.wrong(format!(
+                "there is no '{}' of an interval that is still on: write joint.gap > 30s",
+                measure.text
+            ));
+        }
+        let subject = read_subject(left.part(0, subject))?;
+        let measured = (subject, measure.among("measure", &LASTING)?);
+        match right.text.parse() {
+            Ok(than) => Ok(Self::new(whole.text, measured, (comparison, than))),
+            Err(error) => right.wrong(crate::time::SpanError::to_string(&error)),
+        }
+    }
+}
+
+/// The left side, the sign and the right side.
+fn compared<'a>(whole: Word<'a>, missing: &str) -> Result<[Word<'a>; 3], AssertionError> {
+    let signs = ['=', '<', '>', '!'];
+    let Some(at) = whole.text.find(signs) else {
+        return Word { text: "", offset: whole.offset + whole.text.len() }.wrong(missing);
+    };
+    let (left, right) = whole.text.split_at(at);
+    let rest = right.trim_start_matches(signs);
+    let (sign, rest) = right.split_at(right.len() - rest.len());
+    let right = whole.part(at + sign.len(), rest).trimmed();
+    Ok([whole.part(0, left).trimmed(), whole.part(at, sign), right])
 }
 
 /// The left side. A group's name may have dots of its own, so it is read from its end.

@@ -8,6 +8,7 @@
 mod assertion;
 mod brief;
 mod compute;
+mod condition;
 mod continuity;
 mod distribution;
 mod exit;
@@ -22,6 +23,7 @@ mod text;
 
 pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
 pub use brief::{Brief, Limits};
+pub use condition::Condition;
 pub use distribution::{Distribution, Samples, ms};
 pub use exit::exit_code;
 pub use grammar::AssertionError;

@@ -8,8 +8,11 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stderr,
+    clippy::wildcard_enum_match_arm,
     reason = "a test may fail loudly"
 )]
+
+pub mod described;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -54,16 +57,23 @@ impl Kafka {
         format!("clusters.{cluster}.bootstrap={}", self.bootstraps[number])
     }
 
+    /// The arguments that put the clusters `a` and, where there are two, `b` of a topology here.
+    pub fn placed(&self) -> Vec<String> {
+        let clusters = ["a", "b"].into_iter().take(self.bootstraps.len()).enumerate();
+        clusters.flat_map(|(number, name)| ["--set".to_owned(), self.set(name, number)]).collect()
+    }
+
+    /// Where `tandem` records what it created, and finds these clusters: both stay with the test.
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("records")
+    }
+
     /// `tandem`, on these clusters as `a` and, where there are two, `b`.
     pub fn tandem(&self, arguments: &[&str]) -> Command {
         let mut tandem = Command::new(env!("CARGO_BIN_EXE_tandem"));
         tandem.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments);
-        for (number, cluster) in ["a", "b"].into_iter().take(self.bootstraps.len()).enumerate() {
-            tandem.args(["--set", &self.set(cluster, number)]);
-        }
-        // Records of what was created stay with the test.
-        tandem.env("XDG_STATE_HOME", self.folder.path().join("records"));
-        tandem.env("TANDEM_KAFKA", self.folder.path().join("kafka"));
+        tandem.args(self.placed());
+        tandem.env("XDG_STATE_HOME", self.state());
         tandem
     }
 
@@ -191,7 +201,7 @@ pub fn eventually<T>(what: &str, within: Duration, look: impl Fn() -> Option<T>)
 fn script(name: &str, folder: &TempDir) -> Command {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/kafka").join(name);
     let mut command = Command::new(path);
-    command.arg("--state").arg(folder.path().join("kafka"));
+    command.arg("--state").arg(folder.path().join("records/tandem/kafka"));
     command
 }
 

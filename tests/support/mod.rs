@@ -20,6 +20,7 @@ pub mod leftovers;
 pub mod measured;
 pub mod naive;
 pub mod results;
+pub mod series;
 pub mod transcript;
 pub mod twin;
 pub mod usage;

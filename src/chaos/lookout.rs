@@ -1,0 +1,94 @@
+//! Watches, while a trial is on, for what must end it: `stop_when`. Pure: it is shown the live view
+//! again and again, and told the time.
+
+use std::collections::BTreeMap;
+
+use crate::ids::{GroupName, PartitionId, RoleName};
+use crate::time::{Mono, Span};
+use crate::timeline::Standing;
+use crate::topology::Plan;
+use crate::verdict::{Condition, Measure, Subject};
+
+/// What is led, or not: a role in one group, or in all of them.
+type Place = (Option<GroupName>, RoleName);
+
+/// Watches one condition.
+pub struct Lookout<'a> {
+    condition: &'a Condition,
+    plan: &'a Plan,
+    /// Since when each place is as it should not be.
+    since: BTreeMap<Place, Mono>,
+}
+
+impl<'a> Lookout<'a> {
+    /// Has seen nothing yet.
+    #[must_use]
+    pub fn new(condition: &'a Condition, plan: &'a Plan) -> Self {
+        Self { condition, plan, since: BTreeMap::new() }
+    }
+
+    /// Looks once; what the condition has found, in words. An interval counts from the look at
+    /// which it was first seen, so it is never taken for longer than it is.
+    pub fn look(&mut self, now: Mono, standing: &Standing) -> Option<String> {
+        let mut since = BTreeMap::new();
+        for (index, role) in self.plan.roles.iter().enumerate() {
+            for group in self.subjects() {
+                let place = (group, role.clone());
+                if self.is_on(now, standing, place.0.as_ref(), index) {
+                    let first = self.since.get(&place).copied().unwrap_or(now);
+                    since.insert(place, first);
+                }
+            }
+        }
+        self.since = since;
+        let lasts = |(place, first): (&Place, &Mono)| (now.since(*first), place.clone());
+        let (longest, place) = self.since.iter().map(lasts).max()?;
+        let found = self.condition.comparison.holds(&Span(longest), &self.condition.than);
+        found.then(|| self.told(longest, &place))
+    }
+
+    fn subjects(&self) -> Vec<Option<GroupName>> {
+        match &self.condition.subject {
+            Subject::Joint => vec![None],
+            Subject::EachGroup => self.plan.groups.keys().cloned().map(Some).collect(),
+            Subject::Group(group) => vec![Some(group.clone())],
+        }
+    }
+
+    /// Whether a role has nobody, or several, at this moment.
+    fn is_on(
+        &self,
+        now: Mono,
+        standing: &Standing,
+        group: Option<&GroupName>,
+        role: usize,
+    ) -> bool {
+        let count = |name: &GroupName| -> usize {
+            let planned = self.plan.groups.get(name);
+            let at = |partition: &PartitionId| match self.condition.measure {
+                Measure::Gap => standing.serving(now, name, *partition).count(),
+                Measure::Overlap | Measure::Takeover => {
+                    standing.leaders(now, name, *partition).count()
+                }
+            };
+            planned.and_then(|group| group.role_partitions.get(role)).map_or(0, at)
+        };
+        let mut groups = self.plan.groups.keys().filter(|name| group.is_none_or(|it| it == *name));
+        match self.condition.measure {
+            Measure::Gap => groups.all(|name| count(name) == 0),
+            Measure::Overlap | Measure::Takeover => groups.any(|name| count(name) > 1),
+        }
+    }
+
+    fn told(&self, longest: std::time::Duration, (group, role): &Place) -> String {
+        let place = match group {
+            Some(group) => format!("{role} in {group}"),
+            None => role.to_string(),
+        };
+        let what = match self.condition.measure {
+            Measure::Gap => "nobody has led",
+            Measure::Overlap | Measure::Takeover => "more than one has led",
+        };
+        format!("stop_when {}: {what} {place} for {longest:.1?}", self.condition)
+    }
+}

@@ -1,0 +1,130 @@
+//! The full counts on Apache Kafka itself. `tests/long NAME` runs one series with the release build
+//! on clusters that `deploy/kafka/up` starts, and writes a row into `chaos/RESULTS.md`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test may fail loudly"
+)]
+
+mod kafka_support;
+mod support;
+
+use std::ops::RangeInclusive;
+
+use kafka_support::{Kafka, described};
+use support::experiment::Experiment;
+use support::results::{Claims, append};
+use support::series::{Series, folder, kills, shown};
+
+/// A series of `trials` on these clusters.
+fn series(
+    name: &'static str,
+    kafka: &Kafka,
+    (file, topology): (&str, &str),
+    args: &str,
+    trials: u32,
+) -> Series {
+    let placed = kafka.placed().join(" ");
+    let args = format!("-f topologies/{topology}.yaml {args} {placed}");
+    Series::of(name, trials, || {
+        Experiment::new(&format!("chaos/{file}.yaml")).with(&args).in_state(&kafka.state())
+    })
+}
+
+/// The paces at which leaders are killed: session, heartbeat, what the median gap must be, and what
+/// 28 of 30 trials stay below, in milliseconds.
+const PACES: [(&str, &str, RangeInclusive<u64>, u64); 3] = [
+    ("1s", "100ms", 850..=1_150, 1_300),
+    ("300ms", "30ms", 200..=400, 500),
+    ("100ms", "30ms", 50..=150, 250),
+];
+
+fn killed_leaders(names: [&'static str; 3], version: &str) {
+    let kafka = Kafka::up(2, &["--version", version]);
+    let of = ("kill-leader", "kafka-duo");
+    let played = names.into_iter().zip(PACES).map(|(name, (session, heartbeat, p50, most))| {
+        let args = format!("--set defaults.session={session} --set defaults.heartbeat={heartbeat}");
+        // All three are played, whatever one of them shows.
+        std::panic::catch_unwind(|| kills(series(name, &kafka, of, &args, 30), p50, most))
+    });
+    let failed = played.filter(Result::is_err).count();
+    assert_eq!(failed, 0, "of three paces");
+}
+
+#[test]
+#[ignore = "takes minutes: tests/long kafka-kill-leader"]
+fn kafka_kill_leader() {
+    let names = ["kafka-kill-leader", "kafka-kill-leader-300ms", "kafka-kill-leader-100ms"];
+    killed_leaders(names, "4.3.0");
+}
+
+#[test]
+#[ignore = "takes minutes: tests/long kafka-3-kill-leader"]
+fn kafka_3_kill_leader() {
+    let names = ["kafka-3-kill-leader", "kafka-3-kill-leader-300ms", "kafka-3-kill-leader-100ms"];
+    killed_leaders(names, "3.9.1");
+}
+
+#[test]
+#[ignore = "takes minutes: tests/long kafka-twin-kill"]
+fn kafka_twin_kill() {
+    let kafka = Kafka::up(2, &[]);
+    let mut twins = series("kafka-twin-kill", &kafka, ("twin-kill", "kafka-duo"), "", 10);
+    let joint = twins.spans(|timeline| timeline.joint.gaps.iter().collect());
+    let found = joint.len() >= 10;
+    let text = format!("joint gaps {}; group gaps {}", shown(&joint), shown(&twins.group_gaps()));
+    twins.claims.add("a joint gap in every trial", found);
+    twins.conclude(&text);
+}
+
+#[test]
+#[ignore = "takes minutes: tests/long kafka-pause-leader"]
+fn kafka_pause_leader() {
+    let kafka = Kafka::up(2, &[]);
+    let pauses = series("kafka-pause-leader", &kafka, ("pause-leader", "kafka-duo"), "", 10);
+    let joint = pauses.spans(|timeline| timeline.joint.gaps.iter().collect());
+    let text = format!("group gaps {}; joint gaps {}", shown(&pauses.group_gaps()), shown(&joint));
+    pauses.conclude(&text);
+}
+
+/// The broker that coordinates a group is killed, ten times; the row says what the groups missed.
+fn dead_coordinators(name: &'static str, topology: &str, clusters: usize) -> (Series, String) {
+    let kafka = Kafka::up(clusters, &["--brokers", "3"]);
+    let played = series(name, &kafka, ("kill-coordinator", topology), "", 10);
+    let joint = played.spans(|timeline| timeline.joint.gaps.iter().collect());
+    let text = format!("group gaps {}; joint gaps {}", shown(&played.group_gaps()), shown(&joint));
+    (played, text)
+}
+
+#[test]
+#[ignore = "takes minutes: tests/long kafka-kill-coordinator"]
+fn kafka_kill_coordinator() {
+    let (played, text) = dead_coordinators("kafka-kill-coordinator", "kafka-three", 1);
+    played.conclude(&text);
+}
+
+#[test]
+#[ignore = "takes minutes: tests/long kafka-kill-coordinator-of-two"]
+fn kafka_kill_coordinator_of_two() {
+    let name = "kafka-kill-coordinator-of-two";
+    let (mut played, text) = dead_coordinators(name, "kafka-duo-three", 2);
+    let joint = played.spans(|timeline| timeline.joint.gaps.iter().collect());
+    let none = joint.is_empty();
+    played.claims.add("no joint gap", none);
+    played.conclude(&text);
+}
+
+#[test]
+#[ignore = "takes minutes: tests/long kafka-described"]
+fn kafka_described() {
+    described::agrees(&Kafka::up(1, &[]), 20);
+    let mut claims = Claims::default();
+    claims.add("equal, 20 times of 20", true);
+    let text = "ConsumerGroupCommand beside what members claim, a member killed in between";
+    append("kafka-described", &folder("kafka-described"), text, &claims);
+}
