@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use crate::chaos::Fault;
+use crate::chaos::Kind;
 use crate::controller::Broker;
 use crate::guard::{Rehearsal, rehearse};
 
@@ -29,20 +29,23 @@ impl Machine {
     }
 
     /// What makes a fault possible; else why it is not.
-    pub(super) fn can(&self, fault: Fault) -> Result<String, String> {
+    pub(super) fn can(&self, kind: Kind) -> Result<String, String> {
         let fine = |what: &str| what.to_owned();
         // Whoever adds a fault says here what it takes.
-        match fault {
-            Fault::Kill => {
+        match kind {
+            Kind::Kill => {
                 let done = self.kills.clone().map(|()| fine("processes can be held and killed"));
                 done.map_err(|why| format!("a process cannot be held and killed: {why}"))
             }
-            Fault::Pause => {
+            Kind::Pause => {
                 let done = self.stops.clone().map(|()| fine("processes can be stopped and woken"));
                 done.map_err(|why| format!("a process cannot be stopped: {why}"))
             }
-            Fault::Broker => brokers(),
-            Fault::Noop => Ok(fine("it does nothing")),
+            Kind::Partition | Kind::Slow | Kind::Protocol => {
+                listens().map(|()| fine("doors can be opened between members and brokers"))
+            }
+            Kind::Broker => brokers(),
+            Kind::Noop => Ok(fine("it does nothing")),
         }
     }
 }

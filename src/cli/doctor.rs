@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::able::{Machine, listens};
 use super::which::runtime;
 use super::{EXIT_FILES, Failure};
-use crate::chaos::{Choice, Fault, TOPOLOGY, load, load_topology};
+use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_topology};
 use crate::controller::inspect;
 use crate::topology::{Address, Plan, Weight, judge};
 use crate::yaml::Override;
@@ -68,15 +68,15 @@ pub(super) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
 
 impl DoctorArgs {
     /// The topology, if there is one, and the faults that must be possible, if any must.
-    fn read(&self) -> Result<(Option<Plan>, Option<Vec<Fault>>), Failure> {
+    fn read(&self) -> Result<(Option<Plan>, Option<Vec<Kind>>), Failure> {
         let wrong = |error: crate::yaml::FileError| Failure::text(EXIT_FILES, error.to_string());
         if let Some(path) = &self.experiment {
             let (topology, overrides) = (self.topology.clone(), self.overrides.clone());
             let choice = Choice { topology, overrides, ..Choice::default() };
             let prepared = load(path, &choice).map_err(wrong)?;
             let steps = &prepared.experiment.method;
-            let needs = |fault: &Fault| steps.iter().any(|step| step.fault == *fault);
-            let needed = Fault::ALL.into_iter().filter(needs).collect();
+            let needs = |kind: &Kind| steps.iter().any(|step| step.fault.kind() == *kind);
+            let needed = Kind::ALL.into_iter().filter(needs).collect();
             return Ok((Some(prepared.plan), Some(needed)));
         }
         let usual = Path::new(TOPOLOGY);
@@ -89,13 +89,13 @@ impl DoctorArgs {
 }
 
 /// Which faults this machine can inject: of all, or of those that are needed.
-fn faults(needed: Option<Vec<Fault>>) -> Vec<Check> {
+fn faults(needed: Option<Vec<Kind>>) -> Vec<Check> {
     let machine = Machine::look();
     let lacking = if needed.is_some() { Weight::Refused } else { Weight::Warned };
-    let faults = needed.unwrap_or_else(|| Fault::ALL.to_vec()).into_iter();
-    let check = |fault: Fault| match machine.can(fault) {
-        Ok(how) => (Weight::Fine, format!("{}: {how}", fault.as_str())),
-        Err(why) => (lacking, format!("{}: {why}", fault.as_str())),
+    let faults = needed.unwrap_or_else(|| Kind::ALL.to_vec()).into_iter();
+    let check = |kind: Kind| match machine.can(kind) {
+        Ok(how) => (Weight::Fine, format!("{}: {how}", kind.as_str())),
+        Err(why) => (lacking, format!("{}: {why}", kind.as_str())),
     };
     faults.map(check).collect()
 }

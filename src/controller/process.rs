@@ -21,7 +21,7 @@ use crate::guard::{Guard, GuardError, MARK};
 pub struct Process {
     pid: u32,
     pidfd: AsyncFd<OwnedFd>,
-    stdin: Mutex<ChildStdin>,
+    stdin: Mutex<Option<ChildStdin>>,
 }
 
 /// How a process ended.
@@ -102,7 +102,7 @@ impl Process {
         let stdin = child.stdin.take().ok_or_else(broken)?;
         let stdout = child.stdout.take().ok_or_else(broken)?;
         let stdout = ChildStdout::from_std(stdout).map_err(refused)?;
-        Ok((Self { pid: child.id(), pidfd, stdin: Mutex::new(stdin) }, stdout))
+        Ok((Self { pid: child.id(), pidfd, stdin: Mutex::new(Some(stdin)) }, stdout))
     }
 
     /// Its process id.
@@ -128,7 +128,13 @@ impl Process {
     /// The process is gone.
     pub fn order(&self, line: &str) -> io::Result<()> {
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        let stdin = stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         writeln!(stdin, "{line}").and_then(|()| stdin.flush())
+    }
+
+    /// Ends its standard input: whoever lives by it ends.
+    pub fn hang_up(&self) {
+        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Waits until it has ended, and reaps it.
