@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::aim::aim;
 use super::arena::{Arena, FaultError, Victim};
-use super::fault::Injected;
-use super::{Fault, Sight, Strike, Target};
-use crate::controller::Broker;
+use super::injected::Injected;
+use super::{Fault, Strike, Target};
 use crate::ids::{FaultId, StepId, TrialNumber};
 use crate::observation::What;
 use crate::time::{Mono, Span};
@@ -34,7 +34,8 @@ pub(super) async fn strike(
     }
     let fault = FaultId { trial, step: strike.step.id.clone() };
     let failed = |why: String| {
-        let (fault, kind) = (fault.clone(), strike.step.fault.as_str().to_owned());
+        let kind = strike.step.fault.kind().as_str().to_owned();
+        let fault = fault.clone();
         arena.record.note(None, What::FaultFailed { fault, kind, why });
     };
     let struck = |at: Mono| {
@@ -42,7 +43,7 @@ pub(super) async fn strike(
             sender.send_replace(Some(at));
         }
     };
-    let (victims, broker) = match aim(arena, strike).await {
+    let aim = match aim(arena, strike).await {
         Ok(found) => found,
         Err(why) => {
             failed(why);
@@ -51,7 +52,7 @@ pub(super) async fn strike(
             return Ok(());
         }
     };
-    let groups = match (&broker, &strike.step.target) {
+    let groups = match (&aim.broker, &strike.step.target) {
         (Some(_), Some(target)) => target.groups(arena.plan),
         (None, _) | (_, None) => BTreeSet::new(),
     };
@@ -60,9 +61,9 @@ pub(super) async fn strike(
         arena.abort(exceeded);
         return Ok(());
     }
-    let restart = prepare_restart(arena, strike, &victims);
-    let count = victims.len();
-    let injected = Injected::plan(strike.step.fault, fault.clone(), victims, broker, restart);
+    let restart = prepare_restart(arena, strike, &aim.victims);
+    let count = aim.victims.len();
+    let injected = Injected::plan(strike.step.fault.clone(), fault.clone(), aim, restart);
     let from = Mono::now();
     let outcome = injected.inject(arena).await;
     struck(*outcome.as_ref().unwrap_or(&from));
@@ -100,54 +101,24 @@ async fn due(strike: &Strike, began: Mono, in_force: &InForce) {
     tokio::time::sleep((from + strike.delay).since(Mono::now())).await;
 }
 
-/// Finds whom it is to strike. A broker is looked for first, for that takes a while; victims are
-/// chosen, and taken in hand, right before they are struck.
-async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<(Vec<Victim>, Option<Broker>), String> {
-    let broker = coordinator(arena, strike).await?;
-    Ok((choose(arena, strike)?, broker))
-}
-
-/// Chooses among those that the target allows at this moment.
-fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
-    let Some(target) = &strike.step.target else { return Ok(Vec::new()) };
-    let members = arena.record.look(|standing| {
-        let now = Mono::now();
-        let sight = Sight {
-            plan: arena.plan,
-            leaders: &|group, at| standing.leaders(now, group, at).cloned().collect(),
-            living: &|group| standing.living(group).cloned().collect(),
-        };
-        target.resolve(sight, strike.seed).map_err(|error| error.to_string())
-    })?;
-    arena.take(&members).map_err(|error| error.to_string())
-}
-
-/// Finds the broker that is to be hit, where the target is one.
-async fn coordinator(arena: &Arena<'_>, strike: &Strike) -> Result<Option<Broker>, String> {
-    let target = strike.step.target.as_ref();
-    let Some(group) = target.and_then(|target| target.coordinated(arena.plan, strike.seed)) else {
-        return Ok(None);
-    };
-    let found = Broker::coordinating(arena.plan, &group).await;
-    found.map(Some).map_err(|error| crate::error::chain(&error))
-}
-
 /// Sees to it that the victims of a kill come back when the step says so; the longest wait.
 fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Duration {
+    let restart_after = match &strike.step.fault {
+        Fault::Kill { restart_after, .. } => *restart_after,
+        Fault::Broker { restart_after } => return restart_after.get(),
+        Fault::Pause { .. } | Fault::Network(_) | Fault::Noop { .. } => return Duration::ZERO,
+    };
     let mut longest = Duration::ZERO;
     for victim in victims {
         let group = arena.plan.group_of(&victim.life.member);
         let planned = group.and_then(|group| arena.plan.groups.get(group));
         let usual = planned.map_or(Duration::ZERO, |group| group.restart_after.get());
-        if let (Fault::Kill, Some(after)) = (strike.step.fault, strike.step.restart_after) {
+        if let Some(after) = restart_after {
             victim.slot.restart_once_after(after.get());
         }
-        longest = longest.max(strike.step.restart_after.map_or(usual, Span::get));
+        longest = longest.max(restart_after.map_or(usual, Span::get));
     }
-    match strike.step.fault {
-        Fault::Broker => strike.step.restart_after.unwrap_or_default().get(),
-        Fault::Kill | Fault::Pause | Fault::Noop => longest,
-    }
+    longest
 }
 
 /// Notes how close together the victims were struck; why that was not close enough, if so.
@@ -161,6 +132,8 @@ fn strike_across(
     let across = match strike.step.target.as_ref()? {
         Target::LeadersAcross { across, .. } | Target::GroupsAcross { across, .. } => across,
         Target::Member(_)
+        | Target::Host(_)
+        | Target::Cluster(_)
         | Target::LeaderOf { .. }
         | Target::Group { .. }
         | Target::Coordinator { .. } => return None,
@@ -174,11 +147,11 @@ fn strike_across(
 
 /// Holds the fault for as long as the step says, or until the stop. A kill holds nothing.
 async fn hold(arena: &Arena<'_>, strike: &Strike, injected: &Injected) -> Result<(), FaultError> {
-    let Some(lasts) = strike.step.lasts else { return Ok(()) };
+    let Some(lasts) = strike.step.fault.lasts() else { return Ok(()) };
     tokio::select! {
         biased;
         () = arena.stop.cancelled() => Ok(()),
         slipped = injected.slips() => Err(slipped),
-        () = tokio::time::sleep(lasts.get()) => Ok(()),
+        () = tokio::time::sleep(lasts) => Ok(()),
     }
 }

@@ -15,13 +15,13 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::process::ChildStdout;
 
-use crate::guard::{Guard, GuardError};
+use crate::guard::{Guard, GuardError, MARK};
 
 /// A child of ours that has not been waited for; so its pid is surely its own.
 pub struct Process {
     pid: u32,
     pidfd: AsyncFd<OwnedFd>,
-    stdin: Mutex<ChildStdin>,
+    stdin: Mutex<Option<ChildStdin>>,
 }
 
 /// How a process ended.
@@ -69,9 +69,13 @@ impl Process {
     ) -> Result<(Self, ChildStdout), ProcessError> {
         let what = arguments.first().cloned().unwrap_or_default();
         let refused = |source| ProcessError::Start { what: what.clone(), source };
+        if let Some(loss) = guard.loss() {
+            return Err(ProcessError::Unguarded { what, source: loss.into() });
+        }
         let log = File::options().append(true).create(true).open(log).map_err(refused)?;
         let mut child = Command::new(program)
             .args(arguments)
+            .env(MARK, guard.mark())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -80,7 +84,8 @@ impl Process {
             .spawn()
             .map_err(refused)?;
         // A controller that dies before the next line leaves an unguarded child, which ends by
-        // itself: its standard input closes, and nobody can have stopped it yet.
+        // itself: its standard input closes, and nobody can have stopped it yet. Where it is only
+        // stopped, the guard looks for children that bear the mark.
         if let Err(source) = guard.hold(child.id()) {
             child.kill().ok();
             child.wait().ok();
@@ -97,7 +102,7 @@ impl Process {
         let stdin = child.stdin.take().ok_or_else(broken)?;
         let stdout = child.stdout.take().ok_or_else(broken)?;
         let stdout = ChildStdout::from_std(stdout).map_err(refused)?;
-        Ok((Self { pid: child.id(), pidfd, stdin: Mutex::new(stdin) }, stdout))
+        Ok((Self { pid: child.id(), pidfd, stdin: Mutex::new(Some(stdin)) }, stdout))
     }
 
     /// Its process id.
@@ -123,7 +128,13 @@ impl Process {
     /// The process is gone.
     pub fn order(&self, line: &str) -> io::Result<()> {
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        let stdin = stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         writeln!(stdin, "{line}").and_then(|()| stdin.flush())
+    }
+
+    /// Ends its standard input: whoever lives by it ends.
+    pub fn hang_up(&self) {
+        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Waits until it has ended, and reaps it.

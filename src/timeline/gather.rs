@@ -105,6 +105,7 @@ fn by_member(what: &What) -> bool {
         | What::FaultAsked { .. }
         | What::FaultInForce { .. }
         | What::FaultHealed { .. }
+        | What::Reconnected { .. }
         | What::FaultFailed { .. }
         | What::Struck { .. }
         | What::TrialBegan { .. }
@@ -112,6 +113,8 @@ fn by_member(what: &What) -> bool {
         | What::Settled { .. }
         | What::ClusterStarted { .. }
         | What::ClusterDied { .. }
+        | What::EdgesStarted { .. }
+        | What::EdgesDied
         | What::Stall { .. }
         | What::Ended { .. } => false,
     }

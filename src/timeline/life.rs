@@ -110,6 +110,7 @@ impl LifeLine {
             | What::FaultAsked { .. }
             | What::FaultInForce { .. }
             | What::FaultHealed { .. }
+            | What::Reconnected { .. }
             | What::FaultFailed { .. }
             | What::Struck { .. }
             | What::TrialBegan { .. }
@@ -117,6 +118,8 @@ impl LifeLine {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::EdgesStarted { .. }
+            | What::EdgesDied
             | What::Stall { .. }
             | What::Ended { .. } => {}
         }
@@ -207,6 +210,7 @@ impl LifeLine {
             | What::Hole { .. }
             | What::Leaving
             | What::FaultHealed { .. }
+            | What::Reconnected { .. }
             | What::FaultFailed { .. }
             | What::Struck { .. }
             | What::TrialBegan { .. }
@@ -214,6 +218,8 @@ impl LifeLine {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::EdgesStarted { .. }
+            | What::EdgesDied
             | What::Stall { .. }
             | What::Ended { .. } => {}
         }

@@ -1,9 +1,8 @@
 //! The facts to the report.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use super::distribution::{Samples, float, ms};
+use super::distribution::{Distribution, Samples, float, ms};
 use super::report::{
     BoundReport, BoundsReport, CauseKind, Confidence, FaultReport, GroupReport, JointReport,
     LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
@@ -12,7 +11,7 @@ use super::ruling::{Ruling, Verdict};
 use super::{Brief, Limits, Statistic, continuity, judge, recovery, redundancy};
 use crate::ids::{FaultId, GroupName, RoleIndex};
 use crate::observation::{Fact, Outcome};
-use crate::time::Mono;
+use crate::time::{Mono, Span};
 use crate::timeline::{
     Cause, Finding, GroupLine, Incident, Interval, IntervalSet, Record, Timeline,
 };
@@ -99,9 +98,14 @@ fn conclude<'a>(
         }
         None => Some("The run was cut off: its journal has no end.".to_owned()),
     };
-    for reason in failed.chain(ended) {
+    for reason in failed {
         verdict = verdict.and(Verdict::Unknown);
         reasons.push(reason);
+    }
+    if let Some(reason) = ended {
+        verdict = verdict.and(Verdict::Unknown);
+        // How it ended explains the rest.
+        reasons.insert(0, reason);
     }
     (verdict, reasons)
 }
@@ -129,10 +133,11 @@ fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
             takeover: some(&found.takeovers),
         }
     };
+    let fault = of(CauseKind::Fault);
     GroupReport {
-        fault: of(CauseKind::Fault),
+        fault,
         other: Others { restart: of(CauseKind::Restart), none: of(CauseKind::None) },
-        limit: limit(limits),
+        limit: limit(limits, fault.gap, fault.overlap),
         unknown_ms: ms(line.findings.unknown().total()),
     }
 }
@@ -141,18 +146,27 @@ fn joint(timeline: &Timeline, brief: &Brief) -> JointReport {
     let all = |found: &[Finding]| {
         found.iter().map(|finding| finding.span.length()).collect::<Samples>().distribution()
     };
+    let (gap, overlap) = (all(&timeline.joint.gaps), all(&timeline.joint.overlaps));
     JointReport {
-        gap: all(&timeline.joint.gaps),
-        overlap: all(&timeline.joint.overlaps),
+        gap,
+        overlap,
         leaders_min: timeline.leaders_min,
-        limit: limit(Some(&brief.joint)),
+        limit: limit(Some(&brief.joint), gap, overlap),
         unknown_ms: ms(timeline.joint.unknown().total()),
     }
 }
 
-fn limit(limits: Option<&Limits>) -> LimitReport {
-    let of = |pick: fn(&Limits) -> Duration| ms(limits.map_or(Duration::ZERO, pick));
-    LimitReport { gap_ms: of(|l| l.gap.get()), overlap_ms: of(|l| l.overlap.get()) }
+fn limit(limits: Option<&Limits>, gaps: Distribution, overlaps: Distribution) -> LimitReport {
+    let known = |limit: Option<Span>| limit.map(|span| ms(span.get()));
+    let Limits { gap, overlap } = limits.copied().unwrap_or(Limits::NONE);
+    let (gap_ms, overlap_ms) = (known(gap), known(overlap));
+    let slack = |limit: Option<f64>, of: Distribution| Some(limit? - of.max_ms?);
+    LimitReport {
+        gap_ms,
+        overlap_ms,
+        gap_slack_ms: slack(gap_ms, gaps),
+        overlap_slack_ms: slack(overlap_ms, overlaps),
+    }
 }
 
 fn bounds(of: &Bounds) -> BoundsReport {
@@ -240,6 +254,7 @@ fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
         asked_ms: at(one.asked),
         in_force_ms: one.in_force.map(at),
         healed_ms: one.healed.map(at),
+        reconnected_ms: one.reconnected.map(at),
         skew_ms: one.skew.map(ms),
         failed: one.failed.clone(),
     }

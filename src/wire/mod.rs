@@ -8,6 +8,7 @@
 mod api;
 mod batch;
 mod frame;
+mod names;
 mod places;
 mod request;
 mod response;
@@ -18,6 +19,9 @@ mod versions;
 pub use api::{Api, SUPPORTED, number, supported};
 pub use batch::{Batch, BatchError, HEADER_BYTES};
 pub use frame::{FRAME_BYTES_MAX, frame_length};
+pub use names::{
+    COORDINATOR, DATA, api_name, api_named, api_names, error_named, error_names, is_error,
+};
 pub use places::{Naming, Place, Places, naming, newest_naming, places};
 pub use request::{Incoming, Request, newest_readable, parse, parse_foreign};
 pub use response::encode;
