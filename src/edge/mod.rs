@@ -6,9 +6,9 @@
 //!
 //!   orders --> obey --> Hub: one lock; rules, standings, book of edges --> answers
 //!                        |
-//!   client <--> listener --> connection --> carrier [ Line ] --> upstream <--> broker
+//!   client <--> listener --> connection --> carrier ( Line ) --> upstream <--> broker
 //!
-//! A [`Line`](line::Line) is pure: it cuts bytes into requests and answers, knows which answer
+//! A `Line` is pure: it cuts bytes into requests and answers, knows which answer
 //! belongs to which request, and says what may pass. The carrier reads and writes, never waiting,
 //! and writes under the lock under which rules change: that is why a rule is in force once the lock
 //! is free again.
