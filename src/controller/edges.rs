@@ -101,7 +101,8 @@ impl Edges {
             for member in &group.members {
                 let (client, cluster) = (member.clone(), group.cluster.clone());
                 let bootstrap = bootstrap(&cluster);
-                let opened = edges.tell(&Order::Open { client, cluster, bootstrap }).await?;
+                let open = Order::Open { client, cluster, bootstrap, tls: None };
+                let opened = edges.tell(&open).await?;
                 let Answer::Opened { bootstrap } = opened else { return Err(odd(&opened)) };
                 edges.bootstraps.insert(member.clone(), bootstrap);
             }
