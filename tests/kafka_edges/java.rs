@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::edge_support::doors::Doors;
 use crate::edge_support::traffic;
 use crate::kafka_support::Kafka;
 use crate::support::{Background, eventually, said};
@@ -70,18 +70,20 @@ impl Java<'_> {
 }
 
 /// Creates, describes, produces and consumes through it all, commits.
-pub(crate) fn works(kafka: &Kafka, bootstrap: &str, moved: &AtomicBool) {
+pub(crate) fn works(kafka: &Kafka, doors: &Doors, bootstrap: &str) {
     let java = Java { kafka, bootstrap };
     traffic::create(bootstrap, MOVES[0]);
     let heard = kafka.folder.path().join("heard");
     let into = std::fs::File::create(&heard).unwrap();
     let mut consumer = Background(java.consumer("consumer").stdout(into).spawn().unwrap());
-    let mut producer = java.tool("ConsoleProducer", &["--topic", MOVES[0]]);
+    // Keys, so that each partition has its share.
+    let keyed = ["--topic", MOVES[0], "--reader-property", "parse.key=true"];
+    let mut producer = java.tool("ConsoleProducer", &keyed);
     let mut producer = Background(producer.stdin(Stdio::piped()).spawn().unwrap());
     let mut input = producer.0.stdin.take().unwrap();
     let mut send = |numbers: std::ops::Range<u32>| {
         for number in numbers {
-            writeln!(input, "message {number}").unwrap();
+            writeln!(input, "{number}\tmessage {number}").unwrap();
         }
     };
     let came = |count: u32| {
@@ -103,7 +105,6 @@ pub(crate) fn works(kafka: &Kafka, bootstrap: &str, moved: &AtomicBool) {
     send(EACH..2 * EACH);
     let all: Vec<u32> = (0..2 * EACH).collect();
     assert_eq!(eventually("the other messages", || came(2 * EACH)), all);
-    moved.store(true, Ordering::SeqCst);
     drop(input);
     assert!(producer.0.wait().unwrap().success());
     kill_process(Pid::from_child(&consumer.0), Signal::TERM).unwrap();
@@ -116,7 +117,8 @@ pub(crate) fn works(kafka: &Kafka, bootstrap: &str, moved: &AtomicBool) {
     assert_eq!(again, all);
     assert_eq!(java.lags(["consumer", "classic"]), ["0"; 12]);
     let endpoints = java.says("ClusterTool", &["list-endpoints"]);
-    eprintln!("{endpoints}");
+    assert_eq!(endpoints.matches(" 127.0.0.1 ").count(), 3, "{endpoints}");
+    assert!(doors.ports().all(|door| !endpoints.contains(&door.to_string())), "{endpoints}");
 }
 
 fn numbers(text: &str) -> Vec<u32> {
