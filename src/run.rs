@@ -9,23 +9,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chaos::{Arena, Played, Schedule, play};
 use crate::controller::{Canary, Clusters, Fleet, Gate, Provisioned, Record, provision};
-use crate::guard::Guard;
+use crate::guard::{Guard, GuardError};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::observation::{Outcome, What};
 use crate::timeline::Standing;
 
+mod ending;
 mod error;
 mod order;
 
+use ending::{Ending, unguarded, unhealed, without_guard};
 pub use error::RunError;
 pub use order::{Milestone, Order, TrialPlan};
 
 /// How long an interrupted run waits for topics that are being made.
 const HASTE: Duration = Duration::from_secs(2);
-
-/// How an experiment came to its end, and why, where there is something to say.
-type Ending = (Outcome, Option<String>);
 
 /// Runs an experiment; its journal is then in the order's folder, and everything it started is
 /// gone.
@@ -38,7 +37,8 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     let stage = set(order, &logs, interrupt).await.inspect_err(|_| order.sweep())?;
     let Stage { record, guard, clusters, topics, canary } = stage;
     let fleet = Fleet::start(plan, &clusters, &order.program, &logs, &guard, &record);
-    let mut ending = disturb(order, &fleet, &clusters, &guard, &record, interrupt).await;
+    let ending = disturb(order, &fleet, &clusters, &guard, &record, interrupt).await;
+    let mut ending = without_guard(ending, &guard).await;
 
     (order.tell)(Milestone::Stopping);
     fleet.stop().await;
@@ -46,11 +46,13 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     if !order.keep
         && let Err(error) = topics.remove().await
     {
-        ending = (Outcome::Unhealed, Some(crate::error::chain(&error)));
+        ending = unhealed(ending, &error);
     }
     clusters.stop().await;
-    if let Some(guard) = Arc::into_inner(guard) {
-        guard.free();
+    if let Some(guard) = Arc::into_inner(guard)
+        && let Err(error) = guard.free()
+    {
+        ending = unhealed(ending, &error);
     }
     let (how, why) = ending;
     record.note(None, What::Ended { how, why });
@@ -71,7 +73,7 @@ async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Resul
     let plan = &order.header.plan;
     let journal = Journal::create(&order.journal(), &order.header)?;
     let record = Arc::new(Record::new(journal, Standing::new(plan)));
-    let guard = Arc::new(Guard::start(&order.program)?);
+    let guard = Arc::new(Guard::start(&order.program, &order.guarded())?);
     (order.tell)(Milestone::Starting);
     let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
     let clusters = Clusters::start(plan, &order.program, logs, &guard, &record).await?;
@@ -86,6 +88,7 @@ async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Resul
                 tokio::time::timeout(HASTE, done).await.ok();
                 Err(RunError::Interrupted)
             }
+            loss = unguarded(&guard) => Err(GuardError::from(loss).into()),
             done = &mut done => done.map_err(RunError::from),
         }
     };
@@ -149,11 +152,6 @@ async fn trouble(
     record: &Record,
     interrupt: &CancellationToken,
 ) -> Ending {
-    let guard_lost = async {
-        while guard.lives() {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    };
     let broken = |why: &str| (Outcome::Broken, Some(why.to_owned()));
     tokio::select! {
         biased;
@@ -163,7 +161,7 @@ async fn trouble(
             (Outcome::Broken, why)
         }
         () = clusters.lost().cancelled() => broken("the broker of a cluster died"),
-        () = guard_lost => broken("the guard died, and nothing may run without it"),
+        loss = unguarded(guard) => broken(&loss.to_string()),
         why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
     }
 }

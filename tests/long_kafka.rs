@@ -147,7 +147,9 @@ fn edge_traffic() {
         return;
     }
     let embedded = Alone::start();
-    let kafka = Kafka::up(1, &["--brokers", "3", "--set", "log.segment.bytes=16777216"]);
+    // Files that retention can remove, and sessions of brokers that bear a busy machine.
+    let set = ["log.segment.bytes=16777216", "broker.session.timeout.ms=9000"];
+    let kafka = Kafka::up(1, &["--brokers", "3", "--set", set[0], "--set", set[1]]);
     let both = [&embedded.address, &kafka.bootstraps[0]];
     let both = std::thread::scope(|scope| {
         let running = both.map(|bootstrap| scope.spawn(move || carried(bootstrap, lasts.get())));

@@ -4,17 +4,15 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
-};
+use rustix::process::{Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
 use serde::Deserialize;
 use tokio::io::unix::AsyncFd;
 
-use crate::guard::{Revival, started};
+use crate::guard::{Identity, Revival};
 use crate::ids::{ClusterName, GroupName};
 use crate::kafka::{Admin, Cluster, KafkaError};
 use crate::time::Mono;
@@ -111,27 +109,29 @@ impl Broker {
         Self::at(address, planned.cluster.clone(), cluster)
     }
 
+    /// Where `deploy/kafka/up` writes down what runs, the addresses of all that it wrote there,
+    /// and whether they run.
+    #[must_use]
+    pub fn known() -> (PathBuf, Vec<(String, bool)>) {
+        let file = state_file();
+        let brokers = read_state(&file).map(|broker| (broker.address, broker.revival.lives()));
+        let brokers = brokers.collect();
+        (file, brokers)
+    }
+
     fn at(
         address: String,
         cluster_name: ClusterName,
         cluster: Cluster,
     ) -> Result<Self, BrokerError> {
         let file = state_file();
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        let known = serde_json::from_str::<State>(&text).ok().into_iter();
-        let mut brokers = known.flat_map(|state| state.clusters).flat_map(|it| it.brokers);
-        let Some(StateBroker { revival, .. }) = brokers.find(|it| it.address == address) else {
+        let found = read_state(&file).find(|it| it.address == address);
+        let Some(StateBroker { revival, .. }) = found else {
             return Err(BrokerError::Foreign { address, file });
         };
         let gone = |error: io::Error| BrokerError::Process("found", error);
-        let (number, since) = revival.identity().map_err(gone)?;
-        let missing = || gone(io::ErrorKind::NotFound.into());
-        let pid = Pid::from_raw(number).ok_or_else(missing)?;
-        let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| gone(error.into()))?;
-        // Compared after it is held: a number that was used again is somebody else's.
-        if started(pid.as_raw_nonzero().get().unsigned_abs()) != Some(since) {
-            return Err(missing());
-        }
+        let pidfd = revival.identity().and_then(Identity::open).map_err(gone)?;
+        let pidfd = pidfd.ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
         Ok(Self { address, cluster_name, revival, cluster, pidfd })
     }
 
@@ -170,7 +170,8 @@ impl Broker {
         if !self.lives() {
             let child = self.revival.start();
             let child = child.map_err(|error| BrokerError::Process("started", error))?;
-            // It outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
+            // Nobody where the guard was first, while this process was stopped. Whoever it is
+            // outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
             drop(child);
         }
         Ok(())
@@ -199,6 +200,12 @@ impl Broker {
         }
         Err(BrokerError::Late("back", BACK))
     }
+}
+
+fn read_state(file: &Path) -> impl Iterator<Item = StateBroker> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let known = serde_json::from_str::<State>(&text).ok().into_iter();
+    known.flat_map(|state| state.clusters).flat_map(|cluster| cluster.brokers)
 }
 
 /// Where `deploy/kafka/up` writes down what runs.

@@ -1,48 +1,48 @@
 //! The controller's hand on its guard.
 
 use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::OwnedFd;
+use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::Revival;
+use super::lease::LEASE;
+use super::line::{GuardError, Line, Loss};
+use super::{Revival, Run, heal, runs};
 
-/// How long an answer may take: the guard does nothing else.
-const ANSWER: Duration = Duration::from_secs(5);
+/// How long it may take to undo what its master could not.
+const UNDOING: Duration = Duration::from_secs(10);
 
 /// A running guard. Dropping it closes the pipe, and the guard undoes what it holds.
 pub struct Guard {
     child: Child,
-    pidfd: OwnedFd,
-    pipe: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
+    line: Arc<Line>,
+    renewal: Option<JoinHandle<()>>,
+    ledger: PathBuf,
+    mark: String,
 }
 
 /// Proof that the guard holds a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held(());
 
-/// The guard did not start, or does not answer: nothing may be started without it.
-#[derive(Debug, thiserror::Error)]
-pub enum GuardError {
-    /// No process.
-    #[error("the guard cannot be started")]
-    Start(#[source] io::Error),
-    /// It is gone, or said something else.
-    #[error("the guard does not answer")]
-    Silent(#[source] io::Error),
-}
+/// Something is still to be undone; it stands in the ledger, and `tandem halt` tries again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not healed: {}; `tandem halt` tries again", .0.join("; "))]
+pub struct Unhealed(pub Vec<String>);
 
 impl Guard {
-    /// Starts the guard from `program`, which is `tandem` itself.
+    /// Starts the guard of `run` from `program`, which is `tandem` itself. From then on this
+    /// process must run: once it was stopped for three seconds, its guard ends the run.
     ///
     /// # Errors
-    /// The process cannot be started.
-    pub fn start(program: impl AsRef<OsStr>) -> Result<Self, GuardError> {
+    /// The process cannot be started, or cannot write its ledger.
+    pub fn start(program: impl AsRef<OsStr>, run: &Run) -> Result<Self, GuardError> {
         let mut child = Command::new(program)
             .arg("guard")
             .stdin(Stdio::piped())
@@ -51,13 +51,25 @@ impl Guard {
             .process_group(0)
             .spawn()
             .map_err(GuardError::Start)?;
-        let pipe = child.stdin.take().zip(child.stdout.take().map(BufReader::new));
         let broken = || GuardError::Start(io::ErrorKind::BrokenPipe.into());
-        let pipe = pipe.ok_or_else(broken)?;
+        let (input, output) = child.stdin.take().zip(child.stdout.take()).ok_or_else(broken)?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(broken)?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty())
             .map_err(|error| GuardError::Start(error.into()))?;
-        Ok(Self { child, pidfd, pipe: Mutex::new(pipe) })
+        let line = Arc::new(Line::new(pidfd, input, output));
+        let told = serde_json::to_string(run).unwrap_or_default();
+        let answer = line.ask(&format!("run {told}"))?;
+        if answer != "ready" {
+            let why = answer.strip_prefix("refused: ").unwrap_or(&answer).to_owned();
+            return Err(GuardError::Ledger { why });
+        }
+        let renewing = Arc::clone(&line);
+        let renewal = Builder::new()
+            .name("lease".to_owned())
+            .spawn(move || renewing.renew())
+            .map_err(GuardError::Start)?;
+        let (ledger, mark) = (run.file(&runs()), run.mark());
+        Ok(Self { child, line, renewal: Some(renewal), ledger, mark })
     }
 
     /// Its process id.
@@ -66,10 +78,29 @@ impl Guard {
         self.child.id()
     }
 
-    /// Whether it is still there.
+    /// What the processes of its run bear as [`MARK`](super::MARK) in their environment.
+    #[must_use]
+    pub fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    /// Whether it is still there, and does its work.
     #[must_use]
     pub fn lives(&self) -> bool {
-        super::watch::lives(&self.pidfd)
+        self.loss().is_none()
+    }
+
+    /// Why it is there no more, if so.
+    #[must_use]
+    pub fn loss(&self) -> Option<Loss> {
+        self.line.loss()
+    }
+
+    /// Whether it was left alone for so long that it may be undoing the run this moment; soon it
+    /// is lost, or it answers.
+    #[must_use]
+    pub fn doubts(&self) -> bool {
+        self.line.loss().is_none() && self.line.silence() >= LEASE
     }
 
     /// Has it hold a child of ours that was not yet waited for, so that the number is surely its.
@@ -94,32 +125,58 @@ impl Guard {
     }
 
     fn ask(&self, question: &str, expected: &str) -> Result<Held, GuardError> {
-        let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
-        let (input, output) = &mut *pipe;
-        writeln!(input, "{question}").and_then(|()| input.flush()).map_err(GuardError::Silent)?;
-        // Nothing is ever left in the buffer: each question has one answer, of one line.
-        if !super::watch::readable(output.get_ref(), ANSWER) {
-            return Err(GuardError::Silent(io::ErrorKind::TimedOut.into()));
+        let answer = self.line.ask(question)?;
+        if answer == expected {
+            return Ok(Held(()));
         }
-        let mut answer = String::new();
-        output.read_line(&mut answer).map_err(GuardError::Silent)?;
-        if answer.trim_end() == expected {
-            Ok(Held(()))
-        } else {
-            let said = io::Error::new(io::ErrorKind::InvalidData, format!("it said {answer:?}"));
-            Err(GuardError::Silent(said))
-        }
+        let said = io::Error::new(io::ErrorKind::InvalidData, format!("it said {answer:?}"));
+        Err(GuardError::Silent(said))
     }
 
-    /// Everything was undone by its master: the guard may go.
-    pub fn free(mut self) {
-        let pipe = self.pipe.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // A guard that is dead already is as free as can be.
-        writeln!(pipe.0, "free").and_then(|()| pipe.0.flush()).ok();
-        if !super::watch::readable(&self.pidfd, ANSWER) {
+    /// Everything was undone by its master: the guard may go. Where it is gone already, or left
+    /// something, that is undone here.
+    ///
+    /// # Errors
+    /// Something could not be undone.
+    pub fn free(mut self) -> Result<(), Unhealed> {
+        self.retire();
+        let asked = self.line.ask("renew").is_ok() && self.line.tell("free").is_ok();
+        self.replace(asked && self.line.ends(UNDOING))
+    }
+
+    /// Does what the guard did not: where it `ended` in peace, that is nothing.
+    fn replace(&mut self, ended: bool) -> Result<(), Unhealed> {
+        if !ended {
             self.child.kill().ok();
         }
         self.child.wait().ok();
+        match heal(&self.ledger) {
+            Ok(None) => Ok(()),
+            Ok(Some(undone)) if undone.left.is_empty() => Ok(()),
+            Ok(Some(undone)) => Err(Unhealed(undone.left)),
+            Err(error) => Err(Unhealed(vec![format!("{}: {error}", self.ledger.display())])),
+        }
+    }
+
+    /// Renews no more.
+    fn retire(&mut self) {
+        self.line.stop();
+        if let Some(renewal) = self.renewal.take() {
+            renewal.thread().unpark();
+            renewal.join().ok();
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // It has a hand on the pipe, too, and would keep it open.
+        self.retire();
+        if self.loss().is_some()
+            && let Err(error) = self.replace(false)
+        {
+            tracing::error!("{error}.");
+        }
     }
 }
 

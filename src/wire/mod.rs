@@ -18,8 +18,8 @@ mod versions;
 pub use api::{Api, SUPPORTED, number, supported};
 pub use batch::{Batch, BatchError, HEADER_BYTES};
 pub use frame::{FRAME_BYTES_MAX, frame_length};
-pub use places::{Naming, Place, Places, naming, places};
-pub use request::{Incoming, Request, parse, parse_foreign};
+pub use places::{Naming, Place, Places, naming, newest_naming, places};
+pub use request::{Incoming, Request, newest_readable, parse, parse_foreign};
 pub use response::encode;
 pub use versions::cap_versions;
 
