@@ -44,13 +44,18 @@ const PURE: &[&str] = &[
     "timeline/",
     "verdict/",
     "chaos/brief.rs",
+    "chaos/cost.rs",
     "chaos/experiment.rs",
+    "chaos/fault.rs",
     "chaos/fits.rs",
     "chaos/lookout.rs",
+    "chaos/network_words.rs",
     "chaos/reading.rs",
+    "chaos/reading/",
     "chaos/resolve.rs",
     "chaos/schedule.rs",
     "chaos/spec.rs",
+    "chaos/target.rs",
     "chaos/words.rs",
 ];
 

@@ -57,6 +57,9 @@ pub enum FaultError {
     /// Nobody there to hit.
     #[error("{0} does not run")]
     Absent(MemberId),
+    /// Members reach brokers by themselves.
+    #[error("there is no edge between members and brokers")]
+    NoEdges,
     /// Two faults of one victim would undo each other.
     #[error("{0} is struck by another fault already")]
     Taken(MemberId),

@@ -1,86 +1,186 @@
-//! Inject and heal, a pair, for every kind of fault.
+//! What can be done: each fault with all that it needs to know.
 
-use std::future::pending;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::arena::{Arena, FaultError, Victim};
-use super::experiment::Fault;
-use super::{broker, kill, pause};
-use crate::controller::Broker;
-use crate::ids::FaultId;
-use crate::observation::What;
-use crate::time::Mono;
+use crate::edge::{Direction, Effect};
+use crate::ids::{ClusterName, GroupName, RoleName};
+use crate::time::Span;
 
-/// A fault that was begun, and what is needed to undo it.
-pub(super) struct Injected {
-    kind: Fault,
-    fault: FaultId,
-    victims: Vec<Victim>,
-    broker: Option<Broker>,
-    restart_after: Duration,
+/// What is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// SIGKILL.
+    Kill {
+        /// Replaces the topology's restart for the victims.
+        restart_after: Option<Span>,
+        /// The restart may come before the dead one's session is over.
+        overlap_restart: bool,
+    },
+    /// SIGSTOP, and SIGCONT later.
+    Pause {
+        /// For how long.
+        lasts: Span,
+    },
+    /// What passes between members and brokers is cut, held, slowed or answered by an edge.
+    Network(Network),
+    /// SIGKILL to a broker of `deploy/kafka/up`, and its restart.
+    Broker {
+        /// When it is started again.
+        restart_after: Span,
+    },
+    /// Nothing, for the control trial.
+    Noop {
+        /// For how long.
+        lasts: Span,
+    },
 }
 
-impl Injected {
-    /// What is about to be done; it can be healed from here on, whatever happens in between.
-    pub(super) fn plan(
-        kind: Fault,
-        fault: FaultId,
-        victims: Vec<Victim>,
-        broker: Option<Broker>,
-        restart_after: Duration,
-    ) -> Self {
-        Self { kind, fault, victims, broker, restart_after }
-    }
+/// What edges do to what passes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// Which of the three words it was written with; they differ in what must be said.
+    pub kind: Kind,
+    /// For how long.
+    pub lasts: Span,
+    /// Between the victims and which brokers.
+    pub from: Far,
+    /// Which way.
+    pub direction: Direction,
+    /// Only these requests, by Kafka's numbers, and their answers; nothing said is every byte.
+    pub apis: Option<BTreeSet<i16>>,
+    /// What is done.
+    pub effect: Effect,
+}
 
-    /// Does it; when it was known to be in force.
-    pub(super) async fn inject(&self, arena: &Arena<'_>) -> Result<Mono, FaultError> {
-        match self.kind {
-            Fault::Kill => kill::inject(arena, &self.fault, &self.victims).await,
-            Fault::Pause => pause::inject(arena, &self.fault, &self.victims).await,
-            Fault::Broker => broker::inject(arena, &self.fault, self.broker.as_ref()).await,
-            Fault::Noop => {
-                let fault = self.fault.clone();
-                arena.record.note(
-                    None,
-                    What::FaultAsked {
-                        fault,
-                        kind: "noop".to_owned(),
-                        broker: None,
-                        cluster: None,
-                    },
-                );
-                let fault = self.fault.clone();
-                Ok(arena.record.note(None, What::FaultInForce { fault }))
-            }
+/// The far side of a fault of the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Far {
+    /// All brokers of this cluster, which must be the victim's; its own where nothing is named.
+    Cluster(Option<ClusterName>),
+    /// The broker of this address in the victim's cluster.
+    Address(String),
+    /// The broker of this number in it.
+    Node(i32),
+    /// The broker that coordinates this group; the victim's own where nothing is named.
+    Coordinator(Option<GroupName>),
+    /// The broker that leads a role's partition.
+    Leader {
+        /// Which role; a seeded choice where nothing is named.
+        role: Option<RoleName>,
+        /// In the ledger of this group; of the victim's own where nothing is named.
+        group: Option<GroupName>,
+    },
+}
+
+/// The word for a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A process dies.
+    Kill,
+    /// A process is stopped for a while.
+    Pause,
+    /// Nothing passes.
+    Partition,
+    /// What passes is late.
+    Slow,
+    /// Some requests fail.
+    Protocol,
+    /// A broker dies.
+    Broker,
+    /// Nothing happens.
+    Noop,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Kill,
+        Self::Pause,
+        Self::Partition,
+        Self::Slow,
+        Self::Protocol,
+        Self::Broker,
+        Self::Noop,
+    ];
+
+    /// The word that experiments use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kill => "kill",
+            Self::Pause => "pause",
+            Self::Partition => "partition",
+            Self::Slow => "slow",
+            Self::Protocol => "protocol",
+            Self::Broker => "broker",
+            Self::Noop => "noop",
         }
     }
 
-    /// Returns once it is no longer in force, though nobody here has undone it. A death cannot be
-    /// undone, and a broker is not watched.
-    pub(super) async fn slips(&self) -> FaultError {
-        match self.kind {
-            Fault::Pause if !self.victims.is_empty() => pause::slips(&self.victims).await,
-            Fault::Pause | Fault::Kill | Fault::Broker | Fault::Noop => pending().await,
+    /// What a sentence calls it.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Slow => "slow network",
+            Self::Protocol => "protocol fault",
+            Self::Kill | Self::Pause | Self::Partition | Self::Broker | Self::Noop => self.as_str(),
         }
     }
 
-    /// Whom it has in its hands.
-    pub(super) fn victims(&self) -> &[Victim] {
-        &self.victims
+    /// The fields of a step that it knows, beside those that say when and to whom.
+    #[must_use]
+    pub fn fields(self) -> &'static [&'static str] {
+        match self {
+            Self::Kill => &["restart_after", "overlap_restart"],
+            Self::Pause | Self::Noop => &["for"],
+            Self::Partition => &["for", "behavior", "direction", "from", "apis"],
+            Self::Slow => &["for", "latency", "latency_jitter", "rate", "direction", "from"],
+            Self::Protocol => &[
+                "for",
+                "apis",
+                "behavior",
+                "latency",
+                "latency_jitter",
+                "error",
+                "direction",
+                "from",
+            ],
+            Self::Broker => &["restart_after"],
+        }
+    }
+}
+
+impl Fault {
+    /// The word for it.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Kill { .. } => Kind::Kill,
+            Self::Pause { .. } => Kind::Pause,
+            Self::Network(network) => network.kind,
+            Self::Broker { .. } => Kind::Broker,
+            Self::Noop { .. } => Kind::Noop,
+        }
     }
 
-    /// Undoes it.
-    pub(super) async fn heal(&self, arena: &Arena<'_>) -> Result<(), FaultError> {
-        match self.kind {
-            Fault::Kill => kill::heal(arena, &self.fault, &self.victims, self.restart_after).await,
-            Fault::Pause => pause::heal(arena, &self.fault, &self.victims).await,
-            Fault::Broker => {
-                broker::heal(arena, &self.fault, self.broker.as_ref(), self.restart_after).await
-            }
-            Fault::Noop => {
-                let fault = self.fault.clone();
-                arena.record.note(None, What::FaultHealed { fault });
-                Ok(())
+    /// For how long it is held; nothing for what ends otherwise.
+    #[must_use]
+    pub fn lasts(&self) -> Option<Duration> {
+        match self {
+            Self::Pause { lasts } | Self::Noop { lasts } => Some(lasts.get()),
+            Self::Network(network) => Some(network.lasts.get()),
+            Self::Kill { .. } | Self::Broker { .. } => None,
+        }
+    }
+
+    /// What it does to the network, if that is what it is done to.
+    #[must_use]
+    pub fn network(&self) -> Option<&Network> {
+        match self {
+            Self::Network(network) => Some(network),
+            Self::Kill { .. } | Self::Pause { .. } | Self::Broker { .. } | Self::Noop { .. } => {
+                None
             }
         }
     }

@@ -1,8 +1,13 @@
 //! Whether an experiment fits a plan: every name leads somewhere, every target matches somebody,
-//! and nobody comes back too early.
+//! nobody comes back too early, and nothing is compared with a bound that nobody knows.
+
+mod bounded;
+mod far;
+
+use std::collections::BTreeSet;
 
 use super::{Across, Experiment, Fault, Pick, Step, Target};
-use crate::ids::{GroupName, MemberId, RoleName};
+use crate::ids::{ClusterName, GroupName, HostName, MemberId, RoleName};
 use crate::time::Span;
 use crate::topology::{Address, Plan, PlannedGroup, Share, Terms};
 use crate::verdict::Subject;
@@ -19,6 +24,11 @@ pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Proble
         if let Some(target) = &step.target {
             target_fits(target, plan, place.key("target"), &mut problems);
         }
+        if let (Some(network), Some(target)) = (step.fault.network(), &step.target)
+            && problems.len() == known
+        {
+            problems.extend(far::fits(network, target, plan, place));
+        }
         if problems.len() == known {
             problems.extend(restart_fits(step, plan, place));
         }
@@ -32,6 +42,9 @@ pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Proble
         {
             problems.push(no_group(name.as_str(), plan, place));
         }
+    }
+    if problems.is_empty() {
+        problems = bounded::fits(experiment, plan, root.key("assert"));
     }
     problems
 }
@@ -48,6 +61,22 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
                     )
                     .hint(choices(member.as_str(), members.map(MemberId::as_str))),
                 );
+            }
+        }
+        Target::Host(host) => {
+            if target.groups(plan).is_empty() {
+                let message = format!("no group is on a host `{host}`");
+                let hosts = plan.groups.values().filter_map(|group| group.host.as_ref());
+                let hosts: BTreeSet<_> = hosts.map(HostName::as_str).collect();
+                problems.push(
+                    Problem::at(place.key("host").origin(), message)
+                        .hint(choices(host.as_str(), hosts)),
+                );
+            }
+        }
+        Target::Cluster(cluster) => {
+            if target.groups(plan).is_empty() {
+                problems.push(no_cluster(cluster, plan, place.key("cluster")));
             }
         }
         Target::LeaderOf { role, group } => {
@@ -170,22 +199,20 @@ impl Pick {
 
 /// A member that comes back before its session is over makes the group wait for the rest of it.
 fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> {
-    if step.fault != Fault::Kill || step.overlap_restart {
-        return None;
-    }
+    let Fault::Kill { restart_after, overlap_restart: false } = step.fault else { return None };
     let target = step.target.as_ref()?;
     let (name, least) = target
         .groups(plan)
         .into_iter()
         .filter_map(|name| {
             let group = plan.groups.get(&name)?;
-            let after = step.restart_after.unwrap_or(group.restart_after);
+            let after = restart_after.unwrap_or(group.restart_after);
             let address = &plan.clusters.get(&group.cluster)?.address;
             let least = Span(Terms::of(&group.pace, address).soonest_restart());
             (after < least).then_some((name, least))
         })
         .next()?;
-    let key = if step.restart_after.is_some() { "restart_after" } else { "fault" };
+    let key = if restart_after.is_some() { "restart_after" } else { "fault" };
     let message =
         format!("the restart may come before the session of the dead one in `{name}` is over");
     Some(
@@ -197,6 +224,13 @@ fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> 
 fn no_group(name: &str, plan: &Plan, place: Cursor<'_>) -> Problem {
     Problem::at(place.origin(), format!("there is no group `{name}`"))
         .hint(choices(name, plan.groups.keys().map(GroupName::as_str)))
+}
+
+/// A cluster that no group is on.
+fn no_cluster(name: &ClusterName, plan: &Plan, place: Cursor<'_>) -> Problem {
+    let used: BTreeSet<_> = plan.groups.values().map(|group| group.cluster.as_str()).collect();
+    Problem::at(place.origin(), format!("no group is on a cluster `{name}`"))
+        .hint(choices(name.as_str(), used))
 }
 
 fn chosen<'a>(

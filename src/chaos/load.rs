@@ -77,6 +77,7 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
     })?;
     let plan = plan_text(&topology_path, &topology_text, &choice.overrides)?;
     let plan = plan.with_longest_pause(experiment.longest_pause());
+    let plan = if experiment.needs_edges() { plan.with_edges() } else { plan };
     let problems = fits(&experiment, &document, &plan);
     if !problems.is_empty() {
         return Err(wrong(problems));

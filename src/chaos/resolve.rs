@@ -30,6 +30,9 @@ pub enum Unresolved {
     /// Nobody leads what was to lose its leader.
     #[error("nobody leads {0}")]
     Leaderless(String),
+    /// Nobody runs where everybody was to be hit.
+    #[error("no member {0} is running")]
+    Nobody(String),
     /// Fewer run than are wanted.
     #[error("{running} of the {wanted} members of {group} that are wanted are running")]
     Few {
@@ -49,6 +52,8 @@ impl Target {
         let all = || plan.groups.keys().cloned().collect();
         match self {
             Self::Member(member) => plan.group_of(member).cloned().into_iter().collect(),
+            Self::Host(host) => plan.groups_where(|group| group.host.as_ref() == Some(host)),
+            Self::Cluster(cluster) => plan.groups_where(|group| group.cluster == *cluster),
             Self::LeaderOf { group: Some(group), .. } | Self::Group { group: Some(group), .. } => {
                 [group.clone()].into()
             }
@@ -67,9 +72,11 @@ impl Target {
     #[must_use]
     pub fn is_across(&self) -> bool {
         match self {
-            Self::LeadersAcross { .. } | Self::GroupsAcross { .. } | Self::Coordinator { .. } => {
-                true
-            }
+            Self::Host(_)
+            | Self::Cluster(_)
+            | Self::LeadersAcross { .. }
+            | Self::GroupsAcross { .. }
+            | Self::Coordinator { .. } => true,
             Self::Member(_) | Self::LeaderOf { .. } | Self::Group { .. } => false,
         }
     }
@@ -119,6 +126,8 @@ impl Target {
                 }
                 Err(leaderless(role.as_ref(), None))
             }
+            Self::Host(host) => sight.all(self, || format!("on host {host}")),
+            Self::Cluster(cluster) => sight.all(self, || format!("on cluster {cluster}")),
             // A broker, and no member.
             Self::Coordinator { .. } => Ok(Vec::new()),
             Self::Group { mode, .. } => {
@@ -158,6 +167,17 @@ impl Sight<'_> {
         let partitions = &self.plan.groups.get(group)?.role_partitions;
         let partition = partitions.get(usize::try_from(self.plan.role(role)?.0).ok()?)?;
         shuffled((self.leaders)(group, *partition), chance).pop()
+    }
+
+    /// All of the target's groups that run.
+    fn all(
+        self,
+        target: &Target,
+        place: impl FnOnce() -> String,
+    ) -> Result<Vec<MemberId>, Unresolved> {
+        let groups = target.groups(self.plan);
+        let victims: Vec<_> = groups.iter().flat_map(|group| (self.living)(group)).collect();
+        if victims.is_empty() { Err(Unresolved::Nobody(place())) } else { Ok(victims) }
     }
 
     fn pick(

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::network_words::{Apis, Behavior, BrokerSpec, ErrorWord, Rate, Way};
 use super::words::{AllOr, OrAny};
-use super::{Fault, Pick};
-use crate::ids::{ExperimentName, GroupName, MemberId, RoleName, StepId};
+use super::{Kind, Pick};
+use crate::ids::{ClusterName, ExperimentName, GroupName, HostName, MemberId, RoleName, StepId};
 use crate::time::Span;
 use crate::topology::{Allowance, Objective};
 use crate::verdict::{Assertion, Condition};
@@ -80,10 +81,10 @@ pub struct StepSpec {
     /// A uniform draw from nothing to this is added.
     pub jitter: Option<Span>,
     /// What is done.
-    pub fault: Fault,
+    pub fault: Kind,
     /// To whom.
     pub target: Option<TargetSpec>,
-    /// For how long: a pause, a noop.
+    /// For how long: all but what ends with a restart.
     #[serde(rename = "for")]
     pub lasts: Option<Span>,
     /// When the victims of a kill are started again, as the topology says unless given; when a
@@ -93,11 +94,46 @@ pub struct StepSpec {
     /// the rest of that session.
     #[serde(default)]
     pub overlap_restart: bool,
+    /// What becomes of what a partition, or a protocol fault, keeps from passing; `drop` unless
+    /// given for a partition.
+    pub behavior: Option<Behavior>,
+    /// Which way; both unless given.
+    pub direction: Option<Way>,
+    /// Between the victims and which brokers: `{cluster: b}`, `{broker: "host:port"}` or its
+    /// number, `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: GROUP}`; all of the victim's
+    /// own cluster unless given.
+    pub from: Option<FromSpec>,
+    /// Only these requests and their answers: a list of names, `coordinator` or `data`.
+    pub apis: Option<Apis>,
+    /// By how much everything is late, each way.
+    pub latency: Option<Span>,
+    /// A uniform draw from nothing to this is added to the latency.
+    pub latency_jitter: Option<Span>,
+    /// So much passes in a second, on each connection: `100kB/s`.
+    pub rate: Option<Rate>,
+    /// The error that brokers seem to answer: `NOT_COORDINATOR`, or its number.
+    pub error: Option<ErrorWord>,
+}
+
+/// The far side of a fault of the network.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "brokers, as in {cluster: b} or {coordinator_of: any}")]
+pub struct FromSpec {
+    /// All brokers of this cluster.
+    pub cluster: Option<ClusterName>,
+    /// One broker of the victim's cluster, by its address or its number.
+    pub broker: Option<BrokerSpec>,
+    /// The broker that coordinates this group; `any` is each victim's own.
+    pub coordinator_of: Option<OrAny<GroupName>>,
+    /// The broker that leads this role's partition; `any` is a seeded choice.
+    pub leader_of: Option<OrAny<RoleName>>,
+    /// In the ledger of this group; of each victim's own unless given.
+    pub group: Option<OrAny<GroupName>>,
 }
 
 /// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`,
-/// `{group: NAME, mode: one}` or, to a broker, `{coordinator_of: GROUP}`; `any` in the place of a
-/// name is a seeded choice.
+/// `{group: NAME, mode: one}`, `{host: NAME}`, `{cluster: NAME}` or, to a broker,
+/// `{coordinator_of: GROUP}`; `any` in the place of a name is a seeded choice.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a target, as in {leader_of: any, group: any}")]
 pub struct TargetSpec {
@@ -107,6 +143,10 @@ pub struct TargetSpec {
     pub leader_of: Option<OrAny<RoleName>>,
     /// The broker that coordinates this group.
     pub coordinator_of: Option<OrAny<GroupName>>,
+    /// Every member on this machine, whatever its group.
+    pub host: Option<HostName>,
+    /// Every member of every group on this cluster.
+    pub cluster: Option<ClusterName>,
     /// In this group.
     pub group: Option<OrAny<GroupName>>,
     /// How many members of the group; one unless given.

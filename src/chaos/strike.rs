@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::arena::{Arena, FaultError, Victim};
-use super::fault::Injected;
+use super::injected::Injected;
 use super::{Fault, Sight, Strike, Target};
 use crate::controller::Broker;
 use crate::ids::{FaultId, StepId, TrialNumber};
@@ -34,7 +34,8 @@ pub(super) async fn strike(
     }
     let fault = FaultId { trial, step: strike.step.id.clone() };
     let failed = |why: String| {
-        let (fault, kind) = (fault.clone(), strike.step.fault.as_str().to_owned());
+        let kind = strike.step.fault.kind().as_str().to_owned();
+        let fault = fault.clone();
         arena.record.note(None, What::FaultFailed { fault, kind, why });
     };
     let struck = |at: Mono| {
@@ -62,7 +63,8 @@ pub(super) async fn strike(
     }
     let restart = prepare_restart(arena, strike, &victims);
     let count = victims.len();
-    let injected = Injected::plan(strike.step.fault, fault.clone(), victims, broker, restart);
+    let injected =
+        Injected::plan(strike.step.fault.clone(), fault.clone(), victims, broker, restart);
     let from = Mono::now();
     let outcome = injected.inject(arena).await;
     struck(*outcome.as_ref().unwrap_or(&from));
@@ -134,20 +136,22 @@ async fn coordinator(arena: &Arena<'_>, strike: &Strike) -> Result<Option<Broker
 
 /// Sees to it that the victims of a kill come back when the step says so; the longest wait.
 fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Duration {
+    let restart_after = match &strike.step.fault {
+        Fault::Kill { restart_after, .. } => *restart_after,
+        Fault::Broker { restart_after } => return restart_after.get(),
+        Fault::Pause { .. } | Fault::Network(_) | Fault::Noop { .. } => return Duration::ZERO,
+    };
     let mut longest = Duration::ZERO;
     for victim in victims {
         let group = arena.plan.group_of(&victim.life.member);
         let planned = group.and_then(|group| arena.plan.groups.get(group));
         let usual = planned.map_or(Duration::ZERO, |group| group.restart_after.get());
-        if let (Fault::Kill, Some(after)) = (strike.step.fault, strike.step.restart_after) {
+        if let Some(after) = restart_after {
             victim.slot.restart_once_after(after.get());
         }
-        longest = longest.max(strike.step.restart_after.map_or(usual, Span::get));
+        longest = longest.max(restart_after.map_or(usual, Span::get));
     }
-    match strike.step.fault {
-        Fault::Broker => strike.step.restart_after.unwrap_or_default().get(),
-        Fault::Kill | Fault::Pause | Fault::Noop => longest,
-    }
+    longest
 }
 
 /// Notes how close together the victims were struck; why that was not close enough, if so.
@@ -161,6 +165,8 @@ fn strike_across(
     let across = match strike.step.target.as_ref()? {
         Target::LeadersAcross { across, .. } | Target::GroupsAcross { across, .. } => across,
         Target::Member(_)
+        | Target::Host(_)
+        | Target::Cluster(_)
         | Target::LeaderOf { .. }
         | Target::Group { .. }
         | Target::Coordinator { .. } => return None,
@@ -174,11 +180,11 @@ fn strike_across(
 
 /// Holds the fault for as long as the step says, or until the stop. A kill holds nothing.
 async fn hold(arena: &Arena<'_>, strike: &Strike, injected: &Injected) -> Result<(), FaultError> {
-    let Some(lasts) = strike.step.lasts else { return Ok(()) };
+    let Some(lasts) = strike.step.fault.lasts() else { return Ok(()) };
     tokio::select! {
         biased;
         () = arena.stop.cancelled() => Ok(()),
         slipped = injected.slips() => Err(slipped),
-        () = tokio::time::sleep(lasts.get()) => Ok(()),
+        () = tokio::time::sleep(lasts) => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{Fault, Pick};
+use super::{Kind, Pick};
 use crate::ids::GroupName;
 use crate::topology::Share;
 use crate::yaml::choices;
@@ -94,30 +94,29 @@ impl<'de> Deserialize<'de> for AllOr {
 }
 
 /// Faults that the format names and this version does not inject.
-const LATER: [&str; 13] = [
-    "leave",
-    "stop",
-    "partition",
-    "slow",
-    "protocol",
-    "clock",
-    "starve",
-    "churn",
-    "duplicate",
-    "host",
-    "network",
-    "delay",
-    "drop",
+const LATER: [&str; 7] = ["leave", "stop", "clock", "starve", "churn", "duplicate", "host"];
+
+/// What others call faults that this version can inject.
+const ELSEWHERE: [(&str, Kind); 6] = [
+    ("isolation", Kind::Partition),
+    ("network", Kind::Partition),
+    ("cut", Kind::Partition),
+    ("drop", Kind::Partition),
+    ("delay", Kind::Slow),
+    ("latency", Kind::Slow),
 ];
 
-impl<'de> Deserialize<'de> for Fault {
+impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
         let known = Self::ALL.map(Self::as_str);
-        if let Some(fault) = Self::ALL.into_iter().find(|fault| fault.as_str() == word) {
-            return Ok(fault);
+        if let Some(kind) = Self::ALL.into_iter().find(|kind| kind.as_str() == word) {
+            return Ok(kind);
         }
-        let message = if LATER.contains(&word.as_str()) {
+        let elsewhere = ELSEWHERE.iter().find(|(other, _)| *other == word);
+        let message = if let Some((_, kind)) = elsewhere {
+            format!("unknown fault `{word}`\nhere it is called `{}`", kind.as_str())
+        } else if LATER.contains(&word.as_str()) {
             format!("this version cannot inject `{word}`\nit can: `{}`", known.join("`, `"))
         } else {
             format!("unknown fault `{word}`\n{}", choices(&word, known))
@@ -126,7 +125,7 @@ impl<'de> Deserialize<'de> for Fault {
     }
 }
 
-impl JsonSchema for Fault {
+impl JsonSchema for Kind {
     fn schema_name() -> Cow<'static, str> {
         "Fault".into()
     }

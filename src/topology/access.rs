@@ -69,6 +69,13 @@ impl Access {
         Self { properties: properties.clone(), secrets: secrets.iter().filter_map(known).collect() }
     }
 
+    /// Whether what is said is encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        let protocol = self.properties.get("security.protocol");
+        protocol.is_some_and(|it| it.to_ascii_lowercase().ends_with("ssl"))
+    }
+
     /// The same, but for what `other` says.
     pub(super) fn but(&self, other: Self) -> Self {
         let mut both = self.clone();

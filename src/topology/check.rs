@@ -7,7 +7,7 @@ use super::places::Places;
 use super::planning::names;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Elsewhere, OtherAccess, Pace, Plan, Roles, Settings, Spec, defaults, is_secret,
+    Cluster, Edges, Elsewhere, OtherAccess, Pace, Plan, Roles, Settings, Spec, defaults, is_secret,
 };
 use crate::ids::{ClusterName, GroupName, TopicName};
 use crate::time::Span;
@@ -235,4 +235,18 @@ pub(super) fn topics(plan: &Plan, places: Places<'_>) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// What is encrypted cannot be read on the way.
+pub(super) fn edges(plan: &Plan, places: Places<'_>) -> Option<Problem> {
+    if plan.edges == Edges::Direct {
+        return None;
+    }
+    let name = plan.unreadable()?;
+    let message = format!("no edge can read what is said to cluster `{name}`: it is encrypted");
+    let place = places.root().key("edges");
+    Some(
+        Problem::at(place.origin(), message)
+            .hint("members speak TLS to it; `edges: direct` leaves that alone"),
+    )
 }

@@ -27,7 +27,7 @@ pub use bounds::{Bound, Bounds, Range};
 pub use limits::{ClusterFacts, Finding, Weight, judge};
 pub use pace::{Assignor, Mode, Pace};
 pub use page::Page;
-pub use plan::{Address, Plan, PlannedCluster, PlannedGroup};
+pub use plan::{Address, Edges, Plan, PlannedCluster, PlannedGroup};
 pub use planning::plan;
 pub use promise::{Allowance, Objective, Share, ShareError};
 pub use spec::{Election, Group, Protocol, Restart, Settings, Spec};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Address, Bound, Plan, PlannedGroup, Range, shared_fate};
+use super::{Address, Bound, Edges, Plan, PlannedGroup, Range, shared_fate};
 use crate::ids::{ClusterName, GroupName, MemberId};
 use crate::time::Span;
 
@@ -130,6 +130,10 @@ fn clusters(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
         };
         let load = load.get(name).copied().unwrap_or_default();
         writeln!(f, "  {name}: {address}; {load:.0} beacons/s in all")?;
+    }
+    match plan.edges {
+        Edges::Direct => {}
+        Edges::Proxied => writeln!(f, "  members reach them through edges, a process of its own")?,
     }
     Ok(())
 }

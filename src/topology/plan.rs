@@ -25,6 +25,9 @@ pub struct Plan {
     pub clusters: BTreeMap<ClusterName, PlannedCluster>,
     /// The groups.
     pub groups: BTreeMap<GroupName, PlannedGroup>,
+    /// How members reach brokers.
+    #[serde(default)]
+    pub edges: Edges,
     /// What no two groups may share.
     #[serde(default)]
     pub disjoint: BTreeSet<Shareable>,
@@ -72,6 +75,17 @@ pub enum Address {
     Bootstrap(String),
 }
 
+/// How members reach brokers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Edges {
+    /// By themselves.
+    #[default]
+    Direct,
+    /// Through a process of ours, which can cut and slow what passes, and answer it.
+    Proxied,
+}
+
 /// One group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedGroup {
@@ -113,6 +127,13 @@ impl Plan {
     #[must_use]
     pub fn group_of(&self, member: &MemberId) -> Option<&GroupName> {
         self.groups.iter().find(|(_, group)| group.members.contains(member)).map(|(name, _)| name)
+    }
+
+    /// The groups of which something holds.
+    #[must_use]
+    pub fn groups_where(&self, holds: impl Fn(&PlannedGroup) -> bool) -> BTreeSet<GroupName> {
+        let groups = self.groups.iter().filter(|(_, group)| holds(group));
+        groups.map(|(name, _)| name.clone()).collect()
     }
 
     /// The index of a role, if the plan knows it.

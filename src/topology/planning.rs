@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::places::Places;
 use super::{
-    Access, Address, Bounds, Cluster, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec,
-    Terms, check, defaults, shared_fate, sizing,
+    Access, Address, Bounds, Cluster, Edges, Plan, PlannedCluster, PlannedGroup, Roles, Shareable,
+    Spec, Terms, check, defaults, shared_fate, sizing,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
 use crate::time::Span;
@@ -39,6 +39,7 @@ pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
         }
     }
     problems.extend(check::topics(&plan, places));
+    problems.extend(check::edges(&plan, places));
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -57,6 +58,31 @@ impl Plan {
             }
         }
         self
+    }
+}
+
+impl Plan {
+    /// The same plan, all members reaching their brokers through edges.
+    #[must_use]
+    pub fn with_edges(mut self) -> Self {
+        if self.edges == Edges::Direct {
+            self.edges = Edges::Proxied;
+            self.warnings.push(
+                "the experiment reaches into the network: members reach brokers through edges"
+                    .to_owned(),
+            );
+        }
+        self
+    }
+
+    /// The first cluster with a group whose members speak to it so that no edge can read it.
+    #[must_use]
+    pub fn unreadable(&self) -> Option<&ClusterName> {
+        let used = self.groups.values().map(|group| &group.cluster);
+        let encrypted = |name: &&ClusterName| {
+            self.clusters.get(*name).is_some_and(|cluster| cluster.members.is_encrypted())
+        };
+        used.into_iter().find(encrypted)
     }
 }
 
@@ -90,6 +116,7 @@ fn decide(spec: &Spec) -> Result<Plan, String> {
         roles,
         clusters,
         groups,
+        edges: spec.edges,
         disjoint,
         objective: spec.objective,
         limits: spec.limits,

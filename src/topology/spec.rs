@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Allowance, Assignor, Cluster, Mode, Objective, Roles, Shareable};
+use super::{Allowance, Assignor, Cluster, Edges, Mode, Objective, Roles, Shareable};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, HostName, TopicName, TopologyName};
 use crate::time::Span;
 
@@ -30,6 +30,10 @@ pub struct Spec {
     /// What holds for every group that says nothing else.
     #[serde(default)]
     pub defaults: Settings,
+    /// How members reach brokers; `direct` unless given. An experiment that reaches into the network
+    /// makes it `proxied`.
+    #[serde(default)]
+    pub edges: Edges,
     /// What no two groups may share; `[member, group]` unless given. Sharing anything else is a
     /// warning.
     pub disjoint: Option<BTreeSet<Shareable>>,

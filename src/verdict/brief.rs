@@ -31,8 +31,13 @@ pub struct Brief {
 /// What the steps of an experiment may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
-    /// The longest gap.
-    pub gap: Span,
-    /// The longest overlap.
-    pub overlap: Span,
+    /// The longest gap; nothing where no bound is known.
+    pub gap: Option<Span>,
+    /// The longest overlap; nothing where no bound is known.
+    pub overlap: Option<Span>,
+}
+
+impl Limits {
+    /// Of what costs nothing.
+    pub const NONE: Self = Self { gap: Some(Span::ms(0)), overlap: Some(Span::ms(0)) };
 }

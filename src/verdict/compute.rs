@@ -1,7 +1,6 @@
 //! The facts to the report.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use super::distribution::{Samples, float, ms};
 use super::report::{
@@ -12,7 +11,7 @@ use super::ruling::{Ruling, Verdict};
 use super::{Brief, Limits, Statistic, continuity, judge, recovery, redundancy};
 use crate::ids::{FaultId, GroupName, RoleIndex};
 use crate::observation::{Fact, Outcome};
-use crate::time::Mono;
+use crate::time::{Mono, Span};
 use crate::timeline::{
     Cause, Finding, GroupLine, Incident, Interval, IntervalSet, Record, Timeline,
 };
@@ -151,8 +150,9 @@ fn joint(timeline: &Timeline, brief: &Brief) -> JointReport {
 }
 
 fn limit(limits: Option<&Limits>) -> LimitReport {
-    let of = |pick: fn(&Limits) -> Duration| ms(limits.map_or(Duration::ZERO, pick));
-    LimitReport { gap_ms: of(|l| l.gap.get()), overlap_ms: of(|l| l.overlap.get()) }
+    let known = |limit: Option<Span>| limit.map(|span| ms(span.get()));
+    let Limits { gap, overlap } = limits.copied().unwrap_or(Limits::NONE);
+    LimitReport { gap_ms: known(gap), overlap_ms: known(overlap) }
 }
 
 fn bounds(of: &Bounds) -> BoundsReport {

@@ -12,6 +12,7 @@ use super::distribution::{Samples, float, ms};
 use super::ruling::{Ruling, Unit, Verdict};
 use super::{Assertion, BoundOf, Brief, Comparison, Limit, Limits, Measure, Statistic, Subject};
 use crate::ids::GroupName;
+use crate::time::Span;
 use crate::timeline::{Finding, Findings, Timeline};
 
 /// The rulings on one assertion: one where it is about all groups together or about one, else one a
@@ -108,9 +109,13 @@ fn count(limit: Limit) -> u64 {
 }
 
 fn duration(limit: Limit, brief: &Brief, group: Option<&GroupName>) -> Duration {
-    let pick = |limits: &Limits, of: BoundOf| match of {
-        BoundOf::Gap => limits.gap.get(),
-        BoundOf::Overlap => limits.overlap.get(),
+    // An experiment that compares with a bound that nobody knows is refused before it runs.
+    let pick = |limits: &Limits, of: BoundOf| {
+        let known = match of {
+            BoundOf::Gap => limits.gap,
+            BoundOf::Overlap => limits.overlap,
+        };
+        known.map_or(Duration::MAX, Span::get)
     };
     match limit {
         // The parser lets a count stand beside no duration.

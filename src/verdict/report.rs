@@ -125,10 +125,10 @@ pub struct JointReport {
 /// What the steps of an experiment may cost at most.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitReport {
-    /// The longest gap.
-    pub gap_ms: f64,
-    /// The longest overlap.
-    pub overlap_ms: f64,
+    /// The longest gap; nothing where no bound is known.
+    pub gap_ms: Option<f64>,
+    /// The longest overlap; nothing where no bound is known.
+    pub overlap_ms: Option<f64>,
 }
 
 /// What each kind of fault may cost a group.

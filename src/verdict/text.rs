@@ -99,8 +99,8 @@ fn row(page: &mut Page, width: usize, name: &str, of: &Measures, limit: Option<&
         ..number(value)
     };
     let count = |of: &Distribution| plain(format!("{:>6}", of.count));
-    let gap_limit = limit.map(|limit| limit.gap_ms);
-    let overlap_limit = limit.map(|limit| limit.overlap_ms);
+    let gap_limit = limit.and_then(|limit| limit.gap_ms);
+    let overlap_limit = limit.and_then(|limit| limit.overlap_ms);
     page.line(&[
         plain(format!("{:width$}", clip(name, width - 1))),
         count(&of.gap),

@@ -8,6 +8,7 @@
 mod api;
 mod batch;
 mod frame;
+mod names;
 mod request;
 mod response;
 mod shape;
@@ -16,6 +17,9 @@ mod shapes;
 pub use api::{Api, SUPPORTED, number, supported};
 pub use batch::{Batch, BatchError, HEADER_BYTES};
 pub use frame::{FRAME_BYTES_MAX, frame_length};
+pub use names::{
+    COORDINATOR, DATA, api_name, api_named, api_names, error_named, error_names, is_error,
+};
 pub use request::{Incoming, Request, parse};
 pub use response::encode;
 

@@ -85,6 +85,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         roles: (0..roles).map(|role| name(&format!("role-{role}"))).collect(),
         clusters: [(name("a"), cluster)].into(),
         groups: groups.iter().map(group).collect(),
+        edges: tandem::topology::Edges::Direct,
         objective: Objective::default(),
         disjoint: BTreeSet::new(),
         limits: Allowance::default(),
@@ -104,14 +105,14 @@ pub fn plan_apart(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
 
 /// What is to be judged on such a plan.
 pub fn brief(plan: &Plan, trials: u32, assertions: &[&str]) -> Brief {
-    let limits = Limits { gap: Span::ms(1_300), overlap: Span::ms(3_000) };
+    let limits = Limits { gap: Some(Span::ms(1_300)), overlap: Some(Span::ms(3_000)) };
     Brief {
         experiment: "kill-leader".to_owned(),
         trials,
         assertions: assertions.iter().map(|text| text.parse().unwrap()).collect(),
         objective: plan.objective,
         limits: plan.groups.keys().map(|group| (group.clone(), limits)).collect(),
-        joint: Limits { gap: Span::ms(0), overlap: Span::ms(3_000) },
+        joint: Limits { gap: Some(Span::ms(0)), overlap: Some(Span::ms(3_000)) },
     }
 }
 

@@ -1,0 +1,125 @@
+//! What one step may cost one group: the high ends of what the plan's bounds say of its fault, and
+//! of the return that follows.
+
+use std::time::Duration;
+
+use super::{Far, Fault, Network, Step, Target};
+use crate::edge::{Direction, Effect};
+use crate::ids::GroupName;
+use crate::topology::{Address, Bounds, Plan, PlannedGroup};
+use crate::wire::{COORDINATOR, DATA};
+
+/// From a process's start to its first request, where nobody is left who could lead meanwhile.
+const START_UP: Duration = Duration::from_secs(1);
+/// `group.initial.rebalance.delay.ms`: how long a broker waits before it fills an empty group.
+const INITIAL_DELAY: Duration = Duration::from_secs(3);
+
+/// The longest gap and the longest overlap; [`Duration::MAX`] where no bound is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Cost {
+    pub gap: Duration,
+    pub overlap: Duration,
+}
+
+/// What a step can do to a group.
+pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Cost {
+    let Some(group) = plan.groups.get(name) else { return Cost::default() };
+    let bounds = &group.bounds;
+    let high = |bound: crate::topology::Bound| Cost {
+        gap: bound.gap.high.get(),
+        overlap: bound.overlap.high.get(),
+    };
+    let fault = match &step.fault {
+        Fault::Kill { .. } => high(bounds.kill),
+        Fault::Pause { .. } => high(bounds.pause),
+        Fault::Broker { .. } => high(bounds.broker),
+        Fault::Network(network) => isolation(network, bounds, one_broker(plan, group)),
+        Fault::Noop { .. } => return Cost::default(),
+    };
+    let mut gap = fault.gap.max(bounds.restart.gap.high.get());
+    if leaves_nobody(target, group.members.len()) {
+        // Then nobody takes over: the gap ends when the victims are back.
+        let away = match &step.fault {
+            Fault::Kill { .. } => away(step, plan, name) + START_UP,
+            // What they asked before is heard again, and waits for its session to end.
+            Fault::Network(network) => {
+                network.lasts.get() + bounds.kill.gap.high.get() + bounds.leave.gap.high.get()
+            }
+            Fault::Pause { lasts } | Fault::Noop { lasts } => lasts.get(),
+            Fault::Broker { .. } => Duration::ZERO,
+        };
+        let delay = match plan.clusters.get(&group.cluster).map(|cluster| &cluster.address) {
+            Some(Address::Bootstrap(_)) => INITIAL_DELAY,
+            Some(Address::Embedded) | None => Duration::ZERO,
+        };
+        gap = gap.saturating_add(away + delay);
+    }
+    let back = bounds.restart.overlap.high.get();
+    // What moved when the victims went may move again when they come back, before the first claims
+    // lapsed.
+    let soon = away(step, plan, name) <= gap.saturating_add(fault.overlap);
+    let moved = match &step.fault {
+        Fault::Kill { .. } | Fault::Network(_) if soon => back,
+        Fault::Kill { .. } | Fault::Network(_) | Fault::Broker { .. } | Fault::Noop { .. } => {
+            Duration::ZERO
+        }
+        // Who wakes has been given up for dead, and joins again.
+        Fault::Pause { .. } => bounds.leave.gap.high.get(),
+    };
+    Cost { gap, overlap: fault.overlap.saturating_add(moved) }
+}
+
+/// For how long the victims are gone, where they come back.
+pub(super) fn away(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
+    let planned = plan.groups.get(group).map(|group| group.restart_after).unwrap_or_default();
+    match &step.fault {
+        Fault::Kill { restart_after, .. } => restart_after.unwrap_or(planned).get(),
+        Fault::Broker { restart_after } => restart_after.get(),
+        Fault::Network(network) => network.lasts.get(),
+        Fault::Pause { .. } | Fault::Noop { .. } => Duration::ZERO,
+    }
+}
+
+/// What a fault of the network costs where it is one of the two that are understood: members that
+/// no longer reach any broker, or no longer its coordinator. The victims' roles overlap as the
+/// bound says; those that move among the others, and back, as at a death.
+fn isolation(network: &Network, bounds: &Bounds, one_broker: bool) -> Cost {
+    let everything = one_broker || matches!(network.from, Far::Cluster(_));
+    let cut = match network.effect {
+        Effect::Drop | Effect::Stall | Effect::Reset => network.direction == Direction::Both,
+        // Late is not lost, and what an error makes of a client is the client's own affair.
+        Effect::Slow { .. } | Effect::Answer { .. } => false,
+    };
+    let gap = bounds.isolation.gap.high.get();
+    let overlap = bounds.isolation.overlap.high.get().max(bounds.kill.overlap.high.get());
+    match &network.apis {
+        None if cut && everything => Cost { gap, overlap },
+        // A member that hears on believes on, until its client gives up of itself.
+        Some(apis)
+            if cut
+                && (everything || matches!(network.from, Far::Coordinator(None)))
+                && COORDINATOR.iter().all(|api| apis.contains(api))
+                && !DATA.iter().any(|api| apis.contains(api)) =>
+        {
+            Cost { gap, overlap: Duration::MAX }
+        }
+        None | Some(_) => Cost { gap: Duration::MAX, overlap: Duration::MAX },
+    }
+}
+
+fn one_broker(plan: &Plan, group: &PlannedGroup) -> bool {
+    let address = plan.clusters.get(&group.cluster).map(|cluster| &cluster.address);
+    matches!(address, Some(Address::Embedded) | None)
+}
+
+fn leaves_nobody(target: &Target, members: usize) -> bool {
+    let members = u32::try_from(members).unwrap_or(u32::MAX);
+    match target {
+        Target::Coordinator { .. } => false,
+        Target::Host(_) | Target::Cluster(_) => true,
+        Target::Member(_) | Target::LeaderOf { .. } | Target::LeadersAcross { .. } => members <= 1,
+        Target::Group { mode, .. } | Target::GroupsAcross { mode, .. } => {
+            mode.of(members) >= members
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Inject and heal, a pair, for every kind of fault.
+
+use std::future::pending;
+use std::time::Duration;
+
+use super::Fault;
+use super::arena::{Arena, FaultError, Victim};
+use super::{broker, kill, network, pause};
+use crate::controller::Broker;
+use crate::ids::FaultId;
+use crate::observation::What;
+use crate::time::Mono;
+
+/// A fault that was begun, and what is needed to undo it.
+pub(super) struct Injected {
+    what: Fault,
+    fault: FaultId,
+    victims: Vec<Victim>,
+    broker: Option<Broker>,
+    restart_after: Duration,
+}
+
+impl Injected {
+    /// What is about to be done; it can be healed from here on, whatever happens in between.
+    pub(super) fn plan(
+        what: Fault,
+        fault: FaultId,
+        victims: Vec<Victim>,
+        broker: Option<Broker>,
+        restart_after: Duration,
+    ) -> Self {
+        Self { what, fault, victims, broker, restart_after }
+    }
+
+    /// Does it; when it was known to be in force.
+    pub(super) async fn inject(&self, arena: &Arena<'_>) -> Result<Mono, FaultError> {
+        match &self.what {
+            Fault::Kill { .. } => kill::inject(arena, &self.fault, &self.victims).await,
+            Fault::Pause { .. } => pause::inject(arena, &self.fault, &self.victims).await,
+            Fault::Network(what) => network::inject(arena, &self.fault, what, &self.victims).await,
+            Fault::Broker { .. } => broker::inject(arena, &self.fault, self.broker.as_ref()).await,
+            Fault::Noop { .. } => {
+                let fault = self.fault.clone();
+                arena.record.note(
+                    None,
+                    What::FaultAsked {
+                        fault,
+                        kind: "noop".to_owned(),
+                        broker: None,
+                        cluster: None,
+                    },
+                );
+                let fault = self.fault.clone();
+                Ok(arena.record.note(None, What::FaultInForce { fault }))
+            }
+        }
+    }
+
+    /// Returns once it is no longer in force, though nobody here has undone it. A death cannot be
+    /// undone, and a broker is not watched.
+    pub(super) async fn slips(&self) -> FaultError {
+        match &self.what {
+            Fault::Pause { .. } if !self.victims.is_empty() => pause::slips(&self.victims).await,
+            Fault::Pause { .. }
+            | Fault::Kill { .. }
+            | Fault::Network(_)
+            | Fault::Broker { .. }
+            | Fault::Noop { .. } => pending().await,
+        }
+    }
+
+    /// Whom it has in its hands.
+    pub(super) fn victims(&self) -> &[Victim] {
+        &self.victims
+    }
+
+    /// Undoes it.
+    pub(super) async fn heal(&self, arena: &Arena<'_>) -> Result<(), FaultError> {
+        match &self.what {
+            Fault::Kill { .. } => {
+                kill::heal(arena, &self.fault, &self.victims, self.restart_after).await
+            }
+            Fault::Pause { .. } => pause::heal(arena, &self.fault, &self.victims).await,
+            Fault::Network(_) => network::heal(arena, &self.fault, &self.victims).await,
+            Fault::Broker { .. } => {
+                broker::heal(arena, &self.fault, self.broker.as_ref(), self.restart_after).await
+            }
+            Fault::Noop { .. } => {
+                let fault = self.fault.clone();
+                arena.record.note(None, What::FaultHealed { fault });
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! From a target as it is written to one that names somebody; the same for the brokers that
+//! victims are cut off from.
+
+use std::collections::BTreeSet;
+
+use crate::chaos::network_words::BrokerSpec;
+use crate::chaos::spec::{AcrossSpec, FromSpec, StepSpec, TargetSpec};
+use crate::chaos::words::{AllOr, OrAny};
+use crate::chaos::{Across, Far, Kind, Pick, Target};
+use crate::time::Span;
+use crate::yaml::{Cursor, Problem};
+
+const WITHIN: Span = Span::ms(50);
+/// All that a target can be made of.
+const TARGET: [&str; 8] =
+    ["member", "host", "cluster", "coordinator_of", "leader_of", "group", "across", "mode"];
+/// All that brokers can be named by.
+const FROM: [&str; 5] = ["cluster", "broker", "coordinator_of", "leader_of", "group"];
+
+/// To whom a step does what it does.
+pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target>, Problem> {
+    let kind = spec.fault;
+    let noun = kind.noun();
+    let Some(target) = &spec.target else {
+        let hint = match kind {
+            Kind::Noop => return Ok(None),
+            Kind::Broker => "as in target: {coordinator_of: any}",
+            Kind::Kill | Kind::Pause | Kind::Partition | Kind::Slow | Kind::Protocol => {
+                "as in target: {leader_of: any, group: any}"
+            }
+        };
+        let message = format!("a {noun} needs a `target`");
+        return Err(Problem::at(place.key("fault").origin(), message).hint(hint));
+    };
+    let place = place.key("target");
+    match (kind, &target.coordinator_of) {
+        (Kind::Noop, _) => Err(Problem::at(place.name(), "a noop is done to nobody")),
+        (Kind::Broker, None) => Err(Problem::at(place.name(), "the target names no broker")
+            .hint("say `coordinator_of` which group")),
+        (Kind::Broker, Some(group)) => {
+            let group = group.clone().this();
+            alone(place, "target", "coordinator_of", &[], &TARGET)?;
+            Ok(Some(Target::Coordinator { group }))
+        }
+        (Kind::Kill | Kind::Pause, Some(_)) => {
+            let message = format!("a {noun} is done to members");
+            Err(Problem::at(place.key("coordinator_of").name(), message)
+                .hint("`fault: broker` kills a broker"))
+        }
+        (Kind::Partition | Kind::Slow | Kind::Protocol, Some(_)) => {
+            let message = format!("a {noun} is done to members");
+            Err(Problem::at(place.key("coordinator_of").name(), message)
+                .hint("`from` says between them and which brokers"))
+        }
+        (Kind::Kill | Kind::Pause | Kind::Partition | Kind::Slow | Kind::Protocol, None) => {
+            members(target, place).map(Some)
+        }
+    }
+}
+
+fn members(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
+    let alone = |key: &str, but: &[&str]| alone(place, "target", key, but, &TARGET);
+    if let Some(member) = &spec.member {
+        return alone("member", &[]).map(|()| Target::Member(member.clone()));
+    }
+    if let Some(host) = &spec.host {
+        return alone("host", &[]).map(|()| Target::Host(host.clone()));
+    }
+    if let Some(cluster) = &spec.cluster {
+        return alone("cluster", &[]).map(|()| Target::Cluster(cluster.clone()));
+    }
+    if spec.across.is_some() {
+        alone("across", &["leader_of", "mode"])?;
+    }
+    let group = spec.group.clone().and_then(OrAny::this);
+    let across = spec.across.as_ref().map(across);
+    if let Some(role) = &spec.leader_of {
+        alone("leader_of", &["group", "across"])?;
+        let role = role.clone().this();
+        return Ok(match across {
+            Some(across) => Target::LeadersAcross { role, across },
+            None => Target::LeaderOf { role, group },
+        });
+    }
+    let mode = spec.mode.unwrap_or(Pick::One);
+    match across {
+        Some(across) => Ok(Target::GroupsAcross { mode, across }),
+        None if spec.group.is_some() => Ok(Target::Group { group, mode }),
+        None => Err(Problem::at(place.name(), "the target names nobody")
+            .hint("say `member`, `leader_of`, `group`, `host` or `cluster`")),
+    }
+}
+
+fn across(spec: &AcrossSpec) -> Across {
+    let groups = match &spec.groups {
+        AllOr::All(_) => None,
+        AllOr::These(names) => Some(names.iter().cloned().collect::<BTreeSet<_>>()),
+    };
+    Across { groups, within: spec.within.unwrap_or(WITHIN) }
+}
+
+/// Between the victims and which brokers.
+pub(super) fn far(spec: &FromSpec, place: Cursor<'_>) -> Result<Far, Problem> {
+    let alone = |key: &str, but: &[&str]| alone(place, "`from`", key, but, &FROM);
+    if let Some(cluster) = &spec.cluster {
+        return alone("cluster", &[]).map(|()| Far::Cluster(Some(cluster.clone())));
+    }
+    if let Some(broker) = &spec.broker {
+        alone("broker", &[])?;
+        return Ok(match broker {
+            BrokerSpec::Node(number) => Far::Node(*number),
+            BrokerSpec::Address(address) => Far::Address(address.clone()),
+        });
+    }
+    if let Some(group) = &spec.coordinator_of {
+        return alone("coordinator_of", &[]).map(|()| Far::Coordinator(group.clone().this()));
+    }
+    let group = spec.group.clone().and_then(OrAny::this);
+    if let Some(role) = &spec.leader_of {
+        return Ok(Far::Leader { role: role.clone().this(), group });
+    }
+    let nobody = Problem::at(place.name(), "this names no broker");
+    Err(nobody.hint("say `cluster`, `broker`, `coordinator_of` or `leader_of`"))
+}
+
+/// Nothing of `all` stands beside `key`, except for `but`.
+fn alone(
+    place: Cursor<'_>,
+    what: &str,
+    key: &str,
+    but: &[&str],
+    all: &[&str],
+) -> Result<(), Problem> {
+    let mut others = all.iter().filter(|other| **other != key && !but.contains(other));
+    let Some(other) = others.find(|other| place.key(other).exists()) else { return Ok(()) };
+    let message = format!("a {what} has no `{other}` beside `{key}`");
+    Err(Problem::at(place.key(other).name(), message))
+}
