@@ -38,7 +38,8 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     let stage = set(order, &logs, interrupt).await.inspect_err(|_| order.sweep())?;
     let Stage { record, guard, clusters, topics, canary } = stage;
     let fleet = Fleet::start(plan, &clusters, &order.program, &logs, &guard, &record);
-    let mut ending = disturb(order, &fleet, &clusters, &guard, &record, interrupt).await;
+    let ending = disturb(order, &fleet, &clusters, &guard, &record, interrupt).await;
+    let mut ending = without_guard(ending, &guard).await;
 
     (order.tell)(Milestone::Stopping);
     fleet.stop().await;
@@ -46,15 +47,43 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     if !order.keep
         && let Err(error) = topics.remove().await
     {
-        ending = (Outcome::Unhealed, Some(crate::error::chain(&error)));
+        ending = unhealed(ending, &error);
     }
     clusters.stop().await;
-    if let Some(guard) = Arc::into_inner(guard) {
-        guard.free();
+    if let Some(guard) = Arc::into_inner(guard)
+        && let Err(error) = guard.free()
+    {
+        ending = unhealed(ending, &error);
     }
     let (how, why) = ending;
     record.note(None, What::Ended { how, why });
     Ok(())
+}
+
+/// What failed beside whatever failed before.
+fn unhealed(ending: Ending, error: &(dyn std::error::Error + 'static)) -> Ending {
+    let why = crate::error::chain(error);
+    match ending {
+        (Outcome::Unhealed, Some(before)) if !before.contains(&why) => {
+            (Outcome::Unhealed, Some(format!("{before}; {why}")))
+        }
+        _ => (Outcome::Unhealed, Some(why)),
+    }
+}
+
+/// Whoever was stopped for too long wakes up to a run that its guard has ended: that is why
+/// brokers are gone and members are dead, whatever was noticed first.
+async fn without_guard(ending: Ending, guard: &Guard) -> Ending {
+    if ending.0 != Outcome::Broken {
+        return ending;
+    }
+    while guard.doubts() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    match guard.loss() {
+        Some(loss) => (Outcome::Broken, Some(loss.to_string())),
+        None => ending,
+    }
 }
 
 /// All that must stand before a member may start.
@@ -71,7 +100,7 @@ async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Resul
     let plan = &order.header.plan;
     let journal = Journal::create(&order.journal(), &order.header)?;
     let record = Arc::new(Record::new(journal, Standing::new(plan)));
-    let guard = Arc::new(Guard::start(&order.program)?);
+    let guard = Arc::new(Guard::start(&order.program, &order.guarded())?);
     (order.tell)(Milestone::Starting);
     let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
     let clusters = Clusters::start(plan, &order.program, logs, &guard, &record).await?;
@@ -150,7 +179,10 @@ async fn trouble(
     interrupt: &CancellationToken,
 ) -> Ending {
     let guard_lost = async {
-        while guard.lives() {
+        loop {
+            if let Some(loss) = guard.loss() {
+                return (Outcome::Broken, Some(loss.to_string()));
+            }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
@@ -163,7 +195,7 @@ async fn trouble(
             (Outcome::Broken, why)
         }
         () = clusters.lost().cancelled() => broken("the broker of a cluster died"),
-        () = guard_lost => broken("the guard died, and nothing may run without it"),
+        lost = guard_lost => lost,
         why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
     }
 }

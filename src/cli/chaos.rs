@@ -1,5 +1,6 @@
 //! `tandem chaos run`: an experiment from its file to its exit code.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -10,6 +11,7 @@ use super::progress::Progress;
 use super::report::{colour, conclude};
 use super::{EXIT_FILES, Failure, Output};
 use crate::chaos::{Choice, Prepared, load};
+use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
 use crate::run::{Order, RunError, TrialPlan, run as run_order};
 use crate::time::{Mono, Span, Wall};
@@ -69,6 +71,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     };
     let prepared = load(&args.experiment, &choice)
         .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
+    heal_remains();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -82,6 +85,32 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     runtime.shutdown_background();
     played?;
     conclude(&order.folder, args.output, colour()).map_err(|error| Failure::new(1, &error))
+}
+
+/// Undoes what runs have left that were killed together with their guards; a line each.
+fn heal_remains() {
+    let mut err = std::io::stderr();
+    let healed = heal_all(&runs()).unwrap_or_else(|error| {
+        let folder = runs().display().to_string();
+        tracing::warn!(%error, folder, "What earlier runs have left cannot be seen.");
+        Vec::new()
+    });
+    // Nobody reads it: it is healed all the same.
+    for (name, undone) in healed {
+        let left = match undone {
+            Ok(undone) => {
+                if let Some(told) = undone.told() {
+                    writeln!(err, "healed what {name} had left: {told}").ok();
+                }
+                undone.left
+            }
+            Err(error) => vec![error.to_string()],
+        };
+        if !left.is_empty() {
+            let left = left.join("; ");
+            writeln!(err, "not healed, of {name}: {left}; `tandem halt` tries again").ok();
+        }
+    }
 }
 
 fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {

@@ -1,12 +1,17 @@
 //! `tandem guard`: started by the controller, for nobody else.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 
-use super::Failure;
+use super::{EXIT_UNHEALED, Failure};
+use crate::guard::{runs, watch};
 
-/// Holds until standard input ends.
+/// Holds until standard input ends, or nothing comes out of it for too long.
 pub(super) fn run() -> Result<u8, Failure> {
-    crate::guard::watch(io::stdin().lock(), io::stdout())
-        .map_err(|error| Failure::new(1, &error))?;
-    Ok(0)
+    // Without the buffer of standard input: what waits in there cannot be waited for.
+    let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    let undone = input.and_then(|input| watch(input, io::stdout(), &runs()));
+    let undone = undone.map_err(|error| Failure::new(1, &error))?;
+    Ok(if undone.left.is_empty() { 0 } else { EXIT_UNHEALED })
 }

@@ -12,6 +12,7 @@ mod doctor;
 mod down;
 mod failure;
 mod guard;
+mod halt;
 mod member;
 mod plan;
 mod progress;
@@ -23,6 +24,8 @@ pub use failure::Failure;
 
 /// Invalid usage or files: nothing was touched.
 const EXIT_FILES: u8 = 2;
+/// Something that was done is still to be undone.
+const EXIT_UNHEALED: u8 = 6;
 
 /// How a command answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -42,6 +45,7 @@ Examples:
   tandem chaos run chaos/kill-leader.yaml              measure what a killed leader costs
   tandem chaos run chaos/kill-leader.yaml -f mine.yaml the same on your own topology
   tandem plan -f mine.yaml                             see what would be done, and the bounds
+  tandem halt                                          end all runs, and undo what they did
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid file; 3 verdict fail; 4 verdict unknown;
 5 aborted by a limit; 6 something could not be healed; 130 interrupted.")]
@@ -60,6 +64,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Report(report::ReportArgs),
     Down(down::DownArgs),
+    Halt(halt::HaltArgs),
     Broker(broker::BrokerArgs),
     Member(Box<member::MemberArgs>),
     /// Hold what must be undone when its master is gone; started by `chaos run`.
@@ -85,6 +90,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
         Command::Down(args) => down::run(&args),
+        Command::Halt(args) => halt::run(&args),
         Command::Broker(args) => {
             broker::run(&args).map(|()| 0).map_err(|error| Failure::new(1, &error))
         }

@@ -8,13 +8,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
-};
+use rustix::process::{Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
 use serde::Deserialize;
 use tokio::io::unix::AsyncFd;
 
-use crate::guard::{Revival, started};
+use crate::guard::{Identity, Revival};
 use crate::ids::{ClusterName, GroupName};
 use crate::kafka::{Admin, Cluster, KafkaError};
 use crate::time::Mono;
@@ -124,14 +122,8 @@ impl Broker {
             return Err(BrokerError::Foreign { address, file });
         };
         let gone = |error: io::Error| BrokerError::Process("found", error);
-        let (number, since) = revival.identity().map_err(gone)?;
-        let missing = || gone(io::ErrorKind::NotFound.into());
-        let pid = Pid::from_raw(number).ok_or_else(missing)?;
-        let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| gone(error.into()))?;
-        // Compared after it is held: a number that was used again is somebody else's.
-        if started(pid.as_raw_nonzero().get().unsigned_abs()) != Some(since) {
-            return Err(missing());
-        }
+        let pidfd = revival.identity().and_then(Identity::open).map_err(gone)?;
+        let pidfd = pidfd.ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
         Ok(Self { address, cluster_name, revival, cluster, pidfd })
     }
 
@@ -170,7 +162,8 @@ impl Broker {
         if !self.lives() {
             let child = self.revival.start();
             let child = child.map_err(|error| BrokerError::Process("started", error))?;
-            // It outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
+            // Nobody where the guard was first, while this process was stopped. Whoever it is
+            // outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
             drop(child);
         }
         Ok(())

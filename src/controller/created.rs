@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::guard::state_home;
 use crate::ids::{TopicName, TopologyName};
 
 /// The records of one topology.
@@ -33,10 +34,7 @@ impl Created {
     /// The records of `topology` in the user's state directory.
     #[must_use]
     pub fn of(topology: &TopologyName) -> Self {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let home = || PathBuf::from(set("HOME").unwrap_or_else(|| "/".into())).join(".local/state");
-        let state = set("XDG_STATE_HOME").map_or_else(home, PathBuf::from);
-        Self::within(&state, topology)
+        Self::within(&state_home(), topology)
     }
 
     /// The records of `topology` in this state directory.

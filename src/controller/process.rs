@@ -69,6 +69,9 @@ impl Process {
     ) -> Result<(Self, ChildStdout), ProcessError> {
         let what = arguments.first().cloned().unwrap_or_default();
         let refused = |source| ProcessError::Start { what: what.clone(), source };
+        if let Some(loss) = guard.loss() {
+            return Err(ProcessError::Unguarded { what, source: loss.into() });
+        }
         let log = File::options().append(true).create(true).open(log).map_err(refused)?;
         let mut child = Command::new(program)
             .args(arguments)

@@ -1,19 +1,39 @@
 //! Holds what must be undone, and undoes it when its master is gone.
 //!
-//! A small process of its own, started first. Its standard input is a pipe from the controller: a
-//! line `hold <pid>` makes it open a pidfd and answer `held <pid>`; `free` ends it in peace. When
-//! the pipe closes without that, the controller is gone: everything held is killed, and woken, for
-//! a stopped process does not die of a closed pipe.
+//! ```text
+//!  controller --- run, hold, promise, kept, renew, free ---> guard ----> ledger
+//!       |                                                      |  pipe closed, or 3 s of silence:
+//!       +---- starts, stops, kills ----> processes <-----------+  SIGKILL, SIGCONT; brokers start
+//! ```
 //!
-//! A line `promise <json>` makes it keep a broker that is about to be killed, answered `promised`;
-//! `kept <json>` forgets it, answered `forgotten`. What is still promised in the end is started.
+//! A small process of its own, started first, with a pipe from the controller. Each line has one
+//! answer: `run <json>` begins the ledger; `hold <pid>` has it open a pidfd; `promise <json>` has
+//! it keep a broker that is about to be killed, and `kept <json>` forgets it; `renew` says that the
+//! controller runs. `free` ends it in peace. When the pipe closes without that the controller was
+//! killed, and when it is silent for three seconds it was stopped: everything held is killed, and
+//! woken, for a stopped process does not die of a closed pipe; what is promised is started.
+//!
+//! Whatever the guard takes in hand it writes down first, so that somebody else can undo it where
+//! the guard itself is killed: its controller, the next run, or `tandem halt`.
 //!
 //! It holds pidfds, never bare pids: a pid that was used again is somebody else's.
 
+mod halt;
 mod hand;
+mod identity;
+mod lease;
+mod ledger;
+mod pipe;
+mod remains;
 mod revival;
+mod undo;
 mod watch;
 
-pub use hand::{Guard, GuardError, Held};
-pub use revival::{Revival, started};
+pub use halt::halt;
+pub use hand::{Guard, GuardError, Held, Loss, Unhealed};
+pub use identity::{Identity, started};
+pub use ledger::{Page, Place, Run, page, runs, state_home};
+pub use remains::{Remains, Whereabouts, heal, heal_all, remains};
+pub use revival::Revival;
+pub use undo::Undone;
 pub use watch::watch;

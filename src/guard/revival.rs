@@ -5,8 +5,15 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use super::{Identity, started};
+use crate::time::Mono;
+
+/// Starting takes milliseconds.
+const TURN: Duration = Duration::from_millis(500);
 
 /// A process that is not ours, which `deploy/kafka/up` started and `deploy/kafka/down` ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,11 +25,21 @@ pub struct Revival {
 }
 
 impl Revival {
-    /// Starts it, and writes down which process it is.
+    /// Starts it, unless it runs, and writes down which process it is.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn start(&self) -> io::Result<Child> {
+    pub fn start(&self) -> io::Result<Option<Child>> {
+        // A run that wakes up and the guard that heals it may both be here; but one that was
+        // stopped in here must not keep its guard from healing.
+        let turn = File::open(&self.folder)?;
+        let began = Mono::now();
+        while turn.try_lock().is_err() && Mono::now().since(began) < TURN {
+            std::thread::sleep(TURN / 100);
+        }
+        if self.lives() {
+            return Ok(None);
+        }
         let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
         let (program, arguments) = self.command.split_first().ok_or_else(nothing)?;
         let log = File::options().append(true).create(true).open(self.folder.join("log"))?;
@@ -44,38 +61,25 @@ impl Revival {
             child.wait().ok();
             return Err(error);
         }
-        Ok(child)
+        Ok(Some(child))
     }
 
     /// Whether the process that is written down runs.
     #[must_use]
     pub fn lives(&self) -> bool {
-        let found = |(pid, since): (i32, u64)| started(pid.unsigned_abs()) == Some(since);
-        self.identity().is_ok_and(found)
+        self.identity().is_ok_and(Identity::lives)
     }
 
     /// Which process it is: its number, and when it started.
     ///
     /// # Errors
     /// Nobody wrote it down.
-    pub fn identity(&self) -> io::Result<(i32, u64)> {
+    pub fn identity(&self) -> io::Result<Identity> {
         let text = fs::read_to_string(self.folder.join("pid"))?;
         let wrong =
             || io::Error::new(io::ErrorKind::InvalidData, format!("{text:?} is no process"));
         let (pid, since) = text.trim().split_once(' ').ok_or_else(wrong)?;
-        Ok((pid.parse().map_err(|_| wrong())?, since.parse().map_err(|_| wrong())?))
+        let (pid, since) = (pid.parse(), since.parse());
+        Ok(Identity { pid: pid.map_err(|_| wrong())?, since: since.map_err(|_| wrong())? })
     }
-}
-
-/// When a process that has not ended started, in the kernel's ticks: with its number, an identity.
-#[must_use]
-pub fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything: count from behind it.
-    let mut rest = stat.rsplit_once(')')?.1.split_whitespace();
-    // The dead that nobody has waited for yet still stand there.
-    if matches!(rest.next()?, "Z" | "X") {
-        return None;
-    }
-    rest.nth(18)?.parse().ok()
 }

@@ -1,150 +1,283 @@
 //! The guard's own process.
 
-use std::io::{self, BufRead, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use rustix::time::Timespec;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::Revival;
+use super::lease::{LEASE, LOOK, Silence};
+use super::ledger::{Entry, Ledger};
+use super::pipe::Lines;
+use super::undo::{Undone, Ward, lives, undo};
+use super::{Identity, Revival, Run};
 use crate::time::Mono;
 
-/// For how long the dead are waited for; SIGKILL takes milliseconds.
-const GONE: Duration = Duration::from_secs(5);
-/// A broker that lives for so long after its killer is gone was not killed.
-const DYING: Duration = Duration::from_secs(2);
 /// More processes than any plan has; beyond it `hold` is refused.
 const HELD_MAX: usize = 10_000;
 
-/// Holds until its standard input ends.
+/// Why a guard comes to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Its master said so.
+    Freed,
+    /// Its master is gone.
+    Closed,
+    /// Its master is silent.
+    Silent,
+}
+
+/// What a guard has in its hands.
+#[derive(Default)]
+struct Hands {
+    run: Option<(Run, Ledger)>,
+    held: Vec<Ward>,
+    promised: Vec<Revival>,
+}
+
+/// Holds until its master is gone, was silent for too long, or says that all is well; the ledger of
+/// the run is in the folder `runs`. What could not be undone, and still stands in the ledger.
 ///
 /// # Errors
-/// Standard input or output fail, or signals cannot be ignored.
-pub fn watch(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+/// Signals cannot be ignored; then nothing was held.
+pub fn watch(input: impl Read + AsFd, mut output: impl Write, runs: &Path) -> io::Result<Undone> {
     // What ends the controller must not end its guard: the pipe alone counts.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
-    let mut held = Vec::new();
-    let mut promised: Vec<Revival> = Vec::new();
-    for line in input.lines() {
-        let Ok(line) = line else { break };
-        if line == "free" {
-            return Ok(());
-        }
-        held.retain(lives);
-        if let Some(answer) = promise(&line, &mut promised) {
+    let mut hands = Hands::default();
+    let mut lines = Lines::of(input);
+    let mut silence = Silence::new(Mono::now());
+    loop {
+        let waiting = lines.wait(LOOK);
+        for line in &waiting.lines {
+            if line == "free" {
+                return Ok(hands.open(End::Freed));
+            }
+            let answer = hands.answer(line, runs);
+            // An output that nobody reads means that the input ends, too.
             writeln!(output, "{answer}").and_then(|()| output.flush()).ok();
-            continue;
         }
-        let pid = line.strip_prefix("hold ").and_then(|pid| pid.parse().ok());
-        match pid.and_then(Pid::from_raw) {
-            Some(pid) if held.len() < HELD_MAX => {
-                // One that is dead already needs no holding.
-                held.extend(pidfd_open(pid, PidfdFlags::empty()));
-                // An output that nobody reads means that the input ends, too.
-                writeln!(output, "held {}", pid.as_raw_nonzero())
-                    .and_then(|()| output.flush())
-                    .ok();
-            }
-            Some(_) | None => {
-                tracing::warn!(line, "The guard does not know what to do with this.");
-                writeln!(output, "refused").and_then(|()| output.flush()).ok();
-            }
+        if waiting.ended {
+            return Ok(hands.open(End::Closed));
+        }
+        // Whatever had been said by then is read, however late this process got its turn.
+        if silence.look(Mono::now(), !waiting.lines.is_empty()) >= LEASE {
+            return Ok(hands.open(End::Silent));
         }
     }
-    undo(&held);
-    for broker in &promised {
-        // It may have been promised and not been killed yet, or be dying this very moment.
-        let began = Mono::now();
-        while broker.lives() && Mono::now().since(began) < DYING {
-            std::thread::sleep(Duration::from_millis(20));
+}
+
+impl Hands {
+    /// Does what a line says; the answer.
+    fn answer(&mut self, line: &str, runs: &Path) -> String {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let done = match word {
+            "renew" => Ok("renewed".to_owned()),
+            "run" => self.begin(rest, runs),
+            "hold" => self.hold(rest),
+            "promise" | "kept" => self.promise(word == "promise", rest),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "nobody knows what this is")),
+        };
+        done.unwrap_or_else(|error| {
+            tracing::warn!(line, %error, "The guard cannot do this.");
+            format!("refused: {error}")
+        })
+    }
+
+    /// Begins the ledger.
+    fn begin(&mut self, told: &str, runs: &Path) -> io::Result<String> {
+        let run = Run { guard: Some(Identity::own()), ..serde_json::from_str(told)? };
+        let ledger = Ledger::create(runs, &run)?;
+        self.run = Some((run, ledger));
+        Ok("ready".to_owned())
+    }
+
+    fn hold(&mut self, told: &str) -> io::Result<String> {
+        self.held.retain(|(_, process)| lives(process));
+        if self.held.len() >= HELD_MAX {
+            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "there are too many"));
         }
-        if !broker.lives()
-            && let Err(error) = broker.start()
+        let pid = told.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
+        // One that is dead already needs no holding.
+        if let Some(process) = Identity::of(pid)
+            && let Some(pidfd) = process.open()?
         {
-            tracing::error!(%error, folder = %broker.folder.display(), "A broker stays down.");
+            self.note(&Entry::Held(process))?;
+            self.held.push((pid, pidfd));
         }
+        Ok(format!("held {pid}"))
     }
-    Ok(())
-}
 
-/// Takes or forgets a promise; the answer, where the line is about one.
-fn promise(line: &str, promised: &mut Vec<Revival>) -> Option<&'static str> {
-    let parse = |text: &str| serde_json::from_str::<Revival>(text).ok();
-    if let Some(broker) = line.strip_prefix("promise ").and_then(parse) {
-        promised.push(broker);
-        return Some("promised");
-    }
-    let broker = line.strip_prefix("kept ").and_then(parse)?;
-    promised.retain(|other| *other != broker);
-    Some("forgotten")
-}
-
-/// Whether the process has not ended: a pidfd becomes readable when it does.
-pub(super) fn lives(process: &OwnedFd) -> bool {
-    !readable(process, Duration::ZERO)
-}
-
-/// Whether there is something to read within the time, if only the end.
-pub(super) fn readable(file: impl AsFd, within: Duration) -> bool {
-    let mut fds = [PollFd::from_borrowed_fd(file.as_fd(), PollFlags::IN)];
-    let within = Timespec {
-        tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(within.subsec_nanos()),
-    };
-    poll(&mut fds, Some(&within)).is_ok_and(|ready| ready > 0)
-}
-
-/// Ends everything that is held. A process that cannot be killed keeps no other from being.
-fn undo(held: &[OwnedFd]) {
-    for process in held {
-        for signal in [Signal::KILL, Signal::CONT] {
-            if let Err(error) = pidfd_send_signal(process, signal)
-                && error != rustix::io::Errno::SRCH
-            {
-                tracing::error!(%error, ?signal, "A process of the run could not be ended.");
-            }
+    fn promise(&mut self, made: bool, told: &str) -> io::Result<String> {
+        let broker: Revival = serde_json::from_str(told)?;
+        if made {
+            self.note(&Entry::Promised(broker.clone()))?;
+            self.promised.push(broker);
+            return Ok("promised".to_owned());
         }
+        self.promised.retain(|other| *other != broker);
+        self.note(&Entry::Kept(broker))?;
+        Ok("forgotten".to_owned())
     }
-    let began = Mono::now();
-    for process in held {
-        while lives(process) && Mono::now().since(began) < GONE {
-            std::thread::sleep(Duration::from_millis(5));
+
+    fn note(&mut self, entry: &Entry) -> io::Result<()> {
+        let nowhere = || io::Error::new(io::ErrorKind::NotFound, "no run was begun");
+        let (_, ledger) = self.run.as_mut().ok_or_else(nowhere)?;
+        ledger.note(entry)
+    }
+
+    /// Undoes everything, and closes the ledger where nothing is left.
+    fn open(mut self, end: End) -> Undone {
+        let undone = undo(&self.held, &self.promised);
+        let Some((run, ledger)) = self.run.take() else { return undone };
+        // A master that was stopped is still to be ended: its ledger leads to it.
+        let stays = end == End::Silent && run.controller.lives();
+        if let Err(error) = ledger.close(&undone, stays) {
+            tracing::warn!(%error, "The ledger of the run stays.");
         }
+        // Said last: who reads this may be stopped as well.
+        if end == End::Silent {
+            let pid = run.controller.pid;
+            tracing::warn!(pid, "A run was silent for {LEASE:?}, and was ended by its guard.");
+        }
+        for left in &undone.left {
+            tracing::error!("Not healed: {left}.");
+        }
+        undone
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    use super::super::ledger::page;
+    use super::super::undo::GONE;
     use super::*;
 
-    fn broker(folder: &std::path::Path, name: &str) -> Revival {
-        let made = folder.join(name).display().to_string();
-        Revival { command: vec!["touch".to_owned(), made], folder: folder.to_owned() }
+    /// A guard's master, and where everything is.
+    struct Stage {
+        folder: tempfile::TempDir,
+        told: String,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let mut stage = Self { folder, told: String::new() };
+            stage.tell(&format!("run {}", serde_json::to_string(&stage.run()).unwrap()));
+            stage
+        }
+
+        fn run(&self) -> Run {
+            Run::own("stage".to_owned(), "duo".parse().unwrap(), self.folder.path().into())
+        }
+
+        fn runs(&self) -> PathBuf {
+            self.folder.path().join("runs")
+        }
+
+        /// A broker that leaves a file of its name.
+        fn broker(&self, program: &str, name: &str) -> Revival {
+            let made = self.folder.path().join(name).display().to_string();
+            Revival { command: vec![program.to_owned(), made], folder: self.folder.path().into() }
+        }
+
+        fn tell(&mut self, line: &str) {
+            self.told += line;
+            self.told += "\n";
+        }
+
+        fn tell_of(&mut self, word: &str, broker: &Revival) {
+            self.tell(&format!("{word} {}", serde_json::to_string(broker).unwrap()));
+        }
+
+        /// What the guard said, and what it undid, once its master had said all this; where it
+        /// `stays`, it says nothing more until the guard has ended.
+        fn play(&self, stays: bool) -> (String, Undone) {
+            let (reader, mut writer) = io::pipe().unwrap();
+            writer.write_all(self.told.as_bytes()).unwrap();
+            let writer = stays.then_some(writer);
+            let mut said = Vec::new();
+            let undone = watch(reader, &mut said, &self.runs()).unwrap();
+            drop(writer);
+            (String::from_utf8(said).unwrap(), undone)
+        }
+
+        fn is_made(&self, name: &str) {
+            let began = Mono::now();
+            while !self.folder.path().join(name).exists() {
+                assert!(Mono::now().since(began) < GONE, "{name} was not started");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
     }
 
     #[test]
     fn what_is_still_promised_in_the_end_is_started() {
-        let folder = tempfile::tempdir().unwrap();
-        let line = |word: &str, name: &str| {
-            let told = serde_json::to_string(&broker(folder.path(), name)).unwrap();
-            format!("{word} {told}\n")
-        };
-        let told = [line("promise", "a"), line("promise", "b"), line("kept", "b")].concat();
-        let mut said = Vec::new();
-        watch(told.as_bytes(), &mut said).unwrap();
-        assert_eq!(String::from_utf8(said).unwrap(), "promised\npromised\nforgotten\n");
+        let mut stage = Stage::new();
+        let (a, b) = (stage.broker("touch", "a"), stage.broker("touch", "b"));
+        stage.tell_of("promise", &a);
+        stage.tell_of("promise", &b);
+        stage.tell_of("kept", &b);
+        let (said, undone) = stage.play(false);
+        assert_eq!(said, "ready\npromised\npromised\nforgotten\n");
+        assert_eq!((undone.started, undone.left), (vec![a.clone()], vec![]));
+        stage.is_made("a");
+        assert!(!stage.folder.path().join("b").exists(), "the one that was kept");
+        assert!(a.identity().unwrap().pid > 0);
+        assert!(!stage.run().file(&stage.runs()).exists(), "nothing is left to be undone");
+    }
+
+    #[test]
+    fn what_cannot_be_healed_keeps_nothing_else_from_it_and_is_remembered() {
+        let mut stage = Stage::new();
+        let missing = stage.broker("/nonexistent/kafka", "missing");
+        let broker = stage.broker("touch", "there");
+        let mut sleeper = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        let pid = sleeper.id();
+        stage.tell_of("promise", &missing);
+        stage.tell_of("promise", &broker);
+        stage.tell(&format!("hold {pid}"));
+        let (_, undone) = stage.play(false);
+        assert_eq!((undone.killed, undone.started), (vec![pid], vec![broker]));
+        assert!(undone.left[0].contains("cannot be started"), "{:?}", undone.left);
+        sleeper.wait().unwrap();
+        stage.is_made("there");
+        // Whoever comes next tries again, that one alone.
+        let ledger = page(&stage.run().file(&stage.runs())).unwrap();
+        assert_eq!(ledger.promised, [missing]);
+    }
+
+    #[test]
+    fn a_master_that_is_silent_is_gone_though_its_pipe_is_open() {
+        let mut stage = Stage::new();
+        let mut sleeper = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        stage.tell(&format!("hold {}", sleeper.id()));
         let began = Mono::now();
-        while !folder.path().join("a").exists() && Mono::now().since(began) < GONE {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        assert!(folder.path().join("a").exists(), "the one that was never kept");
-        assert!(!folder.path().join("b").exists(), "the one that was");
-        let (pid, _) = broker(folder.path(), "a").identity().unwrap();
-        assert!(pid > 0);
+        let (said, undone) = stage.play(true);
+        let took = Mono::now().since(began);
+        assert!(LEASE <= took && took < LEASE + Duration::from_secs(2), "{took:?}");
+        assert_eq!(said, format!("ready\nheld {}\n", sleeper.id()));
+        assert_eq!(undone.killed, [sleeper.id()]);
+        sleeper.wait().unwrap();
+        // The master itself is still there, and whoever wants to end it must find it.
+        let ledger = page(&stage.run().file(&stage.runs())).unwrap();
+        assert_eq!(ledger.run.controller, Identity::own());
+    }
+
+    #[test]
+    fn nothing_is_held_that_is_not_written_down() {
+        let mut stage = Stage::new();
+        stage.told.clear();
+        stage.tell(&format!("hold {}", std::process::id()));
+        stage.tell("sing");
+        stage.tell("renew");
+        let (said, undone) = stage.play(false);
+        let expected = "refused: no run was begun\nrefused: nobody knows what this is\nrenewed\n";
+        assert_eq!((said.as_str(), undone), (expected, Undone::default()));
     }
 }

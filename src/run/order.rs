@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::RunError;
 use crate::chaos::Experiment;
+use crate::guard::Run;
 use crate::ids::TrialNumber;
 use crate::journal::Header;
 use crate::time::Span;
@@ -61,6 +62,12 @@ impl Order {
     #[must_use]
     pub fn journal(&self) -> PathBuf {
         self.folder.join("journal.jsonl")
+    }
+
+    /// What its guard is told, and writes down.
+    pub(super) fn guarded(&self) -> Run {
+        let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        Run::own(self.header.run.clone(), self.header.plan.topology.clone(), folder)
     }
 
     /// Makes the folder, which must be empty or missing; the one for logs in it.

@@ -1,0 +1,105 @@
+//! Undoing: what is held ends, what is promised runs. Nothing that fails keeps the rest from it.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::Revival;
+use super::identity::send;
+use super::pipe::readable;
+use crate::time::Mono;
+
+/// For how long the dead are waited for; SIGKILL takes milliseconds.
+pub(super) const GONE: Duration = Duration::from_secs(5);
+/// A broker that lives for so long after its killer is gone was not killed.
+const DYING: Duration = Duration::from_secs(1);
+/// How often one looks.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A process to be ended: its number, for people, and a hold on it.
+pub(super) type Ward = (u32, OwnedFd);
+
+/// What was undone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Undone {
+    /// The numbers of the processes that were killed.
+    pub killed: Vec<u32>,
+    /// The brokers that were started again.
+    pub started: Vec<Revival>,
+    /// What was promised, and needs nothing: it runs, or whoever started it has removed it.
+    pub kept: Vec<Revival>,
+    /// What is still to be undone, in words.
+    pub left: Vec<String>,
+}
+
+impl Undone {
+    /// In one line; nothing where there was nothing to do.
+    #[must_use]
+    pub fn told(&self) -> Option<String> {
+        let killed = match self.killed.len() {
+            0 => None,
+            1 => Some("killed 1 process".to_owned()),
+            more => Some(format!("killed {more} processes")),
+        };
+        let started = match self.started.len() {
+            0 => None,
+            1 => Some("started 1 broker".to_owned()),
+            more => Some(format!("started {more} brokers")),
+        };
+        let parts: Vec<_> = killed.into_iter().chain(started).collect();
+        (!parts.is_empty()).then(|| parts.join(" and "))
+    }
+}
+
+/// Ends what is held and starts what is promised.
+pub(super) fn undo(held: &[Ward], promised: &[Revival]) -> Undone {
+    let mut undone = Undone::default();
+    let mut dying = Vec::new();
+    // All at once, then all are waited for.
+    for (pid, process) in held.iter().filter(|(_, process)| lives(process)) {
+        match send(process, &[Signal::KILL, Signal::CONT]) {
+            Ok(()) => dying.push((*pid, process)),
+            Err(error) => undone.left.push(format!("process {pid} cannot be killed: {error}")),
+        }
+    }
+    let began = Mono::now();
+    for (pid, process) in dying {
+        if readable(process, GONE.saturating_sub(Mono::now().since(began))) {
+            undone.killed.push(pid);
+        } else {
+            undone.left.push(format!("process {pid} has not ended within {GONE:?}"));
+        }
+    }
+    revive(promised, &mut undone);
+    undone
+}
+
+fn revive(promised: &[Revival], undone: &mut Undone) {
+    let began = Mono::now();
+    for broker in promised {
+        // It may have been promised and not been killed yet, or be dying this very moment.
+        while broker.lives() && Mono::now().since(began) < DYING {
+            std::thread::sleep(LOOK);
+        }
+        // `deploy/kafka/down` removes the folders of what is not wanted any more.
+        if !broker.folder.is_dir() {
+            undone.kept.push(broker.clone());
+            continue;
+        }
+        match broker.start() {
+            Ok(None) => undone.kept.push(broker.clone()),
+            // It outlives us, as `deploy/kafka/up` meant it to; `down` ends it.
+            Ok(Some(_)) => undone.started.push(broker.clone()),
+            Err(error) => {
+                let folder = broker.folder.display();
+                undone.left.push(format!("the broker in {folder} cannot be started: {error}"));
+            }
+        }
+    }
+}
+
+/// Whether the process has not ended: a pidfd becomes readable when it does.
+pub(super) fn lives(process: &OwnedFd) -> bool {
+    !readable(process, Duration::ZERO)
+}
