@@ -149,8 +149,19 @@ async fn disturb(
     let (gate, stop, exceeded) = (&gate, &stop, &exceeded);
     let struck = Mutex::default();
     let stop_when = order.trials.experiment.stop_when.as_ref();
-    let arena =
-        Arena { plan, fleet, record, gate, guard, limits, stop_when, stop, exceeded, struck };
+    let arena = Arena {
+        plan,
+        clusters,
+        fleet,
+        record,
+        gate,
+        guard,
+        limits,
+        stop_when,
+        stop,
+        exceeded,
+        struck,
+    };
     let trials = play_all(order, &arena);
     tokio::pin!(trials);
     tokio::select! {
@@ -194,7 +205,7 @@ async fn trouble(
             let why = record.failure().map(|failure| crate::error::chain(&failure));
             (Outcome::Broken, why)
         }
-        () = clusters.lost().cancelled() => broken("the broker of a cluster died"),
+        why = clusters.lost() => broken(why),
         lost = guard_lost => lost,
         why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
     }

@@ -30,12 +30,17 @@ const TOPOLOGIES: [&str; 9] = [
     "kafka-secure",
 ];
 const EXPERIMENTS: [&str; 4] = ["calm", "kill-leader", "pause-leader", "twin-kill"];
+/// These need a network that can be read on the way.
+const OPEN: [&str; 5] =
+    ["isolate-leader", "isolate-group", "isolate-half", "cut-heartbeats", "slow-network"];
 
 #[test]
 fn every_experiment_fits_every_topology_that_we_ship() {
     for topology in TOPOLOGIES.map(|name| PathBuf::from(format!("topologies/{name}.yaml"))) {
         load_topology(&topology, &[]).unwrap_or_else(|error| panic!("{error}"));
-        for experiment in EXPERIMENTS.map(|name| PathBuf::from(format!("chaos/{name}.yaml"))) {
+        let open = OPEN.iter().filter(|_| !topology.ends_with("kafka-secure.yaml"));
+        for name in EXPERIMENTS.iter().chain(open) {
+            let experiment = PathBuf::from(format!("chaos/{name}.yaml"));
             let choice = Choice { topology: Some(topology.clone()), ..Choice::default() };
             load(&experiment, &choice).unwrap_or_else(|error| panic!("{error}"));
         }

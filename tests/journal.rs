@@ -60,6 +60,9 @@ fn facts() -> Vec<Fact> {
     let address = "127.0.0.1:9092".to_owned();
     story.run(24, What::ClusterStarted { cluster: name("a"), address, pid: 9 });
     story.run(25, What::ClusterDied { cluster: name("a") });
+    story.run(25, What::EdgesStarted { pid: 10 }).run(25, What::EdgesDied);
+    let broker = "127.0.0.1:9092".to_owned();
+    story.run(25, What::Reconnected { fault: fault("1.k"), broker });
     story.run(26, What::Stall { from: Mono(3), until: Mono(4) });
     story.run(27, What::Ended { how: Outcome::Aborted, why: Some("too long".to_owned()) });
     story.facts

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tandem::chaos::experiment;
+use tandem::time::Span;
 use tandem::topology::{Address, Assignor, Bound, Bounds, Mode, Pace, Range, Terms, plan};
 use tandem::verdict::{Brief, Limits};
 
@@ -113,7 +114,8 @@ fn brief(method: &str) -> Brief {
 /// Gap and overlap in ms: of `p1`, of `p2`, of both together.
 fn limits(method: &str) -> [(u128, u128); 3] {
     let brief = brief(method);
-    let of = |limits: &Limits| (limits.gap.get().as_millis(), limits.overlap.get().as_millis());
+    let ms = |limit: Option<Span>| limit.unwrap().get().as_millis();
+    let of = |limits: &Limits| (ms(limits.gap), ms(limits.overlap));
     [of(&brief.limits["p1"]), of(&brief.limits["p2"]), of(&brief.joint)]
 }
 
@@ -160,4 +162,51 @@ fn a_group_without_a_survivor_waits_for_the_restart() {
     assert_eq!(limits(pause)[0].0, 3_000 + 1_255);
     let most = "  - {fault: pause, for: 3s, target: {group: p1, mode: majority}}";
     assert_eq!(limits(most)[0], (1_255, 5_500 + 240));
+}
+
+#[test]
+fn members_that_are_cut_off_cost_what_their_isolation_does() {
+    // With a threshold of 3s nobody misses them; roles move when they go, and back when they come.
+    let one = "  - {fault: partition, for: 4s, target: {leader_of: any, group: p1}}";
+    assert_eq!(limits(one), [(0, 3_000), (0, 0), (0, 3_000)]);
+    // Those that move back before the first claims lapsed are led by three in turn.
+    let soon = "  - {fault: partition, for: 2s, target: {leader_of: any, group: p1}}";
+    assert_eq!(limits(soon)[0], (0, 6_000));
+    let host = "  - {fault: partition, for: 6s, target: {host: alpha}}";
+    let cluster = "  - {fault: partition, for: 6s, target: {cluster: a}}";
+    let all = "  - {fault: partition, for: 6s, target: {group: p1, mode: all}}";
+    let gap = 6_000 + 120 + 1_255 + 240 - 3_000;
+    for method in [host, cluster, all] {
+        assert_eq!(limits(method), [(gap, 3_000 + 3_000), (0, 0), (0, 6_000)], "{method}");
+    }
+}
+
+#[test]
+fn a_bound_that_nobody_knows_is_none() {
+    let known = |method: &str| {
+        let brief = brief(method);
+        let p1 = &brief.limits["p1"];
+        assert_eq!(brief.limits["p2"], Limits::NONE, "{method}");
+        (p1.gap.is_some(), p1.overlap.is_some())
+    };
+    let step = |what: &str| format!("  - {{{what}, for: 4s, target: {{member: p1-1}}}}");
+    assert_eq!(known(&step("fault: partition")), (true, true));
+    assert_eq!(known(&step("fault: partition, behavior: reset")), (true, true));
+    assert_eq!(known(&step("fault: partition, from: {coordinator_of: any}")), (true, true));
+    assert_eq!(known(&step("fault: partition, apis: coordinator")), (true, false));
+    assert_eq!(known(&step("fault: protocol, behavior: stall, apis: coordinator")), (true, false));
+    for what in [
+        "fault: partition, direction: to_member",
+        "fault: partition, apis: data",
+        "fault: partition, apis: [heartbeat]",
+        "fault: slow, latency: 10ms",
+        "fault: protocol, apis: coordinator, latency: 10ms",
+        "fault: protocol, apis: coordinator, error: NOT_COORDINATOR",
+    ] {
+        assert_eq!(known(&step(what)), (false, false), "{what}");
+    }
+    // What is not bounded is not bounded beside anything else.
+    let beside = "  - {fault: kill, target: {member: p1-1}}\n  \
+                  - {fault: slow, latency: 1s, for: 1s, target: {member: p1-2}}";
+    assert_eq!(known(beside), (false, false));
 }

@@ -107,11 +107,45 @@ fn a_stopped_member_keeps_its_group_unsettled_and_a_waking_unsettles_it() {
 
 #[test]
 fn a_rebalance_unsettles_even_where_nobody_stops_leading() {
-    let standing = standing(|story| {
+    let revoked = |story: &mut Story| {
         pair(story);
         story.says("p1-1.1", 2_000, What::Revoked { partitions: vec![PartitionId(0)] });
+    };
+    assert_eq!(obstacle(&standing(revoked), 2_500), "p1-1 is in a rebalance");
+    let given = standing(|story| {
+        revoked(story);
+        story.assigned("p1-1.1", 2_200, &[0]);
     });
-    assert_eq!(settled(&standing, 2_500), Some(at(2_000)));
+    assert_eq!(settled(&given, 2_500), Some(at(2_200)));
+}
+
+#[test]
+fn what_is_between_a_member_and_its_brokers_keeps_its_group_unsettled_until_the_heal() {
+    let cut = |story: &mut Story| {
+        pair(story);
+        story.asked("p1-2.1", 1_500, "1.c", "partition");
+        story.asked("p1-1.1", 1_600, "1.k", "pause");
+    };
+    let held = standing(cut);
+    assert_eq!(obstacle(&held, 2_500), "p1-2 is still in the hands of fault 1.c");
+    let healed = standing(|story| {
+        cut(story);
+        story.of("p1-2.1", 2_700, What::FaultHealed { fault: fault("1.c") });
+    });
+    assert_eq!(settled(&healed, 2_800), Some(at(2_700)));
+    // A new life meets the same network.
+    let reborn = |story: &mut Story| {
+        cut(story);
+        story.died("p1-2.1", 1_700).started("p1-2.2", 1_800);
+        story.claimed("p1-2.2", 1, 1, [1_900, 9_000]);
+    };
+    let held = standing(reborn);
+    assert_eq!(obstacle(&held, 2_500), "p1-2 is still in the hands of fault 1.c");
+    let healed = standing(|story| {
+        reborn(story);
+        story.of("p1-2.1", 2_700, What::FaultHealed { fault: fault("1.c") });
+    });
+    assert_eq!(settled(&healed, 2_800), Some(at(2_700)));
 }
 
 #[test]

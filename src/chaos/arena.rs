@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
 use super::Lookout;
-use crate::controller::{Fleet, Gate, Phase, Record, Slot};
+use crate::controller::{Clusters, Fleet, Gate, Phase, Record, Slot};
 use crate::guard::Guard;
 use crate::ids::{FaultId, GroupName, Life, MemberId};
 use crate::observation::What;
@@ -24,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Arena<'a> {
     /// What is wanted.
     pub plan: &'a Plan,
+    /// The clusters, and the edges to them.
+    pub clusters: &'a Clusters,
     /// The members.
     pub fleet: &'a Fleet,
     /// Where everything is written down.
@@ -87,6 +89,9 @@ pub enum FaultError {
         /// What went wrong.
         why: String,
     },
+    /// An edge does not do what it was told to.
+    #[error("{0}")]
+    Edge(String),
     /// It was done, and its effect was not seen in time.
     #[error("{life} was not {state} within {within:?}")]
     Late {
@@ -188,12 +193,17 @@ impl Arena<'_> {
         signal: Signal,
     ) -> Result<(), FaultError> {
         for victim in victims {
-            let (fault, kind) = (fault.clone(), kind.to_owned());
-            let asked = What::FaultAsked { fault, kind, broker: None, cluster: None };
-            self.record.note(Some(&victim.life), asked);
+            self.asked(victim, fault, kind);
             Self::signal(victim, signal)?;
         }
         Ok(())
+    }
+
+    /// About to be hit.
+    pub(super) fn asked(&self, victim: &Victim, fault: &FaultId, kind: &str) {
+        let (fault, kind) = (fault.clone(), kind.to_owned());
+        let asked = What::FaultAsked { fault, kind, broker: None, cluster: None };
+        self.record.note(Some(&victim.life), asked);
     }
 
     pub(super) fn in_force(&self, victim: &Victim, fault: &FaultId) -> Mono {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Far, Fault, Network, Step, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::GroupName;
-use crate::topology::{Address, Bounds, Plan, PlannedGroup};
+use crate::topology::{Address, Bounds, Plan, PlannedGroup, Terms};
 use crate::wire::{COORDINATOR, DATA};
 
 /// From a process's start to its first request, where nobody is left who could lead meanwhile.
@@ -41,10 +41,7 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
         // Then nobody takes over: the gap ends when the victims are back.
         let away = match &step.fault {
             Fault::Kill { .. } => away(step, plan, name) + START_UP,
-            // What they asked before is heard again, and waits for its session to end.
-            Fault::Network(network) => {
-                network.lasts.get() + bounds.kill.gap.high.get() + bounds.leave.gap.high.get()
-            }
+            Fault::Network(network) => returned(network, plan, group),
             Fault::Pause { lasts } | Fault::Noop { lasts } => lasts.get(),
             Fault::Broker { .. } => Duration::ZERO,
         };
@@ -67,6 +64,15 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
         Fault::Pause { .. } => bounds.leave.gap.high.get(),
     };
     Cost { gap, overlap: fault.overlap.saturating_add(moved) }
+}
+
+/// How long nobody leads where all were cut off: what each believed it goes on believing for a
+/// threshold; what they had asked is heard late, and waits for its session to end.
+fn returned(network: &Network, plan: &Plan, group: &PlannedGroup) -> Duration {
+    let Some(cluster) = plan.clusters.get(&group.cluster) else { return Duration::ZERO };
+    let terms = Terms::on(&group.pace, cluster);
+    let again = terms.age + terms.takeover() + terms.handover();
+    (network.lasts.get() + again).saturating_sub(terms.threshold)
 }
 
 /// For how long the victims are gone, where they come back.

@@ -4,9 +4,9 @@ use std::future::pending;
 use std::time::Duration;
 
 use super::Fault;
+use super::aim::Aim;
 use super::arena::{Arena, FaultError, Victim};
 use super::{broker, kill, network, pause};
-use crate::controller::Broker;
 use crate::ids::FaultId;
 use crate::observation::What;
 use crate::time::Mono;
@@ -15,30 +15,27 @@ use crate::time::Mono;
 pub(super) struct Injected {
     what: Fault,
     fault: FaultId,
-    victims: Vec<Victim>,
-    broker: Option<Broker>,
+    aim: Aim,
     restart_after: Duration,
 }
 
 impl Injected {
     /// What is about to be done; it can be healed from here on, whatever happens in between.
-    pub(super) fn plan(
-        what: Fault,
-        fault: FaultId,
-        victims: Vec<Victim>,
-        broker: Option<Broker>,
-        restart_after: Duration,
-    ) -> Self {
-        Self { what, fault, victims, broker, restart_after }
+    pub(super) fn plan(what: Fault, fault: FaultId, aim: Aim, restart_after: Duration) -> Self {
+        Self { what, fault, aim, restart_after }
     }
 
     /// Does it; when it was known to be in force.
     pub(super) async fn inject(&self, arena: &Arena<'_>) -> Result<Mono, FaultError> {
         match &self.what {
-            Fault::Kill { .. } => kill::inject(arena, &self.fault, &self.victims).await,
-            Fault::Pause { .. } => pause::inject(arena, &self.fault, &self.victims).await,
-            Fault::Network(what) => network::inject(arena, &self.fault, what, &self.victims).await,
-            Fault::Broker { .. } => broker::inject(arena, &self.fault, self.broker.as_ref()).await,
+            Fault::Kill { .. } => kill::inject(arena, &self.fault, &self.aim.victims).await,
+            Fault::Pause { .. } => pause::inject(arena, &self.fault, &self.aim.victims).await,
+            Fault::Network(what) => {
+                network::inject(arena, &self.fault, what, &self.aim.reach, &self.aim.victims).await
+            }
+            Fault::Broker { .. } => {
+                broker::inject(arena, &self.fault, self.aim.broker.as_ref()).await
+            }
             Fault::Noop { .. } => {
                 let fault = self.fault.clone();
                 arena.record.note(
@@ -60,7 +57,9 @@ impl Injected {
     /// undone, and a broker is not watched.
     pub(super) async fn slips(&self) -> FaultError {
         match &self.what {
-            Fault::Pause { .. } if !self.victims.is_empty() => pause::slips(&self.victims).await,
+            Fault::Pause { .. } if !self.aim.victims.is_empty() => {
+                pause::slips(&self.aim.victims).await
+            }
             Fault::Pause { .. }
             | Fault::Kill { .. }
             | Fault::Network(_)
@@ -71,19 +70,19 @@ impl Injected {
 
     /// Whom it has in its hands.
     pub(super) fn victims(&self) -> &[Victim] {
-        &self.victims
+        &self.aim.victims
     }
 
     /// Undoes it.
     pub(super) async fn heal(&self, arena: &Arena<'_>) -> Result<(), FaultError> {
         match &self.what {
             Fault::Kill { .. } => {
-                kill::heal(arena, &self.fault, &self.victims, self.restart_after).await
+                kill::heal(arena, &self.fault, &self.aim.victims, self.restart_after).await
             }
-            Fault::Pause { .. } => pause::heal(arena, &self.fault, &self.victims).await,
-            Fault::Network(_) => network::heal(arena, &self.fault, &self.victims).await,
+            Fault::Pause { .. } => pause::heal(arena, &self.fault, &self.aim.victims).await,
+            Fault::Network(_) => network::heal(arena, &self.fault, &self.aim.victims).await,
             Fault::Broker { .. } => {
-                broker::heal(arena, &self.fault, self.broker.as_ref(), self.restart_after).await
+                broker::heal(arena, &self.fault, self.aim.broker.as_ref(), self.restart_after).await
             }
             Fault::Noop { .. } => {
                 let fault = self.fault.clone();

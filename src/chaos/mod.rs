@@ -1,5 +1,6 @@
 //! Disturbs the fleet from outside, and always heals what it did.
 
+mod aim;
 mod arena;
 mod brief;
 mod broker;

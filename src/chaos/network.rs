@@ -1,26 +1,85 @@
-//! `partition`, `slow`, `protocol`: an edge is told what to do with what passes it, and told to
-//! stop.
+//! `partition`, `slow`, `protocol`: edges are told what to do with what passes them, and told to
+//! stop. What a network has held is delivered late, in a world that has moved on: the heal is not
+//! the end of it, and what begins until the group has settled again is the fault's.
+
+use std::collections::BTreeMap;
 
 use super::Network;
 use super::arena::{Arena, FaultError, Victim};
-use crate::ids::FaultId;
+use crate::controller::EdgesError;
+use crate::edge::{Rule, Scope};
+use crate::ids::{FaultId, GroupName, Life};
+use crate::observation::What;
 use crate::time::Mono;
 
-/// Puts it in force between all victims and the brokers.
+/// The brokers that each group's members are cut off from.
+pub(super) type Reach = BTreeMap<GroupName, Scope>;
+
+/// Puts it in force between all victims and the brokers; since when it is everywhere.
 pub(super) async fn inject(
-    _arena: &Arena<'_>,
-    _fault: &FaultId,
-    _what: &Network,
-    _victims: &[Victim],
+    arena: &Arena<'_>,
+    fault: &FaultId,
+    what: &Network,
+    reach: &Reach,
+    victims: &[Victim],
 ) -> Result<Mono, FaultError> {
-    Err(FaultError::NoEdges)
+    let edges = arena.clusters.edges().ok_or(FaultError::NoEdges)?;
+    for victim in victims {
+        arena.asked(victim, fault, what.kind.as_str());
+    }
+    let mut last = Mono::ZERO;
+    for (scope, victims) in sides(arena, reach, victims) {
+        let lives: Vec<Life> = victims.iter().map(|victim| victim.life.clone()).collect();
+        let rule = Rule {
+            clients: lives.iter().map(|life| life.member.clone()).collect(),
+            scope,
+            direction: what.direction,
+            apis: what.apis.clone(),
+            effect: what.effect.clone(),
+        };
+        let t = edges.enforce(fault, rule, lives).await.map_err(|error| failed(&error))?;
+        for victim in victims {
+            let in_force = What::FaultInForce { fault: fault.clone() };
+            arena.record.note_at(t, Some(&victim.life), in_force);
+        }
+        last = last.max(t);
+    }
+    Ok(last)
 }
 
-/// Lifts it.
+/// Lifts it everywhere.
 pub(super) async fn heal(
-    _arena: &Arena<'_>,
-    _fault: &FaultId,
-    _victims: &[Victim],
+    arena: &Arena<'_>,
+    fault: &FaultId,
+    victims: &[Victim],
 ) -> Result<(), FaultError> {
+    let edges = arena.clusters.edges().ok_or(FaultError::NoEdges)?;
+    let t = edges.heal(fault).await.map_err(|error| failed(&error))?;
+    for victim in victims {
+        let healed = What::FaultHealed { fault: fault.clone() };
+        arena.record.note_at(t, Some(&victim.life), healed);
+    }
     Ok(())
+}
+
+/// The victims of each scope: one rule is for one cluster.
+fn sides<'a>(
+    arena: &Arena<'_>,
+    reach: &Reach,
+    victims: &'a [Victim],
+) -> Vec<(Scope, Vec<&'a Victim>)> {
+    let mut sides: Vec<(Scope, Vec<&Victim>)> = Vec::new();
+    for victim in victims {
+        let group = arena.plan.group_of(&victim.life.member);
+        let Some(scope) = group.and_then(|group| reach.get(group)) else { continue };
+        match sides.iter_mut().find(|(known, _)| known == scope) {
+            Some((_, beside)) => beside.push(victim),
+            None => sides.push((scope.clone(), vec![victim])),
+        }
+    }
+    sides
+}
+
+fn failed(error: &EdgesError) -> FaultError {
+    FaultError::Edge(crate::error::chain(error))
 }

@@ -117,7 +117,10 @@ impl JsonSchema for Apis {
             "anyOf": [
                 {"enum": classes},
                 {"type": "array", "minItems": 1, "items": {
-                    "anyOf": [{"enum": names}, {"type": "string", "description": "Kafka's own name."}]
+                    "anyOf": [
+                        {"enum": names},
+                        {"type": "string", "description": "Kafka's own name."}
+                    ]
                 }}
             ]
         })

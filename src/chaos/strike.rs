@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::aim::aim;
 use super::arena::{Arena, FaultError, Victim};
 use super::injected::Injected;
-use super::{Fault, Sight, Strike, Target};
-use crate::controller::Broker;
+use super::{Fault, Strike, Target};
 use crate::ids::{FaultId, StepId, TrialNumber};
 use crate::observation::What;
 use crate::time::{Mono, Span};
@@ -43,7 +43,7 @@ pub(super) async fn strike(
             sender.send_replace(Some(at));
         }
     };
-    let (victims, broker) = match aim(arena, strike).await {
+    let aim = match aim(arena, strike).await {
         Ok(found) => found,
         Err(why) => {
             failed(why);
@@ -52,7 +52,7 @@ pub(super) async fn strike(
             return Ok(());
         }
     };
-    let groups = match (&broker, &strike.step.target) {
+    let groups = match (&aim.broker, &strike.step.target) {
         (Some(_), Some(target)) => target.groups(arena.plan),
         (None, _) | (_, None) => BTreeSet::new(),
     };
@@ -61,10 +61,9 @@ pub(super) async fn strike(
         arena.abort(exceeded);
         return Ok(());
     }
-    let restart = prepare_restart(arena, strike, &victims);
-    let count = victims.len();
-    let injected =
-        Injected::plan(strike.step.fault.clone(), fault.clone(), victims, broker, restart);
+    let restart = prepare_restart(arena, strike, &aim.victims);
+    let count = aim.victims.len();
+    let injected = Injected::plan(strike.step.fault.clone(), fault.clone(), aim, restart);
     let from = Mono::now();
     let outcome = injected.inject(arena).await;
     struck(*outcome.as_ref().unwrap_or(&from));
@@ -100,38 +99,6 @@ async fn due(strike: &Strike, began: Mono, in_force: &InForce) {
         }
     };
     tokio::time::sleep((from + strike.delay).since(Mono::now())).await;
-}
-
-/// Finds whom it is to strike. A broker is looked for first, for that takes a while; victims are
-/// chosen, and taken in hand, right before they are struck.
-async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<(Vec<Victim>, Option<Broker>), String> {
-    let broker = coordinator(arena, strike).await?;
-    Ok((choose(arena, strike)?, broker))
-}
-
-/// Chooses among those that the target allows at this moment.
-fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
-    let Some(target) = &strike.step.target else { return Ok(Vec::new()) };
-    let members = arena.record.look(|standing| {
-        let now = Mono::now();
-        let sight = Sight {
-            plan: arena.plan,
-            leaders: &|group, at| standing.leaders(now, group, at).cloned().collect(),
-            living: &|group| standing.living(group).cloned().collect(),
-        };
-        target.resolve(sight, strike.seed).map_err(|error| error.to_string())
-    })?;
-    arena.take(&members).map_err(|error| error.to_string())
-}
-
-/// Finds the broker that is to be hit, where the target is one.
-async fn coordinator(arena: &Arena<'_>, strike: &Strike) -> Result<Option<Broker>, String> {
-    let target = strike.step.target.as_ref();
-    let Some(group) = target.and_then(|target| target.coordinated(arena.plan, strike.seed)) else {
-        return Ok(None);
-    };
-    let found = Broker::coordinating(arena.plan, &group).await;
-    found.map(Some).map_err(|error| crate::error::chain(&error))
 }
 
 /// Sees to it that the victims of a kill come back when the step says so; the longest wait.

@@ -12,12 +12,12 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Process, ProcessError, Record};
+use super::{Edges, EdgesError, Process, ProcessError, Record};
 use crate::guard::Guard;
-use crate::ids::ClusterName;
+use crate::ids::{ClusterName, MemberId};
 use crate::kafka;
 use crate::observation::What;
-use crate::topology::{Access, Address, Plan};
+use crate::topology::{self, Access, Address, Plan};
 
 /// How long a broker has to say where it listens.
 const READY: Duration = Duration::from_secs(10);
@@ -29,6 +29,8 @@ pub struct Clusters {
     /// As members see it, and as the controller does.
     clients: BTreeMap<ClusterName, (kafka::Cluster, kafka::Cluster)>,
     brokers: Vec<Arc<Process>>,
+    /// Between members and all of these, where the plan wants them.
+    edges: Option<Edges>,
     watches: JoinSet<()>,
     stop: CancellationToken,
     lost: CancellationToken,
@@ -46,6 +48,9 @@ pub enum ClusterError {
         #[source]
         source: ProcessError,
     },
+    /// No edges.
+    #[error("members cannot reach brokers through edges")]
+    Edges(#[from] EdgesError),
     /// A process that does not say where it listens.
     #[error("the broker of cluster {cluster} did not say where it listens; see its log")]
     Silent {
@@ -75,6 +80,7 @@ impl Clusters {
         let mut clusters = Self {
             clients: BTreeMap::new(),
             brokers: Vec::new(),
+            edges: None,
             watches: JoinSet::new(),
             stop: CancellationToken::new(),
             lost: CancellationToken::new(),
@@ -93,6 +99,14 @@ impl Clusters {
             };
             let both = (seen_by(&planned.members), seen_by(planned.controller()));
             clusters.clients.insert(name.clone(), both);
+        }
+        match plan.edges {
+            topology::Edges::Direct => {}
+            topology::Edges::Proxied => {
+                let bootstrap = |name: &_| clusters.of_controller(name).bootstrap;
+                let edges = Edges::start(plan, bootstrap, program, logs, guard, record).await?;
+                clusters.edges = Some(edges);
+            }
         }
         Ok(clusters)
     }
@@ -131,10 +145,26 @@ impl Clusters {
         Ok(listening)
     }
 
-    /// How members reach a cluster.
+    /// How members would reach a cluster without edges.
     #[must_use]
     pub fn of_members(&self, cluster: &ClusterName) -> kafka::Cluster {
         self.clients.get(cluster).map(|(members, _)| members.clone()).unwrap_or_default()
+    }
+
+    /// How a member reaches its cluster: through its edges, where there are any.
+    #[must_use]
+    pub fn of_member(&self, member: &MemberId, cluster: &ClusterName) -> kafka::Cluster {
+        let mut cluster = self.of_members(cluster);
+        if let Some(edge) = self.edges.as_ref().and_then(|edges| edges.bootstrap(member)) {
+            cluster.bootstrap.clone_from(edge);
+        }
+        cluster
+    }
+
+    /// The edges between members and brokers, where there are any.
+    #[must_use]
+    pub fn edges(&self) -> Option<&Edges> {
+        self.edges.as_ref()
     }
 
     /// How the controller does.
@@ -143,15 +173,26 @@ impl Clusters {
         self.clients.get(cluster).map(|(_, controller)| controller.clone()).unwrap_or_default()
     }
 
-    /// Cancelled when a broker of ours died unasked.
-    #[must_use]
-    pub fn lost(&self) -> &CancellationToken {
-        &self.lost
+    /// Returns when a process of ours died unasked: which, as a sentence.
+    pub async fn lost(&self) -> &'static str {
+        let edges = async {
+            match &self.edges {
+                Some(edges) => edges.lost().cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.lost.cancelled() => "the broker of a cluster died",
+            () = edges => "the process of the edges died",
+        }
     }
 
-    /// Ends the embedded brokers: asks, waits, kills.
+    /// Ends the edges and the embedded brokers: asks, waits, kills.
     pub async fn stop(mut self) {
         self.stop.cancel();
+        if let Some(edges) = self.edges.take() {
+            edges.stop().await;
+        }
         for signal in [Signal::TERM, Signal::KILL] {
             for broker in &self.brokers {
                 broker.signal(signal).ok();

@@ -63,8 +63,8 @@ impl Fleet {
         let (slots, keepers) = (BTreeMap::new(), JoinSet::new());
         let mut fleet = Self { slots, keepers, halts: None, stop };
         for group in plan.groups.values() {
-            let cluster = clusters.of_members(&group.cluster);
             for member in &group.members {
+                let cluster = clusters.of_member(member, &group.cluster);
                 let slot = Arc::new(Slot::new(member.clone()));
                 fleet.slots.insert(member.clone(), Arc::clone(&slot));
                 let life = Life { member: member.clone(), incarnation: Incarnation(1) };

@@ -1,10 +1,11 @@
-//! Makes reality match the plan: provisions topics, starts brokers and members, keeps members
+//! Makes reality match the plan: provisions topics, starts brokers, edges and members, keeps members
 //! alive, and writes down what happens to them.
 
 mod brokers;
 mod canary;
 mod cluster;
 mod created;
+mod edges;
 mod fleet;
 mod gate;
 mod halts;
@@ -18,6 +19,7 @@ pub use brokers::{Broker, BrokerError};
 pub use canary::Canary;
 pub use cluster::{ClusterError, Clusters};
 pub use created::{Created, Entry};
+pub use edges::{Edges, EdgesError};
 pub use fleet::Fleet;
 pub use gate::{Gate, Unsettled};
 pub use preflight::{Answers, inspect};

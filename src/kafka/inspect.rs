@@ -12,7 +12,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use super::admin::{Admin, REQUEST, patiently};
 use super::voice::Voice;
 use super::{Found, KafkaError, TopicSettings};
-use crate::ids::{ConsumerGroup, TopicName};
+use crate::ids::{ConsumerGroup, PartitionId, TopicName};
 use crate::time::{Mono, Span};
 use crate::topology::ClusterFacts;
 
@@ -77,6 +77,24 @@ impl Admin {
         facts.offsets_leaders = self.offsets_leaders().await?;
         let leader = facts.coordinator(group);
         Ok(leader.and_then(|leader| facts.brokers.remove(&leader)))
+    }
+
+    /// The broker that leads a partition, by its address.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub fn leader(
+        &self,
+        topic: &TopicName,
+        partition: PartitionId,
+    ) -> Result<Option<String>, KafkaError> {
+        let metadata = self.reader.fetch_metadata(Some(topic.as_str()), REQUEST);
+        let metadata = metadata.map_err(self.failed(format!("describe topic {topic}")))?;
+        let mut partitions = metadata.topics().iter().flat_map(MetadataTopic::partitions);
+        let led = partitions.find(|one| u32::try_from(one.id()) == Ok(partition.0));
+        let leader =
+            led.and_then(|led| metadata.brokers().iter().find(|it| it.id() == led.leader()));
+        Ok(leader.map(|it| format!("{}:{}", it.host(), it.port())))
     }
 
     /// The brokers that the cluster counts on, by their numbers.

@@ -162,6 +162,13 @@ pub enum What {
         /// Which fault.
         fault: FaultId,
     },
+    /// The first answer of a broker reached the member after the fault between them was healed.
+    Reconnected {
+        /// Which fault.
+        fault: FaultId,
+        /// The address of the broker.
+        broker: String,
+    },
     /// The fault could not be injected, or not be healed.
     FaultFailed {
         /// Which fault.
@@ -213,6 +220,13 @@ pub enum What {
         /// Which cluster.
         cluster: ClusterName,
     },
+    /// The process runs through which members reach brokers.
+    EdgesStarted {
+        /// Its process id.
+        pid: u32,
+    },
+    /// It is gone, and nobody asked it to.
+    EdgesDied,
     /// The host did not let the controller's canary run.
     Stall {
         /// When it last ran before.

@@ -106,6 +106,7 @@ fn by_member(what: &What) -> bool {
         | What::FaultAsked { .. }
         | What::FaultInForce { .. }
         | What::FaultHealed { .. }
+        | What::Reconnected { .. }
         | What::FaultFailed { .. }
         | What::Struck { .. }
         | What::TrialBegan { .. }
@@ -113,6 +114,8 @@ fn by_member(what: &What) -> bool {
         | What::Settled { .. }
         | What::ClusterStarted { .. }
         | What::ClusterDied { .. }
+        | What::EdgesStarted { .. }
+        | What::EdgesDied
         | What::Stall { .. }
         | What::Ended { .. } => false,
     }

@@ -111,6 +111,7 @@ impl LifeLine {
             | What::FaultAsked { .. }
             | What::FaultInForce { .. }
             | What::FaultHealed { .. }
+            | What::Reconnected { .. }
             | What::FaultFailed { .. }
             | What::Struck { .. }
             | What::TrialBegan { .. }
@@ -118,6 +119,8 @@ impl LifeLine {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::EdgesStarted { .. }
+            | What::EdgesDied
             | What::Stall { .. }
             | What::Ended { .. } => {}
         }
@@ -209,6 +212,7 @@ impl LifeLine {
             | What::Leaving
             | What::Clock { .. }
             | What::FaultHealed { .. }
+            | What::Reconnected { .. }
             | What::FaultFailed { .. }
             | What::Struck { .. }
             | What::TrialBegan { .. }
@@ -216,6 +220,8 @@ impl LifeLine {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::EdgesStarted { .. }
+            | What::EdgesDied
             | What::Stall { .. }
             | What::Ended { .. } => {}
         }

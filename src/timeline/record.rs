@@ -32,6 +32,8 @@ pub struct Incident {
     pub in_force: Option<Mono>,
     /// When it was known to be gone from the last of them.
     pub healed: Option<Mono>,
+    /// When the last of them was first answered by a broker after that, where they had been cut off.
+    pub reconnected: Option<Mono>,
     /// Why it could not be injected, or not be healed.
     pub failed: Option<String>,
     /// From the first victim to the last, where it struck several at once.
@@ -74,6 +76,9 @@ impl Record {
             }
             What::FaultInForce { fault } => self.on(fault, |one| one.in_force = Some(fact.t)),
             What::FaultHealed { fault } => self.on(fault, |one| one.healed = Some(fact.t)),
+            What::Reconnected { fault, .. } => {
+                self.on(fault, |one| one.reconnected = one.reconnected.max(Some(fact.t)));
+            }
             What::FaultFailed { fault, kind, why } => {
                 self.incident(fault, kind, fact.t).failed = Some(why.clone());
             }
@@ -97,7 +102,9 @@ impl Record {
             | What::Continued
             | What::Settled { .. }
             | What::ClusterStarted { .. }
-            | What::ClusterDied { .. } => {}
+            | What::ClusterDied { .. }
+            | What::EdgesStarted { .. }
+            | What::EdgesDied => {}
         }
     }
 
@@ -109,6 +116,7 @@ impl Record {
             asked: t,
             in_force: None,
             healed: None,
+            reconnected: None,
             failed: None,
             skew: None,
         })

@@ -39,12 +39,19 @@ struct Seat {
     life: Option<Incarnation>,
     alive: bool,
     stopped: bool,
+    /// Faults between it and its brokers.
+    cut: BTreeSet<FaultId>,
+    /// Its partitions were taken back, and it was given none since: a rebalance is under way.
+    between: bool,
     /// The group gave this life partitions, or it claims some.
     joined: bool,
     claims: BTreeMap<PartitionId, (Term, Mono)>,
     /// What its wall clock said last, and when.
     clock: Option<(Mono, Wall)>,
 }
+
+/// Faults that are between a member and its brokers.
+const NETWORK: [&str; 3] = ["partition", "slow", "protocol"];
 
 /// What keeps a group from being settled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +62,18 @@ pub enum Obstacle {
     /// A member is stopped, and would wake with claims of its own.
     #[error("{0} is stopped")]
     Stopped(MemberId),
+    /// What passes between a member and its brokers is not what should: what it believes says
+    /// little.
+    #[error("{member} is still in the hands of fault {fault}")]
+    Cut {
+        /// Which member.
+        member: MemberId,
+        /// Which fault.
+        fault: FaultId,
+    },
+    /// A member's partitions were taken back, and it waits for others.
+    #[error("{0} is in a rebalance")]
+    Rebalancing(MemberId),
     /// A member lives, and the group does not count on it yet: its join is still to come.
     #[error("{0} has not joined yet")]
     Unjoined(MemberId),
@@ -99,13 +118,16 @@ impl Standing {
         let Some(home) = self.homes.get(&life.member) else { return };
         let Some(company) = self.groups.get_mut(home) else { return };
         let Some(seat) = company.seats.get_mut(&life.member) else { return };
+        // What is between a member and its brokers stays there, whichever life it lives.
+        let cut = seat.observe_network(fact);
         let unsettles = if matches!(fact.what, What::Started { .. }) {
-            *seat = Seat { life: Some(life.incarnation), alive: true, ..Seat::default() };
+            let cut = std::mem::take(&mut seat.cut);
+            *seat = Seat { life: Some(life.incarnation), alive: true, cut, ..Seat::default() };
             true
         } else {
             seat.alive && seat.life == Some(life.incarnation) && seat.observe(fact)
         };
-        if unsettles {
+        if unsettles || cut {
             company.changed = company.changed.max(fact.t);
         }
     }
@@ -203,6 +225,13 @@ impl Standing {
             if seat.stopped {
                 return Err(Obstacle::Stopped(member.clone()));
             }
+            if let Some(fault) = seat.cut.first() {
+                let (member, fault) = (member.clone(), fault.clone());
+                return Err(Obstacle::Cut { member, fault });
+            }
+            if all_join && seat.alive && seat.between {
+                return Err(Obstacle::Rebalancing(member.clone()));
+            }
             if all_join && seat.alive && !seat.joined {
                 return Err(Obstacle::Unjoined(member.clone()));
             }
@@ -223,6 +252,17 @@ impl Standing {
 }
 
 impl Seat {
+    /// Takes a fact about what is between it and its brokers; says whether that changed.
+    fn observe_network(&mut self, fact: &Fact) -> bool {
+        if let What::FaultAsked { fault, kind, .. } = &fact.what
+            && NETWORK.contains(&kind.as_str())
+        {
+            return self.cut.insert(fault.clone());
+        }
+        let What::FaultHealed { fault } = &fact.what else { return false };
+        self.cut.remove(fault)
+    }
+
     /// Takes a fact of its own living life; says whether it unsettles the group.
     fn observe(&mut self, fact: &Fact) -> bool {
         let unsettles = self.take(fact);
@@ -234,6 +274,7 @@ impl Seat {
     fn take(&mut self, fact: &Fact) -> bool {
         match &fact.what {
             What::Claimed { partition, term, until, .. } => {
+                self.between = false;
                 self.claims.insert(*partition, (*term, *until));
                 true
             }
@@ -246,7 +287,8 @@ impl Seat {
                 true
             }
             What::Died { .. } => {
-                *self = Self { life: self.life, ..Self::default() };
+                let cut = std::mem::take(&mut self.cut);
+                *self = Self { life: self.life, cut, ..Self::default() };
                 true
             }
             What::Clock { wall } => {
@@ -261,16 +303,27 @@ impl Seat {
                 self.stopped = false;
                 true
             }
-            What::Assigned { .. } | What::Revoked { .. } | What::Lost { .. } | What::Leaving => {
+            What::Assigned { .. } => {
+                self.between = false;
                 true
             }
+            What::Revoked { .. } | What::Lost { .. } => {
+                self.between = true;
+                true
+            }
+            What::Leaving => true,
+            // The fact that told of an assignment may be lost in it.
+            What::Hole { .. } => {
+                self.between = false;
+                false
+            }
             What::Ticks { .. }
-            | What::Hole { .. }
             | What::Started { .. }
             | What::NotYet
             | What::FaultAsked { .. }
             | What::FaultInForce { .. }
             | What::FaultHealed { .. }
+            | What::Reconnected { .. }
             | What::FaultFailed { .. }
             | What::Struck { .. }
             | What::TrialBegan { .. }
@@ -278,6 +331,8 @@ impl Seat {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::EdgesStarted { .. }
+            | What::EdgesDied
             | What::Stall { .. }
             | What::Ended { .. } => false,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::distribution::{Samples, float, ms};
+use super::distribution::{Distribution, Samples, float, ms};
 use super::report::{
     BoundReport, BoundsReport, CauseKind, Confidence, FaultReport, GroupReport, JointReport,
     LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
@@ -128,10 +128,11 @@ fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
             takeover: some(&found.takeovers),
         }
     };
+    let fault = of(CauseKind::Fault);
     GroupReport {
-        fault: of(CauseKind::Fault),
+        fault,
         other: Others { restart: of(CauseKind::Restart), none: of(CauseKind::None) },
-        limit: limit(limits),
+        limit: limit(limits, fault.gap, fault.overlap),
         unknown_ms: ms(line.findings.unknown().total()),
     }
 }
@@ -140,19 +141,27 @@ fn joint(timeline: &Timeline, brief: &Brief) -> JointReport {
     let all = |found: &[Finding]| {
         found.iter().map(|finding| finding.span.length()).collect::<Samples>().distribution()
     };
+    let (gap, overlap) = (all(&timeline.joint.gaps), all(&timeline.joint.overlaps));
     JointReport {
-        gap: all(&timeline.joint.gaps),
-        overlap: all(&timeline.joint.overlaps),
+        gap,
+        overlap,
         leaders_min: timeline.leaders_min,
-        limit: limit(Some(&brief.joint)),
+        limit: limit(Some(&brief.joint), gap, overlap),
         unknown_ms: ms(timeline.joint.unknown().total()),
     }
 }
 
-fn limit(limits: Option<&Limits>) -> LimitReport {
+fn limit(limits: Option<&Limits>, gaps: Distribution, overlaps: Distribution) -> LimitReport {
     let known = |limit: Option<Span>| limit.map(|span| ms(span.get()));
     let Limits { gap, overlap } = limits.copied().unwrap_or(Limits::NONE);
-    LimitReport { gap_ms: known(gap), overlap_ms: known(overlap) }
+    let (gap_ms, overlap_ms) = (known(gap), known(overlap));
+    let slack = |limit: Option<f64>, of: Distribution| Some(limit? - of.max_ms?);
+    LimitReport {
+        gap_ms,
+        overlap_ms,
+        gap_slack_ms: slack(gap_ms, gaps),
+        overlap_slack_ms: slack(overlap_ms, overlaps),
+    }
 }
 
 fn bounds(of: &Bounds) -> BoundsReport {
@@ -240,6 +249,7 @@ fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
         asked_ms: at(one.asked),
         in_force_ms: one.in_force.map(at),
         healed_ms: one.healed.map(at),
+        reconnected_ms: one.reconnected.map(at),
         skew_ms: one.skew.map(ms),
         failed: one.failed.clone(),
     }

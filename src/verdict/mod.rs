@@ -14,6 +14,7 @@ mod distribution;
 mod exit;
 mod grammar;
 mod judge;
+mod network;
 mod recovery;
 mod redundancy;
 mod report;

@@ -129,6 +129,12 @@ pub struct LimitReport {
     pub gap_ms: Option<f64>,
     /// The longest overlap; nothing where no bound is known.
     pub overlap_ms: Option<f64>,
+    /// How much longer the longest gap could have been; less than nothing where it was too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_slack_ms: Option<f64>,
+    /// How much longer the longest overlap could have been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap_slack_ms: Option<f64>,
 }
 
 /// What each kind of fault may cost a group.
@@ -224,6 +230,9 @@ pub struct FaultReport {
     pub in_force_ms: Option<f64>,
     /// When it was known to be gone from the last.
     pub healed_ms: Option<f64>,
+    /// When the last victim was first answered by a broker after that, where it had been cut off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconnected_ms: Option<f64>,
     /// From the first victim to the last, where it struck several at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew_ms: Option<f64>,

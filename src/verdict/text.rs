@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
+use super::network;
 use super::report::{CauseKind, LimitReport, Measures, Report, Worst};
 use super::ruling::{Ruling, Unit, Verdict};
 
@@ -48,7 +49,8 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
     for ruling in merged(&report.assertions) {
         page.items("assertion", [told(ruling, true)].into_iter());
     }
-    for (label, texts) in closing(report, place) {
+    let said = |(_, texts): &(&str, Vec<String>)| !texts.is_empty();
+    for (label, texts) in closing(report, place).into_iter().filter(said) {
         page.items(label, texts.into_iter().map(plain));
     }
     page.text
@@ -151,7 +153,7 @@ fn told(ruling: &Ruling, measured: bool) -> Piece {
     Piece { text, colour: Some(hue(ruling.outcome)) }
 }
 
-fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 5] {
+fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
         || "no trial was seen".to_owned(),
@@ -180,6 +182,7 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 5] {
         ("joint", vec![leaders]),
         ("confidence", vec![trials]),
         ("worst gap", worst),
+        ("network", network::told(report)),
         ("instrument", instrument),
         ("files", files.into()),
     ]
@@ -211,7 +214,7 @@ fn worst(gap: &Worst) -> Vec<String> {
 }
 
 /// A number as a person wants it: a fraction where it is small.
-fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     if value >= 100.0 || value.fract().abs() < 1e-9 {
         format!("{value:.0}")
     } else if value < 1.0 {

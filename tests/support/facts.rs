@@ -8,7 +8,7 @@ use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use tandem::observation::{Ending, Fact, Horizon, Outcome, What};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
-    Access, Address, Allowance, Assignor, Bound, Bounds, Mode, Objective, Pace, Plan,
+    Access, Address, Allowance, Assignor, Bound, Bounds, Edges, Mode, Objective, Pace, Plan,
     PlannedCluster, PlannedGroup, Range,
 };
 use tandem::verdict::{Brief, Limits};
@@ -85,7 +85,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         roles: (0..roles).map(|role| name(&format!("role-{role}"))).collect(),
         clusters: [(name("a"), cluster)].into(),
         groups: groups.iter().map(group).collect(),
-        edges: tandem::topology::Edges::Direct,
+        edges: Edges::Direct,
         objective: Objective::default(),
         disjoint: BTreeSet::new(),
         limits: Allowance::default(),

@@ -1,0 +1,135 @@
+//! Finds whom a step strikes at the instant of the strike: brokers first, for that takes a while;
+//! members are chosen, and taken in hand, right before they are struck.
+
+use std::collections::BTreeSet;
+
+use rand::SeedableRng;
+use rand::seq::IndexedRandom;
+use rand_chacha::ChaCha12Rng;
+
+use super::arena::{Arena, Victim};
+use super::network::Reach;
+use super::{Far, Network, Sight, Strike};
+use crate::controller::Broker;
+use crate::edge::Scope;
+use crate::error::chain;
+use crate::ids::GroupName;
+use crate::kafka::{Admin, KafkaError};
+use crate::time::Mono;
+use crate::topology::{Address, PlannedGroup};
+
+/// Whom a step strikes.
+#[derive(Default)]
+pub(super) struct Aim {
+    /// The members, taken in hand.
+    pub victims: Vec<Victim>,
+    /// The broker, where it is one that is struck.
+    pub broker: Option<Broker>,
+    /// The brokers that the members are cut off from, by the members' groups.
+    pub reach: Reach,
+}
+
+/// Finds them.
+///
+/// # Errors
+/// There is nobody to be struck now, or they cannot be found.
+pub(super) async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<Aim, String> {
+    let broker = coordinator(arena, strike).await?;
+    let reach = match strike.step.fault.network() {
+        Some(network) => reach(arena, strike, network).await?,
+        None => Reach::new(),
+    };
+    Ok(Aim { victims: choose(arena, strike)?, broker, reach })
+}
+
+/// Chooses among those that the target allows at this moment.
+fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
+    let Some(target) = &strike.step.target else { return Ok(Vec::new()) };
+    let members = arena.record.look(|standing| {
+        let now = Mono::now();
+        let sight = Sight {
+            plan: arena.plan,
+            leaders: &|group, at| standing.leaders(now, group, at).cloned().collect(),
+            living: &|group| standing.living(group).cloned().collect(),
+        };
+        target.resolve(sight, strike.seed).map_err(|error| error.to_string())
+    })?;
+    arena.take(&members).map_err(|error| error.to_string())
+}
+
+/// Finds the broker that is to be hit, where the target is one.
+async fn coordinator(arena: &Arena<'_>, strike: &Strike) -> Result<Option<Broker>, String> {
+    let target = strike.step.target.as_ref();
+    let Some(group) = target.and_then(|target| target.coordinated(arena.plan, strike.seed)) else {
+        return Ok(None);
+    };
+    let found = Broker::coordinating(arena.plan, &group).await;
+    found.map(Some).map_err(|error| chain(&error))
+}
+
+/// The far side of each group that the target can hit: which of them it does is chosen later.
+async fn reach(arena: &Arena<'_>, strike: &Strike, what: &Network) -> Result<Reach, String> {
+    let groups = strike.step.target.as_ref().map(|target| target.groups(arena.plan));
+    let mut reach = Reach::new();
+    for name in groups.unwrap_or_default() {
+        let Some(group) = arena.plan.groups.get(&name) else { continue };
+        let brokers = brokers(arena, strike, what, &name, group).await?;
+        reach.insert(name, Scope { cluster: group.cluster.clone(), brokers });
+    }
+    Ok(reach)
+}
+
+/// The addresses of the brokers that a group's members are cut off from; nothing is all of them.
+async fn brokers(
+    arena: &Arena<'_>,
+    strike: &Strike,
+    what: &Network,
+    own: &GroupName,
+    group: &PlannedGroup,
+) -> Result<Option<BTreeSet<String>>, String> {
+    let cluster = &group.cluster;
+    let address = arena.plan.clusters.get(cluster).map(|planned| &planned.address);
+    // An embedded cluster has one broker, whatever it does for whom.
+    if matches!(what.from, Far::Cluster(_)) || matches!(address, Some(Address::Embedded) | None) {
+        return Ok(None);
+    }
+    let plan = arena.plan;
+    let of = |name: &Option<GroupName>| plan.groups.get(name.as_ref().unwrap_or(own)).cloned();
+    let far = what.from.clone();
+    let (asked, ledger) = match &far {
+        Far::Coordinator(name) | Far::Leader { group: name, .. } => (name.clone(), of(name)),
+        Far::Cluster(_) | Far::Address(_) | Far::Node(_) => (None, Some(group.clone())),
+    };
+    let whose = asked.unwrap_or_else(|| own.clone());
+    let ledger = ledger.ok_or_else(|| format!("there is no group {whose}"))?;
+    let partition = match &far {
+        Far::Leader { role, .. } => {
+            let mut chance = ChaCha12Rng::seed_from_u64(strike.seed);
+            let role = role.as_ref().or_else(|| plan.roles.choose(&mut chance));
+            let index = role.and_then(|role| plan.role(role));
+            index.map(|index| index.partition(ledger.partitions))
+        }
+        Far::Cluster(_) | Far::Address(_) | Far::Node(_) | Far::Coordinator(_) => None,
+    };
+    let asking = arena.clusters.of_controller(cluster);
+    // The client's calls block.
+    let runtime = tokio::runtime::Handle::current();
+    let found = tokio::task::spawn_blocking(move || -> Result<Option<String>, KafkaError> {
+        let _entered = runtime.enter();
+        let admin = Admin::new(&asking)?;
+        match far {
+            Far::Coordinator(_) => {
+                runtime.block_on(admin.coordinator(&ledger.consumer_group, &ledger.topic))
+            }
+            Far::Leader { .. } => {
+                partition.map_or(Ok(None), |partition| admin.leader(&ledger.topic, partition))
+            }
+            Far::Node(number) => Ok(admin.brokers()?.remove(&number)),
+            Far::Address(address) => Ok(admin.brokers()?.into_values().find(|it| *it == address)),
+            Far::Cluster(_) => Ok(None),
+        }
+    });
+    let found = found.await.map_err(|error| error.to_string())?.map_err(|error| chain(&error))?;
+    let broker = found.ok_or_else(|| format!("cluster {cluster} has no such broker now"))?;
+    Ok(Some([broker].into()))
+}
