@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::{Far, Fault, Network, Step, Target};
+use super::{Far, Fault, How, Network, Step, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::GroupName;
-use crate::topology::{Address, Bounds, Plan, PlannedGroup, Terms};
+use crate::topology::{Address, Bound, Bounds, Plan, PlannedGroup, Terms};
 use crate::wire::{COORDINATOR, DATA};
 
 /// From a process's start to its first request, where nobody is left who could lead meanwhile.
@@ -25,16 +25,14 @@ pub(super) struct Cost {
 pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Cost {
     let Some(group) = plan.groups.get(name) else { return Cost::default() };
     let bounds = &group.bounds;
-    let high = |bound: crate::topology::Bound| Cost {
-        gap: bound.gap.high.get(),
-        overlap: bound.overlap.high.get(),
-    };
+    let high = |bound: Bound| Cost { gap: bound.gap.high.get(), overlap: bound.overlap.high.get() };
     let fault = match &step.fault {
         Fault::Kill { .. } => high(bounds.kill),
         Fault::Pause { .. } => high(bounds.pause),
-        Fault::Broker { .. } => high(bounds.broker),
+        Fault::Broker { how, away } => high(outage(*how, away.get(), target, plan, group)),
         Fault::Network(network) => isolation(network, bounds, one_broker(plan, group)),
-        Fault::Noop { .. } => return Cost::default(),
+        // Claims rest on monotonic time.
+        Fault::Clock { .. } | Fault::Noop { .. } => return Cost::default(),
     };
     let mut gap = fault.gap.max(bounds.restart.gap.high.get());
     if leaves_nobody(target, group.members.len()) {
@@ -42,8 +40,8 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
         let away = match &step.fault {
             Fault::Kill { .. } => away(step, plan, name) + START_UP,
             Fault::Network(network) => returned(network, plan, group),
-            Fault::Pause { lasts } | Fault::Noop { lasts } => lasts.get(),
-            Fault::Broker { .. } => Duration::ZERO,
+            Fault::Pause { lasts } => lasts.get(),
+            Fault::Broker { .. } | Fault::Clock { .. } | Fault::Noop { .. } => Duration::ZERO,
         };
         let delay = match plan.clusters.get(&group.cluster).map(|cluster| &cluster.address) {
             Some(Address::Bootstrap(_)) => INITIAL_DELAY,
@@ -57,9 +55,11 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
     let soon = away(step, plan, name) <= gap.saturating_add(fault.overlap);
     let moved = match &step.fault {
         Fault::Kill { .. } | Fault::Network(_) if soon => back,
-        Fault::Kill { .. } | Fault::Network(_) | Fault::Broker { .. } | Fault::Noop { .. } => {
-            Duration::ZERO
-        }
+        Fault::Kill { .. }
+        | Fault::Network(_)
+        | Fault::Broker { .. }
+        | Fault::Clock { .. }
+        | Fault::Noop { .. } => Duration::ZERO,
         // Who wakes has been given up for dead, and joins again.
         Fault::Pause { .. } => bounds.leave.gap.high.get(),
     };
@@ -80,9 +80,39 @@ pub(super) fn away(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
     let planned = plan.groups.get(group).map(|group| group.restart_after).unwrap_or_default();
     match &step.fault {
         Fault::Kill { restart_after, .. } => restart_after.unwrap_or(planned).get(),
-        Fault::Broker { restart_after } => restart_after.get(),
+        Fault::Broker { away, .. } => away.get(),
         Fault::Network(network) => network.lasts.get(),
-        Fault::Pause { .. } | Fault::Noop { .. } => Duration::ZERO,
+        Fault::Pause { .. } | Fault::Clock { .. } | Fault::Noop { .. } => Duration::ZERO,
+    }
+}
+
+/// What it costs that brokers are away: where others take their place, a failover; where nobody is
+/// left, all the time until the cluster serves again.
+fn outage(how: How, away: Duration, target: &Target, plan: &Plan, group: &PlannedGroup) -> Bound {
+    let Some(cluster) = plan.clusters.get(&group.cluster) else { return group.bounds.broker };
+    let all = match target {
+        Target::Brokers { .. } => true,
+        Target::Coordinator { .. }
+        | Target::Leading { .. }
+        | Target::Member(_)
+        | Target::LeaderOf { .. }
+        | Target::LeadersAcross { .. }
+        | Target::Group { .. }
+        | Target::GroupsAcross { .. }
+        | Target::Host(_)
+        | Target::Cluster(_) => cluster.is_alone(),
+    };
+    if !all {
+        return group.bounds.broker;
+    }
+    let terms = Terms::on(&group.pace, cluster);
+    match how {
+        How::Kill | How::Stop => {
+            let down = terms.failover.max(away + terms.start_up);
+            // An embedded broker knows nothing of what was before it.
+            Bounds::outage(&terms, down, cluster.address == Address::Embedded)
+        }
+        How::Pause => Bounds::outage(&terms, terms.failover.max(away), false),
     }
 }
 
@@ -121,7 +151,7 @@ fn one_broker(plan: &Plan, group: &PlannedGroup) -> bool {
 fn leaves_nobody(target: &Target, members: usize) -> bool {
     let members = u32::try_from(members).unwrap_or(u32::MAX);
     match target {
-        Target::Coordinator { .. } => false,
+        Target::Coordinator { .. } | Target::Leading { .. } | Target::Brokers { .. } => false,
         Target::Host(_) | Target::Cluster(_) => true,
         Target::Member(_) | Target::LeaderOf { .. } | Target::LeadersAcross { .. } => members <= 1,
         Target::Group { mode, .. } | Target::GroupsAcross { mode, .. } => {

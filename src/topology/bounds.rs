@@ -75,7 +75,20 @@ impl Bounds {
                 gap: to((terms.handover() + terms.age).saturating_sub(threshold)),
                 overlap: moved,
             },
-            broker: broker(terms),
+            broker: Self::outage(terms, terms.failover, false),
+        }
+    }
+
+    /// What it costs a group that nobody does a broker's work for `down`. Meanwhile members believe
+    /// what they believed, for `T` from what they last heard. Then they come back, perhaps under new
+    /// names, and wait for the sessions of their old ones, unless the broker `forgets` them.
+    #[must_use]
+    pub fn outage(terms: &Terms, down: Duration, forgets: bool) -> Bound {
+        let back = if forgets { terms.handover() } else { terms.takeover() };
+        let seamless = down + back + terms.age + terms.clock;
+        Bound {
+            gap: to(seamless.saturating_sub(terms.threshold)),
+            overlap: to(terms.threshold + terms.handover()),
         }
     }
 }
@@ -88,17 +101,6 @@ fn pause(terms: &Terms, d: Duration) -> Bound {
     Bound {
         gap: Range::new(d.min(terms.soonest()), d.min(terms.takeover())),
         overlap: to(asleep + threshold + terms.silence() + DRAIN),
-    }
-}
-
-/// Nobody hands out partitions for `D`; then members may come back under new names and wait for the
-/// sessions of their old ones. Meanwhile they believe what they believed, for `T` from what they
-/// last heard.
-fn broker(terms: &Terms) -> Bound {
-    let seamless = terms.failover + terms.seamless_threshold();
-    Bound {
-        gap: to(seamless.saturating_sub(terms.threshold)),
-        overlap: to(terms.threshold + terms.handover()),
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Terms {
     pub threshold: Duration,
     /// `D`: for how long nobody does what a broker did that died.
     pub failover: Duration,
+    /// From the start of a broker, where it was the last of its cluster, to a cluster that serves.
+    pub start_up: Duration,
 }
 
 impl Terms {
@@ -66,6 +68,7 @@ impl Terms {
             clock: Duration::ZERO,
             threshold: pace.threshold.get(),
             failover: Duration::ZERO,
+            start_up: Duration::ZERO,
         }
     }
 
@@ -73,7 +76,8 @@ impl Terms {
     #[must_use]
     pub fn on(pace: &Pace, cluster: &PlannedCluster) -> Self {
         let failover = cluster.failover.map_or(Duration::ZERO, Span::get);
-        Self { failover, ..Self::of(pace, &cluster.address) }
+        let start_up = cluster.start_up.get();
+        Self { failover, start_up, ..Self::of(pace, &cluster.address) }
     }
 
     /// `h'`: the longest that a living member is silent towards the broker.
