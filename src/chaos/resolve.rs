@@ -269,7 +269,10 @@ impl Sight<'_> {
 }
 
 /// In a random order, whatever the order in which they came.
-fn shuffled<T: Ord>(things: impl IntoIterator<Item = T>, chance: &mut ChaCha12Rng) -> Vec<T> {
+pub(super) fn shuffled<T: Ord>(
+    things: impl IntoIterator<Item = T>,
+    chance: &mut ChaCha12Rng,
+) -> Vec<T> {
     let mut things: Vec<T> = things.into_iter().collect();
     things.sort();
     things.shuffle(chance);

@@ -10,6 +10,7 @@ mod broker;
 mod chaos;
 mod doctor;
 mod down;
+mod dry_run;
 mod failure;
 mod guard;
 mod halt;
