@@ -108,11 +108,12 @@ fn outage(how: How, away: Duration, target: &Target, plan: &Plan, group: &Planne
     let terms = Terms::on(&group.pace, cluster);
     match how {
         How::Kill | How::Stop => {
-            let down = terms.failover.max(away + terms.start_up);
+            let down = away + terms.start_up;
             // An embedded broker knows nothing of what was before it.
             Bounds::outage(&terms, down, cluster.address == Address::Embedded)
         }
-        How::Pause => Bounds::outage(&terms, terms.failover.max(away), false),
+        // Who wakes finds that its cluster has given it up.
+        How::Pause => Bounds::outage(&terms, away + terms.failover, false),
     }
 }
 
