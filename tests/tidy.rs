@@ -57,6 +57,18 @@ const PURE: &[&str] = &[
     "chaos/spec.rs",
     "chaos/target.rs",
     "chaos/words.rs",
+    "edge/compose.rs",
+    "edge/compose_topics.rs",
+    "edge/frame.rs",
+    "edge/head.rs",
+    "edge/lane.rs",
+    "edge/limits.rs",
+    "edge/line.rs",
+    "edge/order.rs",
+    "edge/outstanding.rs",
+    "edge/pace.rs",
+    "edge/rewrite.rs",
+    "edge/rules.rs",
 ];
 
 /// What a pure room must not name.

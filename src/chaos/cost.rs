@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Far, Fault, How, Network, Step, Target};
+use super::{Far, Fault, How, Network, Pick, Step, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::GroupName;
 use crate::topology::{Address, Bound, Bounds, Plan, PlannedGroup, Terms};
@@ -13,6 +13,9 @@ use crate::wire::{COORDINATOR, DATA};
 const START_UP: Duration = Duration::from_secs(1);
 /// `group.initial.rebalance.delay.ms`: how long a broker waits before it fills an empty group.
 const INITIAL_DELAY: Duration = Duration::from_secs(3);
+/// How far apart members may reach their brokers again: the longest wait of a client between two
+/// attempts, 200 ms, which it draws up to half as long again.
+const RECONNECT: Duration = Duration::from_millis(300);
 
 /// The longest gap and the longest overlap; [`Duration::MAX`] where no bound is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,14 +55,17 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
     let back = bounds.restart.overlap.high.get();
     // What moved when the victims went may move again when they come back, before the first claims
     // lapsed.
-    let soon = away(step, plan, name) <= gap.saturating_add(fault.overlap);
+    let first = gap.max(bounds.kill.gap.high.get());
+    let soon = away(step, plan, name) <= first.saturating_add(fault.overlap);
     let moved = match &step.fault {
-        Fault::Kill { .. } | Fault::Network(_) if soon => back,
-        Fault::Kill { .. }
-        | Fault::Network(_)
-        | Fault::Broker { .. }
-        | Fault::Clock { .. }
-        | Fault::Noop { .. } => Duration::ZERO,
+        Fault::Network(network) => {
+            let again = again(network, target, group).min(back);
+            again + if soon { back } else { Duration::ZERO }
+        }
+        Fault::Kill { .. } if soon => back,
+        Fault::Kill { .. } | Fault::Broker { .. } | Fault::Clock { .. } | Fault::Noop { .. } => {
+            Duration::ZERO
+        }
         // Who wakes has been given up for dead, and joins again.
         Fault::Pause { .. } => bounds.leave.gap.high.get(),
     };
@@ -73,6 +79,37 @@ fn returned(network: &Network, plan: &Plan, group: &PlannedGroup) -> Duration {
     let terms = Terms::on(&group.pace, cluster);
     let again = terms.age + terms.takeover() + terms.handover();
     (network.lasts.get() + again).saturating_sub(terms.threshold)
+}
+
+/// How long after the first of its victims has joined again a group may still hand out its
+/// partitions anew: what moved then moves once more.
+fn again(network: &Network, target: &Target, group: &PlannedGroup) -> Duration {
+    let bounds = &group.bounds;
+    match network.effect {
+        // What had been asked before is heard, of a member that nobody is any more: it is waited
+        // for until its session is over.
+        Effect::Stall => bounds.kill.gap.high.get(),
+        Effect::Drop | Effect::Reset if one_member(target) => Duration::ZERO,
+        Effect::Drop | Effect::Reset => RECONNECT + bounds.leave.gap.high.get(),
+        // Nothing is bounded.
+        Effect::Slow { .. } | Effect::Answer { .. } => Duration::ZERO,
+    }
+}
+
+fn one_member(target: &Target) -> bool {
+    match target {
+        Target::Member(_) | Target::LeaderOf { .. } | Target::LeadersAcross { .. } => true,
+        Target::Group { mode, .. } | Target::GroupsAcross { mode, .. } => match mode {
+            Pick::One => true,
+            Pick::Count(count) => *count == 1,
+            Pick::Minority | Pick::Majority | Pick::All | Pick::Leaders | Pick::Percent(_) => false,
+        },
+        Target::Coordinator { .. }
+        | Target::Leading { .. }
+        | Target::Brokers { .. }
+        | Target::Host(_)
+        | Target::Cluster(_) => false,
+    }
 }
 
 /// For how long the victims are gone, where they come back.
@@ -90,18 +127,7 @@ pub(super) fn away(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
 /// left, all the time until the cluster serves again.
 fn outage(how: How, away: Duration, target: &Target, plan: &Plan, group: &PlannedGroup) -> Bound {
     let Some(cluster) = plan.clusters.get(&group.cluster) else { return group.bounds.broker };
-    let all = match target {
-        Target::Brokers { .. } => true,
-        Target::Coordinator { .. }
-        | Target::Leading { .. }
-        | Target::Member(_)
-        | Target::LeaderOf { .. }
-        | Target::LeadersAcross { .. }
-        | Target::Group { .. }
-        | Target::GroupsAcross { .. }
-        | Target::Host(_)
-        | Target::Cluster(_) => cluster.is_alone(),
-    };
+    let all = matches!(target, Target::Brokers { .. }) || cluster.is_alone();
     if !all {
         return group.bounds.broker;
     }

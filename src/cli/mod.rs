@@ -11,6 +11,7 @@ mod chaos;
 mod doctor;
 mod down;
 mod dry_run;
+mod edge;
 mod failure;
 mod guard;
 mod halt;
@@ -71,6 +72,9 @@ enum Command {
     /// Hold what must be undone when its master is gone; started by `chaos run`.
     #[command(hide = true)]
     Guard,
+    /// Stand between members and brokers, and disturb what passes; started by `chaos run`.
+    #[command(hide = true)]
+    Edge,
 }
 
 /// Runs the command that the arguments name; what the process ends with.
@@ -97,6 +101,7 @@ pub fn main() -> ExitCode {
         }
         Command::Member(args) => member::run(*args),
         Command::Guard => guard::run(),
+        Command::Edge => edge::run(),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -1,10 +1,13 @@
 //! `tandem plan`: what a topology comes to, before anything is started.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use super::which::TopologyArgs;
 use super::{EXIT_FILES, Output};
+use crate::time::Span;
 use crate::topology::Page;
+use crate::verdict::Brief;
 
 /// Show what a topology comes to: names, partitions, load, and what each fault may cost.
 ///
@@ -14,10 +17,14 @@ use crate::topology::Page;
 #[command(after_help = "Examples:
   tandem plan
   tandem plan -f topologies/trio.yaml --set defaults.session=300ms
+  tandem plan -x chaos/isolate-leader.yaml
   tandem plan -f topologies/solo.yaml -o json")]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     pub topology: TopologyArgs,
+    /// Plan it for this experiment, and show what that may cost.
+    #[arg(short = 'x', long, value_name = "EXPERIMENT")]
+    pub experiment: Option<PathBuf>,
     /// How to print it.
     #[arg(short = 'o', long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
@@ -28,10 +35,17 @@ pub(super) struct PlanArgs {
 /// # Errors
 /// Where `out` or `err` cannot be written.
 pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
-    match args.topology.read() {
-        Ok(plan) => {
+    let read = match &args.experiment {
+        None => args.topology.read().map(|plan| (plan, None)),
+        Some(path) => args.topology.read_for(path).map(|it| (it.plan, Some(it.brief))),
+    };
+    match read {
+        Ok((plan, brief)) => {
             match args.output {
-                Output::Text => write!(out, "{}", Page(&plan))?,
+                Output::Text => {
+                    write!(out, "{}", Page(&plan))?;
+                    brief.map_or(Ok(()), |brief| costs(&brief, out))?;
+                }
                 Output::Json => {
                     serde_json::to_writer_pretty(&mut *out, &plan)?;
                     writeln!(out)?;
@@ -44,4 +58,17 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
             Ok(EXIT_FILES)
         }
     }
+}
+
+/// What the experiment may cost.
+fn costs(brief: &Brief, out: &mut dyn Write) -> io::Result<()> {
+    let ms = |limit: Option<Span>| {
+        limit.map_or("no bound is known".to_owned(), |limit| limit.get().as_millis().to_string())
+    };
+    writeln!(out, "\nwhat {} may cost, ms\n  {:<13}{:<19}overlap", brief.experiment, "", "gap")?;
+    let groups = brief.limits.iter().map(|(name, limits)| (format!("group {name}"), limits));
+    for (name, limits) in groups.chain([("joint".to_owned(), &brief.joint)]) {
+        writeln!(out, "  {name:<13}{:<19}{}", ms(limits.gap), ms(limits.overlap))?;
+    }
+    Ok(())
 }

@@ -1,20 +1,20 @@
 //! Which topology a command is about, and the runtime for asking its clusters.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tokio::runtime::{Builder, Runtime};
 
 use super::{EXIT_FILES, Failure};
-use crate::chaos::{TOPOLOGY, load_topology};
+use crate::chaos::{Choice, Prepared, TOPOLOGY, load, load_topology};
 use crate::topology::Plan;
 use crate::yaml::{FileError, Override};
 
 /// A topology, and what replaces some of its values.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct TopologyArgs {
-    /// The topology.
-    #[arg(short = 'f', long = "file", value_name = "TOPOLOGY", default_value = TOPOLOGY)]
-    file: PathBuf,
+    /// The topology; topologies/duo.yaml unless given.
+    #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
+    file: Option<PathBuf>,
     /// Replace one value of the topology, as in defaults.session=300ms; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
@@ -23,7 +23,14 @@ pub(super) struct TopologyArgs {
 impl TopologyArgs {
     /// Reads and plans it.
     pub(super) fn read(&self) -> Result<Plan, FileError> {
-        load_topology(&self.file, &self.overrides).map(|(plan, _)| plan)
+        let file = self.file.as_deref().unwrap_or(Path::new(TOPOLOGY));
+        load_topology(file, &self.overrides).map(|(plan, _)| plan)
+    }
+
+    /// Reads and plans it for an experiment, which may name another.
+    pub(super) fn read_for(&self, experiment: &Path) -> Result<Prepared, FileError> {
+        let (topology, overrides) = (self.file.clone(), self.overrides.clone());
+        load(experiment, &Choice { topology, overrides, ..Choice::default() })
     }
 
     /// Reads and plans it; what is wrong with it ends the command.

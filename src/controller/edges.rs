@@ -184,12 +184,14 @@ impl Edges {
     /// Ends it: asks, waits, kills.
     pub async fn stop(mut self) {
         self.stop.cancel();
-        for signal in [Signal::TERM, Signal::KILL] {
-            self.process.signal(signal).ok();
+        // It lives as long as its input does, and no signal that can be ignored ends it.
+        self.process.hang_up();
+        for _ in 0..2 {
             let all = async { while self.watches.join_next().await.is_some() {} };
             if tokio::time::timeout(FAREWELL, all).await.is_ok() {
                 return;
             }
+            self.process.signal(Signal::KILL).ok();
         }
     }
 }

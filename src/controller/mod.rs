@@ -1,5 +1,5 @@
-//! Makes reality match the plan: provisions topics, starts brokers, edges and members, keeps members
-//! alive, and writes down what happens to them.
+//! Makes reality match the plan: provisions topics, starts brokers, edges and members, keeps
+//! members alive, and writes down what happens to them.
 
 mod brokers;
 mod canary;

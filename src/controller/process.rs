@@ -23,7 +23,7 @@ use crate::guard::{Guard, GuardError};
 pub struct Process {
     pid: u32,
     pidfd: AsyncFd<OwnedFd>,
-    stdin: Mutex<ChildStdin>,
+    stdin: Mutex<Option<ChildStdin>>,
 }
 
 /// How a process ended.
@@ -102,7 +102,7 @@ impl Process {
         let stdin = child.stdin.take().ok_or_else(broken)?;
         let stdout = child.stdout.take().ok_or_else(broken)?;
         let stdout = ChildStdout::from_std(stdout).map_err(refused)?;
-        Ok((Self { pid: child.id(), pidfd, stdin: Mutex::new(stdin) }, stdout))
+        Ok((Self { pid: child.id(), pidfd, stdin: Mutex::new(Some(stdin)) }, stdout))
     }
 
     /// Its process id.
@@ -128,6 +128,7 @@ impl Process {
     /// The process is gone.
     pub fn order(&self, line: &str) -> io::Result<()> {
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
+        let stdin = stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         writeln!(stdin, "{line}").and_then(|()| stdin.flush())
     }
 
@@ -136,6 +137,11 @@ impl Process {
     pub fn lives(&self) -> bool {
         let mut fds = [PollFd::new(self.pidfd.get_ref(), PollFlags::IN)];
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready == 0)
+    }
+
+    /// Ends its standard input: whoever lives by it ends.
+    pub fn hang_up(&self) {
+        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Waits until it has ended, and reaps it.

@@ -12,7 +12,7 @@ use crate::time::{Mono, Span};
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Opens the edges of a client to the first brokers of a cluster; those to others open as
-    /// answers name them. Answered by `opened`.
+    /// answers name them. A client that has them keeps them. Answered by `opened`.
     Open {
         /// Whose edges.
         client: MemberId,
@@ -59,7 +59,8 @@ pub struct Rule {
 pub struct Scope {
     /// Which cluster.
     pub cluster: ClusterName,
-    /// The addresses that its brokers advertise, `host:port`; nothing said is every broker.
+    /// The addresses that its brokers advertise, `host:port`, or other names for the same; nothing
+    /// said is every broker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brokers: Option<BTreeSet<String>>,
 }
@@ -83,12 +84,21 @@ pub enum Direction {
 pub enum Effect {
     /// It is discarded. A connection that lost bytes is reset when the rule is lifted; of single
     /// requests, only these are lost, and the connection lives on.
+    ///
+    /// The system accepts new connections meanwhile, since a SYN cannot be lost without root, but
+    /// no broker hears of them before the rule is lifted, and nothing passes.
     Drop,
-    /// It is held, and delivered when the rule is lifted, as by a network that lost its route.
+    /// It is held, and delivered when the rule is lifted, as by a network that lost its route. Of
+    /// single requests or answers, only these are held, and what comes after them goes before them:
+    /// a client that insists on answers in the order of its requests (Java's) takes such a
+    /// connection for broken once one overtakes.
     Stall,
-    /// Connections are reset, and new ones as soon as they are accepted.
+    /// Connections are reset both ways, and new ones as soon as they are accepted; where single
+    /// requests are named, as soon as one of them, or its answer, comes.
     Reset,
-    /// It passes late, or slowly, in the order in which it came.
+    /// It passes late, or slowly, in the order in which it came: where single requests are slow,
+    /// so is what comes behind them on the same connection. Delays of several rules add up, of
+    /// several rates the least counts. Timers are good to a millisecond.
     Slow {
         /// Each byte passes so much later.
         delay: Span,
@@ -98,7 +108,9 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bytes_per_second: Option<u64>,
     },
-    /// The broker does not see the request: it is answered here, with this error code of Kafka's.
+    /// The broker does not see the request: it is answered here, with this error code of Kafka's,
+    /// when all that was asked before it on that connection has been answered. A Produce request
+    /// that wants no answer is lost.
     Answer {
         /// Which.
         code: i16,
@@ -114,7 +126,9 @@ pub enum Answer {
         /// What the client is to be given as its bootstrap.
         bootstrap: String,
     },
-    /// No byte that the rule concerns has passed since.
+    /// No byte that the rule concerns has left an edge since. What left before it may lie in the
+    /// system's buffers until its reader takes it; of single requests, those that had begun to
+    /// leave have ended, or their connections were reset.
     InForce {
         /// Since when.
         #[serde(rename = "t_ns")]
@@ -131,14 +145,15 @@ pub enum Answer {
         /// Why not.
         why: String,
     },
-    /// Unasked: the first answer of a broker that reached a client after a rule between them was
-    /// lifted.
+    /// Unasked: the first answer of a broker that left for a client after a rule between them was
+    /// lifted; where all rules of the fault there named requests, the first to one of these. Said
+    /// once a fault, client and broker.
     Passed {
         /// By which name the rule was known.
         fault: FaultId,
         /// Whom it reached.
         client: MemberId,
-        /// Which broker's it was.
+        /// Which broker's it was: the address that it advertises, or that the bootstrap says.
         broker: String,
         /// When.
         #[serde(rename = "t_ns")]

@@ -85,6 +85,9 @@ impl Cluster {
         config.set("heartbeat.interval.ms", ms(settings.heartbeat));
         // The client demands max.poll.interval.ms >= session.timeout.ms.
         config.set("max.poll.interval.ms", ms(settings.session.max(MAX_POLL)));
+        // A request that is lost while its connection lives is asked again after this, by default
+        // after a minute: after 4 s without a coordinator a member was still out 39 s later.
+        config.set("socket.timeout.ms", ms(MAX_POLL));
         // Nothing is ever replayed: a beacon says "now".
         config.set("enable.auto.commit", "false").set("auto.offset.reset", "latest");
         config.set("fetch.wait.max.ms", "100").set("fetch.error.backoff.ms", "20");

@@ -9,10 +9,12 @@ mod api;
 mod batch;
 mod frame;
 mod names;
+mod places;
 mod request;
 mod response;
 mod shape;
 mod shapes;
+mod versions;
 
 pub use api::{Api, SUPPORTED, number, supported};
 pub use batch::{Batch, BatchError, HEADER_BYTES};
@@ -20,8 +22,10 @@ pub use frame::{FRAME_BYTES_MAX, frame_length};
 pub use names::{
     COORDINATOR, DATA, api_name, api_named, api_names, error_named, error_names, is_error,
 };
-pub use request::{Incoming, Request, parse};
+pub use places::{Naming, Place, Places, naming, places};
+pub use request::{Incoming, Request, parse, parse_foreign};
 pub use response::encode;
+pub use versions::cap_versions;
 
 /// Why bytes are no request. None of these may be tried again; the connection is of no more use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@ use kafka_protocol::messages::{ApiKey, RequestHeader, RequestKind};
 use kafka_protocol::protocol::Decodable;
 
 use super::WireError;
-use super::api::supported;
+use super::api::{Api, supported};
 use super::shape::Walker;
 use super::shapes::{HEADER, shape_of};
 
@@ -42,7 +42,21 @@ pub enum Incoming {
 /// # Errors
 ///
 /// Where it is not spoken here or does not have the shape that it should have.
-pub fn parse(mut frame: Bytes) -> Result<Incoming, WireError> {
+pub fn parse(frame: Bytes) -> Result<Incoming, WireError> {
+    take_apart(frame, |api| api.max)
+}
+
+/// Takes a frame apart that is meant for another broker, which may speak newer versions of the same
+/// requests.
+///
+/// # Errors
+///
+/// Where it cannot be read, or does not have the shape that it should have.
+pub fn parse_foreign(frame: Bytes) -> Result<Incoming, WireError> {
+    take_apart(frame, |api| api.key.valid_versions().max)
+}
+
+fn take_apart(mut frame: Bytes, newest: impl Fn(Api) -> i16) -> Result<Incoming, WireError> {
     let head = frame.first_chunk::<8>().ok_or(WireError::Malformed { key: -1, version: -1 })?;
     let [k0, k1, v0, v1, c0, c1, c2, c3] = *head;
     let key = i16::from_be_bytes([k0, k1]);
@@ -50,7 +64,7 @@ pub fn parse(mut frame: Bytes) -> Result<Incoming, WireError> {
     let unsupported = WireError::Unsupported { key, version };
     let malformed = WireError::Malformed { key, version };
     let api = supported(key).ok_or(unsupported.clone())?;
-    if !(api.min..=api.max).contains(&version) {
+    if !(api.min..=newest(api)).contains(&version) {
         if api.key == ApiKey::ApiVersions {
             let correlation_id = i32::from_be_bytes([c0, c1, c2, c3]);
             return Ok(Incoming::NewerApiVersions { correlation_id });

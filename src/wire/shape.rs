@@ -1,7 +1,9 @@
-//! Measures a request against its shape, without reserving anything.
+//! Measures a request or an answer against its shape, without reserving anything.
 //!
 //! An array's length is four bytes that anybody can write; here every element must really be there,
 //! and there may be so many in all, before the decoder sees the request.
+
+use std::ops::Range;
 
 /// What a field looks like on the wire.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +18,12 @@ pub(super) enum Shape {
     List(&'static Self),
     /// An array of structures.
     Many(&'static [Field]),
+    /// A structure by itself.
+    One(&'static [Field]),
+    /// Host and port of a broker.
+    Place,
+    /// A tagged field of this number, wherever it stands in the list.
+    Tagged(usize, &'static Self),
 }
 
 /// A field, and the versions that have it.
@@ -29,28 +37,56 @@ pub(super) struct Field {
 /// More elements than any honest request has; each becomes a structure of some hundred bytes.
 const ELEMENTS_MAX: usize = 100_000;
 
-/// Walks along a request.
+/// Walks along a request or an answer, and remembers where addresses stand.
 #[derive(Debug)]
 pub(super) struct Walker<'a> {
+    whole: &'a [u8],
     rest: &'a [u8],
     version: i16,
     flexible: bool,
     elements: usize,
+    seen: Seen,
+}
+
+/// What was met on the way, as places in the bytes.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Each host with the port behind it, and its text.
+    pub(super) places: Vec<(Range<usize>, String, i32)>,
+    /// The size of the tagged field in which they stand, and its contents.
+    pub(super) tag: Option<(Range<usize>, Range<usize>)>,
 }
 
 impl<'a> Walker<'a> {
-    pub(super) const fn new(bytes: &'a [u8], version: i16, flexible: bool) -> Self {
-        Self { rest: bytes, version, flexible, elements: 0 }
+    pub(super) fn new(bytes: &'a [u8], version: i16, flexible: bool) -> Self {
+        let seen = Seen::default();
+        Self { whole: bytes, rest: bytes, version, flexible, elements: 0, seen }
+    }
+
+    /// How far it has come.
+    pub(super) const fn at(&self) -> usize {
+        self.whole.len().saturating_sub(self.rest.len())
+    }
+
+    /// What was met.
+    pub(super) fn seen(self) -> Seen {
+        self.seen
     }
 
     /// Whether the bytes begin with these fields; nothing if not.
     pub(super) fn fields(&mut self, fields: &[Field]) -> Option<()> {
+        self.first(fields)?;
+        self.tagged(fields)
+    }
+
+    /// The same, where more may follow that does not matter.
+    pub(super) fn first(&mut self, fields: &[Field]) -> Option<()> {
         for field in fields {
             if (field.since..=field.until).contains(&self.version) {
                 self.shape(field.shape)?;
             }
         }
-        self.tags()
+        Some(())
     }
 
     /// One text more.
@@ -59,7 +95,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Goes on from here, by other rules.
-    pub(super) const fn then(self, flexible: bool) -> Self {
+    pub(super) fn then(self, flexible: bool) -> Self {
         Self { flexible, ..self }
     }
 
@@ -90,11 +126,28 @@ impl<'a> Walker<'a> {
                 }
                 Some(())
             }
+            Shape::One(fields) => self.fields(fields),
+            Shape::Place => self.place(),
+            Shape::Tagged(..) => Some(()),
         }
     }
 
+    fn place(&mut self) -> Option<()> {
+        let from = self.at();
+        let length = if self.flexible {
+            self.varint()?.checked_sub(1)?
+        } else {
+            usize::try_from(i16::from_be_bytes(self.take()?)).ok()?
+        };
+        let host = std::str::from_utf8(self.rest.get(..length)?).ok()?.to_owned();
+        self.skip(length)?;
+        let port = i32::from_be_bytes(self.take()?);
+        self.seen.places.push((from..self.at(), host, port));
+        Some(())
+    }
+
     /// How many elements an array has; none where it is null.
-    fn length(&mut self) -> Option<usize> {
+    pub(super) fn length(&mut self) -> Option<usize> {
         let length = if self.flexible {
             self.varint()?.saturating_sub(1)
         } else {
@@ -113,15 +166,48 @@ impl<'a> Walker<'a> {
 
     /// The tagged fields that end every flexible structure.
     pub(super) fn tags(&mut self) -> Option<()> {
+        self.tagged(&[])
+    }
+
+    fn tagged(&mut self, fields: &[Field]) -> Option<()> {
         if !self.flexible {
             return Some(());
         }
         for _ in 0..self.length_of_tags()? {
-            self.varint()?;
-            let bytes = self.varint()?;
-            self.skip(bytes)?;
+            let number = self.varint()?;
+            let size_from = self.at();
+            let size = self.varint()?;
+            let from = self.at();
+            let until = from.checked_add(size)?;
+            if let Some(shape) = self.known(fields, number) {
+                self.shape(shape)?;
+                self.seen.tag = Some((size_from..from, from..until));
+                if self.at() != until {
+                    return None;
+                }
+            } else {
+                self.skip(size)?;
+            }
         }
         Some(())
+    }
+
+    fn known(&self, fields: &[Field], number: usize) -> Option<Shape> {
+        fields.iter().find_map(|field| match field.shape {
+            Shape::Tagged(own, shape)
+                if own == number && (field.since..=field.until).contains(&self.version) =>
+            {
+                Some(*shape)
+            }
+            Shape::Tagged(..)
+            | Shape::Fixed(_)
+            | Shape::Text
+            | Shape::Blob
+            | Shape::List(_)
+            | Shape::Many(_)
+            | Shape::One(_)
+            | Shape::Place => None,
+        })
     }
 
     fn length_of_tags(&mut self) -> Option<usize> {
@@ -146,12 +232,12 @@ impl<'a> Walker<'a> {
         if length == -1 { Some(()) } else { self.skip(usize::try_from(length).ok()?) }
     }
 
-    fn skip(&mut self, bytes: usize) -> Option<()> {
+    pub(super) fn skip(&mut self, bytes: usize) -> Option<()> {
         self.rest = self.rest.get(bytes..)?;
         Some(())
     }
 
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(super) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
         Some(*head)

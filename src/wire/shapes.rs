@@ -7,31 +7,40 @@ use super::shape::{Field, Shape};
 
 const NEWEST: i16 = i16::MAX;
 
-const fn all(shape: Shape) -> Field {
+pub(super) const fn all(shape: Shape) -> Field {
     Field { since: 0, until: NEWEST, shape }
 }
-const fn since(since: i16, shape: Shape) -> Field {
+pub(super) const fn since(since: i16, shape: Shape) -> Field {
     Field { since, until: NEWEST, shape }
 }
-const fn until(until: i16, shape: Shape) -> Field {
+pub(super) const fn until(until: i16, shape: Shape) -> Field {
     Field { since: 0, until, shape }
 }
 
-const BOOL: Shape = Fixed(1);
-const I8: Shape = Fixed(1);
-const I16: Shape = Fixed(2);
-const I32: Shape = Fixed(4);
-const I64: Shape = Fixed(8);
-const UUID: Shape = Fixed(16);
+pub(super) const BOOL: Shape = Fixed(1);
+pub(super) const I8: Shape = Fixed(1);
+pub(super) const I16: Shape = Fixed(2);
+pub(super) const I32: Shape = Fixed(4);
+pub(super) const I64: Shape = Fixed(8);
+pub(super) const UUID: Shape = Fixed(16);
 
 /// API key, version, correlation id; the client's name is never compact, whatever the version.
 pub(super) const HEADER: &[Field] = &[all(I16), all(I16), all(I32)];
 
-const PRODUCE: &[Field] =
-    &[all(Text), all(I16), all(I32), all(Many(&[all(Text), all(Many(&[all(I32), all(Blob)]))]))];
+/// Topics are named by their names, and since some version by their ids.
+const fn names(until_version: i16) -> Field {
+    until(until_version, Text)
+}
+
+const PRODUCE: &[Field] = &[
+    all(Text),
+    all(I16),
+    all(I32),
+    all(Many(&[names(12), since(13, UUID), all(Many(&[all(I32), all(Blob)]))])),
+];
 
 const FETCH: &[Field] = &[
-    all(I32),
+    until(14, I32),
     all(I32),
     all(I32),
     all(I32),
@@ -39,10 +48,11 @@ const FETCH: &[Field] = &[
     since(7, I32),
     since(7, I32),
     all(Many(&[
-        all(Text),
+        names(12),
+        since(13, UUID),
         all(Many(&[all(I32), since(9, I32), all(I64), since(12, I32), since(5, I64), all(I32)])),
     ])),
-    since(7, Many(&[all(Text), all(List(&I32))])),
+    since(7, Many(&[names(12), since(13, UUID), all(List(&I32))])),
     since(11, Text),
 ];
 
@@ -50,6 +60,7 @@ const LIST_OFFSETS: &[Field] = &[
     all(I32),
     since(2, I8),
     all(Many(&[all(Text), all(Many(&[all(I32), since(4, I32), all(I64)]))])),
+    since(10, I32),
 ];
 
 const METADATA: &[Field] = &[
@@ -65,7 +76,11 @@ const OFFSET_COMMIT: &[Field] = &[
     all(Text),
     since(7, Text),
     until(4, I64),
-    all(Many(&[all(Text), all(Many(&[all(I32), all(I64), since(6, I32), all(Text)]))])),
+    all(Many(&[
+        names(9),
+        since(10, UUID),
+        all(Many(&[all(I32), all(I64), since(6, I32), all(Text)])),
+    ])),
 ];
 
 const OFFSET_FETCH: &[Field] = &[
@@ -73,7 +88,12 @@ const OFFSET_FETCH: &[Field] = &[
     until(7, Many(&[all(Text), all(List(&I32))])),
     since(
         8,
-        Many(&[all(Text), since(9, Text), since(9, I32), all(Many(&[all(Text), all(List(&I32))]))]),
+        Many(&[
+            all(Text),
+            since(9, Text),
+            since(9, I32),
+            all(Many(&[names(9), since(10, UUID), all(List(&I32))])),
+        ]),
     ),
     since(7, BOOL),
 ];
@@ -121,7 +141,8 @@ const CREATE_TOPICS: &[Field] = &[
 const DELETE_TOPICS: &[Field] =
     &[until(5, List(&Text)), since(6, Many(&[all(Text), all(UUID)])), all(I32)];
 
-const INIT_PRODUCER_ID: &[Field] = &[all(Text), all(I32), since(3, I64), since(3, I16)];
+const INIT_PRODUCER_ID: &[Field] =
+    &[all(Text), all(I32), since(3, I64), since(3, I16), since(6, BOOL), since(6, BOOL)];
 
 const DESCRIBE_CONFIGS: &[Field] =
     &[all(Many(&[all(I8), all(Text), all(List(&Text))])), all(BOOL), since(3, BOOL)];
