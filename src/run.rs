@@ -9,23 +9,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chaos::{Arena, Played, Schedule, play};
 use crate::controller::{Canary, Clusters, Fleet, Gate, Provisioned, Record, provision};
-use crate::guard::Guard;
+use crate::guard::{Guard, GuardError};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::observation::{Outcome, What};
 use crate::timeline::Standing;
 
+mod ending;
 mod error;
 mod order;
 
+use ending::{Ending, unguarded, unhealed, without_guard};
 pub use error::RunError;
 pub use order::{Milestone, Order, TrialPlan};
 
 /// How long an interrupted run waits for topics that are being made.
 const HASTE: Duration = Duration::from_secs(2);
-
-/// How an experiment came to its end, and why, where there is something to say.
-type Ending = (Outcome, Option<String>);
 
 /// Runs an experiment; its journal is then in the order's folder, and everything it started is
 /// gone.
@@ -60,32 +59,6 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     Ok(())
 }
 
-/// What failed beside whatever failed before.
-fn unhealed(ending: Ending, error: &(dyn std::error::Error + 'static)) -> Ending {
-    let why = crate::error::chain(error);
-    match ending {
-        (Outcome::Unhealed, Some(before)) if !before.contains(&why) => {
-            (Outcome::Unhealed, Some(format!("{before}; {why}")))
-        }
-        _ => (Outcome::Unhealed, Some(why)),
-    }
-}
-
-/// Whoever was stopped for too long wakes up to a run that its guard has ended: that is why
-/// brokers are gone and members are dead, whatever was noticed first.
-async fn without_guard(ending: Ending, guard: &Guard) -> Ending {
-    if ending.0 != Outcome::Broken {
-        return ending;
-    }
-    while guard.doubts() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    match guard.loss() {
-        Some(loss) => (Outcome::Broken, Some(loss.to_string())),
-        None => ending,
-    }
-}
-
 /// All that must stand before a member may start.
 struct Stage {
     record: Arc<Record>,
@@ -115,6 +88,7 @@ async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Resul
                 tokio::time::timeout(HASTE, done).await.ok();
                 Err(RunError::Interrupted)
             }
+            loss = unguarded(&guard) => Err(GuardError::from(loss).into()),
             done = &mut done => done.map_err(RunError::from),
         }
     };
@@ -190,14 +164,6 @@ async fn trouble(
     record: &Record,
     interrupt: &CancellationToken,
 ) -> Ending {
-    let guard_lost = async {
-        loop {
-            if let Some(loss) = guard.loss() {
-                return (Outcome::Broken, Some(loss.to_string()));
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    };
     let broken = |why: &str| (Outcome::Broken, Some(why.to_owned()));
     tokio::select! {
         biased;
@@ -207,7 +173,7 @@ async fn trouble(
             (Outcome::Broken, why)
         }
         why = clusters.lost() => broken(why),
-        lost = guard_lost => lost,
+        loss = unguarded(guard) => broken(&loss.to_string()),
         why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
     }
 }

@@ -41,6 +41,8 @@ fn terms() -> Terms {
         clock: Duration::ZERO,
         threshold: 3000 * MS,
         failover: Duration::ZERO,
+        search: Duration::ZERO,
+        start_up: Duration::ZERO,
     }
 }
 

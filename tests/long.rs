@@ -20,6 +20,7 @@ use support::leftovers::{family_in_trial, is_gone_after_a_kill};
 use support::measured::await_quiet;
 use support::results::{Claims, append};
 use support::series::{Part, Series, folder, group_gaps, kills, shown};
+use support::undone::{Blow, is_undone_after};
 use support::usage;
 use tandem::ids::TrialNumber;
 use tandem::observation::{Fact, Outcome, What};
@@ -203,6 +204,27 @@ fn leavings() {
         ),
         &claims,
     );
+}
+
+#[test]
+#[ignore = "takes half an hour: tests/long undone"]
+fn undone() {
+    let folder = folder("undone");
+    let seed = tandem::time::Mono::now().0;
+    let mut chance = rand_chacha::ChaCha12Rng::seed_from_u64(seed);
+    let blows = [Blow::ControllerKilled, Blow::ControllerStopped, Blow::GuardKilled];
+    for (number, blow) in (0..100).zip(blows.into_iter().cycle()) {
+        eprintln!("instant {number} (seed {seed})");
+        is_undone_after(blow, &mut chance);
+    }
+    let mut claims = Claims::default();
+    claims.add("nothing paused, stopped or running after 5 s", true);
+    claims.add("no member started without a guard", true);
+    let text = format!(
+        "100 random instants of a run with a member paused and a broker down (seed {seed}): 34 \
+         controllers killed, 33 stopped, 33 guards killed"
+    );
+    append("undone", &folder, &text, &claims);
 }
 
 #[test]

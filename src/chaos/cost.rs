@@ -6,16 +6,13 @@ use std::time::Duration;
 use super::{Far, Fault, How, Network, Pick, Step, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::GroupName;
-use crate::topology::{Address, Bound, Bounds, Plan, PlannedGroup, Terms};
+use crate::topology::{Address, Bound, Bounds, Plan, PlannedGroup, RECONNECT, Terms};
 use crate::wire::{COORDINATOR, DATA};
 
 /// From a process's start to its first request, where nobody is left who could lead meanwhile.
 const START_UP: Duration = Duration::from_secs(1);
 /// `group.initial.rebalance.delay.ms`: how long a broker waits before it fills an empty group.
 const INITIAL_DELAY: Duration = Duration::from_secs(3);
-/// How far apart members may reach their brokers again: the longest wait of a client between two
-/// attempts, 200 ms, which it draws up to half as long again.
-const RECONNECT: Duration = Duration::from_millis(300);
 
 /// The longest gap and the longest overlap; [`Duration::MAX`] where no bound is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -79,7 +79,7 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
                 problems.push(no_cluster(cluster, plan, place.key("cluster")));
             }
         }
-        Target::LeaderOf { role, group } => {
+        Target::LeaderOf { role, group } | Target::Leading { role, group } => {
             role_fits(role.as_ref(), plan, place, problems);
             group_fits(group.as_ref(), plan, place, problems);
         }
@@ -91,10 +91,6 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
             if let Some(name) = group.as_ref().filter(|name| !plan.groups.contains_key(*name)) {
                 problems.push(no_group(name.as_str(), plan, place.key("coordinator_of")));
             }
-        }
-        Target::Leading { role, group } => {
-            role_fits(role.as_ref(), plan, place, problems);
-            group_fits(group.as_ref(), plan, place, problems);
         }
         Target::Brokers { cluster } => {
             let unused = |name: &&ClusterName| plan.on(name).is_empty();

@@ -157,7 +157,7 @@ fn starts(plan: &Plan) -> Vec<String> {
     }
     for (name, group) in &plan.groups {
         let (topic, cluster) = (&group.topic, &group.cluster);
-        let made = if embedded(cluster) { "made" } else { "made unless it is there" };
+        let made = if embedded(cluster) { "to be made" } else { "made where it is missing" };
         let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
         starts.push(format!(
             "{name}: {} on topic {topic} of cluster {cluster}, {made}",

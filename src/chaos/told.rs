@@ -11,12 +11,12 @@ impl Fault {
     #[must_use]
     pub fn told(&self) -> String {
         match self {
-            Self::Kill { .. } => "SIGKILL".to_owned(),
-            Self::Pause { lasts } => format!("SIGSTOP, for {lasts}"),
+            Self::Kill { .. } | Self::Broker { how: How::Kill, .. } => "SIGKILL".to_owned(),
+            Self::Pause { lasts } | Self::Broker { how: How::Pause, away: lasts } => {
+                format!("SIGSTOP, for {lasts}")
+            }
             Self::Network(network) => network.told(),
-            Self::Broker { how: How::Kill, .. } => "SIGKILL".to_owned(),
             Self::Broker { how: How::Stop, .. } => "SIGTERM: an orderly shutdown".to_owned(),
-            Self::Broker { how: How::Pause, away } => format!("SIGSTOP, for {away}"),
             Self::Clock { skew, lasts } => {
                 format!("the wall clock is {}, for {lasts}", skew_told(*skew))
             }

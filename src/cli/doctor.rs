@@ -1,53 +1,117 @@
-//! `tandem doctor`: whether the clusters of a topology will do.
+//! `tandem doctor`: whether the clusters of a topology, and this machine, will do.
 
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use super::Failure;
-use super::which::{TopologyArgs, runtime};
+use super::able::{Machine, listens};
+use super::which::runtime;
+use super::{EXIT_FILES, Failure};
+use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_topology};
 use crate::controller::inspect;
 use crate::topology::{Address, Plan, Weight, judge};
+use crate::yaml::Override;
 
-/// Ask the clusters of a topology what they allow, and say what is missing.
+/// Ask the clusters of a topology what they allow, and this machine which faults it can inject.
 ///
 /// Connects to each cluster as its members will: whether it answers, allows the session and the
-/// topics, has no strangers in the consumer groups, and which broker coordinates each. Starts
-/// nothing and makes no topic. One line a check; exit code 1 where something will not work.
+/// topics, has no strangers in the consumer groups, and which broker coordinates each. Then tries,
+/// on a process of its own, what faults do to processes. Starts nothing else and makes no topic.
+/// One line a check; exit code 1 where something will not work. A fault that cannot be injected is
+/// a warning, unless the experiment of -x needs it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  tandem doctor                                   the default topology, and all faults
   tandem doctor -f topologies/kafka-duo.yaml
+  tandem doctor -x chaos/kill-coordinator.yaml    what this experiment needs, and its topology
   tandem doctor -f mine.yaml --set defaults.session=6s")]
 pub(super) struct DoctorArgs {
-    #[command(flatten)]
-    topology: TopologyArgs,
+    /// The topology; else the experiment's, else topologies/duo.yaml where there is one.
+    #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
+    topology: Option<PathBuf>,
+    /// Only the faults of this experiment, all of which must be possible.
+    #[arg(short = 'x', long = "experiment", value_name = "EXPERIMENT")]
+    experiment: Option<PathBuf>,
+    /// Replace one value of the topology, as in defaults.session=300ms; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<Override>,
 }
+
+/// One line.
+type Check = (Weight, String);
 
 /// Asks, and says; 1 where something will not work.
 pub(super) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
-    let plan = args.topology.plan()?;
-    let checks = runtime()?.block_on(check(&plan));
-    let mut out = std::io::stdout().lock();
-    for (weight, text) in &checks {
-        let word = match weight {
-            Weight::Fine => "ok  ",
-            Weight::Warned => "warn",
-            Weight::Refused => "fail",
-        };
-        // Nobody reads it: the exit code says it all the same.
-        writeln!(out, "{word}  {text}").ok();
+    let (plan, needed) = args.read()?;
+    let mut sections = Vec::new();
+    if let Some(plan) = &plan {
+        sections.push(("clusters", runtime()?.block_on(check(plan))));
     }
-    Ok(u8::from(checks.iter().any(|(weight, _)| *weight == Weight::Refused)))
+    sections.push(("faults", faults(needed, plan.as_ref())));
+    let mut out = std::io::stdout().lock();
+    for (name, checks) in &sections {
+        // Nobody reads it: the exit code says it all the same.
+        writeln!(out, "{name}").ok();
+        for (weight, text) in checks {
+            let word = match weight {
+                Weight::Fine => "ok  ",
+                Weight::Warned => "warn",
+                Weight::Refused => "fail",
+            };
+            writeln!(out, "{word}  {text}").ok();
+        }
+    }
+    let mut checks = sections.iter().flat_map(|(_, checks)| checks);
+    Ok(u8::from(checks.any(|(weight, _)| *weight == Weight::Refused)))
 }
 
-async fn check(plan: &Plan) -> Vec<(Weight, String)> {
+impl DoctorArgs {
+    /// The topology, if there is one, and the faults that must be possible, if any must.
+    fn read(&self) -> Result<(Option<Plan>, Option<Vec<Kind>>), Failure> {
+        let wrong = |error: crate::yaml::FileError| Failure::text(EXIT_FILES, error.to_string());
+        if let Some(path) = &self.experiment {
+            let (topology, overrides) = (self.topology.clone(), self.overrides.clone());
+            let choice = Choice { topology, overrides, ..Choice::default() };
+            let prepared = load(path, &choice).map_err(wrong)?;
+            let steps = &prepared.experiment.method;
+            let needs = |kind: &Kind| steps.iter().any(|step| step.fault.kind() == *kind);
+            let needed = Kind::ALL.into_iter().filter(needs).collect();
+            return Ok((Some(prepared.plan), Some(needed)));
+        }
+        let usual = Path::new(TOPOLOGY);
+        // Away from the topologies that come with it, the machine alone is asked.
+        let given = self.topology.is_some() || !self.overrides.is_empty() || usual.exists();
+        let path = self.topology.as_deref().unwrap_or(usual);
+        let plan = given.then(|| load_topology(path, &self.overrides)).transpose();
+        Ok((plan.map_err(wrong)?.map(|(plan, _)| plan), None))
+    }
+}
+
+/// Which faults this machine can inject: of all, or of those that are needed.
+fn faults(needed: Option<Vec<Kind>>, plan: Option<&Plan>) -> Vec<Check> {
+    let machine = Machine::look();
+    let lacking = if needed.is_some() { Weight::Refused } else { Weight::Warned };
+    let faults = needed.unwrap_or_else(|| Kind::ALL.to_vec()).into_iter();
+    let check = |fault: Kind| match machine.can(fault, plan) {
+        Ok(how) => (Weight::Fine, format!("{}: {how}", fault.as_str())),
+        Err(why) => (lacking, format!("{}: {why}", fault.as_str())),
+    };
+    faults.map(check).collect()
+}
+
+async fn check(plan: &Plan) -> Vec<Check> {
     let mut checks = Vec::new();
     for (name, cluster) in &plan.clusters {
         if cluster.address == Address::Embedded {
             let text = format!("cluster {name} is embedded: it starts with a run");
-            checks.push((Weight::Fine, text));
+            checks.push(match listens() {
+                Ok(()) => (Weight::Fine, text),
+                Err(why) => (Weight::Refused, format!("{text}, and {why}")),
+            });
         }
     }
-    let mut facts = std::collections::BTreeMap::new();
+    let mut facts = BTreeMap::new();
     for (name, answer) in inspect(plan).await {
         match answer {
             Ok(told) => drop(facts.insert(name, told)),

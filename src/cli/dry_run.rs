@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::Output;
 use crate::chaos::{Preview, StepPreview, StrikePreview};
+use crate::ids::MemberId;
 use crate::time::Span;
 use crate::verdict::Limits;
 
@@ -36,9 +37,9 @@ impl fmt::Display for Page<'_> {
             writeln!(f, "  {line}")?;
         }
         for step in &run.steps {
-            self.step(f, step)?;
+            Self::step(f, step)?;
         }
-        writeln!(f, "\nschedule, where everybody lives and leads")?;
+        writeln!(f, "\nschedule by the seed, as long as everybody lives and leads")?;
         for trial in &run.schedule {
             writeln!(f, "  trial {}", trial.trial)?;
             for strike in &trial.strikes {
@@ -68,7 +69,7 @@ impl fmt::Display for Page<'_> {
 }
 
 impl Page<'_> {
-    fn step(&self, f: &mut fmt::Formatter<'_>, step: &StepPreview) -> fmt::Result {
+    fn step(f: &mut fmt::Formatter<'_>, step: &StepPreview) -> fmt::Result {
         writeln!(f, "\nstep {}: {}, {}", step.step, step.fault, step.due)?;
         writeln!(f, "  does    {}", step.does)?;
         if let Some(to) = &step.to {
@@ -84,7 +85,7 @@ impl Page<'_> {
                 )?;
             }
             few => {
-                let names: Vec<&str> = few.iter().map(|member| member.as_str()).collect();
+                let names: Vec<&str> = few.iter().map(MemberId::as_str).collect();
                 writeln!(f, "          among {}", names.join(", "))?;
             }
         }

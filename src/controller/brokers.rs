@@ -153,6 +153,13 @@ impl Broker {
         Ok(Self::deployed(Deployed::at(&address, &cluster)?, &planned.cluster))
     }
 
+    /// Where `deploy/kafka/up` writes down what runs, the addresses of all that it wrote there,
+    /// and whether they run.
+    #[must_use]
+    pub fn known() -> (PathBuf, Vec<(String, bool)>) {
+        Deployed::known()
+    }
+
     /// What the guard must promise before this signal is sent: how it runs again, though the run is
     /// gone. Nothing where it dies with the run.
     #[must_use]

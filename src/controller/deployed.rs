@@ -50,6 +50,13 @@ struct StateBroker {
 }
 
 impl Deployed {
+    /// Where `deploy/kafka/up` writes down what runs, and which of it runs.
+    pub(super) fn known() -> (PathBuf, Vec<(String, bool)>) {
+        let brokers = state().into_iter().flat_map(|cluster| cluster.brokers);
+        let brokers = brokers.map(|broker| (broker.address, broker.revival.lives()));
+        (state_file(), brokers.collect())
+    }
+
     /// The broker at this address.
     pub(super) fn at(address: &str, cluster: &Cluster) -> Result<Self, BrokerError> {
         let brokers = state().into_iter().flat_map(|it| it.brokers);

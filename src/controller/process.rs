@@ -17,7 +17,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::process::ChildStdout;
 
-use crate::guard::{Guard, GuardError};
+use crate::guard::{Guard, GuardError, MARK};
 
 /// A child of ours that has not been waited for; so its pid is surely its own.
 pub struct Process {
@@ -77,6 +77,7 @@ impl Process {
         let log = File::options().append(true).create(true).open(log).map_err(refused)?;
         let mut child = Command::new(program)
             .args(arguments)
+            .env(MARK, guard.mark())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -85,7 +86,8 @@ impl Process {
             .spawn()
             .map_err(refused)?;
         // A controller that dies before the next line leaves an unguarded child, which ends by
-        // itself: its standard input closes, and nobody can have stopped it yet.
+        // itself: its standard input closes, and nobody can have stopped it yet. Where it is only
+        // stopped, the guard looks for children that bear the mark.
         if let Err(source) = guard.hold(child.id()) {
             child.kill().ok();
             child.wait().ok();

@@ -3,9 +3,12 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::ApiKey;
 
+use super::compose::can_answer;
 use super::error::Parting;
 use super::head::Head;
-use crate::wire::{Naming, WireError, cap_versions, naming, number, places};
+use crate::wire::{
+    Naming, WireError, cap_versions, naming, newest_naming, newest_readable, number, places,
+};
 
 /// The host of every edge.
 pub(super) const HOST: &str = "127.0.0.1";
@@ -45,6 +48,12 @@ pub(super) fn rewriting(head: &Head) -> Result<Rewriting, Parting> {
     }
 }
 
+/// The newest version in which an answer can be rewritten, or a request be answered: client and
+/// broker must not agree upon a newer one.
+fn newest(api: i16) -> Option<i16> {
+    newest_naming(api).or_else(|| newest_readable(api).filter(|_| can_answer(api)))
+}
+
 /// Changes a whole answer, its length included.
 ///
 /// # Errors
@@ -58,7 +67,7 @@ pub(super) fn rewrite(
     let frame = framed.get(4..).unwrap_or_default();
     match what {
         Rewriting::None => Ok(framed),
-        Rewriting::Versions => Ok(with_length(&cap_versions(head.version, frame)?)),
+        Rewriting::Versions => Ok(with_length(&cap_versions(head.version, frame, newest)?)),
         Rewriting::Places => {
             let places = places(head.api, head.version, frame)?;
             let others = places.found.iter().map(|place| {

@@ -1,26 +1,20 @@
 //! The controller's hand on its guard.
 
 use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::lease::{LEASE, LOOK, RENEW, Silence};
-use super::pipe::readable;
-use super::undo::lives;
+use super::lease::LEASE;
+use super::line::{GuardError, Line, Loss};
 use super::{Revival, Run, heal, runs};
-use crate::time::Mono;
 
-/// How long an answer may take: the guard does nothing else.
-const ANSWER: Duration = Duration::from_secs(5);
 /// How long it may take to undo what its master could not.
 const UNDOING: Duration = Duration::from_secs(10);
 
@@ -30,55 +24,12 @@ pub struct Guard {
     line: Arc<Line>,
     renewal: Option<JoinHandle<()>>,
     ledger: PathBuf,
-}
-
-/// What the renewal shares with whoever asks.
-struct Line {
-    pidfd: OwnedFd,
-    pipe: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
-    /// When it last answered, as nanoseconds of [`Mono`].
-    answered: AtomicU64,
-    loss: OnceLock<Loss>,
-    stop: AtomicBool,
+    mark: String,
 }
 
 /// Proof that the guard holds a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held(());
-
-/// Why there is no guard any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Loss {
-    /// It heard nothing of its master, and ended the run in its stead.
-    #[error("the run was healed by its guard: this process was stopped for {:.1} s", secs(.0))]
-    Healed(Duration),
-    /// Somebody ended it.
-    #[error("the guard died, and nothing may run without it")]
-    Died,
-    /// It is there, and does nothing; it could not undo anything either.
-    #[error("the guard did not answer for {ANSWER:?}, and nothing may run without it")]
-    Mute,
-}
-
-/// The guard did not start, or does not answer: nothing may be started without it.
-#[derive(Debug, thiserror::Error)]
-pub enum GuardError {
-    /// No process.
-    #[error("the guard cannot be started")]
-    Start(#[source] io::Error),
-    /// What must be undone cannot be written down.
-    #[error("the ledger of this run cannot be written to {}: {why}", runs().display())]
-    Ledger {
-        /// What the guard says.
-        why: String,
-    },
-    /// It is gone.
-    #[error(transparent)]
-    Lost(#[from] Loss),
-    /// It does not answer, or says something else.
-    #[error("the guard does not answer")]
-    Silent(#[source] io::Error),
-}
 
 /// Something is still to be undone; it stands in the ledger, and `tandem halt` tries again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -100,15 +51,12 @@ impl Guard {
             .process_group(0)
             .spawn()
             .map_err(GuardError::Start)?;
-        let pipe = child.stdin.take().zip(child.stdout.take().map(BufReader::new));
         let broken = || GuardError::Start(io::ErrorKind::BrokenPipe.into());
-        let pipe = Mutex::new(pipe.ok_or_else(broken)?);
+        let (input, output) = child.stdin.take().zip(child.stdout.take()).ok_or_else(broken)?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(broken)?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty())
             .map_err(|error| GuardError::Start(error.into()))?;
-        let (answered, loss, stop) =
-            (AtomicU64::new(Mono::now().0), OnceLock::new(), AtomicBool::new(false));
-        let line = Arc::new(Line { pidfd, pipe, answered, loss, stop });
+        let line = Arc::new(Line::new(pidfd, input, output));
         let told = serde_json::to_string(run).unwrap_or_default();
         let answer = line.ask(&format!("run {told}"))?;
         if answer != "ready" {
@@ -120,13 +68,20 @@ impl Guard {
             .name("lease".to_owned())
             .spawn(move || renewing.renew())
             .map_err(GuardError::Start)?;
-        Ok(Self { child, line, renewal: Some(renewal), ledger: run.file(&runs()) })
+        let (ledger, mark) = (run.file(&runs()), run.mark());
+        Ok(Self { child, line, renewal: Some(renewal), ledger, mark })
     }
 
     /// Its process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What the processes of its run bear as [`MARK`](super::MARK) in their environment.
+    #[must_use]
+    pub fn mark(&self) -> &str {
+        &self.mark
     }
 
     /// Whether it is still there, and does its work.
@@ -186,7 +141,12 @@ impl Guard {
     pub fn free(mut self) -> Result<(), Unhealed> {
         self.retire();
         let asked = self.line.ask("renew").is_ok() && self.line.tell("free").is_ok();
-        if !asked || !readable(&self.line.pidfd, UNDOING) {
+        self.replace(asked && self.line.ends(UNDOING))
+    }
+
+    /// Does what the guard did not: where it `ended` in peace, that is nothing.
+    fn replace(&mut self, ended: bool) -> Result<(), Unhealed> {
+        if !ended {
             self.child.kill().ok();
         }
         self.child.wait().ok();
@@ -200,7 +160,7 @@ impl Guard {
 
     /// Renews no more.
     fn retire(&mut self) {
-        self.line.stop.store(true, Ordering::Relaxed);
+        self.line.stop();
         if let Some(renewal) = self.renewal.take() {
             renewal.thread().unpark();
             renewal.join().ok();
@@ -212,74 +172,12 @@ impl Drop for Guard {
     fn drop(&mut self) {
         // It has a hand on the pipe, too, and would keep it open.
         self.retire();
-    }
-}
-
-impl Line {
-    /// Renews the lease until it is to stop, or there is nobody to renew it.
-    fn renew(&self) {
-        while !self.stop.load(Ordering::Relaxed) && self.loss().is_none() {
-            // Why it is lost is asked for by whoever needs the guard.
-            self.ask("renew").ok();
-            std::thread::park_timeout(RENEW);
+        if self.loss().is_some()
+            && let Err(error) = self.replace(false)
+        {
+            tracing::error!("{error}.");
         }
     }
-
-    fn tell(&self, line: &str) -> io::Result<()> {
-        let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
-        writeln!(pipe.0, "{line}").and_then(|()| pipe.0.flush())
-    }
-
-    /// The answer to a line. A guard that owes one is not asked again: it is lost.
-    fn ask(&self, question: &str) -> Result<String, GuardError> {
-        let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
-        let (input, output) = &mut *pipe;
-        if let Some(loss) = self.loss() {
-            return Err(loss.into());
-        }
-        let gone = |error| self.loss().map_or(GuardError::Silent(error), GuardError::Lost);
-        writeln!(input, "{question}").and_then(|()| input.flush()).map_err(gone)?;
-        // Nothing is ever left in the buffer: each question has one answer, of one line.
-        let mut silence = Silence::new(Mono::now());
-        while !readable(output.get_ref(), LOOK) {
-            if silence.look(Mono::now(), false) >= ANSWER {
-                let loss = *self.loss.get_or_init(|| Loss::Mute);
-                return Err(loss.into());
-            }
-        }
-        let mut answer = String::new();
-        if output.read_line(&mut answer).map_err(gone)? == 0 {
-            // Its end of the pipe closes a moment before it can be seen to have ended.
-            readable(&self.pidfd, ANSWER);
-            return Err(gone(io::ErrorKind::UnexpectedEof.into()));
-        }
-        self.answered.store(Mono::now().0, Ordering::Relaxed);
-        Ok(answer.trim_end().to_owned())
-    }
-
-    /// How long ago it last answered.
-    fn silence(&self) -> Duration {
-        Mono::now().since(Mono(self.answered.load(Ordering::Relaxed)))
-    }
-
-    fn loss(&self) -> Option<Loss> {
-        if self.loss.get().is_none() && lives(&self.pidfd) {
-            return None;
-        }
-        Some(*self.loss.get_or_init(|| {
-            let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-            let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), options);
-            // It ends by itself when it was freed, or when it has heard nothing for too long.
-            match status {
-                Ok(Some(status)) if status.exit_status().is_some() => Loss::Healed(self.silence()),
-                Ok(Some(_) | None) | Err(_) => Loss::Died,
-            }
-        }))
-    }
-}
-
-fn secs(span: &Duration) -> f64 {
-    span.as_secs_f64()
 }
 
 /// In one line: JSON has no line breaks of its own.

@@ -13,83 +13,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{Identity, Revival};
-use crate::ids::TopologyName;
+use super::{Identity, Revival, Run};
 
 /// A run of a hundred thousand trials writes a tenth of this.
 const SIZE_MOST: u64 = 64 << 20;
-
-/// The folder in which programs of this user keep what outlives them.
-#[must_use]
-pub fn state_home() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = || PathBuf::from(set("HOME").unwrap_or_else(|| "/".into())).join(".local/state");
-    set("XDG_STATE_HOME").map_or_else(home, PathBuf::from)
-}
-
-/// Where the ledgers are.
-#[must_use]
-pub fn runs() -> PathBuf {
-    state_home().join("tandem/runs")
-}
-
-/// The machine, since when it runs, and which of its processes one sees: elsewhere, the numbers
-/// mean others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
-    /// The host's name.
-    pub host: String,
-    /// The kernel's name for this boot.
-    pub boot: String,
-    /// The namespace of the process numbers: a container has its own.
-    pub pids: String,
-}
-
-impl Place {
-    /// This one.
-    #[must_use]
-    pub fn here() -> Self {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let pids = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { host, boot: boot.trim().to_owned(), pids: pids.display().to_string() }
-    }
-}
-
-/// Whose ledger it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
-    /// What the run is called.
-    pub name: String,
-    /// What it runs on.
-    pub topology: TopologyName,
-    /// Its journal and logs.
-    pub folder: PathBuf,
-    /// Where it runs.
-    pub place: Place,
-    /// Who runs it.
-    pub controller: Identity,
-    /// Who undoes it; nobody until the guard itself has written this.
-    #[serde(default)]
-    pub guard: Option<Identity>,
-}
-
-impl Run {
-    /// A run of this process.
-    #[must_use]
-    pub fn own(name: String, topology: TopologyName, folder: PathBuf) -> Self {
-        let (place, controller) = (Place::here(), Identity::own());
-        Self { name, topology, folder, place, controller, guard: None }
-    }
-
-    /// Its file: the same name never means two runs.
-    #[must_use]
-    pub fn file(&self, runs: &Path) -> PathBuf {
-        let legal = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '_' };
-        let name: String = self.name.chars().map(legal).take(200).collect();
-        runs.join(format!("{name}-{}.jsonl", self.controller.pid))
-    }
-}
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,7 +57,7 @@ impl Ledger {
         own(&fs::metadata(runs)?, runs)?;
         let path = run.file(runs);
         // Locked, and with its first line in it, before anybody can find it.
-        let beside = path.with_extension("new");
+        let beside = runs.join(format!("{}.new", run.mark()));
         // Somebody with our number died right here.
         fs::remove_file(&beside).ok();
         let file = options().append(true).create_new(true).mode(0o600).open(&beside)?;

@@ -19,22 +19,31 @@
 //!
 //! It holds pidfds, never bare pids: a pid that was used again is somebody else's.
 
+mod charge;
 mod halt;
 mod hand;
 mod identity;
 mod lease;
 mod ledger;
+mod line;
 mod pipe;
+mod rehearsal;
 mod remains;
 mod revival;
+mod run;
+mod strays;
 mod undo;
 mod watch;
 
 pub use halt::halt;
-pub use hand::{Guard, GuardError, Held, Loss, Unhealed};
+pub use hand::{Guard, Held, Unhealed};
 pub use identity::{Identity, started};
-pub use ledger::{Page, Place, Run, page, runs, state_home};
-pub use remains::{Remains, Whereabouts, heal, heal_all, remains};
+pub use ledger::{Page, page};
+pub use line::{GuardError, Loss};
+pub use rehearsal::{Rehearsal, rehearse};
+pub use remains::{Remains, heal, heal_all, remains};
 pub use revival::Revival;
+pub use run::{Place, Run, Whereabouts, runs, state_home};
+pub use strays::MARK;
 pub use undo::Undone;
 pub use watch::watch;

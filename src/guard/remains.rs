@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::ledger::{Entry, Ledger, Page, Place, page};
+use super::ledger::{Entry, Ledger, Page, page};
 use super::undo::{Undone, Ward, undo};
-use super::{Identity, Run};
+use super::{Identity, Whereabouts};
 
 /// A ledger that was found.
 #[derive(Debug)]
@@ -15,17 +15,6 @@ pub struct Remains {
     pub path: PathBuf,
     /// What it says.
     pub page: io::Result<Page>,
-}
-
-/// Where a run is, seen from here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whereabouts {
-    /// Among the processes of this machine.
-    Here,
-    /// Nowhere: the machine was started anew since.
-    Gone,
-    /// On another machine, or in another container.
-    Elsewhere,
 }
 
 /// All ledgers in the folder `runs`, in the order of their names.
@@ -61,7 +50,7 @@ pub fn heal_all(runs: &Path) -> io::Result<Vec<(String, io::Result<Undone>)>> {
         let name = path.display().to_string();
         match page {
             Err(error) => healed.push((name, Err(error))),
-            Ok(Page { run, .. }) if run.lives() => {}
+            Ok(Page { run, .. }) if run.lives() => run.wake_guard(),
             Ok(Page { run, .. }) => {
                 let undone = heal(&path).transpose();
                 healed.extend(undone.map(|undone| (run.name, undone)));
@@ -102,31 +91,6 @@ fn open(held: &[Identity]) -> (Vec<Ward>, Vec<String>) {
         }
     }
     (wards, left)
-}
-
-impl Run {
-    /// Where it is.
-    #[must_use]
-    pub fn whereabouts(&self) -> Whereabouts {
-        let here = Place::here();
-        if self.place == here {
-            Whereabouts::Here
-        } else if self.place.host == here.host && self.place.boot != here.boot {
-            Whereabouts::Gone
-        } else {
-            Whereabouts::Elsewhere
-        }
-    }
-
-    /// Whether its controller, or its guard, is there; of a run elsewhere nobody knows.
-    #[must_use]
-    pub fn lives(&self) -> bool {
-        match self.whereabouts() {
-            Whereabouts::Here => self.controller.lives() || self.guard.is_some_and(Identity::lives),
-            Whereabouts::Gone => false,
-            Whereabouts::Elsewhere => true,
-        }
-    }
 }
 
 impl Ledger {

@@ -6,34 +6,11 @@ use std::path::Path;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::Undone;
+use super::charge::{Charge, End};
 use super::lease::{LEASE, LOOK, Silence};
-use super::ledger::{Entry, Ledger};
 use super::pipe::Lines;
-use super::undo::{Undone, Ward, lives, undo};
-use super::{Identity, Revival, Run};
 use crate::time::Mono;
-
-/// More processes than any plan has; beyond it `hold` is refused.
-const HELD_MAX: usize = 10_000;
-
-/// Why a guard comes to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// Its master said so.
-    Freed,
-    /// Its master is gone.
-    Closed,
-    /// Its master is silent.
-    Silent,
-}
-
-/// What a guard has in its hands.
-#[derive(Default)]
-struct Hands {
-    run: Option<(Run, Ledger)>,
-    held: Vec<Ward>,
-    promised: Vec<Revival>,
-}
 
 /// Holds until its master is gone, was silent for too long, or says that all is well; the ledger of
 /// the run is in the folder `runs`. What could not be undone, and still stands in the ledger.
@@ -45,106 +22,26 @@ pub fn watch(input: impl Read + AsFd, mut output: impl Write, runs: &Path) -> io
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
-    let mut hands = Hands::default();
+    let mut charge = Charge::default();
     let mut lines = Lines::of(input);
     let mut silence = Silence::new(Mono::now());
     loop {
         let waiting = lines.wait(LOOK);
         for line in &waiting.lines {
             if line == "free" {
-                return Ok(hands.open(End::Freed));
+                return Ok(charge.undo(End::Freed));
             }
-            let answer = hands.answer(line, runs);
+            let answer = charge.answer(line, runs);
             // An output that nobody reads means that the input ends, too.
             writeln!(output, "{answer}").and_then(|()| output.flush()).ok();
         }
         if waiting.ended {
-            return Ok(hands.open(End::Closed));
+            return Ok(charge.undo(End::Closed));
         }
         // Whatever had been said by then is read, however late this process got its turn.
         if silence.look(Mono::now(), !waiting.lines.is_empty()) >= LEASE {
-            return Ok(hands.open(End::Silent));
+            return Ok(charge.undo(End::Silent));
         }
-    }
-}
-
-impl Hands {
-    /// Does what a line says; the answer.
-    fn answer(&mut self, line: &str, runs: &Path) -> String {
-        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let done = match word {
-            "renew" => Ok("renewed".to_owned()),
-            "run" => self.begin(rest, runs),
-            "hold" => self.hold(rest),
-            "promise" | "kept" => self.promise(word == "promise", rest),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "nobody knows what this is")),
-        };
-        done.unwrap_or_else(|error| {
-            tracing::warn!(line, %error, "The guard cannot do this.");
-            format!("refused: {error}")
-        })
-    }
-
-    /// Begins the ledger.
-    fn begin(&mut self, told: &str, runs: &Path) -> io::Result<String> {
-        let run = Run { guard: Some(Identity::own()), ..serde_json::from_str(told)? };
-        let ledger = Ledger::create(runs, &run)?;
-        self.run = Some((run, ledger));
-        Ok("ready".to_owned())
-    }
-
-    fn hold(&mut self, told: &str) -> io::Result<String> {
-        self.held.retain(|(_, process)| lives(process));
-        if self.held.len() >= HELD_MAX {
-            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "there are too many"));
-        }
-        let pid = told.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
-        // One that is dead already needs no holding.
-        if let Some(process) = Identity::of(pid)
-            && let Some(pidfd) = process.open()?
-        {
-            self.note(&Entry::Held(process))?;
-            self.held.push((pid, pidfd));
-        }
-        Ok(format!("held {pid}"))
-    }
-
-    fn promise(&mut self, made: bool, told: &str) -> io::Result<String> {
-        let broker: Revival = serde_json::from_str(told)?;
-        if made {
-            self.note(&Entry::Promised(broker.clone()))?;
-            self.promised.push(broker);
-            return Ok("promised".to_owned());
-        }
-        self.promised.retain(|other| *other != broker);
-        self.note(&Entry::Kept(broker))?;
-        Ok("forgotten".to_owned())
-    }
-
-    fn note(&mut self, entry: &Entry) -> io::Result<()> {
-        let nowhere = || io::Error::new(io::ErrorKind::NotFound, "no run was begun");
-        let (_, ledger) = self.run.as_mut().ok_or_else(nowhere)?;
-        ledger.note(entry)
-    }
-
-    /// Undoes everything, and closes the ledger where nothing is left.
-    fn open(mut self, end: End) -> Undone {
-        let undone = undo(&self.held, &self.promised);
-        let Some((run, ledger)) = self.run.take() else { return undone };
-        // A master that was stopped is still to be ended: its ledger leads to it.
-        let stays = end == End::Silent && run.controller.lives();
-        if let Err(error) = ledger.close(&undone, stays) {
-            tracing::warn!(%error, "The ledger of the run stays.");
-        }
-        // Said last: who reads this may be stopped as well.
-        if end == End::Silent {
-            let pid = run.controller.pid;
-            tracing::warn!(pid, "A run was silent for {LEASE:?}, and was ended by its guard.");
-        }
-        for left in &undone.left {
-            tracing::error!("Not healed: {left}.");
-        }
-        undone
     }
 }
 
@@ -155,7 +52,9 @@ mod tests {
     use std::time::Duration;
 
     use super::super::ledger::page;
+    use super::super::strays::MARK;
     use super::super::undo::GONE;
+    use super::super::{Identity, Revival, Run};
     use super::*;
 
     /// A guard's master, and where everything is.
@@ -259,15 +158,27 @@ mod tests {
     #[test]
     fn a_master_that_is_silent_is_gone_though_its_pipe_is_open() {
         let mut stage = Stage::new();
-        let mut sleeper = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        let mut sleep = Command::new("sleep");
+        sleep.arg("60").stdin(Stdio::null());
+        let mut sleeper = sleep.spawn().unwrap();
+        let mut stranger = sleep.env(MARK, "another run").spawn().unwrap();
+        // Started, and not held yet.
+        let mut stray = sleep.env(MARK, stage.run().mark()).spawn().unwrap();
         stage.tell(&format!("hold {}", sleeper.id()));
         let began = Mono::now();
-        let (said, undone) = stage.play(true);
+        let (said, mut undone) = stage.play(true);
         let took = Mono::now().since(began);
         assert!(LEASE <= took && took < LEASE + Duration::from_secs(2), "{took:?}");
         assert_eq!(said, format!("ready\nheld {}\n", sleeper.id()));
-        assert_eq!(undone.killed, [sleeper.id()]);
+        undone.killed.sort_unstable();
+        let mut expected = [sleeper.id(), stray.id()];
+        expected.sort_unstable();
+        assert_eq!(undone.killed, expected);
         sleeper.wait().unwrap();
+        stray.wait().unwrap();
+        assert_eq!(stranger.try_wait().unwrap(), None);
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
         // The master itself is still there, and whoever wants to end it must find it.
         let ledger = page(&stage.run().file(&stage.runs())).unwrap();
         assert_eq!(ledger.run.controller, Identity::own());

@@ -50,8 +50,7 @@ pub struct TopicSettings {
     pub width: NonZeroU32,
     /// Copies; the cluster's own default where nothing is said.
     pub replication: Option<u16>,
-    /// So many of them must have a message before it counts; the cluster's own default where
-    /// nothing is said.
+    /// `min.insync.replicas`; the cluster's own default where nothing is said.
     pub min_insync_replicas: Option<u16>,
     /// For how long a message is kept.
     pub retention: Span,

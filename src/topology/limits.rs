@@ -201,7 +201,7 @@ fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Find
     if insync > brokers {
         let text = format!(
             "group {name}: {insync} replicas of topic {topic} are to be in sync and there are \
-             {brokers} broker(s), so no beacon would be taken: set \
+             {brokers} broker(s), so no beacon would be heard: set \
              `min_insync_replicas: {brokers}` or less"
         );
         return Finding::new(Weight::Refused, text);

@@ -130,8 +130,8 @@ settings! {
     restart: Restart,
     /// The topic's replication factor; the cluster's own default unless given.
     replication: u16,
-    /// So many replicas must have a message before it counts (`min.insync.replicas`); the cluster's
-    /// own default unless given.
+    /// The topic's `min.insync.replicas`: since Kafka 3.9 nobody hears a message before so many
+    /// replicas have it (KIP-966). The cluster's own default unless given.
     min_insync_replicas: u16,
     /// For how long the topic keeps messages; 1m unless given.
     retention: Span,

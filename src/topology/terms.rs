@@ -11,6 +11,9 @@ const EXPIRY_LAG: Duration = Duration::from_millis(15);
 const LATENCY: Duration = Duration::from_millis(20);
 /// A new owner publishes at once, and again each so often until it hears itself.
 const FIRST_PERIOD: Duration = Duration::from_millis(10);
+/// A client looks for the new leader of a partition, and for a new coordinator, each 20 to 200 ms
+/// (`retry.backoff.max.ms`), give or take a fifth (KIP-580).
+const SEARCH: Duration = Duration::from_millis(240);
 /// A round trip to a broker process of our own, on this machine.
 const RTT_EMBEDDED: Duration = Duration::from_millis(5);
 /// A round trip to somebody's brokers nearby.
@@ -42,6 +45,8 @@ pub struct Terms {
     pub threshold: Duration,
     /// `D`: for how long nobody does what a broker did that died.
     pub failover: Duration,
+    /// `L`: how late clients find whoever does it instead.
+    pub search: Duration,
     /// From the start of a broker, where it was the last of its cluster, to a cluster that serves.
     pub start_up: Duration,
 }
@@ -68,6 +73,7 @@ impl Terms {
             clock: Duration::ZERO,
             threshold: pace.threshold.get(),
             failover: Duration::ZERO,
+            search: SEARCH,
             start_up: Duration::ZERO,
         }
     }

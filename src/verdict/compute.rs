@@ -98,9 +98,14 @@ fn conclude<'a>(
         }
         None => Some("The run was cut off: its journal has no end.".to_owned()),
     };
-    for reason in failed.chain(ended) {
+    for reason in failed {
         verdict = verdict.and(Verdict::Unknown);
         reasons.push(reason);
+    }
+    if let Some(reason) = ended {
+        verdict = verdict.and(Verdict::Unknown);
+        // How it ended explains the rest.
+        reasons.insert(0, reason);
     }
     (verdict, reasons)
 }

@@ -22,8 +22,8 @@ pub use frame::{FRAME_BYTES_MAX, frame_length};
 pub use names::{
     COORDINATOR, DATA, api_name, api_named, api_names, error_named, error_names, is_error,
 };
-pub use places::{Naming, Place, Places, naming, places};
-pub use request::{Incoming, Request, parse, parse_foreign};
+pub use places::{Naming, Place, Places, naming, newest_naming, places};
+pub use request::{Incoming, Request, newest_readable, parse, parse_foreign};
 pub use response::encode;
 pub use versions::cap_versions;
 

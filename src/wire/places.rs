@@ -160,8 +160,9 @@ const TELLING: [Telling; 7] = [
     telling(ApiKey::ShareAcknowledge, 0, 1, SHARE_ACKNOWLEDGE),
 ];
 
-/// The newest version of an answer in which brokers can be found; none where it names none.
-pub(super) fn newest(key: i16) -> Option<i16> {
+/// The newest version of an answer in which brokers can be found; none where it never names any.
+#[must_use]
+pub fn newest_naming(key: i16) -> Option<i16> {
     telling_of(key).map(|telling| telling.newest)
 }
 

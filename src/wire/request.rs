@@ -53,7 +53,23 @@ pub fn parse(frame: Bytes) -> Result<Incoming, WireError> {
 ///
 /// Where it cannot be read, or does not have the shape that it should have.
 pub fn parse_foreign(frame: Bytes) -> Result<Incoming, WireError> {
-    take_apart(frame, |api| api.key.valid_versions().max)
+    take_apart(frame, newest_of)
+}
+
+/// The newest version of a request that [`parse_foreign`] can read; none where it can read none.
+#[must_use]
+pub fn newest_readable(key: i16) -> Option<i16> {
+    supported(key).map(newest_of)
+}
+
+/// The decoder's own list of versions counts these a version too far.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all others are as the decoder says")]
+fn newest_of(api: Api) -> i16 {
+    match api.key {
+        ApiKey::OffsetCommit | ApiKey::OffsetFetch => 9,
+        ApiKey::InitProducerId => 5,
+        other => other.valid_versions().max,
+    }
 }
 
 fn take_apart(mut frame: Bytes, newest: impl Fn(Api) -> i16) -> Result<Incoming, WireError> {

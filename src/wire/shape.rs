@@ -181,8 +181,9 @@ impl<'a> Walker<'a> {
             let until = from.checked_add(size)?;
             if let Some(shape) = self.known(fields, number) {
                 self.shape(shape)?;
-                self.seen.tag = Some((size_from..from, from..until));
-                if self.at() != until {
+                let before = self.seen.tag.replace((size_from..from, from..until));
+                // It ends where it says, and there is one of a kind.
+                if self.at() != until || before.is_some() {
                     return None;
                 }
             } else {

@@ -76,11 +76,7 @@ const OFFSET_COMMIT: &[Field] = &[
     all(Text),
     since(7, Text),
     until(4, I64),
-    all(Many(&[
-        names(9),
-        since(10, UUID),
-        all(Many(&[all(I32), all(I64), since(6, I32), all(Text)])),
-    ])),
+    all(Many(&[all(Text), all(Many(&[all(I32), all(I64), since(6, I32), all(Text)]))])),
 ];
 
 const OFFSET_FETCH: &[Field] = &[
@@ -88,12 +84,7 @@ const OFFSET_FETCH: &[Field] = &[
     until(7, Many(&[all(Text), all(List(&I32))])),
     since(
         8,
-        Many(&[
-            all(Text),
-            since(9, Text),
-            since(9, I32),
-            all(Many(&[names(9), since(10, UUID), all(List(&I32))])),
-        ]),
+        Many(&[all(Text), since(9, Text), since(9, I32), all(Many(&[all(Text), all(List(&I32))]))]),
     ),
     since(7, BOOL),
 ];
@@ -141,8 +132,7 @@ const CREATE_TOPICS: &[Field] = &[
 const DELETE_TOPICS: &[Field] =
     &[until(5, List(&Text)), since(6, Many(&[all(Text), all(UUID)])), all(I32)];
 
-const INIT_PRODUCER_ID: &[Field] =
-    &[all(Text), all(I32), since(3, I64), since(3, I16), since(6, BOOL), since(6, BOOL)];
+const INIT_PRODUCER_ID: &[Field] = &[all(Text), all(I32), since(3, I64), since(3, I16)];
 
 const DESCRIBE_CONFIGS: &[Field] =
     &[all(Many(&[all(I8), all(Text), all(List(&Text))])), all(BOOL), since(3, BOOL)];

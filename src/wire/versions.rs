@@ -5,7 +5,6 @@ use kafka_protocol::messages::ApiKey;
 
 use super::WireError;
 use super::api::number;
-use super::places::newest;
 use super::shape::Walker;
 
 /// Kafka's UNSUPPORTED_VERSION: such an answer is in version 0, whatever was asked (KIP-35).
@@ -13,15 +12,21 @@ const UNSUPPORTED_VERSION: i16 = 35;
 /// The first version with compact lengths; the header of the answer never has tagged fields.
 const FLEXIBLE: i16 = 3;
 
-/// An answer to ApiVersions, its length not included, in which no answer that names brokers is
-/// spoken in a version too new for them to be found. All other bytes stay as they came.
+/// An answer to ApiVersions, its length not included, in which no request is spoken in a version
+/// that is newer than `newest` says of its number, where it says anything. All other bytes stay as
+/// they came.
 ///
 /// # Errors
 /// Where the bytes do not have the shape of that answer.
-pub fn cap_versions(version: i16, frame: &[u8]) -> Result<Bytes, WireError> {
+pub fn cap_versions(
+    version: i16,
+    frame: &[u8],
+    newest: impl Fn(i16) -> Option<i16>,
+) -> Result<Bytes, WireError> {
     let key = number(ApiKey::ApiVersions);
     let mut capped = BytesMut::from(frame);
-    for (at, max) in too_new(version, frame).ok_or(WireError::Malformed { key, version })? {
+    let found = too_new(version, frame, newest).ok_or(WireError::Malformed { key, version })?;
+    for (at, max) in found {
         if let Some(place) = capped.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
             *place = max.to_be_bytes();
         }
@@ -30,7 +35,11 @@ pub fn cap_versions(version: i16, frame: &[u8]) -> Result<Bytes, WireError> {
 }
 
 /// Where the newest version of a request is too new, and what it may be.
-fn too_new(version: i16, frame: &[u8]) -> Option<Vec<(usize, i16)>> {
+fn too_new(
+    version: i16,
+    frame: &[u8],
+    newest: impl Fn(i16) -> Option<i16>,
+) -> Option<Vec<(usize, i16)>> {
     let mut walker = Walker::new(frame, version, false);
     walker.skip(4)?;
     let error = i16::from_be_bytes(walker.take()?);

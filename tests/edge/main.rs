@@ -8,10 +8,21 @@
     clippy::as_conversions,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
     clippy::print_stderr,
     reason = "a test may fail loudly"
 )]
 
+mod answers;
 mod bytes;
+mod garbage;
+mod kafka;
 mod process;
+mod requests;
+mod rewriting;
+#[path = "../broker/samples.rs"]
+mod samples;
+mod slow;
+mod tellings;
+mod told;
 mod upstream;

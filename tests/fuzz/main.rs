@@ -12,10 +12,12 @@
 #[path = "../broker/samples.rs"]
 mod samples;
 mod targets;
+#[path = "../edge/tellings.rs"]
+mod tellings;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use tandem::wire::SUPPORTED;
+use tandem::wire::{SUPPORTED, number};
 
 /// A few seconds each, unoptimised.
 const ROUNDS: u64 = 20_000;
@@ -31,6 +33,30 @@ fn requests() {
         let pick = chance.random_range(0..valid.len());
         targets::request(&damaged(chance, valid[pick].clone()));
         targets::request(&noise(chance, 300));
+    }
+}
+
+#[test]
+fn answers() {
+    let named = vec![(1, "broker-1.example".to_owned(), 9092), (2, "::1".to_owned(), 1)];
+    let valid: Vec<Vec<u8>> = tellings::telling()
+        .into_iter()
+        .map(|(key, version)| {
+            let frame = tellings::written(key, version, &tellings::answer(key, version, &named));
+            let head = [number(key), version].map(|number| u8::try_from(number).unwrap());
+            [&head[..], &frame].concat()
+        })
+        .collect();
+    for seed in 0..ROUNDS {
+        let chance = &mut ChaCha8Rng::seed_from_u64(seed);
+        let pick = &valid[chance.random_range(0..valid.len())];
+        let played = std::panic::catch_unwind(|| targets::answer(pick));
+        assert!(played.is_ok(), "valid, seed {seed}");
+        let mut bytes = damaged(chance, pick[2..].to_vec());
+        bytes.splice(..0, pick[..2].to_vec());
+        let played = std::panic::catch_unwind(|| targets::answer(&bytes));
+        assert!(played.is_ok(), "seed {seed}");
+        targets::answer(&noise(chance, 300));
     }
 }
 

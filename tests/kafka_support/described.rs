@@ -12,7 +12,12 @@ use super::{Kafka, eventually, interrupt};
 /// Whatever Kafka's own tool says of each settled state is what the members claim; between two of
 /// them somebody dies and comes back.
 pub fn agrees(kafka: &Kafka, times: usize) {
-    let solo = ["chaos/calm.yaml", "-f", "topologies/kafka-solo.yaml"];
+    // Long enough for every rebalance; it is interrupted when all were seen.
+    let calm = kafka.folder.path().join("calm.yaml");
+    let text = std::fs::read_to_string("chaos/calm.yaml").unwrap().replace("60s", "30m");
+    assert!(text.contains("for: 30m"), "calm lasts a minute as it is shipped");
+    std::fs::write(&calm, text).unwrap();
+    let solo = [calm.to_str().unwrap(), "-f", "topologies/kafka-solo.yaml"];
     let (run, out) = kafka.start(&solo);
     let mut since = Mono::ZERO;
     for time in 1..=times {

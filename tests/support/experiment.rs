@@ -51,6 +51,7 @@ fn dressed(mut command: Command, state: &Path) -> Command {
         .env("XDG_STATE_HOME", state)
         .env("NO_COLOR", "1")
         .env_remove("RUST_LOG")
+        .env_remove("TANDEM_KAFKA")
         .stdin(Stdio::null());
     command
 }

@@ -25,6 +25,13 @@ pub struct Seen {
     pub arguments: Vec<String>,
 }
 
+impl Seen {
+    /// Whether the kernel has stopped it.
+    pub fn is_stopped(&self) -> bool {
+        self.state == 'T'
+    }
+}
+
 /// All processes of this machine.
 fn everybody() -> Vec<Seen> {
     let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| {
@@ -101,12 +108,21 @@ impl Family {
 
     /// Waits until nothing is left.
     pub fn is_gone(&self) {
+        self.is_gone_but_for(&[]);
+    }
+
+    /// Waits until nothing is left but these processes.
+    pub fn is_gone_but_for(&self, spared: &[u32]) {
         assert!(self.members.len() > 1, "the run had processes: {:?}", self.seen);
         assert!(!self.addresses.is_empty(), "the run had brokers");
         let mut left = Vec::new();
         let began = tandem::time::Mono::now();
         while tandem::time::Mono::now().since(began) < GONE {
             left = self.left();
+            let spared = |one: &String| {
+                spared.iter().any(|pid| one.starts_with(&format!("Seen {{ pid: {pid},")))
+            };
+            left.retain(|one| !spared(one));
             if left.is_empty() {
                 return;
             }

@@ -23,4 +23,5 @@ pub mod results;
 pub mod series;
 pub mod transcript;
 pub mod twin;
+pub mod undone;
 pub mod usage;

@@ -5,7 +5,9 @@ mod groups;
 
 use bytes::Bytes;
 use tandem::time::Wall;
-use tandem::wire::{Batch, WireError, frame_length, parse};
+use tandem::wire::{
+    Batch, WireError, cap_versions, frame_length, newest_naming, parse, parse_foreign, places,
+};
 
 pub(crate) use groups::coordinator;
 
@@ -19,6 +21,36 @@ pub(crate) fn request(bytes: &[u8]) {
         }
     }
     drop(parse(Bytes::copy_from_slice(bytes)));
+}
+
+/// Two bytes that say which answer the rest is, in which version: whatever names brokers names
+/// others when they are replaced, and is as it was when they are replaced by themselves.
+pub(crate) fn answer(bytes: &[u8]) {
+    let Some(([key, version], frame)) = bytes.split_first_chunk() else { return };
+    let (key, version) = (i16::from(*key), i16::from(*version));
+    drop(parse_foreign(Bytes::copy_from_slice(frame)));
+    if let Ok(capped) = cap_versions(version, frame, newest_naming) {
+        assert_eq!(capped.len(), frame.len());
+        assert_eq!(cap_versions(version, &capped, newest_naming), Ok(capped));
+    }
+    let Ok(found) = places(key, version, frame) else { return };
+    let others: Vec<_> =
+        (1..).map(|port| Some(("127.0.0.1".to_owned(), port))).take(found.found.len()).collect();
+    let replaced = found.replaced(frame, &others);
+    let again = places(key, version, &replaced).unwrap();
+    let heard = again.found.iter().map(|at| (at.host.clone(), at.port));
+    let told = others.iter().flatten().map(|(host, port)| (host.clone(), i32::from(*port)));
+    assert!(heard.eq(told));
+    // What was removed comes back, and nothing else has changed on the way; lengths may have been
+    // written with more bytes than they need.
+    let hosts: Option<Vec<_>> = found
+        .found
+        .iter()
+        .map(|at| Some(Some((at.host.clone(), u16::try_from(at.port).ok()?))))
+        .collect();
+    let Some(hosts) = hosts else { return };
+    let (there, back) = (found.replaced(frame, &hosts), again.replaced(&replaced, &hosts));
+    assert_eq!(there, back);
 }
 
 /// Bytes as a record batch: what is accepted is as long as it says, and stays so when stamped.

@@ -1,0 +1,87 @@
+//! Which faults this machine can inject, and why not the others.
+
+use std::net::TcpListener;
+
+use crate::chaos::Kind;
+use crate::controller::Broker;
+use crate::guard::{Rehearsal, rehearse};
+use crate::topology::{Address, Plan};
+
+/// What this machine was seen to be able to do.
+pub(super) struct Machine {
+    stops: Result<(), String>,
+    kills: Result<(), String>,
+}
+
+impl Machine {
+    /// Tries it out, on a process of ours.
+    pub(super) fn look() -> Self {
+        let rehearsed = std::env::current_exe().and_then(rehearse);
+        let refused = |error: std::io::Error| error.to_string();
+        match rehearsed {
+            Ok(Rehearsal { stops, kills }) => {
+                Self { stops: stops.map_err(refused), kills: kills.map_err(refused) }
+            }
+            Err(error) => {
+                let why = format!("no process can be started: {error}");
+                Self { stops: Err(why.clone()), kills: Err(why) }
+            }
+        }
+    }
+
+    /// What makes a fault possible on these clusters, or on any where none are named; else why it
+    /// is not.
+    pub(super) fn can(&self, fault: Kind, plan: Option<&Plan>) -> Result<String, String> {
+        let fine = |what: &str| what.to_owned();
+        // Whoever adds a fault says here what it takes.
+        match fault {
+            Kind::Kill => self.kills(),
+            Kind::Pause => self.stops(),
+            Kind::Partition | Kind::Slow | Kind::Protocol => {
+                listens().map(|()| fine("edges can stand between members and brokers"))
+            }
+            Kind::Broker => {
+                let own = self.kills().and_then(|_| self.stops());
+                own.and_then(|_| brokers(plan))
+            }
+            Kind::Clock => Ok(fine("members are told what their clocks say")),
+            Kind::Noop => Ok(fine("it does nothing")),
+        }
+    }
+
+    fn kills(&self) -> Result<String, String> {
+        let done = self.kills.clone().map(|()| "processes can be held and killed".to_owned());
+        done.map_err(|why| format!("a process cannot be held and killed: {why}"))
+    }
+
+    fn stops(&self) -> Result<String, String> {
+        let done = self.stops.clone().map(|()| "processes can be stopped and woken".to_owned());
+        done.map_err(|why| format!("a process cannot be stopped: {why}"))
+    }
+}
+
+/// Embedded ones are a run's own; of all others only those that are written down are touched.
+fn brokers(plan: Option<&Plan>) -> Result<String, String> {
+    let outlives = |plan: &Plan| plan.clusters.values().any(|it| it.address != Address::Embedded);
+    if plan.is_some_and(|plan| !outlives(plan)) {
+        return Ok("embedded brokers are the run's own".to_owned());
+    }
+    let (file, brokers) = Broker::known();
+    let running = brokers.iter().filter(|(_, runs)| *runs).count();
+    let file = file.display();
+    match (running, brokers.len()) {
+        (_, 0) => Err(format!(
+            "no broker is known that may be killed: `deploy/kafka/up` starts some, and writes \
+             them down in {file}"
+        )),
+        (0, all) => Err(format!("none of the {all} brokers in {file} runs: `deploy/kafka/up`")),
+        (running, all) => Ok(format!("{running} of the {all} brokers in {file} run")),
+    }
+}
+
+/// Whether ports can be opened on this machine for itself, as embedded clusters want.
+pub(super) fn listens() -> Result<(), String> {
+    TcpListener::bind("127.0.0.1:0")
+        .map(drop)
+        .map_err(|error| format!("no port can be opened on 127.0.0.1: {error}"))
+}

@@ -1,0 +1,89 @@
+//! Whether this machine lets us do to a process what faults do: on one of our own, before a run.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
+
+use super::Identity;
+use super::identity::send;
+use super::pipe::readable;
+use crate::time::Mono;
+
+/// The kernel stops and ends a process within milliseconds, on a busy host too.
+const EFFECT: Duration = Duration::from_secs(5);
+
+/// What can be done to a process of ours.
+#[derive(Debug)]
+pub struct Rehearsal {
+    /// It can be stopped.
+    pub stops: io::Result<()>,
+    /// It can be held, so that it is surely it, and killed.
+    pub kills: io::Result<()>,
+}
+
+/// Starts a process from `program`, which is `tandem` itself, stops it and kills it.
+///
+/// # Errors
+/// It cannot be started.
+pub fn rehearse(program: impl AsRef<OsStr>) -> io::Result<Rehearsal> {
+    let mut child = Command::new(program)
+        .arg("guard")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let held = Identity::of(child.id()).ok_or_else(|| io::Error::other("/proc cannot be read"));
+    let held = held.and_then(Identity::open).and_then(|pidfd| {
+        pidfd.ok_or_else(|| io::Error::other("a process that was started is gone"))
+    });
+    let rehearsal = match held {
+        Ok(process) => Rehearsal { stops: stop(&process), kills: kill(&process) },
+        Err(error) => {
+            let again = io::Error::new(error.kind(), error.to_string());
+            Rehearsal { stops: Err(again), kills: Err(error) }
+        }
+    };
+    // Whatever was refused: the plain way is left, and a closed pipe.
+    child.kill().ok();
+    drop(child.stdin.take());
+    child.wait()?;
+    Ok(rehearsal)
+}
+
+fn stop(process: &OwnedFd) -> io::Result<()> {
+    send(process, &[Signal::STOP])?;
+    let began = Mono::now();
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+    while Mono::now().since(began) < EFFECT {
+        let status = waitid(WaitId::PidFd(process.as_fd()), options)?;
+        if status.is_some_and(|status| status.stopped()) {
+            return send(process, &[Signal::CONT]);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, "SIGSTOP had no effect"))
+}
+
+fn kill(process: &OwnedFd) -> io::Result<()> {
+    send(process, &[Signal::KILL])?;
+    let dead = readable(process, EFFECT);
+    if dead {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::TimedOut, "SIGKILL had no effect"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_process_is_an_error() {
+        rehearse("/nonexistent/tandem").unwrap_err();
+    }
+}

@@ -1,0 +1,46 @@
+//! How a run ends where more than one thing goes wrong.
+
+use std::time::Duration;
+
+use crate::guard::{Guard, Loss};
+use crate::observation::Outcome;
+
+/// How an experiment came to its end, and why, where there is something to say.
+pub(super) type Ending = (Outcome, Option<String>);
+
+/// What failed beside whatever failed before.
+pub(super) fn unhealed(ending: Ending, error: &(dyn std::error::Error + 'static)) -> Ending {
+    let why = crate::error::chain(error);
+    match ending {
+        (Outcome::Unhealed, Some(before)) if !before.contains(&why) => {
+            (Outcome::Unhealed, Some(format!("{before}; {why}")))
+        }
+        _ => (Outcome::Unhealed, Some(why)),
+    }
+}
+
+/// Whoever was stopped for too long wakes up to a run that its guard has ended: that is why
+/// brokers are gone and members are dead, whatever was noticed first.
+pub(super) async fn without_guard(ending: Ending, guard: &Guard) -> Ending {
+    match ending.0 {
+        Outcome::Broken | Outcome::Aborted => {}
+        Outcome::Completed | Outcome::Interrupted | Outcome::Unhealed => return ending,
+    }
+    while guard.doubts() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    match guard.loss() {
+        Some(loss) => (Outcome::Broken, Some(loss.to_string())),
+        None => ending,
+    }
+}
+
+/// Returns once there is no guard any more, and says why.
+pub(super) async fn unguarded(guard: &Guard) -> Loss {
+    loop {
+        if let Some(loss) = guard.loss() {
+            return loss;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

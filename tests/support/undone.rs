@@ -1,0 +1,243 @@
+//! Runs whose controller, or whose guard, somebody stops or kills: whatever was done is undone.
+
+use std::fs;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use rand::RngExt;
+use rand_chacha::ChaCha12Rng;
+use rustix::process::Signal;
+use tandem::guard::{Identity, Revival, started};
+use tandem::observation::{Fact, What};
+use tandem::time::Mono;
+use tempfile::TempDir;
+
+use super::alone::Alone;
+use super::experiment::{Experiment, Finished, Running, eventually, output, signal_pid, tandem};
+use super::leftovers::{Family, GONE, addresses};
+
+/// What is in force while the run is struck. Whoever adds a fault adds a step here, one that holds
+/// until somebody heals it, and to [`Stage::is_healed`] how that is seen.
+const IN_FORCE: [&str; 2] = [
+    "{id: p, at: 200ms, jitter: 300ms, fault: pause, for: 5m, target: {group: p1, mode: one}}",
+    "{id: b, at: 200ms, jitter: 300ms, fault: broker, target: {coordinator_of: p2}, \
+     restart_after: 5m}",
+];
+
+/// A state directory, and a broker as `deploy/kafka/up` would have started it: `p2` is on it.
+pub struct Stage {
+    pub state: TempDir,
+    pub broker: Alone,
+    pub revival: Revival,
+}
+
+impl Stage {
+    /// One whose broker can be started again.
+    pub fn set() -> Self {
+        Self::with(|address| {
+            let program = env!("CARGO_BIN_EXE_tandem");
+            [program, "broker", "--listen", address].map(str::to_owned).to_vec()
+        })
+    }
+
+    /// One whose broker is started again by this command.
+    pub fn with(command: impl Fn(&str) -> Vec<String>) -> Self {
+        let (state, broker) = (tempfile::tempdir().unwrap(), Alone::start());
+        let kafka = state.path().join("tandem/kafka");
+        let (command, folder) = (command(&broker.address), kafka.join("broker"));
+        let revival = Revival { command, folder, ends_within: None };
+        fs::create_dir_all(&revival.folder).unwrap();
+        let since = started(broker.pid()).unwrap();
+        fs::write(revival.folder.join("pid"), format!("{} {since}\n", broker.pid())).unwrap();
+        let known = serde_json::json!({"clusters": [{"brokers": [{
+            "address": broker.address, "command": revival.command, "folder": revival.folder
+        }]}]});
+        fs::write(kafka.join("clusters.json"), known.to_string()).unwrap();
+        Self { state, broker, revival }
+    }
+
+    /// Where runs keep what outlives them.
+    pub fn state(&self) -> &Path {
+        self.state.path()
+    }
+
+    /// An experiment with these steps. It claims nothing, so that a host that is too busy for its
+    /// members breaks no claim.
+    pub fn experiment(&self, steps: &[&str]) -> Experiment {
+        let text = format!(
+            "version: 1\nname: disturbed\nobjective: {{leaders_per_group: 0}}\nmethod:\n  - {}\n",
+            steps.join("\n  - ")
+        );
+        let order = Experiment::of("disturbed.yaml", &text).in_state(self.state());
+        let duo = fs::read_to_string("topologies/duo.yaml").unwrap();
+        assert!(duo.contains("b: embedded"), "{duo}");
+        let there = format!("b: {{bootstrap: \"{}\"}}", self.broker.address);
+        let topology = order.write("half.yaml", &duo.replace("b: embedded", &there));
+        order.with(&format!("-f {}", topology.display()))
+    }
+
+    /// A run in which faults are in force from its first trial on.
+    pub fn start(&self) -> Running {
+        self.experiment(&IN_FORCE).start()
+    }
+
+    /// The same, when they are.
+    pub fn under_way(&self) -> (Running, Family) {
+        let run = self.start();
+        let in_force = |fact: &&Fact| matches!(fact.what, What::FaultInForce { .. });
+        let all = |facts: &[Fact]| facts.iter().filter(in_force).count() == IN_FORCE.len();
+        run.await_facts("all faults", |facts| all(facts).then_some(()));
+        let family = Family::of(&run);
+        (run, family)
+    }
+
+    /// Whether the broker serves.
+    pub fn is_served(&self) -> bool {
+        let address: SocketAddr = self.broker.address.parse().unwrap();
+        TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
+    }
+
+    /// Waits until every fault is undone that leaves no process behind: brokers that were killed
+    /// run again.
+    pub fn is_healed(&self) {
+        eventually("the broker", GONE, || self.is_served().then_some(()));
+    }
+
+    /// The ledgers that are there.
+    pub fn ledgers(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.state().join("tandem/runs"));
+        entries.map_or_else(|_| Vec::new(), |all| all.map(|one| one.unwrap().path()).collect())
+    }
+
+    /// `tandem halt`: its exit code, and what it said.
+    pub fn halt(&self, args: &[&str]) -> (Option<i32>, String) {
+        let Output { status, stdout, stderr } = output(tandem(self.state()).arg("halt").args(args));
+        let said = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (status.code(), said.concat())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // The one that was started again is nobody's child here.
+        if let Ok(broker) = self.revival.identity() {
+            broker.signal(&[Signal::KILL]).ok();
+        }
+    }
+}
+
+/// Processes in a ledger: one that the run held, and one that only has the number of such a one.
+pub struct Planted {
+    pub held: Child,
+    pub stranger: Child,
+}
+
+impl Planted {
+    /// In this ledger, as its guard would have written them.
+    pub fn into(ledger: &Path) -> Self {
+        let sleep = || Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap();
+        let planted = Self { held: sleep(), stranger: sleep() };
+        let held = Identity::of(planted.held.id()).unwrap();
+        // Somebody had its number before.
+        let stranger = Identity::of(planted.stranger.id()).unwrap();
+        let stranger = Identity { since: stranger.since - 1, ..stranger };
+        let mut file = fs::File::options().append(true).open(ledger).unwrap();
+        for process in [held, stranger] {
+            writeln!(file, "{}", serde_json::json!({ "held": process })).unwrap();
+        }
+        planted
+    }
+
+    /// Only the one that the run held was ended.
+    pub fn is_ended(&mut self) {
+        let ended = eventually("its end", GONE, || self.held.try_wait().unwrap());
+        assert_eq!(ended.code(), None, "it was killed: {ended}");
+        assert_eq!(self.stranger.try_wait().unwrap(), None, "a stranger was touched");
+    }
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        for child in [&mut self.held, &mut self.stranger] {
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+/// Who is struck, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blow {
+    /// SIGKILL to the controller: its guard heals.
+    ControllerKilled,
+    /// SIGSTOP to the controller: its guard heals, and it says so when it wakes.
+    ControllerStopped,
+    /// SIGKILL to the guard: the controller heals.
+    GuardKilled,
+}
+
+/// Strikes a run at a random instant, from its first broker to some seconds after its faults are in
+/// force: at most five seconds later nothing is paused, stopped or running any more.
+pub fn is_undone_after(blow: Blow, chance: &mut ChaCha12Rng) {
+    let wait = Duration::from_millis(chance.random_range(0..8_000));
+    eprintln!("{blow:?} after {wait:?}");
+    let stage = Stage::set();
+    let run = stage.start();
+    let known = || !addresses(&run.facts()).is_empty();
+    eventually("a broker", Duration::from_secs(20), || known().then_some(()));
+    std::thread::sleep(wait);
+    let family = Family::of(&run);
+    let struck = Mono::now();
+    match blow {
+        Blow::ControllerKilled => {
+            run.signal(Signal::KILL);
+            family.is_gone();
+            stage.is_healed();
+            let run = run.finish();
+            assert_eq!(run.code(), None, "{run}");
+        }
+        Blow::ControllerStopped => {
+            run.signal(Signal::STOP);
+            family.is_gone_but_for(&[run.pid()]);
+            stage.is_healed();
+            run.signal(Signal::CONT);
+            let run = run.finish();
+            family.is_gone();
+            says(&run, "the run was healed by its guard: this process was stopped for ");
+            if run.code() != Some(1) {
+                nobody_was_born_after(&run.recording().facts, struck + GONE, &run);
+            }
+        }
+        Blow::GuardKilled => {
+            signal_pid(family.doing("guard")[0], Signal::KILL);
+            let run = run.finish();
+            let took = Mono::now().since(struck);
+            // It asks its members to leave, and its brokers to end, before it kills them.
+            assert!(took < GONE + Duration::from_secs(5), "it took {took:?}\n{run}");
+            family.is_gone();
+            says(&run, "the guard died, and nothing may run without it");
+        }
+    }
+    stage.is_healed();
+    eventually("the end of the ledger", GONE, || stage.ledgers().is_empty().then_some(()));
+}
+
+/// Why it ended, in its report or, where nothing was measured yet, on standard error; and that it
+/// is never a pass.
+pub fn says(run: &Finished, why: &str) {
+    match run.code() {
+        Some(1) => assert!(run.stderr.contains(why), "{run}"),
+        Some(4) => assert!(run.report().reasons[0].contains(why), "{run}"),
+        other => panic!("it ended with {other:?}\n{run}"),
+    }
+}
+
+/// No member was started any more.
+pub fn nobody_was_born_after(facts: &[Fact], at: Mono, run: &Finished) {
+    let born = |fact: &&Fact| fact.t > at && matches!(fact.what, What::Started { .. });
+    let born: Vec<_> = facts.iter().filter(born).collect();
+    assert!(born.is_empty(), "members were started without a guard: {born:?}\n{run}");
+}
