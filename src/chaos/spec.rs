@@ -143,8 +143,8 @@ pub struct FromSpec {
 
 /// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`,
 /// `{group: NAME, mode: one}`, `{host: NAME}`, `{cluster: NAME}` or, to brokers,
-/// `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: NAME}`, `{cluster: NAME}`; `any` in the place
-/// of a name is a seeded choice.
+/// `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: NAME}`, `{cluster: NAME}`; `any` in the
+/// place of a name is a seeded choice.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a target, as in {leader_of: any, group: any}")]
 pub struct TargetSpec {

@@ -86,7 +86,7 @@ fn members(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
     if let Some(cluster) = &spec.cluster {
         alone("cluster", &[])?;
         return cluster.clone().this().map(Target::Cluster).ok_or_else(|| {
-            Problem::at(place.key("cluster").origin(), "the members of `any` cluster")
+            Problem::at(place.key("cluster").origin(), "a target of members names its cluster")
                 .hint("name the cluster; `group: any, mode: all` is a choice of groups")
         });
     }
