@@ -121,7 +121,7 @@ async fn disturb(
     let limits = order.trials.experiment.limits.or(plan.limits);
     let exceeded = OnceLock::new();
     let (gate, stop, exceeded) = (&gate, &stop, &exceeded);
-    let struck = Mutex::default();
+    let (struck, struck_brokers) = (Mutex::default(), Mutex::default());
     let stop_when = order.trials.experiment.stop_when.as_ref();
     let arena = Arena {
         plan,
@@ -135,6 +135,7 @@ async fn disturb(
         stop,
         exceeded,
         struck,
+        struck_brokers,
     };
     let trials = play_all(order, &arena);
     tokio::pin!(trials);

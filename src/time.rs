@@ -1,8 +1,10 @@
 //! Two clocks that must not be confused, and durations as people write them.
 //!
-//! [`Mono`] orders and measures on one host: all processes of a host share it. [`Wall`] is what a
-//! broker stamps messages with. Only [`Mono::now`] and [`Wall::now`] read the system's clocks;
-//! everything else takes `now` as an argument.
+//! [`Mono`] orders and measures on one host: all processes of a host share it. [`Wall`] is what
+//! messages are stamped with, and what a fault may shift: [`WallClock`]. Only [`Mono::now`] and
+//! [`Wall::now`] read the system's clocks; everything else takes `now` as an argument.
+
+mod skew;
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -12,6 +14,8 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use skew::{Skew, WallClock};
 
 /// An instant of CLOCK_MONOTONIC, in nanoseconds since the host booted.
 #[derive(

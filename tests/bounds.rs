@@ -42,6 +42,7 @@ fn terms() -> Terms {
         threshold: 3000 * MS,
         failover: Duration::ZERO,
         search: Duration::ZERO,
+        start_up: Duration::ZERO,
     }
 }
 

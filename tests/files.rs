@@ -29,7 +29,8 @@ const TOPOLOGIES: [&str; 9] = [
     "kafka-three",
     "kafka-secure",
 ];
-const EXPERIMENTS: [&str; 4] = ["calm", "kill-leader", "pause-leader", "twin-kill"];
+const EXPERIMENTS: [&str; 6] =
+    ["calm", "kill-leader", "lose-a-cluster", "pause-leader", "shift-clock", "twin-kill"];
 /// These need a network that can be read on the way.
 const OPEN: [&str; 5] =
     ["isolate-leader", "isolate-group", "isolate-half", "cut-heartbeats", "slow-network"];

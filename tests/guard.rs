@@ -243,18 +243,18 @@ fn doctor(stage: &Stage, args: &[&str], fault: &str) -> (Option<i32>, String) {
 #[test]
 fn a_doctor_says_which_faults_can_be_injected() {
     let stage = Stage::set();
-    for fault in ["kill", "pause", "broker", "noop"] {
+    for fault in ["kill", "pause", "partition", "broker", "clock", "noop"] {
         let (code, line) = doctor(&stage, &[], fault);
         assert!(code == Some(0) && line.starts_with("ok "), "{code:?} {line}");
     }
     fs::remove_file(stage.state().join("tandem/kafka/clusters.json")).unwrap();
     let (code, line) = doctor(&stage, &[], "broker");
-    assert!(code == Some(0) && line.starts_with("warn"), "{code:?} {line}");
-    assert!(line.contains("`deploy/kafka/up` starts some"), "{line}");
+    assert!(code == Some(0) && line.contains("embedded brokers are the run's own"), "{line}");
     // An experiment that needs it cannot do without; one that does not is not told of it.
     let needs = ["-x", "chaos/kill-coordinator.yaml"];
     let (code, line) = doctor(&stage, &needs, "broker");
     assert!(code == Some(1) && line.starts_with("fail"), "{code:?} {line}");
+    assert!(line.contains("`deploy/kafka/up` starts some"), "{line}");
     let (code, line) = doctor(&stage, &["-x", "chaos/pause-leader.yaml"], "broker");
     assert_eq!((code, line.as_str()), (Some(0), ""));
 }

@@ -194,6 +194,41 @@ fn members_that_are_cut_off_cost_what_their_isolation_does() {
 }
 
 #[test]
+fn a_cluster_that_is_away_costs_its_groups_all_that_time_and_a_start_up() {
+    let limits = |step: &str| limits(&format!("  - {{fault: broker, target: {step}}}"));
+    // D + 500 + B + F + a - T: who is back knows nobody's session.
+    let hit = (10_000 + 500 + 240 + 120 - 3_000, 3_000 + 240 + 300);
+    assert_eq!(limits("{cluster: a}, restart_after: 10s"), [hit, (0, 0), (0, hit.1)]);
+    let any = [hit, hit, (0, hit.1)];
+    assert_eq!(limits("{cluster: any}, restart_after: 10s"), any);
+    // An embedded cluster has one broker.
+    assert_eq!(limits("{coordinator_of: any}, how: stop, restart_after: 10s"), any);
+    assert_eq!(limits("{leader_of: brent}, restart_after: 10s"), any);
+    // Who was only paused still knows the sessions of all, and they are over.
+    let paused = (8_000 + 240 + 1_255 + 120 - 3_000, hit.1);
+    let pause = limits("{cluster: b}, how: pause, for: 8s");
+    assert_eq!(pause, [(0, 0), paused, (0, hit.1)]);
+    // Shorter than a threshold, and nobody misses it.
+    assert_eq!(limits("{cluster: a}, restart_after: 2s")[0], (0, hit.1));
+}
+
+#[test]
+fn two_clusters_that_are_away_at_once_are_all_there_is() {
+    let two = "  - {fault: broker, target: {cluster: any}}\n  \
+               - {at: 1s, fault: broker, target: {cluster: any}}";
+    assert!(limits(two)[2].0 > 0);
+    let apart = "  - {fault: broker, restart_after: 2s, target: {cluster: a}}\n  \
+                 - {at: 20s, fault: broker, target: {cluster: b}}";
+    assert_eq!(limits(apart)[2].0, 0);
+}
+
+#[test]
+fn a_clock_that_is_wrong_costs_nothing() {
+    let clock = "  - {fault: clock, for: 5s, ahead: 1h, target: {leader_of: any}}";
+    assert_eq!(limits(clock), [(0, 0); 3]);
+}
+
+#[test]
 fn a_bound_that_nobody_knows_is_none() {
     let known = |method: &str| {
         let brief = brief(method);

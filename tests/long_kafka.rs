@@ -124,6 +124,19 @@ fn kafka_kill_coordinator_of_two() {
 }
 
 #[test]
+#[ignore = "takes minutes: tests/long kafka-lose-a-cluster"]
+fn kafka_lose_a_cluster() {
+    let kafka = Kafka::up(2, &[]);
+    let name = "kafka-lose-a-cluster";
+    let mut played = series(name, &kafka, ("lose-a-cluster", "kafka-duo"), "", 10);
+    let joint = played.spans(|timeline| timeline.joint.gaps.iter().collect());
+    let none = joint.is_empty();
+    let text = format!("group gaps {}; joint gaps {}", shown(&played.group_gaps()), shown(&joint));
+    played.claims.add("no joint gap", none);
+    played.conclude(&text);
+}
+
+#[test]
 #[ignore = "takes minutes: tests/long kafka-described"]
 fn kafka_described() {
     described::agrees(&Kafka::up(1, &[]), 20);

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha12Rng;
 
 use super::arena::{Arena, Victim};
 use super::network::Reach;
-use super::{Far, Network, Sight, Strike};
+use super::{Brokers, Far, Network, Sight, Strike};
 use crate::controller::Broker;
 use crate::edge::Scope;
 use crate::error::chain;
@@ -23,8 +23,8 @@ use crate::topology::{Address, PlannedGroup};
 pub(super) struct Aim {
     /// The members, taken in hand.
     pub victims: Vec<Victim>,
-    /// The broker, where it is one that is struck.
-    pub broker: Option<Broker>,
+    /// The brokers, where they are what is struck, taken in hand as well.
+    pub brokers: Vec<Broker>,
     /// The brokers that the members are cut off from, by the members' groups.
     pub reach: Reach,
 }
@@ -34,12 +34,14 @@ pub(super) struct Aim {
 /// # Errors
 /// There is nobody to be struck now, or they cannot be found.
 pub(super) async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<Aim, String> {
-    let broker = coordinator(arena, strike).await?;
+    let struck = struck(arena, strike).await?;
     let reach = match strike.step.fault.network() {
         Some(network) => reach(arena, strike, network).await?,
         None => Reach::new(),
     };
-    Ok(Aim { victims: choose(arena, strike)?, broker, reach })
+    let victims = choose(arena, strike)?;
+    arena.take_brokers(&struck).map_err(|error| error.to_string())?;
+    Ok(Aim { victims, brokers: struck, reach })
 }
 
 /// Chooses among those that the target allows at this moment.
@@ -57,14 +59,22 @@ fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
     arena.take(&members).map_err(|error| error.to_string())
 }
 
-/// Finds the broker that is to be hit, where the target is one.
-async fn coordinator(arena: &Arena<'_>, strike: &Strike) -> Result<Option<Broker>, String> {
+/// Finds the brokers that are to be hit, where they are the target.
+async fn struck(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Broker>, String> {
     let target = strike.step.target.as_ref();
-    let Some(group) = target.and_then(|target| target.coordinated(arena.plan, strike.seed)) else {
-        return Ok(None);
+    let chosen = target.and_then(|target| target.brokers(arena.plan, strike.seed));
+    let (plan, clusters) = (arena.plan, arena.clusters);
+    let found = match chosen {
+        None => Ok(Vec::new()),
+        Some(Brokers::CoordinatorOf(group)) => {
+            Broker::coordinating(plan, clusters, &group).await.map(|one| vec![one])
+        }
+        Some(Brokers::LeaderOf(group, partition)) => {
+            Broker::leading(plan, clusters, &group, partition).await.map(|one| vec![one])
+        }
+        Some(Brokers::AllOf(cluster)) => Broker::all(clusters, &cluster),
     };
-    let found = Broker::coordinating(arena.plan, &group).await;
-    found.map(Some).map_err(|error| chain(&error))
+    found.map_err(|error| chain(&error))
 }
 
 /// The far side of each group that the target can hit: which of them it does is chosen later.

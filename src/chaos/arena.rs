@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
 use super::Lookout;
-use crate::controller::{Clusters, Fleet, Gate, Phase, Record, Slot};
+use crate::controller::{Broker, Clusters, Fleet, Gate, Phase, Record, Slot};
 use crate::guard::Guard;
 use crate::ids::{FaultId, GroupName, Life, MemberId};
 use crate::observation::What;
@@ -44,6 +44,8 @@ pub struct Arena<'a> {
     pub exceeded: &'a OnceLock<String>,
     /// Whom a fault has in its hands, from its choice to its heal.
     pub struck: Mutex<BTreeSet<MemberId>>,
+    /// The addresses of the brokers that a fault has in its hands.
+    pub struck_brokers: Mutex<BTreeSet<String>>,
 }
 
 /// A victim and the life that is to be hit.
@@ -64,7 +66,7 @@ pub enum FaultError {
     NoEdges,
     /// Two faults of one victim would undo each other.
     #[error("{0} is struck by another fault already")]
-    Taken(MemberId),
+    Taken(String),
     /// What was done did not hold until it was undone.
     #[error("{life} did not stay {state}")]
     Slipped {
@@ -110,7 +112,7 @@ impl Arena<'_> {
         let mut struck = self.struck();
         let victim = |member: &MemberId| {
             if struck.contains(member) {
-                return Err(FaultError::Taken(member.clone()));
+                return Err(FaultError::Taken(member.to_string()));
             }
             let slot = self.fleet.slot(member).filter(|slot| slot.process().is_some());
             let slot = slot.ok_or_else(|| FaultError::Absent(member.clone()))?;
@@ -119,6 +121,28 @@ impl Arena<'_> {
         let victims: Vec<Victim> = members.iter().map(victim).collect::<Result<_, _>>()?;
         struck.extend(members.iter().cloned());
         Ok(victims)
+    }
+
+    /// Takes brokers in hand: all, or none.
+    pub(super) fn take_brokers(&self, brokers: &[Broker]) -> Result<(), FaultError> {
+        let mut struck = self.struck_brokers();
+        if let Some(taken) = brokers.iter().find(|broker| struck.contains(&broker.address)) {
+            return Err(FaultError::Taken(format!("the broker at {}", taken.address)));
+        }
+        struck.extend(brokers.iter().map(|broker| broker.address.clone()));
+        Ok(())
+    }
+
+    /// Lets go of them again.
+    pub(super) fn release_brokers(&self, brokers: &[Broker]) {
+        let mut struck = self.struck_brokers();
+        for broker in brokers {
+            struck.remove(&broker.address);
+        }
+    }
+
+    fn struck_brokers(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.struck_brokers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets go of them again.

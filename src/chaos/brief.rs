@@ -60,8 +60,8 @@ struct Effect {
     from: Duration,
     gap_until: Duration,
     overlap_until: Duration,
-    /// It hits all of these, or else one of them.
-    every: bool,
+    /// It hits one of these, whole.
+    choices: BTreeSet<BTreeSet<GroupName>>,
     costs: BTreeMap<GroupName, Cost>,
 }
 
@@ -110,8 +110,8 @@ fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {
         let back = target.groups(plan).iter().map(|group| away(step, plan, group)).max();
         let back = back.unwrap_or_default();
         let overlap_until = sum([gap_until, back, longest(&|cost| cost.overlap)].into_iter());
-        let every = target.is_across();
-        effects.push(Effect { from, gap_until, overlap_until, every, costs });
+        let choices = target.choices(plan);
+        effects.push(Effect { from, gap_until, overlap_until, choices, costs });
     }
     effects
 }
@@ -143,19 +143,21 @@ fn joint_overlap(effects: &[Effect]) -> Option<Span> {
     let until = |effect: &Effect| effect.overlap_until;
     let sums = meetings(effects, &until).map(|met| {
         let costs = met.iter().map(|effect| {
-            let costs = effect.costs.values().map(|cost| cost.overlap);
-            if effect.every { sum(costs) } else { costs.max().unwrap_or_default() }
+            let of = |hit: &BTreeSet<GroupName>| sum(hit.iter().map(|it| effect.overlap(it)));
+            effect.choices.iter().map(of).max().unwrap_or_default()
         });
         sum(costs)
     });
     known(sums.max().unwrap_or_default())
 }
 
-/// Whether these effects can hit all the groups. A target names one group, or all that it hits, or
-/// leaves it to chance which of all: then it can be any that is left.
+/// Whether these effects can hit all the groups. A target names all that it hits, or leaves it to
+/// chance which: then it can be any that are left, and at most as many as the largest choice has.
 fn covers(effects: &[&Effect], groups: &BTreeSet<&GroupName>) -> bool {
     let (named, chance): (Vec<&Effect>, Vec<&Effect>) =
-        effects.iter().partition(|effect| effect.every || effect.costs.len() == 1);
-    let hit: BTreeSet<&GroupName> = named.iter().flat_map(|effect| effect.costs.keys()).collect();
-    groups.difference(&hit).count() <= chance.len()
+        effects.iter().partition(|effect| effect.choices.len() == 1);
+    let hit = named.iter().flat_map(|effect| &effect.choices).flatten();
+    let hit: BTreeSet<&GroupName> = hit.collect();
+    let most = |effect: &&Effect| effect.choices.iter().map(BTreeSet::len).max().unwrap_or(0);
+    groups.difference(&hit).count() <= chance.iter().map(most).sum()
 }

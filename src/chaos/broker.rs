@@ -1,61 +1,93 @@
-//! `broker`: SIGKILL to the broker that coordinates a group. Its heal is to start it again.
+//! `broker`: brokers are killed, asked to end, or paused. Their heal is to start or to wake them,
+//! and to wait until they serve.
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
+use rustix::process::Signal;
+
+use super::How;
 use super::arena::{Arena, FaultError};
 use crate::controller::{Broker, BrokerError};
 use crate::ids::FaultId;
 use crate::observation::What;
 use crate::time::Mono;
 
-/// Kills the broker; when it was known to be gone.
+impl How {
+    fn signal(self) -> Signal {
+        match self {
+            Self::Kill => Signal::KILL,
+            Self::Stop => Signal::TERM,
+            Self::Pause => Signal::STOP,
+        }
+    }
+}
+
+/// Strikes all of them at once; when the last was known to be gone, or to stand still.
 pub(super) async fn inject(
     arena: &Arena<'_>,
     fault: &FaultId,
-    broker: Option<&Broker>,
+    how: How,
+    brokers: &[Broker],
 ) -> Result<Mono, FaultError> {
-    let Some(broker) = broker else { return Err(nobody()) };
-    let failed = |error: BrokerError| failed(broker, &error);
-    arena.guard.promise(&broker.revival).map_err(|error| FaultError::Broker {
-        address: broker.address.clone(),
-        why: format!("not killed: {error}"),
-    })?;
-    let asked = What::FaultAsked {
-        fault: fault.clone(),
-        kind: "broker".to_owned(),
-        broker: Some(broker.address.clone()),
-        cluster: Some(broker.cluster_name.clone()),
-    };
-    arena.record.note(None, asked);
-    tracing::info!(address = broker.address, "A broker is killed.");
-    broker.kill().await.map_err(failed)?;
+    let signal = how.signal();
+    for broker in brokers {
+        let Some(revival) = broker.revival(signal) else { continue };
+        arena.guard.promise(&revival).map_err(|error| FaultError::Broker {
+            address: broker.address.clone(),
+            why: format!("not struck: {error}"),
+        })?;
+    }
+    for broker in brokers {
+        let asked = What::FaultAsked {
+            fault: fault.clone(),
+            kind: "broker".to_owned(),
+            broker: Some(broker.address.clone()),
+            cluster: Some(broker.cluster.clone()),
+        };
+        arena.record.note(None, asked);
+        tracing::info!(address = broker.address, ?how, "A broker is struck.");
+    }
+    let struck = brokers.iter().map(|broker| async move {
+        broker.strike(signal).await.map_err(|error| failed(broker, &error))
+    });
+    first(join_all(struck).await)?;
     Ok(arena.record.note(None, What::FaultInForce { fault: fault.clone() }))
 }
 
-/// Starts it again after its time, or at once where the run stops, and waits until it serves.
+/// Starts or wakes them after their time, or at once where the run stops, and waits until they
+/// serve. One that does not come back keeps no other away.
 pub(super) async fn heal(
     arena: &Arena<'_>,
     fault: &FaultId,
-    broker: Option<&Broker>,
-    after: Duration,
+    (how, after): (How, Duration),
+    brokers: &[Broker],
 ) -> Result<(), FaultError> {
-    let Some(broker) = broker else { return Err(nobody()) };
     tokio::select! {
         biased;
         () = arena.stop.cancelled() => {}
         () = tokio::time::sleep(after) => {}
     }
-    let failed = |error: BrokerError| failed(broker, &error);
-    broker.start().map_err(failed)?;
-    // From here on it runs, and a second one would only be in its way.
-    arena.guard.kept(&broker.revival);
-    broker.serves().await.map_err(failed)?;
+    let back = brokers.iter().map(|broker| async move {
+        let done = match how {
+            How::Kill | How::Stop => broker.start(arena.guard).await,
+            How::Pause => broker.wake().await,
+        };
+        done.map_err(|error| failed(broker, &error))?;
+        // From here on it runs, and a second one would only be in its way.
+        if let Some(revival) = broker.revival(how.signal()) {
+            arena.guard.kept(&revival);
+        }
+        let serves = broker.serves(arena.plan, arena.clusters).await;
+        serves.map_err(|error| failed(broker, &error))
+    });
+    first(join_all(back).await)?;
     arena.record.note(None, What::FaultHealed { fault: fault.clone() });
     Ok(())
 }
 
-fn nobody() -> FaultError {
-    FaultError::Broker { address: "nowhere".to_owned(), why: "no broker was found".to_owned() }
+fn first(outcomes: Vec<Result<(), FaultError>>) -> Result<(), FaultError> {
+    outcomes.into_iter().collect()
 }
 
 fn failed(broker: &Broker, error: &BrokerError) -> FaultError {

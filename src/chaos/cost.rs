@@ -3,19 +3,16 @@
 
 use std::time::Duration;
 
-use super::{Far, Fault, Network, Pick, Step, Target};
+use super::{Far, Fault, How, Network, Pick, Step, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::GroupName;
-use crate::topology::{Address, Bounds, Plan, PlannedGroup, Terms};
+use crate::topology::{Address, Bound, Bounds, Plan, PlannedGroup, RECONNECT, Terms};
 use crate::wire::{COORDINATOR, DATA};
 
 /// From a process's start to its first request, where nobody is left who could lead meanwhile.
 const START_UP: Duration = Duration::from_secs(1);
 /// `group.initial.rebalance.delay.ms`: how long a broker waits before it fills an empty group.
 const INITIAL_DELAY: Duration = Duration::from_secs(3);
-/// How far apart members may reach their brokers again: the longest wait of a client between two
-/// attempts, 200 ms, which it draws up to half as long again.
-const RECONNECT: Duration = Duration::from_millis(300);
 
 /// The longest gap and the longest overlap; [`Duration::MAX`] where no bound is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,16 +25,14 @@ pub(super) struct Cost {
 pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Cost {
     let Some(group) = plan.groups.get(name) else { return Cost::default() };
     let bounds = &group.bounds;
-    let high = |bound: crate::topology::Bound| Cost {
-        gap: bound.gap.high.get(),
-        overlap: bound.overlap.high.get(),
-    };
+    let high = |bound: Bound| Cost { gap: bound.gap.high.get(), overlap: bound.overlap.high.get() };
     let fault = match &step.fault {
         Fault::Kill { .. } => high(bounds.kill),
         Fault::Pause { .. } => high(bounds.pause),
-        Fault::Broker { .. } => high(bounds.broker),
+        Fault::Broker { how, away } => high(outage(*how, away.get(), target, plan, group)),
         Fault::Network(network) => isolation(network, bounds, one_broker(plan, group)),
-        Fault::Noop { .. } => return Cost::default(),
+        // Claims rest on monotonic time.
+        Fault::Clock { .. } | Fault::Noop { .. } => return Cost::default(),
     };
     let mut gap = fault.gap.max(bounds.restart.gap.high.get());
     if leaves_nobody(target, group.members.len()) {
@@ -45,8 +40,8 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
         let away = match &step.fault {
             Fault::Kill { .. } => away(step, plan, name) + START_UP,
             Fault::Network(network) => returned(network, plan, group),
-            Fault::Pause { lasts } | Fault::Noop { lasts } => lasts.get(),
-            Fault::Broker { .. } => Duration::ZERO,
+            Fault::Pause { lasts } => lasts.get(),
+            Fault::Broker { .. } | Fault::Clock { .. } | Fault::Noop { .. } => Duration::ZERO,
         };
         let delay = match plan.clusters.get(&group.cluster).map(|cluster| &cluster.address) {
             Some(Address::Bootstrap(_)) => INITIAL_DELAY,
@@ -65,7 +60,9 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
             again + if soon { back } else { Duration::ZERO }
         }
         Fault::Kill { .. } if soon => back,
-        Fault::Kill { .. } | Fault::Broker { .. } | Fault::Noop { .. } => Duration::ZERO,
+        Fault::Kill { .. } | Fault::Broker { .. } | Fault::Clock { .. } | Fault::Noop { .. } => {
+            Duration::ZERO
+        }
         // Who wakes has been given up for dead, and joins again.
         Fault::Pause { .. } => bounds.leave.gap.high.get(),
     };
@@ -104,7 +101,11 @@ fn one_member(target: &Target) -> bool {
             Pick::Count(count) => *count == 1,
             Pick::Minority | Pick::Majority | Pick::All | Pick::Leaders | Pick::Percent(_) => false,
         },
-        Target::Coordinator { .. } | Target::Host(_) | Target::Cluster(_) => false,
+        Target::Coordinator { .. }
+        | Target::Leading { .. }
+        | Target::Brokers { .. }
+        | Target::Host(_)
+        | Target::Cluster(_) => false,
     }
 }
 
@@ -113,9 +114,29 @@ pub(super) fn away(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
     let planned = plan.groups.get(group).map(|group| group.restart_after).unwrap_or_default();
     match &step.fault {
         Fault::Kill { restart_after, .. } => restart_after.unwrap_or(planned).get(),
-        Fault::Broker { restart_after } => restart_after.get(),
+        Fault::Broker { away, .. } => away.get(),
         Fault::Network(network) => network.lasts.get(),
-        Fault::Pause { .. } | Fault::Noop { .. } => Duration::ZERO,
+        Fault::Pause { .. } | Fault::Clock { .. } | Fault::Noop { .. } => Duration::ZERO,
+    }
+}
+
+/// What it costs that brokers are away: where others take their place, a failover; where nobody is
+/// left, all the time until the cluster serves again.
+fn outage(how: How, away: Duration, target: &Target, plan: &Plan, group: &PlannedGroup) -> Bound {
+    let Some(cluster) = plan.clusters.get(&group.cluster) else { return group.bounds.broker };
+    let all = matches!(target, Target::Brokers { .. }) || cluster.is_alone();
+    if !all {
+        return group.bounds.broker;
+    }
+    let terms = Terms::on(&group.pace, cluster);
+    match how {
+        How::Kill | How::Stop => {
+            let down = away + terms.start_up;
+            // An embedded broker knows nothing of what was before it.
+            Bounds::outage(&terms, down, cluster.address == Address::Embedded)
+        }
+        // Who wakes finds that its cluster has given it up.
+        How::Pause => Bounds::outage(&terms, away + terms.failover, false),
     }
 }
 
@@ -154,7 +175,7 @@ fn one_broker(plan: &Plan, group: &PlannedGroup) -> bool {
 fn leaves_nobody(target: &Target, members: usize) -> bool {
     let members = u32::try_from(members).unwrap_or(u32::MAX);
     match target {
-        Target::Coordinator { .. } => false,
+        Target::Coordinator { .. } | Target::Leading { .. } | Target::Brokers { .. } => false,
         Target::Host(_) | Target::Cluster(_) => true,
         Target::Member(_) | Target::LeaderOf { .. } | Target::LeadersAcross { .. } => members <= 1,
         Target::Group { mode, .. } | Target::GroupsAcross { mode, .. } => {

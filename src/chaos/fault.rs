@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::edge::{Direction, Effect};
 use crate::ids::{ClusterName, GroupName, RoleName};
-use crate::time::Span;
+use crate::time::{Skew, Span};
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,16 +24,37 @@ pub enum Fault {
     },
     /// What passes between members and brokers is cut, held, slowed or answered by an edge.
     Network(Network),
-    /// SIGKILL to a broker of `deploy/kafka/up`, and its restart.
+    /// Brokers die or stand still, and come back.
     Broker {
-        /// When it is started again.
-        restart_after: Span,
+        /// What becomes of them.
+        how: How,
+        /// For how long they are away: until they are started again, or woken.
+        away: Span,
+    },
+    /// A member's wall clock is wrong.
+    Clock {
+        /// By how much.
+        skew: Skew,
+        /// For how long.
+        lasts: Span,
     },
     /// Nothing, for the control trial.
     Noop {
         /// For how long.
         lasts: Span,
     },
+}
+
+/// What becomes of a broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum How {
+    /// SIGKILL.
+    #[default]
+    Kill,
+    /// SIGTERM: it shuts down in order.
+    Stop,
+    /// SIGSTOP, and SIGCONT later.
+    Pause,
 }
 
 /// What edges do to what passes them.
@@ -86,21 +107,24 @@ pub enum Kind {
     Slow,
     /// Some requests fail.
     Protocol,
-    /// A broker dies.
+    /// A broker dies, or stands still.
     Broker,
+    /// A wall clock is wrong.
+    Clock,
     /// Nothing happens.
     Noop,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Kill,
         Self::Pause,
         Self::Partition,
         Self::Slow,
         Self::Protocol,
         Self::Broker,
+        Self::Clock,
         Self::Noop,
     ];
 
@@ -114,6 +138,7 @@ impl Kind {
             Self::Slow => "slow",
             Self::Protocol => "protocol",
             Self::Broker => "broker",
+            Self::Clock => "clock",
             Self::Noop => "noop",
         }
     }
@@ -124,7 +149,9 @@ impl Kind {
         match self {
             Self::Slow => "slow network",
             Self::Protocol => "protocol fault",
-            Self::Kill | Self::Pause | Self::Partition | Self::Broker | Self::Noop => self.as_str(),
+            Self::Broker => "broker fault",
+            Self::Clock => "clock fault",
+            Self::Kill | Self::Pause | Self::Partition | Self::Noop => self.as_str(),
         }
     }
 
@@ -146,7 +173,8 @@ impl Kind {
                 "direction",
                 "from",
             ],
-            Self::Broker => &["restart_after"],
+            Self::Broker => &["how", "restart_after", "for"],
+            Self::Clock => &["for", "ahead", "behind", "drift", "step_every"],
         }
     }
 }
@@ -160,6 +188,7 @@ impl Fault {
             Self::Pause { .. } => Kind::Pause,
             Self::Network(network) => network.kind,
             Self::Broker { .. } => Kind::Broker,
+            Self::Clock { .. } => Kind::Clock,
             Self::Noop { .. } => Kind::Noop,
         }
     }
@@ -168,7 +197,9 @@ impl Fault {
     #[must_use]
     pub fn lasts(&self) -> Option<Duration> {
         match self {
-            Self::Pause { lasts } | Self::Noop { lasts } => Some(lasts.get()),
+            Self::Pause { lasts } | Self::Clock { lasts, .. } | Self::Noop { lasts } => {
+                Some(lasts.get())
+            }
             Self::Network(network) => Some(network.lasts.get()),
             Self::Kill { .. } | Self::Broker { .. } => None,
         }
@@ -179,9 +210,11 @@ impl Fault {
     pub fn network(&self) -> Option<&Network> {
         match self {
             Self::Network(network) => Some(network),
-            Self::Kill { .. } | Self::Pause { .. } | Self::Broker { .. } | Self::Noop { .. } => {
-                None
-            }
+            Self::Kill { .. }
+            | Self::Pause { .. }
+            | Self::Broker { .. }
+            | Self::Clock { .. }
+            | Self::Noop { .. } => None,
         }
     }
 }

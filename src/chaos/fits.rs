@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::{Across, Experiment, Fault, Pick, Step, Target};
 use crate::ids::{ClusterName, GroupName, HostName, MemberId, RoleName};
 use crate::time::Span;
-use crate::topology::{Address, Plan, PlannedGroup, Share, Terms};
+use crate::topology::{Plan, PlannedGroup, Share, Terms};
 use crate::verdict::Subject;
 use crate::yaml::{Cursor, Node, Problem, choices};
 
@@ -79,7 +79,7 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
                 problems.push(no_cluster(cluster, plan, place.key("cluster")));
             }
         }
-        Target::LeaderOf { role, group } => {
+        Target::LeaderOf { role, group } | Target::Leading { role, group } => {
             role_fits(role.as_ref(), plan, place, problems);
             group_fits(group.as_ref(), plan, place, problems);
         }
@@ -88,7 +88,15 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
             across_fits(across, plan, place.key("across"), problems);
         }
         Target::Coordinator { group } => {
-            coordinator_fits(group.as_ref(), plan, place.key("coordinator_of"), problems);
+            if let Some(name) = group.as_ref().filter(|name| !plan.groups.contains_key(*name)) {
+                problems.push(no_group(name.as_str(), plan, place.key("coordinator_of")));
+            }
+        }
+        Target::Brokers { cluster } => {
+            let unused = |name: &&ClusterName| plan.on(name).is_empty();
+            if let Some(name) = cluster.as_ref().filter(unused) {
+                problems.push(no_cluster(name, plan, place.key("cluster")));
+            }
         }
         Target::Group { group, mode } => {
             group_fits(group.as_ref(), plan, place, problems);
@@ -126,30 +134,6 @@ fn group_fits(
 ) {
     if let Some(name) = group.filter(|name| !plan.groups.contains_key(*name)) {
         problems.push(no_group(name.as_str(), plan, place.key("group")));
-    }
-}
-
-fn coordinator_fits(
-    group: Option<&GroupName>,
-    plan: &Plan,
-    place: Cursor<'_>,
-    problems: &mut Vec<Problem>,
-) {
-    if let Some(name) = group.filter(|name| !plan.groups.contains_key(*name)) {
-        problems.push(no_group(name.as_str(), plan, place));
-        return;
-    }
-    for (name, planned) in chosen(group, plan) {
-        let address = plan.clusters.get(&planned.cluster).map(|cluster| &cluster.address);
-        if matches!(address, Some(Address::Embedded) | None) {
-            let cluster = &planned.cluster;
-            let message = format!("cluster `{cluster}` of `{name}` is embedded: one broker is all");
-            problems.push(
-                Problem::at(place.origin(), message).hint(
-                    "clusters that `deploy/kafka/up` started have brokers that can be killed",
-                ),
-            );
-        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Fault;
 use super::aim::Aim;
-use super::arena::{Arena, FaultError, Victim};
-use super::{broker, kill, network, pause};
+use super::arena::{Arena, FaultError};
+use super::{broker, clock, kill, network, pause};
 use crate::ids::FaultId;
 use crate::observation::What;
 use crate::time::Mono;
@@ -33,8 +33,11 @@ impl Injected {
             Fault::Network(what) => {
                 network::inject(arena, &self.fault, what, &self.aim.reach, &self.aim.victims).await
             }
-            Fault::Broker { .. } => {
-                broker::inject(arena, &self.fault, self.aim.broker.as_ref()).await
+            Fault::Broker { how, .. } => {
+                broker::inject(arena, &self.fault, *how, &self.aim.brokers).await
+            }
+            Fault::Clock { skew, .. } => {
+                clock::inject(arena, &self.fault, *skew, &self.aim.victims).await
             }
             Fault::Noop { .. } => {
                 let fault = self.fault.clone();
@@ -64,13 +67,15 @@ impl Injected {
             | Fault::Kill { .. }
             | Fault::Network(_)
             | Fault::Broker { .. }
+            | Fault::Clock { .. }
             | Fault::Noop { .. } => pending().await,
         }
     }
 
-    /// Whom it has in its hands.
-    pub(super) fn victims(&self) -> &[Victim] {
-        &self.aim.victims
+    /// Lets go of whom it has in its hands.
+    pub(super) fn release(&self, arena: &Arena<'_>) {
+        arena.release(&self.aim.victims);
+        arena.release_brokers(&self.aim.brokers);
     }
 
     /// Undoes it.
@@ -81,9 +86,10 @@ impl Injected {
             }
             Fault::Pause { .. } => pause::heal(arena, &self.fault, &self.aim.victims).await,
             Fault::Network(_) => network::heal(arena, &self.fault, &self.aim.victims).await,
-            Fault::Broker { .. } => {
-                broker::heal(arena, &self.fault, self.aim.broker.as_ref(), self.restart_after).await
+            Fault::Broker { how, away } => {
+                broker::heal(arena, &self.fault, (*how, away.get()), &self.aim.brokers).await
             }
+            Fault::Clock { .. } => clock::heal(arena, &self.fault, &self.aim.victims).await,
             Fault::Noop { .. } => {
                 let fault = self.fault.clone();
                 arena.record.note(None, What::FaultHealed { fault });

@@ -7,8 +7,19 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 
 use super::{Pick, Target};
-use crate::ids::{GroupName, MemberId, PartitionId, RoleName};
+use crate::ids::{ClusterName, GroupName, MemberId, PartitionId, RoleName};
 use crate::topology::Plan;
+
+/// Brokers that are to be hit, once every choice is made.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Brokers {
+    /// The one that coordinates this group.
+    CoordinatorOf(GroupName),
+    /// The one that leads this partition in the ledger of this group.
+    LeaderOf(GroupName, PartitionId),
+    /// All of this cluster.
+    AllOf(ClusterName),
+}
 
 /// What is known of the groups at the instant of the strike.
 #[derive(Clone, Copy)]
@@ -59,35 +70,70 @@ impl Target {
             }
             Self::LeaderOf { group: None, .. }
             | Self::Group { group: None, .. }
-            | Self::Coordinator { group: None } => all(),
+            | Self::Coordinator { group: None }
+            | Self::Leading { group: None, .. }
+            | Self::Brokers { cluster: None } => all(),
             // It coordinates others of its cluster, too, or leads what they hear.
-            Self::Coordinator { group: Some(group) } => plan.beside(group),
+            Self::Coordinator { group: Some(group) } | Self::Leading { group: Some(group), .. } => {
+                plan.beside(group)
+            }
+            Self::Brokers { cluster: Some(cluster) } => plan.on(cluster),
             Self::LeadersAcross { across, .. } | Self::GroupsAcross { across, .. } => {
                 across.groups.clone().unwrap_or_else(all)
             }
         }
     }
 
-    /// Whether it hits all of [`groups`](Self::groups) at once, and not just one of them.
+    /// The sets of groups of which it hits one, whole, and at once; together they are
+    /// [`groups`](Self::groups).
     #[must_use]
-    pub fn is_across(&self) -> bool {
+    pub fn choices(&self, plan: &Plan) -> BTreeSet<BTreeSet<GroupName>> {
+        let groups = self.groups(plan);
         match self {
             Self::Host(_)
             | Self::Cluster(_)
             | Self::LeadersAcross { .. }
-            | Self::GroupsAcross { .. }
-            | Self::Coordinator { .. } => true,
-            Self::Member(_) | Self::LeaderOf { .. } | Self::Group { .. } => false,
+            | Self::GroupsAcross { .. } => [groups].into(),
+            // Who shares a broker shares its fate.
+            Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
+                groups.iter().map(|group| plan.beside(group)).collect()
+            }
+            Self::Member(_) | Self::LeaderOf { .. } | Self::Group { .. } => {
+                groups.into_iter().map(|group| [group].into()).collect()
+            }
         }
     }
 
-    /// Chooses the group whose coordinator is hit, where that is the target.
+    /// Chooses the brokers that are hit, where they are the target.
     #[must_use]
-    pub fn coordinated(&self, plan: &Plan, seed: u64) -> Option<GroupName> {
-        let Self::Coordinator { group } = self else { return None };
+    pub fn brokers(&self, plan: &Plan, seed: u64) -> Option<Brokers> {
         let mut chance = ChaCha12Rng::seed_from_u64(seed);
-        let all = || shuffled(plan.groups.keys().cloned(), &mut chance).pop();
-        group.clone().or_else(all)
+        let mut any = || shuffled(plan.groups.keys().cloned(), &mut chance).pop();
+        match self {
+            Self::Coordinator { group } => group.clone().or_else(any).map(Brokers::CoordinatorOf),
+            Self::Leading { role, group } => {
+                let group = group.clone().or_else(&mut any)?;
+                let role = role
+                    .clone()
+                    .or_else(|| shuffled(plan.roles.iter().cloned(), &mut chance).pop())?;
+                let index = usize::try_from(plan.role(&role)?.0).ok()?;
+                let partition = *plan.groups.get(&group)?.role_partitions.get(index)?;
+                Some(Brokers::LeaderOf(group, partition))
+            }
+            Self::Brokers { cluster } => {
+                let used = plan.groups.values().map(|group| group.cluster.clone());
+                let used: BTreeSet<ClusterName> = used.collect();
+                let any = || shuffled(used, &mut chance).pop();
+                cluster.clone().or_else(any).map(Brokers::AllOf)
+            }
+            Self::Member(_)
+            | Self::LeaderOf { .. }
+            | Self::LeadersAcross { .. }
+            | Self::Group { .. }
+            | Self::Host(_)
+            | Self::Cluster(_)
+            | Self::GroupsAcross { .. } => None,
+        }
     }
 
     /// Chooses the victims: by the seed alone, where there is a choice.
@@ -128,8 +174,10 @@ impl Target {
             }
             Self::Host(host) => sight.all(self, || format!("on host {host}")),
             Self::Cluster(cluster) => sight.all(self, || format!("on cluster {cluster}")),
-            // A broker, and no member.
-            Self::Coordinator { .. } => Ok(Vec::new()),
+            // Brokers, and no member.
+            Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
+                Ok(Vec::new())
+            }
             Self::Group { mode, .. } => {
                 let groups = shuffled(self.groups(sight.plan), &mut chance);
                 match groups.first() {
@@ -221,7 +269,10 @@ impl Sight<'_> {
 }
 
 /// In a random order, whatever the order in which they came.
-fn shuffled<T: Ord>(things: impl IntoIterator<Item = T>, chance: &mut ChaCha12Rng) -> Vec<T> {
+pub(super) fn shuffled<T: Ord>(
+    things: impl IntoIterator<Item = T>,
+    chance: &mut ChaCha12Rng,
+) -> Vec<T> {
     let mut things: Vec<T> = things.into_iter().collect();
     things.sort();
     things.shuffle(chance);

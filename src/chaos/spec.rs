@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::network_words::{Apis, Behavior, BrokerSpec, ErrorWord, Rate, Way};
-use super::words::{AllOr, OrAny};
-use super::{Kind, Pick};
+use super::words::{AllOr, OrAny, Ppm};
+use super::{How, Kind, Pick};
 use crate::ids::{ClusterName, ExperimentName, GroupName, HostName, MemberId, RoleName, StepId};
 use crate::time::Span;
 use crate::topology::{Allowance, Objective};
@@ -84,12 +84,22 @@ pub struct StepSpec {
     pub fault: Kind,
     /// To whom.
     pub target: Option<TargetSpec>,
-    /// For how long: all but what ends with a restart.
+    /// For how long: all but what ends with a restart; a broker only where it is paused.
     #[serde(rename = "for")]
     pub lasts: Option<Span>,
     /// When the victims of a kill are started again, as the topology says unless given; when a
     /// broker is, 5s unless given.
     pub restart_after: Option<Span>,
+    /// What becomes of a broker: `kill` unless given, `stop` for an orderly shutdown, `pause`.
+    pub how: Option<How>,
+    /// By how much a clock is ahead of the truth.
+    pub ahead: Option<Span>,
+    /// By how much a clock is behind the truth.
+    pub behind: Option<Span>,
+    /// How much faster than the truth a clock runs: `500ppm`; slower: `-500ppm`.
+    pub drift: Option<Ppm>,
+    /// The clock jumps back to the truth and off again, each so long; it stays off unless given.
+    pub step_every: Option<Span>,
     /// Whether the restart may come before the dead one's session is over: the group then waits for
     /// the rest of that session.
     #[serde(default)]
@@ -132,21 +142,22 @@ pub struct FromSpec {
 }
 
 /// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`,
-/// `{group: NAME, mode: one}`, `{host: NAME}`, `{cluster: NAME}` or, to a broker,
-/// `{coordinator_of: GROUP}`; `any` in the place of a name is a seeded choice.
+/// `{group: NAME, mode: one}`, `{host: NAME}`, `{cluster: NAME}` or, to brokers,
+/// `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: NAME}`, `{cluster: NAME}`; `any` in the
+/// place of a name is a seeded choice.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a target, as in {leader_of: any, group: any}")]
 pub struct TargetSpec {
     /// This member.
     pub member: Option<MemberId>,
-    /// Whoever leads this role.
+    /// Whoever leads this role; of brokers, the one that leads its partition.
     pub leader_of: Option<OrAny<RoleName>>,
     /// The broker that coordinates this group.
     pub coordinator_of: Option<OrAny<GroupName>>,
     /// Every member on this machine, whatever its group.
     pub host: Option<HostName>,
-    /// Every member of every group on this cluster.
-    pub cluster: Option<ClusterName>,
+    /// Every member of every group on this cluster; or all of its brokers, and then `any` as well.
+    pub cluster: Option<OrAny<ClusterName>>,
     /// In this group.
     pub group: Option<OrAny<GroupName>>,
     /// How many members of the group; one unless given.

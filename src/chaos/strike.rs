@@ -9,7 +9,8 @@ use super::aim::aim;
 use super::arena::{Arena, FaultError, Victim};
 use super::injected::Injected;
 use super::{Fault, Strike, Target};
-use crate::ids::{FaultId, StepId, TrialNumber};
+use crate::controller::Broker;
+use crate::ids::{FaultId, GroupName, StepId, TrialNumber};
 use crate::observation::What;
 use crate::time::{Mono, Span};
 
@@ -52,10 +53,8 @@ pub(super) async fn strike(
             return Ok(());
         }
     };
-    let groups = match (&aim.broker, &strike.step.target) {
-        (Some(_), Some(target)) => target.groups(arena.plan),
-        (None, _) | (_, None) => BTreeSet::new(),
-    };
+    let on = |broker: &Broker| arena.plan.on(&broker.cluster);
+    let groups: BTreeSet<GroupName> = aim.brokers.iter().flat_map(on).collect();
     if let Err(exceeded) = arena.allows(&groups) {
         failed(exceeded.clone());
         arena.abort(exceeded);
@@ -79,7 +78,7 @@ pub(super) async fn strike(
         Err(error) => failed(error.to_string()),
     }
     let healed = injected.heal(arena).await;
-    arena.release(injected.victims());
+    injected.release(arena);
     if let Err(error) = &healed {
         failed(format!("not healed: {error}"));
     }
@@ -105,8 +104,11 @@ async fn due(strike: &Strike, began: Mono, in_force: &InForce) {
 fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Duration {
     let restart_after = match &strike.step.fault {
         Fault::Kill { restart_after, .. } => *restart_after,
-        Fault::Broker { restart_after } => return restart_after.get(),
-        Fault::Pause { .. } | Fault::Network(_) | Fault::Noop { .. } => return Duration::ZERO,
+        Fault::Pause { .. }
+        | Fault::Network(_)
+        | Fault::Broker { .. }
+        | Fault::Clock { .. }
+        | Fault::Noop { .. } => return Duration::ZERO,
     };
     let mut longest = Duration::ZERO;
     for victim in victims {
@@ -136,7 +138,9 @@ fn strike_across(
         | Target::Cluster(_)
         | Target::LeaderOf { .. }
         | Target::Group { .. }
-        | Target::Coordinator { .. } => return None,
+        | Target::Coordinator { .. }
+        | Target::Leading { .. }
+        | Target::Brokers { .. } => return None,
     };
     let victims = u32::try_from(victims).unwrap_or(u32::MAX);
     let skew_ns = u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX);

@@ -36,6 +36,18 @@ pub enum Target {
         /// Which group.
         group: Option<GroupName>,
     },
+    /// The broker that leads a role's partition in the ledger of a group.
+    Leading {
+        /// Which role; a seeded choice where nothing is named.
+        role: Option<RoleName>,
+        /// In the ledger of which group; a seeded choice where nothing is named.
+        group: Option<GroupName>,
+    },
+    /// All brokers of a cluster; of a seeded choice among those with groups where none is named.
+    Brokers {
+        /// Which cluster.
+        cluster: Option<ClusterName>,
+    },
     /// Every member on this machine, whatever its group.
     Host(HostName),
     /// Every member of every group on this cluster.

@@ -9,7 +9,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{Kind, Pick};
+use super::{How, Kind, Pick};
 use crate::ids::GroupName;
 use crate::topology::Share;
 use crate::yaml::choices;
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for AllOr {
 }
 
 /// Faults that the format names and this version does not inject.
-const LATER: [&str; 7] = ["leave", "stop", "clock", "starve", "churn", "duplicate", "host"];
+const LATER: [&str; 6] = ["leave", "stop", "starve", "churn", "duplicate", "host"];
 
 /// What others call faults that this version can inject.
 const ELSEWHERE: [(&str, Kind); 6] = [
@@ -131,6 +131,67 @@ impl JsonSchema for Kind {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"enum": Self::ALL.map(Self::as_str)})
+    }
+}
+
+const HOWS: [(&str, How); 3] = [("kill", How::Kill), ("stop", How::Stop), ("pause", How::Pause)];
+
+impl<'de> Deserialize<'de> for How {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let how = HOWS.iter().find(|(name, _)| *name == word).map(|(_, how)| *how);
+        how.ok_or_else(|| {
+            let hint = choices(&word, HOWS.map(|(name, _)| name));
+            D::Error::custom(format!("nobody can `{word}` a broker\n{hint}"))
+        })
+    }
+}
+
+impl JsonSchema for How {
+    fn schema_name() -> Cow<'static, str> {
+        "How".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"enum": HOWS.map(|(name, _)| name)})
+    }
+}
+
+/// So many parts of a million, more or less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ppm(pub i32);
+
+/// A clock that loses as much as a second a second stands still, and that is another fault.
+const PPM_MOST: i32 = 999_999;
+
+impl<'de> Deserialize<'de> for Ppm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let number = word.strip_suffix("ppm").and_then(|number| number.trim().parse().ok());
+        match number {
+            Some(0) => Err(D::Error::custom("a clock that does not drift is right")),
+            Some(ppm) if (-PPM_MOST..=PPM_MOST).contains(&ppm) => Ok(Self(ppm)),
+            Some(_) => {
+                let most = format!("{word:?} is more than {PPM_MOST}ppm");
+                Err(D::Error::custom(most))
+            }
+            None => {
+                let message = format!("{word:?} is no drift\nwrite parts of a million: 500ppm, ");
+                Err(D::Error::custom(message + "or -500ppm for a clock that is slow"))
+            }
+        }
+    }
+}
+
+impl JsonSchema for Ppm {
+    fn schema_name() -> Cow<'static, str> {
+        "Drift".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "Parts of a million, as in 500ppm or -500ppm.",
+            "pattern": r"^-?\d+ *ppm$"
+        })
     }
 }
 

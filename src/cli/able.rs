@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use crate::chaos::Kind;
 use crate::controller::Broker;
 use crate::guard::{Rehearsal, rehearse};
+use crate::topology::{Address, Plan};
 
 /// What this machine was seen to be able to do.
 pub(super) struct Machine {
@@ -28,29 +29,43 @@ impl Machine {
         }
     }
 
-    /// What makes a fault possible; else why it is not.
-    pub(super) fn can(&self, kind: Kind) -> Result<String, String> {
+    /// What makes a fault possible on these clusters, or on any where none are named; else why it
+    /// is not.
+    pub(super) fn can(&self, fault: Kind, plan: Option<&Plan>) -> Result<String, String> {
         let fine = |what: &str| what.to_owned();
         // Whoever adds a fault says here what it takes.
-        match kind {
-            Kind::Kill => {
-                let done = self.kills.clone().map(|()| fine("processes can be held and killed"));
-                done.map_err(|why| format!("a process cannot be held and killed: {why}"))
-            }
-            Kind::Pause => {
-                let done = self.stops.clone().map(|()| fine("processes can be stopped and woken"));
-                done.map_err(|why| format!("a process cannot be stopped: {why}"))
-            }
+        match fault {
+            Kind::Kill => self.kills(),
+            Kind::Pause => self.stops(),
             Kind::Partition | Kind::Slow | Kind::Protocol => {
-                listens().map(|()| fine("doors can be opened between members and brokers"))
+                listens().map(|()| fine("edges can stand between members and brokers"))
             }
-            Kind::Broker => brokers(),
+            Kind::Broker => {
+                let own = self.kills().and_then(|_| self.stops());
+                own.and_then(|_| brokers(plan))
+            }
+            Kind::Clock => Ok(fine("members are told what their clocks say")),
             Kind::Noop => Ok(fine("it does nothing")),
         }
     }
+
+    fn kills(&self) -> Result<String, String> {
+        let done = self.kills.clone().map(|()| "processes can be held and killed".to_owned());
+        done.map_err(|why| format!("a process cannot be held and killed: {why}"))
+    }
+
+    fn stops(&self) -> Result<String, String> {
+        let done = self.stops.clone().map(|()| "processes can be stopped and woken".to_owned());
+        done.map_err(|why| format!("a process cannot be stopped: {why}"))
+    }
 }
 
-fn brokers() -> Result<String, String> {
+/// Embedded ones are a run's own; of all others only those that are written down are touched.
+fn brokers(plan: Option<&Plan>) -> Result<String, String> {
+    let outlives = |plan: &Plan| plan.clusters.values().any(|it| it.address != Address::Embedded);
+    if plan.is_some_and(|plan| !outlives(plan)) {
+        return Ok("embedded brokers are the run's own".to_owned());
+    }
     let (file, brokers) = Broker::known();
     let running = brokers.iter().filter(|(_, runs)| *runs).count();
     let file = file.display();

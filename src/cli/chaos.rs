@@ -7,10 +7,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::dry_run::tell;
 use super::progress::Progress;
 use super::report::{colour, conclude};
 use super::{EXIT_FILES, Failure, Output};
-use crate::chaos::{Choice, Prepared, load};
+use crate::chaos::{Choice, Prepared, Preview, load};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
 use crate::run::{Order, RunError, TrialPlan, run as run_order};
@@ -35,7 +36,8 @@ pub(super) enum Chaos {
 Examples:
   tandem chaos run chaos/kill-leader.yaml
   tandem chaos run chaos/kill-leader.yaml -f topologies/trio.yaml --trials 30
-  tandem chaos run chaos/pause-leader.yaml --set defaults.session=300ms -o json")]
+  tandem chaos run chaos/pause-leader.yaml --set defaults.session=300ms -o json
+  tandem chaos run chaos/lose-a-cluster.yaml --dry-run")]
 pub(super) struct RunArgs {
     /// The experiment.
     experiment: PathBuf,
@@ -61,6 +63,10 @@ pub(super) struct RunArgs {
     /// Leave the topics that were created; `tandem down` removes them.
     #[arg(long)]
     keep: bool,
+    /// Say what would be done to whom and when, what that may cost and how it is undone; start
+    /// nothing.
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Runs the experiment; the exit code of its verdict.
@@ -74,6 +80,17 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let prepared = load(&args.experiment, &choice)
         .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
     heal_remains();
+    if args.dry_run {
+        let preview = Preview::of(&prepared, prepared.seed.unwrap_or_else(drawn_seed));
+        let told = tell(&preview, args.output, &mut std::io::stdout());
+        // Who stopped reading has seen enough.
+        return match told {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                Err(Failure::new(1, &error))
+            }
+            Ok(()) | Err(_) => Ok(0),
+        };
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -134,8 +151,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         run: name.clone(),
         zero,
         zero_wall,
-        // Short enough to be typed again; the clock is chance enough, and the seed is recorded.
-        seed: prepared.seed.unwrap_or(zero.0 % 1_000_000_007),
+        seed: prepared.seed.unwrap_or_else(drawn_seed),
         topology: prepared.topology_text,
         experiment: prepared.experiment_text,
         overrides: prepared.overrides,
@@ -151,6 +167,11 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         keep: args.keep,
         tell: Box::new(move |milestone| progress.tell(milestone)),
     }
+}
+
+/// Short enough to be typed again; the clock is chance enough, and the seed is recorded.
+fn drawn_seed() -> u64 {
+    Mono::now().0 % 1_000_000_007
 }
 
 /// `20261121T132004.123Z`: sorts as it should, and is legal in a file name.

@@ -48,7 +48,7 @@ pub(super) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     if let Some(plan) = &plan {
         sections.push(("clusters", runtime()?.block_on(check(plan))));
     }
-    sections.push(("faults", faults(needed)));
+    sections.push(("faults", faults(needed, plan.as_ref())));
     let mut out = std::io::stdout().lock();
     for (name, checks) in &sections {
         // Nobody reads it: the exit code says it all the same.
@@ -89,13 +89,13 @@ impl DoctorArgs {
 }
 
 /// Which faults this machine can inject: of all, or of those that are needed.
-fn faults(needed: Option<Vec<Kind>>) -> Vec<Check> {
+fn faults(needed: Option<Vec<Kind>>, plan: Option<&Plan>) -> Vec<Check> {
     let machine = Machine::look();
     let lacking = if needed.is_some() { Weight::Refused } else { Weight::Warned };
     let faults = needed.unwrap_or_else(|| Kind::ALL.to_vec()).into_iter();
-    let check = |kind: Kind| match machine.can(kind) {
-        Ok(how) => (Weight::Fine, format!("{}: {how}", kind.as_str())),
-        Err(why) => (lacking, format!("{}: {why}", kind.as_str())),
+    let check = |fault: Kind| match machine.can(fault, plan) {
+        Ok(how) => (Weight::Fine, format!("{}: {how}", fault.as_str())),
+        Err(why) => (lacking, format!("{}: {why}", fault.as_str())),
     };
     faults.map(check).collect()
 }

@@ -11,6 +11,7 @@ mod broker;
 mod chaos;
 mod doctor;
 mod down;
+mod dry_run;
 mod edge;
 mod failure;
 mod guard;

@@ -1,48 +1,49 @@
-//! Brokers that `deploy/kafka/up` started on this machine, and nobody else's: found by what it
-//! wrote down, signalled through their pidfds.
+//! Brokers that may be struck: those of embedded clusters, and those that `deploy/kafka/up` started
+//! on this machine.
 
-use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
-use serde::Deserialize;
-use tokio::io::unix::AsyncFd;
+use rustix::process::Signal;
 
-use crate::guard::{Identity, Revival};
-use crate::ids::{ClusterName, GroupName};
-use crate::kafka::{Admin, Cluster, KafkaError};
-use crate::time::Mono;
-use crate::topology::{Address, Plan};
+use super::deployed::Deployed;
+use super::embedded::Embedded;
+use super::provision::remake;
+use super::{ClusterError, Clusters, ProvisionError};
+use crate::guard::{Guard, Revival};
+use crate::ids::{ClusterName, GroupName, PartitionId};
+use crate::kafka::{Admin, KafkaError};
+use crate::topology::{Plan, PlannedGroup};
 
 /// The kernel ends a process within milliseconds, on a busy host too.
-const DEATH: Duration = Duration::from_secs(5);
-/// A broker reads its logs when it starts, and joins its cluster.
-const BACK: Duration = Duration::from_secs(60);
+pub(super) const DEATH: Duration = Duration::from_secs(5);
+/// It stops and wakes one as fast.
+pub(super) const STOPPED: Duration = Duration::from_secs(5);
 
-/// A broker that can be killed and started again.
+/// A broker that can be ended and started again, or paused and woken.
 pub struct Broker {
     /// Where it listens.
     pub address: String,
     /// Its cluster, as the plan calls it.
-    pub cluster_name: ClusterName,
-    /// How it is started.
-    pub revival: Revival,
-    cluster: Cluster,
-    pidfd: OwnedFd,
+    pub cluster: ClusterName,
+    kind: Kind,
 }
 
-/// Why a broker cannot be killed, or not be started.
+enum Kind {
+    Embedded(Arc<Embedded>),
+    Deployed(Deployed),
+}
+
+/// Why a broker cannot be struck, or not be healed.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
-    /// The cluster does not say who coordinates the group.
-    #[error("nobody says which broker coordinates group {0}")]
+    /// The cluster does not say who does this for the group.
+    #[error("nobody says which broker works for group {0}")]
     Unknown(GroupName),
     /// The cluster does not answer.
-    #[error("the coordinator of group {group} cannot be found")]
+    #[error("the broker of group {group} cannot be found")]
     Kafka {
         /// Which group.
         group: GroupName,
@@ -58,160 +59,163 @@ pub enum BrokerError {
         /// Where the brokers of `deploy/kafka/up` are written down.
         file: PathBuf,
     },
-    /// The process could not be reached, killed or started.
+    /// The process could not be reached, ended, started, paused or woken.
     #[error("it could not be {0}")]
     Process(&'static str, #[source] io::Error),
-    /// It was started, and does not serve.
+    /// It is not what it should be by now.
     #[error("it was not {0} within {1:?}")]
     Late(&'static str, Duration),
-}
-
-/// What `deploy/kafka/up` writes down.
-#[derive(Deserialize)]
-struct State {
-    clusters: Vec<StateCluster>,
-}
-
-#[derive(Deserialize)]
-struct StateCluster {
-    brokers: Vec<StateBroker>,
-}
-
-#[derive(Deserialize)]
-struct StateBroker {
-    address: String,
-    #[serde(flatten)]
-    revival: Revival,
+    /// An embedded one did not start again.
+    #[error("it does not come back")]
+    Cluster(#[from] ClusterError),
+    /// It is back, without the topics that died with it.
+    #[error("its topics cannot be made again")]
+    Topics(#[source] Box<ProvisionError>),
 }
 
 impl Broker {
     /// The broker that coordinates a group now.
     ///
     /// # Errors
-    /// The cluster does not tell, or the broker is not one of `deploy/kafka/up`.
-    pub async fn coordinating(plan: &Plan, group: &GroupName) -> Result<Self, BrokerError> {
+    /// The cluster does not tell, or the broker is nobody's that may be struck.
+    pub async fn coordinating(
+        plan: &Plan,
+        clusters: &Clusters,
+        group: &GroupName,
+    ) -> Result<Self, BrokerError> {
+        Self::asked(plan, clusters, group, None).await
+    }
+
+    /// The broker that leads a partition in the ledger of a group now.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn leading(
+        plan: &Plan,
+        clusters: &Clusters,
+        group: &GroupName,
+        partition: PartitionId,
+    ) -> Result<Self, BrokerError> {
+        Self::asked(plan, clusters, group, Some(partition)).await
+    }
+
+    /// All brokers of a cluster.
+    ///
+    /// # Errors
+    /// One of them is nobody's that may be struck.
+    pub fn all(clusters: &Clusters, cluster: &ClusterName) -> Result<Vec<Self>, BrokerError> {
+        if let Some(embedded) = clusters.embedded(cluster) {
+            return Ok(vec![Self::embedded(embedded)]);
+        }
+        let deployed = Deployed::all(&clusters.of_controller(cluster))?;
+        Ok(deployed.into_iter().map(|it| Self::deployed(it, cluster)).collect())
+    }
+
+    fn embedded(embedded: &Arc<Embedded>) -> Self {
+        let (address, cluster) = (embedded.address(), embedded.cluster.clone());
+        Self { address, cluster, kind: Kind::Embedded(Arc::clone(embedded)) }
+    }
+
+    fn deployed(deployed: Deployed, cluster: &ClusterName) -> Self {
+        let (address, cluster) = (deployed.address.clone(), cluster.clone());
+        Self { address, cluster, kind: Kind::Deployed(deployed) }
+    }
+
+    /// Asks the cluster who leads a partition of the group's ledger; who coordinates the group,
+    /// where none is named.
+    async fn asked(
+        plan: &Plan,
+        clusters: &Clusters,
+        group: &GroupName,
+        partition: Option<PartitionId>,
+    ) -> Result<Self, BrokerError> {
         let unknown = || BrokerError::Unknown(group.clone());
         let planned = plan.groups.get(group).ok_or_else(unknown)?;
-        let placed = plan.clusters.get(&planned.cluster).ok_or_else(unknown)?;
-        let Address::Bootstrap(bootstrap) = &placed.address else { return Err(unknown()) };
-        let access = placed.controller().clone();
-        let cluster = Cluster { bootstrap: bootstrap.clone(), access };
-        let (asked, consumer_group) = (cluster.clone(), planned.consumer_group.clone());
-        let topic = planned.topic.clone();
+        // An embedded cluster has one broker, whatever it does for whom.
+        if let Some(embedded) = clusters.embedded(&planned.cluster) {
+            return Ok(Self::embedded(embedded));
+        }
+        let cluster = clusters.of_controller(&planned.cluster);
+        let asked = cluster.clone();
+        let PlannedGroup { consumer_group, topic, .. } = planned.clone();
         // The client's calls block.
         let runtime = tokio::runtime::Handle::current();
         let told = tokio::task::spawn_blocking(move || {
+            let _entered = runtime.enter();
             let admin = Admin::new(&asked)?;
-            runtime.block_on(admin.coordinator(&consumer_group, &topic))
+            match partition {
+                None => runtime.block_on(admin.coordinator(&consumer_group, &topic)),
+                Some(partition) => admin.leader(&topic, partition),
+            }
         });
         let failed = |source| BrokerError::Kafka { group: group.clone(), source };
         let address = told.await.map_err(|_| unknown())?.map_err(failed)?.ok_or_else(unknown)?;
-        Self::at(address, planned.cluster.clone(), cluster)
+        Ok(Self::deployed(Deployed::at(&address, &cluster)?, &planned.cluster))
     }
 
     /// Where `deploy/kafka/up` writes down what runs, the addresses of all that it wrote there,
     /// and whether they run.
     #[must_use]
     pub fn known() -> (PathBuf, Vec<(String, bool)>) {
-        let file = state_file();
-        let brokers = read_state(&file).map(|broker| (broker.address, broker.revival.lives()));
-        let brokers = brokers.collect();
-        (file, brokers)
+        Deployed::known()
     }
 
-    fn at(
-        address: String,
-        cluster_name: ClusterName,
-        cluster: Cluster,
-    ) -> Result<Self, BrokerError> {
-        let file = state_file();
-        let found = read_state(&file).find(|it| it.address == address);
-        let Some(StateBroker { revival, .. }) = found else {
-            return Err(BrokerError::Foreign { address, file });
-        };
-        let gone = |error: io::Error| BrokerError::Process("found", error);
-        let pidfd = revival.identity().and_then(Identity::open).map_err(gone)?;
-        let pidfd = pidfd.ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
-        Ok(Self { address, cluster_name, revival, cluster, pidfd })
+    /// What the guard must promise before this signal is sent: how it runs again, though the run is
+    /// gone. Nothing where it dies with the run.
+    #[must_use]
+    pub fn revival(&self, by: Signal) -> Option<Revival> {
+        match &self.kind {
+            Kind::Embedded(_) => None,
+            Kind::Deployed(deployed) => Some(deployed.revival(by)),
+        }
     }
 
-    /// Kills it, and waits until it is gone.
+    /// Ends or pauses it by `signal`, and waits until it is gone, or stands still.
     ///
     /// # Errors
-    /// The system refuses, or it does not die.
-    pub async fn kill(&self) -> Result<(), BrokerError> {
-        let refused = |error: io::Error| BrokerError::Process("killed", error);
-        let copy = self.pidfd.try_clone().map_err(refused)?;
-        #[expect(
-            deprecated,
-            reason = "its successor is unsafe to call; an OwnedFd keeps what that asks for"
-        )]
-        let watched = AsyncFd::with_interest(copy, tokio::io::Interest::READABLE);
-        let watched = watched.map_err(refused)?;
-        pidfd_send_signal(&self.pidfd, Signal::KILL).map_err(|error| refused(error.into()))?;
-        let gone = tokio::time::timeout(DEATH, watched.readable()).await.is_ok();
-        // One that we started ourselves wants to be waited for; any other belongs to init.
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        waitid(WaitId::PidFd(self.pidfd.as_fd()), options).ok();
-        if gone { Ok(()) } else { Err(BrokerError::Late("dead", DEATH)) }
+    /// The system refuses, or it goes on.
+    pub async fn strike(&self, signal: Signal) -> Result<(), BrokerError> {
+        match (&self.kind, signal == Signal::STOP) {
+            (Kind::Embedded(embedded), true) => embedded.halt(true).await,
+            (Kind::Embedded(embedded), false) => embedded.end(signal).await,
+            (Kind::Deployed(deployed), true) => deployed.halt(true).await,
+            (Kind::Deployed(deployed), false) => deployed.end(signal).await,
+        }
     }
 
-    /// Whether it has not ended: a pidfd becomes readable when it does.
-    fn lives(&self) -> bool {
-        let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
-        poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok_and(|ready| ready == 0)
+    /// Wakes it.
+    ///
+    /// # Errors
+    /// The system refuses, or it does not go on.
+    pub async fn wake(&self) -> Result<(), BrokerError> {
+        match &self.kind {
+            Kind::Embedded(embedded) => embedded.halt(false).await,
+            Kind::Deployed(deployed) => deployed.halt(false).await,
+        }
     }
 
     /// Starts it again, unless it never died.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn start(&self) -> Result<(), BrokerError> {
-        if !self.lives() {
-            let child = self.revival.start();
-            let child = child.map_err(|error| BrokerError::Process("started", error))?;
-            // Nobody where the guard was first, while this process was stopped. Whoever it is
-            // outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
-            drop(child);
+    pub async fn start(&self, guard: &Guard) -> Result<(), BrokerError> {
+        match &self.kind {
+            Kind::Embedded(embedded) => Ok(embedded.start(guard).await?),
+            Kind::Deployed(deployed) => deployed.start(),
         }
-        Ok(())
     }
 
-    /// Waits until it serves, and says itself that its cluster counts on it: the others go on
-    /// naming one that is dead until its session is over.
+    /// Waits until it serves; the topics that an embedded one lost are made again.
     ///
     /// # Errors
     /// It does not come back.
-    pub async fn serves(&self) -> Result<(), BrokerError> {
-        let itself = Cluster { bootstrap: self.address.clone(), ..self.cluster.clone() };
-        let began = Mono::now();
-        while Mono::now().since(began) < BACK {
-            let (asked, runtime) = (itself.clone(), tokio::runtime::Handle::current());
-            let told = tokio::task::spawn_blocking(move || {
-                let _entered = runtime.enter();
-                Admin::new(&asked).and_then(|admin| admin.brokers())
-            });
-            if let Ok(Ok(brokers)) = told.await
-                && brokers.values().any(|address| *address == self.address)
-            {
-                return Ok(());
+    pub async fn serves(&self, plan: &Plan, clusters: &Clusters) -> Result<(), BrokerError> {
+        match &self.kind {
+            Kind::Embedded(_) => {
+                let made = remake(plan, clusters, &self.cluster).await;
+                made.map_err(|error| BrokerError::Topics(Box::new(error)))
             }
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            Kind::Deployed(deployed) => deployed.serves().await,
         }
-        Err(BrokerError::Late("back", BACK))
     }
-}
-
-fn read_state(file: &Path) -> impl Iterator<Item = StateBroker> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    let known = serde_json::from_str::<State>(&text).ok().into_iter();
-    known.flat_map(|state| state.clusters).flat_map(|cluster| cluster.brokers)
-}
-
-/// Where `deploy/kafka/up` writes down what runs.
-fn state_file() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = || PathBuf::from(set("HOME").unwrap_or_default()).join(".local/state");
-    let state = || set("XDG_STATE_HOME").map_or_else(home, PathBuf::from).join("tandem/kafka");
-    set("TANDEM_KAFKA").map_or_else(state, PathBuf::from).join("clusters.json")
 }

@@ -2,26 +2,23 @@
 //! known by their addresses.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use serde::Deserialize;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::embedded::Embedded;
 use super::secured::towards_edges;
-use super::{Edges, EdgesError, Process, ProcessError, Record};
+use super::{Edges, EdgesError, ProcessError, Record};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, MemberId};
 use crate::kafka;
-use crate::observation::What;
 use crate::topology::{self, Access, Address, Plan};
 
-/// How long a broker has to say where it listens.
-const READY: Duration = Duration::from_secs(10);
 /// How long a broker has to end.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -29,7 +26,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub struct Clusters {
     /// As members see it, and as the controller does.
     clients: BTreeMap<ClusterName, (kafka::Cluster, kafka::Cluster)>,
-    brokers: Vec<Arc<Process>>,
+    embedded: BTreeMap<ClusterName, Arc<Embedded>>,
     /// Between members and all of these, where the plan wants them.
     edges: Option<Edges>,
     watches: JoinSet<()>,
@@ -40,6 +37,15 @@ pub struct Clusters {
 /// An embedded cluster that did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
+    /// No port.
+    #[error("there is no port for the broker of cluster {cluster}")]
+    Port {
+        /// Which cluster.
+        cluster: ClusterName,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
     /// No process.
     #[error("the broker of cluster {cluster} cannot be started")]
     Start {
@@ -60,12 +66,6 @@ pub enum ClusterError {
     },
 }
 
-/// The first line of `tandem broker`.
-#[derive(Deserialize)]
-struct Listening {
-    listening: String,
-}
-
 impl Clusters {
     /// Starts the embedded clusters of `plan`.
     ///
@@ -80,7 +80,7 @@ impl Clusters {
     ) -> Result<Self, ClusterError> {
         let mut clusters = Self {
             clients: BTreeMap::new(),
-            brokers: Vec::new(),
+            embedded: BTreeMap::new(),
             edges: None,
             watches: JoinSet::new(),
             stop: CancellationToken::new(),
@@ -91,7 +91,7 @@ impl Clusters {
                 Address::Bootstrap(bootstrap) => bootstrap.clone(),
                 Address::Embedded => {
                     let log = logs.join(format!("broker-{name}.log"));
-                    clusters.embed(name, program, &log, guard, record).await?
+                    clusters.embed(name, program, log, guard, record).await?
                 }
             };
             let seen_by = |access: &Access| kafka::Cluster {
@@ -116,34 +116,23 @@ impl Clusters {
         &mut self,
         name: &ClusterName,
         program: &Path,
-        log: &Path,
+        log: PathBuf,
         guard: &Guard,
         record: &Arc<Record>,
     ) -> Result<String, ClusterError> {
-        let arguments = ["broker", "--listen", "127.0.0.1:0", "--until-eof"].map(str::to_owned);
-        let (process, stdout) = Process::start(program, &arguments, log, guard)
-            .map_err(|source| ClusterError::Start { cluster: name.clone(), source })?;
-        let process = Arc::new(process);
-        self.brokers.push(Arc::clone(&process));
-        let mut lines = BufReader::new(stdout).lines();
-        let first = tokio::time::timeout(READY, lines.next_line()).await;
-        let line = first.ok().and_then(Result::ok).flatten().unwrap_or_default();
-        let Ok(Listening { listening }) = serde_json::from_str(&line) else {
-            return Err(ClusterError::Silent { cluster: name.clone() });
-        };
-        let (cluster, address, pid) = (name.clone(), listening.clone(), process.pid());
-        record.note(None, What::ClusterStarted { cluster, address, pid });
-        let (cluster, record) = (name.clone(), Arc::clone(record));
+        let (program, record) = (program.to_owned(), Arc::clone(record));
+        let embedded = Arc::new(Embedded::new(name.clone(), program, log, record)?);
+        embedded.start(guard).await?;
         let (stop, lost) = (self.stop.clone(), self.lost.clone());
-        self.watches.spawn(async move {
-            process.ended().await;
-            if !stop.is_cancelled() {
-                tracing::error!(%cluster, "The broker of a cluster died.");
-                record.note(None, What::ClusterDied { cluster });
-                lost.cancel();
-            }
-        });
-        Ok(listening)
+        self.watches.spawn(Arc::clone(&embedded).watch(stop, lost));
+        let address = embedded.address();
+        self.embedded.insert(name.clone(), embedded);
+        Ok(address)
+    }
+
+    /// The broker of a cluster, where that is embedded.
+    pub(super) fn embedded(&self, cluster: &ClusterName) -> Option<&Arc<Embedded>> {
+        self.embedded.get(cluster)
     }
 
     /// How members would reach a cluster without edges.
@@ -196,8 +185,8 @@ impl Clusters {
             edges.stop().await;
         }
         for signal in [Signal::TERM, Signal::KILL] {
-            for broker in &self.brokers {
-                broker.signal(signal).ok();
+            for broker in self.embedded.values() {
+                broker.signal(signal);
             }
             let all = async { while self.watches.join_next().await.is_some() {} };
             if tokio::time::timeout(FAREWELL, all).await.is_ok() {

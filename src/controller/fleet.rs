@@ -109,7 +109,7 @@ impl Fleet {
             if let Some(process) = slot.process() {
                 // One that is stopped reads its orders when it wakes; one that is gone, never.
                 process.signal(Signal::CONT).ok();
-                process.order(&order(Order::Leave)).ok();
+                process.order(&Order::Leave.line()).ok();
             }
         }
         let all = async { while self.keepers.join_next().await.is_some() {} };
@@ -122,10 +122,6 @@ impl Fleet {
             tokio::time::timeout(FAREWELL, all).await.ok();
         }
     }
-}
-
-fn order(order: Order) -> String {
-    serde_json::to_string(&order).unwrap_or_default()
 }
 
 impl Keeper {

@@ -8,9 +8,11 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
+use rustix::time::Timespec;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::process::ChildStdout;
@@ -130,6 +132,13 @@ impl Process {
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
         let stdin = stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         writeln!(stdin, "{line}").and_then(|()| stdin.flush())
+    }
+
+    /// Whether it has not ended: a pidfd becomes readable when it does.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        let mut fds = [PollFd::new(self.pidfd.get_ref(), PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready == 0)
     }
 
     /// Ends its standard input: whoever lives by it ends.

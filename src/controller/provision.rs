@@ -224,6 +224,32 @@ async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
     }
 }
 
+/// Makes the topics of an embedded cluster again, which died with its broker. Whose members are
+/// there by now is no stranger: they know no other address.
+pub(super) async fn remake(
+    plan: &Plan,
+    clusters: &Clusters,
+    cluster: &ClusterName,
+) -> Result<(), ProvisionError> {
+    let groups = plan.groups.iter().filter(|(_, group)| group.cluster == *cluster);
+    let groups: Vec<_> = groups.map(|(name, group)| (name.clone(), group.clone())).collect();
+    let seen = clusters.of_controller(cluster);
+    // The client's calls block.
+    let runtime = tokio::runtime::Handle::current();
+    let made = tokio::task::spawn_blocking(move || {
+        runtime.block_on(async {
+            for (group, planned) in groups {
+                let failed = |source| ProvisionError::Kafka { group: group.clone(), source };
+                let admin = Admin::new(&seen).map_err(failed)?;
+                admin.create(&planned.topic, topic_settings(&planned)).await.map_err(failed)?;
+            }
+            Ok(())
+        })
+    });
+    // A task that is gone was ended with the runtime, and nobody asks any more.
+    made.await.unwrap_or(Ok(()))
+}
+
 fn unrecorded(created: &Created, source: std::io::Error) -> ProvisionError {
     ProvisionError::Record { folder: created.folder().display().to_string(), source }
 }

@@ -165,7 +165,7 @@ mod tests {
     }
 
     fn broker(name: &str) -> Revival {
-        Revival { command: vec![name.to_owned()], folder: name.into() }
+        Revival { command: vec![name.to_owned()], folder: name.into(), ends_within: None }
     }
 
     #[test]

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use super::{Identity, started};
-use crate::time::Mono;
+use crate::time::{Mono, Span};
 
 /// Starting takes milliseconds.
 const TURN: Duration = Duration::from_millis(500);
@@ -22,6 +23,9 @@ pub struct Revival {
     pub command: Vec<String>,
     /// Its folder: its log is appended to `log`, its number and start are in `pid`.
     pub folder: PathBuf,
+    /// How long it may take to end, where it is asked to; nothing for one that is killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_within: Option<Span>,
 }
 
 impl Revival {
@@ -62,6 +66,19 @@ impl Revival {
             return Err(error);
         }
         Ok(Some(child))
+    }
+
+    /// Has the process that is written down go on, where it is paused. It is not ours to kill.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn wake(&self) -> io::Result<()> {
+        match self.identity() {
+            Ok(process) => process.signal(&[Signal::CONT]),
+            // Whoever was never written down does not sleep.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the process that is written down runs.

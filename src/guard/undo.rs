@@ -1,4 +1,5 @@
-//! Undoing: what is held ends, what is promised runs. Nothing that fails keeps the rest from it.
+//! Undoing: what is held ends, what is promised runs and is awake. Nothing that fails keeps the
+//! rest from it.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use rustix::process::Signal;
 use super::Revival;
 use super::identity::send;
 use super::pipe::readable;
-use crate::time::Mono;
+use crate::time::{Mono, Span};
 
 /// For how long the dead are waited for; SIGKILL takes milliseconds.
 pub(super) const GONE: Duration = Duration::from_secs(5);
@@ -76,10 +77,17 @@ pub(super) fn undo(held: &[Ward], promised: &[Revival]) -> Undone {
 }
 
 fn revive(promised: &[Revival], undone: &mut Undone) {
+    for broker in promised {
+        if let Err(error) = broker.wake() {
+            let folder = broker.folder.display();
+            undone.left.push(format!("the broker in {folder} cannot be woken: {error}"));
+        }
+    }
     let began = Mono::now();
     for broker in promised {
-        // It may have been promised and not been killed yet, or be dying this very moment.
-        while broker.lives() && Mono::now().since(began) < DYING {
+        // It may have been promised and not been struck yet, or be dying this very moment.
+        let dying = broker.ends_within.map_or(DYING, Span::get);
+        while broker.lives() && Mono::now().since(began) < dying {
             std::thread::sleep(LOOK);
         }
         // `deploy/kafka/down` removes the folders of what is not wanted any more.

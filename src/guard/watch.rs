@@ -82,7 +82,11 @@ mod tests {
         /// A broker that leaves a file of its name.
         fn broker(&self, program: &str, name: &str) -> Revival {
             let made = self.folder.path().join(name).display().to_string();
-            Revival { command: vec![program.to_owned(), made], folder: self.folder.path().into() }
+            Revival {
+                command: vec![program.to_owned(), made],
+                folder: self.folder.path().into(),
+                ends_within: None,
+            }
         }
 
         fn tell(&mut self, line: &str) {

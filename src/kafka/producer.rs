@@ -12,6 +12,7 @@ use rdkafka::producer::{
 use super::voice::Voice;
 use super::{Cluster, KafkaError};
 use crate::ids::{PartitionId, TopicName};
+use crate::time::Wall;
 
 /// Publishes beacons on one topic; delivery reports are served by a thread of its own, for one poll
 /// a batch does not keep up with them.
@@ -40,11 +41,13 @@ impl Producer {
         Ok(Self { inner, topic: topic.clone() })
     }
 
-    /// Publishes one beacon; false where the queue is full, as it is when the cluster is away.
+    /// Publishes one beacon, made at `stamp`, which a topic that goes by append time replaces;
+    /// false where the queue is full, as it is when the cluster is away.
     #[must_use]
-    pub fn publish(&self, partition: PartitionId) -> bool {
+    pub fn publish(&self, partition: PartitionId, stamp: Wall) -> bool {
         let Ok(number) = i32::try_from(partition.0) else { return false };
         let record = BaseRecord::<(), ()>::to(self.topic.as_str()).partition(number);
+        let record = record.timestamp(stamp.0);
         self.inner.send(record).is_ok()
     }
 

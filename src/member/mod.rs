@@ -22,7 +22,7 @@ pub use settings::Settings;
 use crate::kafka::{Consumer, ConsumerSettings, KafkaError, Producer};
 use crate::neli::{self, Event, Membership, Neli};
 use crate::observation::What;
-use crate::time::Mono;
+use crate::time::{Mono, Wall, WallClock};
 
 /// The longest that closing the client may take: it can hang.
 const CLOSE: Duration = Duration::from_secs(2);
@@ -42,6 +42,8 @@ struct Member {
     claims: Arc<Claims>,
     channel: Arc<Mutex<Channel>>,
     producer: Producer,
+    /// What its beacons are stamped with. Its claims rest on monotonic time alone.
+    clock: WallClock,
     renewed: Mono,
 }
 
@@ -67,7 +69,8 @@ pub fn run(settings: &Settings) -> Result<(), MemberError> {
         beacon: settings.beacon,
     };
     let core = Neli::new(Mono::now(), config);
-    let mut member = Member { core, claims, channel, producer, renewed: Mono::ZERO };
+    let (clock, renewed) = (WallClock::TRUE, Mono::ZERO);
+    let mut member = Member { core, claims, channel, producer, clock, renewed };
     member.live(consumer, &orders, settings.wake);
     // Destroying a client can hang, and the process ends now.
     std::mem::forget(member);
@@ -100,6 +103,10 @@ impl Member {
                     Input::Order(Order::Leave) => return self.leave(now, consumer),
                     // The controller is gone, or wants no farewell: the broker finds out by itself.
                     Input::Order(Order::Exit) => return std::mem::forget(consumer),
+                    Input::Order(Order::Clock(skew)) => {
+                        self.clock = WallClock::shifted(skew, now);
+                        self.tell_clock(now);
+                    }
                 }
                 self.drain(now);
             }
@@ -173,7 +180,8 @@ impl Member {
         }
         self.claims.publish(self.core.claims());
         while let Some(partition) = self.core.poll_beacon() {
-            if !self.producer.publish(partition) {
+            let stamp = self.clock.read(Mono::now(), Wall::now());
+            if !self.producer.publish(partition, stamp) {
                 tracing::debug!(%partition, "The producer's queue is full; a beacon is dropped.");
             }
         }
@@ -183,7 +191,18 @@ impl Member {
             if !claims.is_empty() {
                 self.tell(now, What::Renewed { claims });
             }
+            if !self.clock.is_true() {
+                self.tell_clock(now);
+            }
         }
+    }
+
+    /// Says what its wall clock says, so that anybody can see whether it is right.
+    fn tell_clock(&self, now: Mono) {
+        let truth = Wall::now();
+        // Read right after the truth, so that the two belong together.
+        let at = Mono::now().max(now);
+        self.tell(at, What::Clock { wall: self.clock.read(at, truth) });
     }
 
     /// Ends every claim first and says so, then leaves the group: break before make.

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// An order, one JSON string a line: `"leave"`.
+use crate::time::Skew;
+
+/// An order, one JSON value a line: `"leave"`, or `{"clock": {"ahead_ns": 2000000000}}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -17,6 +19,16 @@ pub enum Order {
     Leave,
     /// End without leaving.
     Exit,
+    /// The wall clock is wrong by this from now on; right again where it is nothing.
+    Clock(Skew),
+}
+
+impl Order {
+    /// As the member reads it.
+    #[must_use]
+    pub fn line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 /// The most orders that may wait; whoever sends more waits.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use claim::{Ending, Horizon};
 
 use crate::ids::{ClusterName, FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
-use crate::time::Mono;
+use crate::time::{Mono, Wall};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -106,6 +106,13 @@ pub enum What {
         /// When the channel took facts again; all claims follow in a `renewed`.
         #[serde(rename = "until_ns")]
         until: Mono,
+    },
+    /// What its wall clock says at this instant; told when that is shifted, each 100 ms while it is
+    /// wrong, and when it is right again.
+    Clock {
+        /// In milliseconds since 1970-01-01 UTC.
+        #[serde(rename = "wall_ms")]
+        wall: Wall,
     },
     /// It was asked to go, claims nothing any more, and is about to leave the group.
     Leaving,

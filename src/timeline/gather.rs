@@ -96,7 +96,8 @@ fn by_member(what: &What) -> bool {
         | What::Lapsed { .. }
         | What::Ticks { .. }
         | What::Hole { .. }
-        | What::Leaving => true,
+        | What::Leaving
+        | What::Clock { .. } => true,
         What::Started { .. }
         | What::Died { .. }
         | What::NotYet

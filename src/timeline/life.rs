@@ -102,7 +102,8 @@ impl LifeLine {
             What::Ticks { partitions, from, until } => self.tick(partitions, *from, *until),
             What::Hole { from, until } => self.forget(Interval::new(*from, *until)),
             What::Leaving => self.renew(fact.t, &[]),
-            What::Started { .. }
+            What::Clock { .. }
+            | What::Started { .. }
             | What::Died { .. }
             | What::NotYet
             | What::Stopped
@@ -209,6 +210,7 @@ impl LifeLine {
             | What::Ticks { .. }
             | What::Hole { .. }
             | What::Leaving
+            | What::Clock { .. }
             | What::FaultHealed { .. }
             | What::Reconnected { .. }
             | What::FaultFailed { .. }

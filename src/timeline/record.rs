@@ -95,6 +95,7 @@ impl Record {
             | What::Ticks { .. }
             | What::Hole { .. }
             | What::Leaving
+            | What::Clock { .. }
             | What::Started { .. }
             | What::Died { .. }
             | What::NotYet

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{ClusterName, FaultId, GroupName, Incarnation, MemberId, PartitionId, Term};
+use crate::ids::{ClusterName, FaultId, GroupName, Incarnation, Life, MemberId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
-use crate::time::Mono;
+use crate::time::{Mono, Wall};
 use crate::topology::Plan;
 
 /// The live view of all groups of a plan.
@@ -46,6 +46,8 @@ struct Seat {
     /// The group gave this life partitions, or it claims some.
     joined: bool,
     claims: BTreeMap<PartitionId, (Term, Mono)>,
+    /// What its wall clock said last, and when.
+    clock: Option<(Mono, Wall)>,
 }
 
 /// Faults that are between a member and its brokers.
@@ -183,6 +185,14 @@ impl Standing {
         seats.filter_map(|(member, seat)| seat.alive.then_some(member))
     }
 
+    /// What a member's wall clock said last in this life, and when, if it ever did.
+    #[must_use]
+    pub fn clock(&self, life: &Life) -> Option<(Mono, Wall)> {
+        let company = self.groups.get(self.homes.get(&life.member)?)?;
+        let seat = company.seats.get(&life.member)?;
+        seat.clock.filter(|_| seat.life == Some(life.incarnation))
+    }
+
     /// Since when `group` is settled, if it is: every partition that bears a role is claimed by
     /// exactly one living member, nobody is stopped or has still to join, and no process came or
     /// went and no partition moved since.
@@ -280,6 +290,10 @@ impl Seat {
                 let cut = std::mem::take(&mut self.cut);
                 *self = Self { life: self.life, cut, ..Self::default() };
                 true
+            }
+            What::Clock { wall } => {
+                self.clock = Some((fact.t, *wall));
+                false
             }
             What::Stopped => {
                 self.stopped = true;

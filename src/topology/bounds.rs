@@ -51,6 +51,9 @@ impl Range {
     }
 }
 
+/// How far apart members may reach their brokers again: the longest wait of a client between two
+/// attempts, 200 ms, which it draws up to half as long again.
+pub const RECONNECT: Duration = Duration::from_millis(300);
 /// What a member that was stopped may still believe while it drains what it missed.
 const DRAIN: Duration = Duration::from_millis(200);
 
@@ -75,8 +78,31 @@ impl Bounds {
                 gap: to((terms.handover() + terms.age).saturating_sub(threshold)),
                 overlap: moved,
             },
-            broker: broker(terms),
+            broker: broker(terms, terms.failover, false),
         }
+    }
+
+    /// What it costs a group that all brokers of its cluster are away for `down`; one that is back
+    /// may know nothing of what was before it.
+    #[must_use]
+    pub fn outage(terms: &Terms, down: Duration, forgets: bool) -> Bound {
+        let Bound { gap, overlap } = broker(terms, down, forgets);
+        // All come back, and what moved to the first moves on to the last.
+        Bound { gap, overlap: to(overlap.high.get() + RECONNECT) }
+    }
+}
+
+/// Nobody does a broker's work for `down`, and clients find who does it only `L` later; then
+/// members may come back under new names and wait for the sessions of their old ones, unless the
+/// broker `forgets` them. Meanwhile they believe what they believed, for `T` from what they last
+/// heard.
+fn broker(terms: &Terms, down: Duration, forgets: bool) -> Bound {
+    // Who forgets has one address, and is found there.
+    let back = if forgets { terms.handover() } else { terms.search + terms.takeover() };
+    let seamless = down + back + terms.age + terms.clock;
+    Bound {
+        gap: to(seamless.saturating_sub(terms.threshold)),
+        overlap: to(terms.threshold + terms.handover()),
     }
 }
 
@@ -88,17 +114,6 @@ fn pause(terms: &Terms, d: Duration) -> Bound {
     Bound {
         gap: Range::new(d.min(terms.soonest()), d.min(terms.takeover())),
         overlap: to(asleep + threshold + terms.silence() + DRAIN),
-    }
-}
-
-/// Nobody hands out partitions for `D`, and clients find who does only `L` later; then members may
-/// come back under new names and wait for the sessions of their old ones. Meanwhile they believe
-/// what they believed, for `T` from what they last heard.
-fn broker(terms: &Terms) -> Bound {
-    let seamless = terms.failover + terms.search + terms.seamless_threshold();
-    Bound {
-        gap: to(seamless.saturating_sub(terms.threshold)),
-        overlap: to(terms.threshold + terms.handover()),
     }
 }
 

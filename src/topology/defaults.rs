@@ -16,6 +16,11 @@ const RETENTION_LEAST: Duration = Duration::from_secs(60);
 /// for it (`controller.quorum.fetch.timeout.ms`, 2 s, up to twice that) and an election (1 s, the
 /// same).
 pub(super) const FAILOVER: Duration = Duration::from_secs(15);
+/// From the start of brokers that were all down until they serve: one of Apache Kafka's takes five
+/// seconds on two idle cores, three at once take eighteen.
+pub(super) const START_UP: Duration = Duration::from_secs(30);
+/// The same of a broker of our own, its topics made again and its clients connected again.
+pub(super) const START_UP_EMBEDDED: Duration = Duration::from_millis(500);
 /// A group survives the loss of one, and of one more while that one is away.
 pub(super) const MEMBERS: u32 = 3;
 const PARTITIONS_MOST: u32 = 16;

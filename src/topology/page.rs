@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
-use super::{Address, Bound, Edges, Plan, PlannedGroup, Range, shared_fate};
+use super::{Address, Bound, Bounds, Edges, Plan, PlannedGroup, Range, Terms, shared_fate};
 use crate::ids::{ClusterName, GroupName, MemberId};
 use crate::time::Span;
 
@@ -98,7 +99,21 @@ fn group_section(
     for (fault, Bound { gap, overlap }) in rows.into_iter().take(if brokers { 6 } else { 5 }) {
         writeln!(f, "    {fault:<11}{:<14}{}", range(gap), range(overlap))?;
     }
-    Ok(())
+    match plan.clusters.get(&group.cluster) {
+        Some(cluster) => outage(f, &Terms::on(pace, cluster), cluster.address == Address::Embedded),
+        None => Ok(()),
+    }
+}
+
+/// All brokers of the cluster are away, for as long as an experiment says.
+fn outage(f: &mut fmt::Formatter<'_>, terms: &Terms, forgets: bool) -> fmt::Result {
+    let ms = |span: Duration| i128::try_from(span.as_millis()).unwrap_or(i128::MAX);
+    // So long that nothing of it is lost below zero.
+    let long = terms.threshold + terms.start_up;
+    let Bound { gap, overlap } = Bounds::outage(terms, long, forgets);
+    let more = ms(gap.high.get()) - ms(terms.threshold);
+    let gap = format!("D {} {}", if more < 0 { '-' } else { '+' }, more.abs());
+    writeln!(f, "    {:<11}{gap:<14}{}", "cluster", range(overlap))
 }
 
 /// `0 a, e · 1 b`: each partition and its roles.
@@ -129,7 +144,9 @@ fn clusters(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
             Address::Bootstrap(address) => address,
         };
         let load = load.get(name).copied().unwrap_or_default();
+        let start_up = cluster.start_up;
         writeln!(f, "  {name}: {address}; {load:.0} beacons/s in all")?;
+        writeln!(f, "    where all its brokers are gone for D, it serves within {start_up} more")?;
     }
     match plan.edges {
         Edges::Direct => {}

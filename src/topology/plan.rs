@@ -45,10 +45,13 @@ pub struct Plan {
 pub struct PlannedCluster {
     /// Where it is.
     pub address: Address,
-    /// For how long, at most, nobody does what a broker did that died; nothing where no broker of
-    /// it can be killed.
+    /// For how long, at most, nobody does what a broker did that died; nothing where it was the
+    /// only one, for then that is until it is back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Span>,
+    /// From the start of its brokers, where all were down, to a cluster that serves.
+    #[serde(default)]
+    pub start_up: Span,
     /// How its members speak to it.
     #[serde(flatten)]
     pub members: Access,
@@ -58,6 +61,15 @@ pub struct PlannedCluster {
 }
 
 impl PlannedCluster {
+    /// Whether it has one broker, as far as its addresses tell.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        match &self.address {
+            Address::Embedded => true,
+            Address::Bootstrap(list) => !list.contains(','),
+        }
+    }
+
     /// How the controller speaks to it.
     #[must_use]
     pub fn controller(&self) -> &Access {

@@ -127,6 +127,7 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
         Cluster::Embedded(_) => PlannedCluster {
             address: Address::Embedded,
             failover: None,
+            start_up: Span(defaults::START_UP_EMBEDDED),
             members: Access::default(),
             controller: None,
         },
@@ -136,6 +137,7 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
             let controller = members.but(Access::of(&other.properties, &other.secrets));
             PlannedCluster {
                 address: Address::Bootstrap(brokers.bootstrap.clone()),
+                start_up: brokers.start_up.unwrap_or(Span(defaults::START_UP)),
                 failover: Some(brokers.failover.unwrap_or(Span(defaults::FAILOVER))),
                 controller: (controller != members).then_some(controller),
                 members,

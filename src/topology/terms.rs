@@ -47,6 +47,8 @@ pub struct Terms {
     pub failover: Duration,
     /// `L`: how late clients find whoever does it instead.
     pub search: Duration,
+    /// From the start of a broker, where it was the last of its cluster, to a cluster that serves.
+    pub start_up: Duration,
 }
 
 impl Terms {
@@ -72,6 +74,7 @@ impl Terms {
             threshold: pace.threshold.get(),
             failover: Duration::ZERO,
             search: SEARCH,
+            start_up: Duration::ZERO,
         }
     }
 
@@ -79,7 +82,8 @@ impl Terms {
     #[must_use]
     pub fn on(pace: &Pace, cluster: &PlannedCluster) -> Self {
         let failover = cluster.failover.map_or(Duration::ZERO, Span::get);
-        Self { failover, ..Self::of(pace, &cluster.address) }
+        let start_up = cluster.start_up.get();
+        Self { failover, start_up, ..Self::of(pace, &cluster.address) }
     }
 
     /// `h'`: the longest that a living member is silent towards the broker.

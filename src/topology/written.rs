@@ -79,6 +79,9 @@ pub struct Brokers {
     /// For how long, at most, the cluster has no broker in the place of one that died; 15s unless
     /// given, which is what Kafka's own settings come to.
     pub failover: Option<Span>,
+    /// How long the cluster takes, at most, from the start of its brokers, where all were down,
+    /// until it serves; 30s unless given.
+    pub start_up: Option<Span>,
     /// Client properties that every connection uses, as librdkafka names them.
     #[serde(default)]
     pub properties: BTreeMap<String, String>,

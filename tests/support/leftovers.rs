@@ -27,6 +27,13 @@ pub struct Seen {
     pub arguments: Vec<String>,
 }
 
+impl Seen {
+    /// Whether the kernel has stopped it.
+    pub fn is_stopped(&self) -> bool {
+        self.state == 'T'
+    }
+}
+
 /// All processes of this machine.
 fn everybody() -> Vec<Seen> {
     let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| {

@@ -334,5 +334,6 @@ fn of_member(fact: &Fact) -> bool {
             | What::Ticks { .. }
             | What::Hole { .. }
             | What::Leaving
+            | What::Clock { .. }
     )
 }

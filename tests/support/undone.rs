@@ -47,7 +47,8 @@ impl Stage {
     pub fn with(command: impl Fn(&str) -> Vec<String>) -> Self {
         let (state, broker) = (tempfile::tempdir().unwrap(), Alone::start());
         let kafka = state.path().join("tandem/kafka");
-        let revival = Revival { command: command(&broker.address), folder: kafka.join("broker") };
+        let (command, folder) = (command(&broker.address), kafka.join("broker"));
+        let revival = Revival { command, folder, ends_within: None };
         fs::create_dir_all(&revival.folder).unwrap();
         let since = started(broker.pid()).unwrap();
         fs::write(revival.folder.join("pid"), format!("{} {since}\n", broker.pid())).unwrap();

@@ -3,9 +3,9 @@
 use super::target::far;
 use crate::chaos::network_words::{Behavior, Way};
 use crate::chaos::spec::StepSpec;
-use crate::chaos::{Far, Fault, Kind, Network};
+use crate::chaos::{Far, Fault, How, Kind, Network};
 use crate::edge::{Direction, Effect};
-use crate::time::Span;
+use crate::time::{Skew, Span};
 use crate::yaml::{Cursor, Problem};
 
 /// Longer than it takes to replace a broker, and not so long that a disk fills.
@@ -21,9 +21,8 @@ pub(super) fn fault(spec: &StepSpec, place: Cursor<'_>) -> Result<Fault, Problem
         }),
         Kind::Pause => Ok(Fault::Pause { lasts: lasts(spec, place)? }),
         Kind::Partition | Kind::Slow | Kind::Protocol => network(spec, place).map(Fault::Network),
-        Kind::Broker => {
-            Ok(Fault::Broker { restart_after: spec.restart_after.unwrap_or(BROKER_RESTART) })
-        }
+        Kind::Broker => broker(spec, place),
+        Kind::Clock => Ok(Fault::Clock { skew: skew(spec, place)?, lasts: lasts(spec, place)? }),
         Kind::Noop => Ok(Fault::Noop { lasts: lasts(spec, place)? }),
     }
 }
@@ -35,9 +34,7 @@ fn foreign(kind: Kind, place: Cursor<'_>) -> Result<(), Problem> {
     let Some(field) = others.find(|field| place.key(field).exists()) else { return Ok(()) };
     let noun = kind.noun();
     let hint = match (kind, *field) {
-        (Kind::Kill | Kind::Broker, "for") => {
-            "it ends with the restart: see `restart_after`".to_owned()
-        }
+        (Kind::Kill, "for") => "it ends with the restart: see `restart_after`".to_owned(),
         (Kind::Broker, "overlap_restart") => "no member dies of it".to_owned(),
         (_, "restart_after" | "overlap_restart") => "nobody dies of it".to_owned(),
         (Kind::Slow, "apis") => "`fault: protocol` with a `latency` makes requests late".to_owned(),
@@ -60,6 +57,55 @@ fn lasts(spec: &StepSpec, place: Cursor<'_>) -> Result<Span, Problem> {
     })
 }
 
+/// What ends comes back by its restart, and what is paused after its time.
+fn broker(spec: &StepSpec, place: Cursor<'_>) -> Result<Fault, Problem> {
+    let how = spec.how.unwrap_or_default();
+    let other = |key: &str, message: &str, hint: &str| {
+        Err(Problem::at(place.key(key).name(), message).hint(hint))
+    };
+    let away = match how {
+        How::Kill | How::Stop if spec.lasts.is_some() => {
+            return other(
+                "for",
+                "a broker that ends has no `for`",
+                "it comes back with its restart: see `restart_after`",
+            );
+        }
+        How::Kill | How::Stop => spec.restart_after.unwrap_or(BROKER_RESTART),
+        How::Pause if spec.restart_after.is_some() => {
+            return other("restart_after", "a broker that is paused does not end", "say `for`");
+        }
+        How::Pause => lasts(spec, place)?,
+    };
+    Ok(Fault::Broker { how, away })
+}
+
+/// By how much a clock is wrong.
+fn skew(spec: &StepSpec, place: Cursor<'_>) -> Result<Skew, Problem> {
+    let ns = |span: Span| i64::try_from(span.get().as_nanos()).unwrap_or(i64::MAX);
+    let ahead_ns = match (spec.ahead, spec.behind) {
+        (Some(_), Some(_)) => {
+            let message = "a clock is `ahead` or `behind`, not both";
+            return Err(Problem::at(place.key("behind").name(), message));
+        }
+        (Some(ahead), None) => ns(ahead),
+        (None, Some(behind)) => -ns(behind),
+        (None, None) => 0,
+    };
+    let drift_ppm = spec.drift.map_or(0, |ppm| ppm.0);
+    if ahead_ns == 0 && drift_ppm == 0 {
+        let message = "a clock fault must say how wrong the clock is";
+        return Err(Problem::at(place.key("fault").origin(), message)
+            .hint("as in ahead: 2s, behind: 2s, or drift: 500ppm"));
+    }
+    let step = spec.step_every.map(|step| u64::try_from(step.get().as_nanos()).unwrap_or(u64::MAX));
+    if step == Some(0) {
+        let message = "a clock cannot step without end";
+        return Err(Problem::at(place.key("step_every").origin(), message).hint("as in 500ms"));
+    }
+    Ok(Skew { ahead_ns, drift_ppm, step_ns: step.unwrap_or(0) })
+}
+
 fn network(spec: &StepSpec, place: Cursor<'_>) -> Result<Network, Problem> {
     let lasts = lasts(spec, place)?;
     let apis = spec.apis.as_ref().map(|apis| apis.0.clone());
@@ -74,7 +120,7 @@ fn network(spec: &StepSpec, place: Cursor<'_>) -> Result<Network, Problem> {
     let effect = match spec.fault {
         Kind::Slow => slow(spec, place)?,
         Kind::Protocol => protocol(spec, place)?,
-        Kind::Partition | Kind::Kill | Kind::Pause | Kind::Broker | Kind::Noop => {
+        Kind::Partition | Kind::Kill | Kind::Pause | Kind::Broker | Kind::Clock | Kind::Noop => {
             cut(spec.behavior.unwrap_or_default(), apis.is_some(), place)?
         }
     };

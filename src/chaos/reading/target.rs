@@ -24,10 +24,13 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
     let Some(target) = &spec.target else {
         let hint = match kind {
             Kind::Noop => return Ok(None),
-            Kind::Broker => "as in target: {coordinator_of: any}",
-            Kind::Kill | Kind::Pause | Kind::Partition | Kind::Slow | Kind::Protocol => {
-                "as in target: {leader_of: any, group: any}"
-            }
+            Kind::Broker => "as in target: {coordinator_of: any}, or {cluster: any}",
+            Kind::Kill
+            | Kind::Pause
+            | Kind::Partition
+            | Kind::Slow
+            | Kind::Protocol
+            | Kind::Clock => "as in target: {leader_of: any, group: any}",
         };
         let message = format!("a {noun} needs a `target`");
         return Err(Problem::at(place.key("fault").origin(), message).hint(hint));
@@ -35,27 +38,41 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
     let place = place.key("target");
     match (kind, &target.coordinator_of) {
         (Kind::Noop, _) => Err(Problem::at(place.name(), "a noop is done to nobody")),
-        (Kind::Broker, None) => Err(Problem::at(place.name(), "the target names no broker")
-            .hint("say `coordinator_of` which group")),
-        (Kind::Broker, Some(group)) => {
-            let group = group.clone().this();
-            alone(place, "target", "coordinator_of", &[], &TARGET)?;
-            Ok(Some(Target::Coordinator { group }))
-        }
-        (Kind::Kill | Kind::Pause, Some(_)) => {
+        (Kind::Broker, _) => brokers(target, place).map(Some),
+        (Kind::Kill | Kind::Pause | Kind::Clock, Some(_)) => {
             let message = format!("a {noun} is done to members");
             Err(Problem::at(place.key("coordinator_of").name(), message)
-                .hint("`fault: broker` kills a broker"))
+                .hint("`fault: broker` is done to brokers"))
         }
         (Kind::Partition | Kind::Slow | Kind::Protocol, Some(_)) => {
             let message = format!("a {noun} is done to members");
             Err(Problem::at(place.key("coordinator_of").name(), message)
                 .hint("`from` says between them and which brokers"))
         }
-        (Kind::Kill | Kind::Pause | Kind::Partition | Kind::Slow | Kind::Protocol, None) => {
-            members(target, place).map(Some)
-        }
+        (
+            Kind::Kill | Kind::Pause | Kind::Partition | Kind::Slow | Kind::Protocol | Kind::Clock,
+            None,
+        ) => members(target, place).map(Some),
     }
+}
+
+fn brokers(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
+    let alone = |key: &str, but: &[&str]| alone(place, "target", key, but, &TARGET);
+    if let Some(group) = &spec.coordinator_of {
+        alone("coordinator_of", &[])?;
+        return Ok(Target::Coordinator { group: group.clone().this() });
+    }
+    if let Some(cluster) = &spec.cluster {
+        alone("cluster", &[])?;
+        return Ok(Target::Brokers { cluster: cluster.clone().this() });
+    }
+    if let Some(role) = &spec.leader_of {
+        alone("leader_of", &["group"])?;
+        let group = spec.group.clone().and_then(OrAny::this);
+        return Ok(Target::Leading { role: role.clone().this(), group });
+    }
+    Err(Problem::at(place.name(), "the target names no broker")
+        .hint("say `coordinator_of` which group, `leader_of` which role, or `cluster`"))
 }
 
 fn members(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
@@ -67,7 +84,11 @@ fn members(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
         return alone("host", &[]).map(|()| Target::Host(host.clone()));
     }
     if let Some(cluster) = &spec.cluster {
-        return alone("cluster", &[]).map(|()| Target::Cluster(cluster.clone()));
+        alone("cluster", &[])?;
+        return cluster.clone().this().map(Target::Cluster).ok_or_else(|| {
+            Problem::at(place.key("cluster").origin(), "a target of members names its cluster")
+                .hint("name the cluster; `group: any, mode: all` is a choice of groups")
+        });
     }
     if spec.across.is_some() {
         alone("across", &["leader_of", "mode"])?;

@@ -1,0 +1,169 @@
+//! Whom a strike would hit, as far as that can be told while nothing runs: in words.
+
+use std::collections::BTreeSet;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha12Rng;
+
+use super::resolve::shuffled;
+use super::{Brokers, Pick, Sight, Target};
+use crate::ids::{GroupName, MemberId, PartitionId, RoleName};
+use crate::topology::{Address, Plan};
+
+impl Target {
+    /// Whom it strikes, whatever the seed.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let role = |role: &Option<RoleName>| match role {
+            Some(role) => role.to_string(),
+            None => "any role".to_owned(),
+        };
+        match self {
+            Self::Member(member) => format!("member {member}"),
+            Self::LeaderOf { role: of, group } => {
+                format!("whoever leads {} in {}", role(of), named(group.as_ref(), "group"))
+            }
+            Self::LeadersAcross { role: of, across } => {
+                let groups = across.groups.as_ref().map_or("all groups".to_owned(), list);
+                format!("whoever leads {}, the same one, in {groups}, at once", role(of))
+            }
+            Self::Group { group, mode } => {
+                format!("{} of {}", mode.told(), named(group.as_ref(), "group"))
+            }
+            Self::GroupsAcross { mode, across } => {
+                let groups = across.groups.as_ref().map_or("all groups".to_owned(), list);
+                format!("{} of each of {groups}, at once", mode.told())
+            }
+            Self::Coordinator { group } => {
+                format!("the broker that coordinates {}", named(group.as_ref(), "group"))
+            }
+            Self::Leading { role: of, group } => {
+                let group = named(group.as_ref(), "group");
+                format!("the broker that leads the partition of {} in {group}", role(of))
+            }
+            Self::Brokers { cluster } => match cluster {
+                Some(cluster) => format!("all brokers of cluster {cluster}"),
+                None => "all brokers of any cluster".to_owned(),
+            },
+            Self::Host(host) => format!("all members on host {host}"),
+            Self::Cluster(cluster) => format!("all members on cluster {cluster}"),
+        }
+    }
+
+    /// The members that it can hit; none where it is done to brokers.
+    #[must_use]
+    pub fn candidates(&self, plan: &Plan) -> Vec<MemberId> {
+        match self {
+            Self::Member(member) => vec![member.clone()],
+            Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => Vec::new(),
+            Self::LeaderOf { .. }
+            | Self::LeadersAcross { .. }
+            | Self::Group { .. }
+            | Self::GroupsAcross { .. }
+            | Self::Host(_)
+            | Self::Cluster(_) => {
+                let groups = self.groups(plan);
+                let groups = groups.iter().filter_map(|name| plan.groups.get(name));
+                groups.flat_map(|group| group.members.clone()).collect()
+            }
+        }
+    }
+
+    /// Whom a strike with this seed hits where everybody lives and leads.
+    #[must_use]
+    pub fn foreseen(&self, plan: &Plan, seed: u64) -> String {
+        let mut chance = ChaCha12Rng::seed_from_u64(seed);
+        match self {
+            // In the order in which the strike draws.
+            Self::LeaderOf { role, group: _ } => {
+                let groups = shuffled(self.groups(plan), &mut chance);
+                let group = groups.first().map_or_else(String::new, ToString::to_string);
+                format!("whoever leads {} in {group}", drawn(role.as_ref(), plan, &mut chance))
+            }
+            Self::LeadersAcross { role, across: _ } => {
+                let role = drawn(role.as_ref(), plan, &mut chance);
+                format!("whoever leads {role} in {}", list(&self.groups(plan)))
+            }
+            Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
+                let brokers = self.brokers(plan, seed);
+                brokers.map_or_else(String::new, |brokers| brokers.told(plan))
+            }
+            Self::Group { mode: Pick::Leaders, .. } => {
+                let groups = shuffled(self.groups(plan), &mut chance);
+                let group = groups.first().map_or_else(String::new, ToString::to_string);
+                format!("all that lead in {group}")
+            }
+            Self::GroupsAcross { mode: Pick::Leaders, .. } => {
+                format!("all that lead in {}", list(&self.groups(plan)))
+            }
+            Self::Member(_)
+            | Self::Group { .. }
+            | Self::GroupsAcross { .. }
+            | Self::Host(_)
+            | Self::Cluster(_) => {
+                let of = |group: &GroupName| plan.groups.get(group).map(|it| it.members.clone());
+                let living = |group: &GroupName| of(group).unwrap_or_default();
+                let nobody = |_: &GroupName, _: PartitionId| Vec::new();
+                let sight = Sight { plan, leaders: &nobody, living: &living };
+                match self.resolve(sight, seed) {
+                    Ok(victims) => list(&victims.into_iter().collect()),
+                    Err(error) => error.to_string(),
+                }
+            }
+        }
+    }
+}
+
+impl Brokers {
+    /// Which they are.
+    fn told(&self, plan: &Plan) -> String {
+        let at = |group: &GroupName| {
+            let cluster = plan.groups.get(group).map(|group| &group.cluster)?;
+            let embedded = plan.clusters.get(cluster)?.address == Address::Embedded;
+            Some((cluster.clone(), embedded))
+        };
+        match self {
+            Self::AllOf(cluster) => format!("all brokers of cluster {cluster}"),
+            Self::CoordinatorOf(group) | Self::LeaderOf(group, _) => match (self, at(group)) {
+                (_, Some((cluster, true))) => format!("the broker of cluster {cluster}"),
+                (Self::LeaderOf(_, partition), Some((cluster, false))) => format!(
+                    "the broker of cluster {cluster} that leads partition {partition} of {group}"
+                ),
+                (Self::CoordinatorOf(_) | Self::AllOf(_), Some((cluster, false))) => {
+                    format!("the broker of cluster {cluster} that coordinates {group}")
+                }
+                (_, None) => format!("a broker of {group}"),
+            },
+        }
+    }
+}
+
+impl Pick {
+    fn told(self) -> String {
+        match self {
+            Self::One => "one member".to_owned(),
+            Self::Minority => "a minority".to_owned(),
+            Self::Majority => "a majority".to_owned(),
+            Self::All => "all members".to_owned(),
+            Self::Leaders => "all that lead".to_owned(),
+            Self::Count(1) => "1 member".to_owned(),
+            Self::Count(count) => format!("{count} members"),
+            Self::Percent(percent) => format!("{percent}% of the members"),
+        }
+    }
+}
+
+/// The role that is wanted, or that the strike tries first.
+fn drawn(role: Option<&RoleName>, plan: &Plan, chance: &mut ChaCha12Rng) -> String {
+    let any = || shuffled(plan.roles.clone(), chance).into_iter().next();
+    role.cloned().or_else(any).map_or_else(String::new, |role| role.to_string())
+}
+
+fn named(name: Option<&GroupName>, what: &str) -> String {
+    name.map_or_else(|| format!("any {what}"), ToString::to_string)
+}
+
+pub(super) fn list<T: ToString>(names: &BTreeSet<T>) -> String {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}

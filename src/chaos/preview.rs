@@ -1,0 +1,168 @@
+//! What a run would do, told before anything is started: everything that the files and the seed
+//! decide. Pure; who leads when a step strikes is known only then.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Prepared, Schedule, Step, Trigger};
+use crate::ids::{ClusterName, GroupName, MemberId, StepId, TrialNumber};
+use crate::time::Span;
+use crate::topology::{Address, Edges, Plan};
+use crate::verdict::{Assertion, Limits};
+
+/// Of so many trials the schedule is shown.
+const SHOWN: u32 = 5;
+
+/// What a run would do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Preview {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The topology's.
+    pub topology: String,
+    /// What every choice is drawn from.
+    pub seed: u64,
+    /// How many trials there are.
+    pub trials: u32,
+    /// The processes that would be started, and the topics that would be made where they are
+    /// missing, a line each.
+    pub starts: Vec<String>,
+    /// The steps.
+    pub steps: Vec<StepPreview>,
+    /// The first trials.
+    pub schedule: Vec<TrialPreview>,
+    /// The longest gap and overlap that the steps may cost each group; nothing where no bound is
+    /// known.
+    pub bounds: BTreeMap<GroupName, Limits>,
+    /// The same of all groups together.
+    pub joint: Limits,
+    /// What is claimed.
+    pub assertions: Vec<Assertion>,
+    /// What ends the run early, if anything does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_when: Option<String>,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepPreview {
+    /// Its name.
+    pub step: StepId,
+    /// The fault, as experiments write it.
+    pub fault: &'static str,
+    /// When it is due, in words.
+    pub due: String,
+    /// What is done.
+    pub does: String,
+    /// To whom; nothing where it is done to nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The members that this may be.
+    pub candidates: Vec<MemberId>,
+    /// How it is undone.
+    pub undo: String,
+}
+
+/// One trial, as the seed draws it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrialPreview {
+    /// Which.
+    pub trial: TrialNumber,
+    /// Its strikes, in the order of the method.
+    pub strikes: Vec<StrikePreview>,
+}
+
+/// One strike, as the seed draws it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StrikePreview {
+    /// Of which step.
+    pub step: StepId,
+    /// Since when `delay_ms` counts: the trial's beginning, or when this step is in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<StepId>,
+    /// How long after that it is due, the jitter drawn.
+    pub delay_ms: u64,
+    /// Whom it hits where everybody lives and leads; nothing where it is done to nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+impl Preview {
+    /// What a run of this would do with this seed.
+    #[must_use]
+    pub fn of(prepared: &Prepared, seed: u64) -> Self {
+        let (experiment, plan) = (&prepared.experiment, &prepared.plan);
+        let trials = (1..=experiment.trials.min(SHOWN)).map(TrialNumber);
+        let schedule = trials.map(|trial| {
+            let drawn = Schedule::draw(experiment, seed, trial);
+            let strikes = drawn.strikes.into_iter().map(|strike| StrikePreview {
+                step: strike.step.id.clone(),
+                after: strike.after,
+                delay_ms: u64::try_from(strike.delay.as_millis()).unwrap_or(u64::MAX),
+                to: strike.step.target.map(|target| target.foreseen(plan, strike.seed)),
+            });
+            TrialPreview { trial, strikes: strikes.collect() }
+        });
+        Self {
+            experiment: experiment.name.clone(),
+            topology: plan.topology.to_string(),
+            seed,
+            trials: experiment.trials,
+            starts: starts(plan),
+            steps: experiment.method.iter().map(|step| StepPreview::of(step, plan)).collect(),
+            schedule: schedule.collect(),
+            bounds: prepared.brief.limits.clone(),
+            joint: prepared.brief.joint,
+            assertions: experiment.assertions.clone(),
+            stop_when: experiment.stop_when.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+impl StepPreview {
+    fn of(step: &Step, plan: &Plan) -> Self {
+        let (delay, from) = match &step.trigger {
+            Trigger::At(at) => (*at, "the trial began".to_owned()),
+            Trigger::After(other, delay) => (*delay, format!("{other} is in force")),
+        };
+        let due = if step.jitter.get().is_zero() {
+            format!("{delay} after {from}")
+        } else {
+            format!("{delay} to {} after {from}", Span(delay.get() + step.jitter.get()))
+        };
+        let target = step.target.as_ref();
+        Self {
+            step: step.id.clone(),
+            fault: step.fault.kind().as_str(),
+            due,
+            does: step.fault.told(),
+            to: target.map(super::Target::told),
+            candidates: target.map(|target| target.candidates(plan)).unwrap_or_default(),
+            undo: step.fault.undo(target, plan),
+        }
+    }
+}
+
+/// The processes and topics of a plan.
+fn starts(plan: &Plan) -> Vec<String> {
+    let mut starts = vec!["a guard, which undoes everything where the run cannot".to_owned()];
+    let embedded = |name: &ClusterName| {
+        plan.clusters.get(name).is_none_or(|cluster| cluster.address == Address::Embedded)
+    };
+    let brokers = plan.clusters.keys().filter(|name| embedded(name));
+    starts.extend(brokers.map(|name| format!("a broker: all of cluster {name}")));
+    if plan.edges == Edges::Proxied {
+        starts.push("a process of edges, through which members reach brokers".to_owned());
+    }
+    for (name, group) in &plan.groups {
+        let (topic, cluster) = (&group.topic, &group.cluster);
+        let made = if embedded(cluster) { "to be made" } else { "made where it is missing" };
+        let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
+        starts.push(format!(
+            "{name}: {} on topic {topic} of cluster {cluster}, {made}",
+            members.join(", ")
+        ));
+    }
+    starts
+}

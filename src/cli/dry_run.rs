@@ -1,0 +1,112 @@
+//! `tandem chaos run --dry-run`: what a run would do, as a page.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use super::Output;
+use crate::chaos::{Preview, StepPreview, StrikePreview};
+use crate::ids::MemberId;
+use crate::time::Span;
+use crate::verdict::Limits;
+
+/// Writes it to `out`.
+///
+/// # Errors
+/// `out` cannot be written.
+pub(super) fn tell(preview: &Preview, output: Output, out: &mut dyn Write) -> io::Result<()> {
+    match output {
+        Output::Text => write!(out, "{}", Page(preview)),
+        Output::Json => {
+            serde_json::to_writer_pretty(&mut *out, preview)?;
+            writeln!(out)
+        }
+    }
+}
+
+struct Page<'a>(&'a Preview);
+
+impl fmt::Display for Page<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let run = self.0;
+        let trials =
+            if run.trials == 1 { "1 trial".to_owned() } else { format!("{} trials", run.trials) };
+        let Preview { experiment, topology, seed, .. } = run;
+        writeln!(f, "{experiment} on {topology}: {trials}, seed {seed}; nothing was started")?;
+        writeln!(f, "\nwould start")?;
+        for line in &run.starts {
+            writeln!(f, "  {line}")?;
+        }
+        for step in &run.steps {
+            Self::step(f, step)?;
+        }
+        writeln!(f, "\nschedule by the seed, as long as everybody lives and leads")?;
+        for trial in &run.schedule {
+            writeln!(f, "  trial {}", trial.trial)?;
+            for strike in &trial.strikes {
+                Self::strike(f, strike)?;
+            }
+        }
+        let shown = u32::try_from(run.schedule.len()).unwrap_or(u32::MAX);
+        if shown < run.trials {
+            writeln!(f, "  and {} more", run.trials - shown)?;
+        }
+        writeln!(f, "\nmay cost, at most, ms\n  {:<14}{:<10}overlap", "", "gap")?;
+        for (group, limits) in &run.bounds {
+            Self::limits(f, group.as_str(), limits)?;
+        }
+        Self::limits(f, "joint", &run.joint)?;
+        if !run.assertions.is_empty() {
+            writeln!(f, "\nclaims")?;
+        }
+        for assertion in &run.assertions {
+            writeln!(f, "  {assertion}")?;
+        }
+        if let Some(condition) = &run.stop_when {
+            writeln!(f, "\nstops when\n  {condition}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Page<'_> {
+    fn step(f: &mut fmt::Formatter<'_>, step: &StepPreview) -> fmt::Result {
+        writeln!(f, "\nstep {}: {}, {}", step.step, step.fault, step.due)?;
+        writeln!(f, "  does    {}", step.does)?;
+        if let Some(to) = &step.to {
+            writeln!(f, "  to      {to}")?;
+        }
+        match step.candidates.as_slice() {
+            [] => {}
+            [first, second, .., last] if step.candidates.len() > 8 => {
+                writeln!(
+                    f,
+                    "          among {first}, {second} to {last} ({})",
+                    step.candidates.len()
+                )?;
+            }
+            few => {
+                let names: Vec<&str> = few.iter().map(MemberId::as_str).collect();
+                writeln!(f, "          among {}", names.join(", "))?;
+            }
+        }
+        writeln!(f, "  undone  {}", step.undo)
+    }
+
+    fn strike(f: &mut fmt::Formatter<'_>, strike: &StrikePreview) -> fmt::Result {
+        let due = match &strike.after {
+            None => format!("{} ms", strike.delay_ms),
+            Some(step) => format!("{step} + {} ms", strike.delay_ms),
+        };
+        let to = strike.to.as_deref().unwrap_or("nobody");
+        writeln!(f, "    {:<10}{due:<16}{to}", strike.step.as_str())
+    }
+
+    fn limits(f: &mut fmt::Formatter<'_>, name: &str, limits: &Limits) -> fmt::Result {
+        let ms = |span: Option<Span>| match span.map(|span| span.get().as_millis()) {
+            None => "unknown".to_owned(),
+            Some(0) => "none".to_owned(),
+            Some(ms) => ms.to_string(),
+        };
+        writeln!(f, "  {name:<14}{:<10}{}", ms(limits.gap), ms(limits.overlap))
+    }
+}

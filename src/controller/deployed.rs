@@ -1,0 +1,194 @@
+//! A broker that `deploy/kafka/up` started on this machine, and nobody else's: found by what it
+//! wrote down, signalled through its pidfd.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
+use serde::Deserialize;
+use tokio::io::unix::AsyncFd;
+
+use super::brokers::{BrokerError, DEATH, STOPPED};
+use crate::guard::{Identity, Revival};
+use crate::kafka::{Admin, Cluster};
+use crate::time::{Mono, Span};
+
+/// A broker shuts down in some seconds: it hands over what it leads, and closes its logs.
+const SHUTDOWN: Span = Span::ms(30_000);
+/// A broker reads its logs when it starts, and joins its cluster.
+const BACK: Duration = Duration::from_secs(60);
+
+/// A broker that can be ended and started again, or paused.
+pub(super) struct Deployed {
+    pub(super) address: String,
+    process: Identity,
+    pidfd: OwnedFd,
+    revival: Revival,
+    cluster: Cluster,
+}
+
+/// What `deploy/kafka/up` writes down.
+#[derive(Deserialize)]
+struct State {
+    clusters: Vec<StateCluster>,
+}
+
+#[derive(Deserialize)]
+struct StateCluster {
+    brokers: Vec<StateBroker>,
+}
+
+#[derive(Deserialize)]
+struct StateBroker {
+    address: String,
+    #[serde(flatten)]
+    revival: Revival,
+}
+
+impl Deployed {
+    /// Where `deploy/kafka/up` writes down what runs, and which of it runs.
+    pub(super) fn known() -> (PathBuf, Vec<(String, bool)>) {
+        let brokers = state().into_iter().flat_map(|cluster| cluster.brokers);
+        let brokers = brokers.map(|broker| (broker.address, broker.revival.lives()));
+        (state_file(), brokers.collect())
+    }
+
+    /// The broker at this address.
+    pub(super) fn at(address: &str, cluster: &Cluster) -> Result<Self, BrokerError> {
+        let brokers = state().into_iter().flat_map(|it| it.brokers);
+        let found = brokers.into_iter().find(|it| it.address == address);
+        found.ok_or_else(|| foreign(address)).and_then(|it| Self::of(it, cluster))
+    }
+
+    /// All brokers of the cluster that has these addresses, and that one's alone.
+    pub(super) fn all(cluster: &Cluster) -> Result<Vec<Self>, BrokerError> {
+        let listed = |it: &StateBroker| cluster.bootstrap.split(',').any(|one| one == it.address);
+        let found = state().into_iter().find(|it| it.brokers.iter().any(listed));
+        let found = found.ok_or_else(|| foreign(&cluster.bootstrap))?;
+        found.brokers.into_iter().map(|broker| Self::of(broker, cluster)).collect()
+    }
+
+    fn of(broker: StateBroker, cluster: &Cluster) -> Result<Self, BrokerError> {
+        let StateBroker { address, revival } = broker;
+        let gone = |error: io::Error| BrokerError::Process("found", error);
+        let process = revival.identity().map_err(gone)?;
+        let pidfd = process.open().map_err(gone)?;
+        let pidfd = pidfd.ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
+        Ok(Self { address, process, pidfd, revival, cluster: cluster.clone() })
+    }
+
+    /// How it comes back to life, or on its feet, where the run ends before it did; `by` is what
+    /// will be sent to it.
+    pub(super) fn revival(&self, by: Signal) -> Revival {
+        let ends_within = (by == Signal::TERM).then_some(SHUTDOWN);
+        Revival { ends_within, ..self.revival.clone() }
+    }
+
+    /// Ends it by `signal`, and waits until it is gone.
+    pub(super) async fn end(&self, signal: Signal) -> Result<(), BrokerError> {
+        let refused = |error: io::Error| BrokerError::Process("ended", error);
+        let copy = self.pidfd.try_clone().map_err(refused)?;
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe to call; an OwnedFd keeps what that asks for"
+        )]
+        let watched = AsyncFd::with_interest(copy, tokio::io::Interest::READABLE);
+        let watched = watched.map_err(refused)?;
+        pidfd_send_signal(&self.pidfd, signal).map_err(|error| refused(error.into()))?;
+        let within = if signal == Signal::KILL { DEATH } else { SHUTDOWN.get() };
+        let gone = tokio::time::timeout(within, watched.readable()).await.is_ok();
+        // One that we started ourselves wants to be waited for; any other belongs to init.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        waitid(WaitId::PidFd(self.pidfd.as_fd()), options).ok();
+        if gone { Ok(()) } else { Err(BrokerError::Late("dead", within)) }
+    }
+
+    /// Pauses it, or wakes it, and waits until the kernel says so.
+    pub(super) async fn halt(&self, paused: bool) -> Result<(), BrokerError> {
+        let (signal, done) =
+            if paused { (Signal::STOP, "paused") } else { (Signal::CONT, "woken") };
+        let refused = |error: io::Error| BrokerError::Process(done, error);
+        pidfd_send_signal(&self.pidfd, signal).map_err(|error| refused(error.into()))?;
+        let began = Mono::now();
+        while Mono::now().since(began) < STOPPED {
+            if self.stopped() == Some(paused) {
+                // Of one that we started ourselves it is told to us as well, and must be taken, or
+                // it would be told to whoever looks after the members.
+                let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED;
+                waitid(WaitId::PidFd(self.pidfd.as_fd()), options | WaitIdOptions::NOHANG).ok();
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Err(BrokerError::Late(done, STOPPED))
+    }
+
+    /// Whether the kernel has stopped it; nothing where it is gone.
+    fn stopped(&self) -> Option<bool> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.pid)).ok()?;
+        // The name, in parentheses, may hold anything: count from behind it.
+        let state = stat.rsplit_once(')')?.1.split_whitespace().next()?.to_owned();
+        Some(state == "T")
+    }
+
+    /// Whether it has not ended: a pidfd becomes readable when it does.
+    fn lives(&self) -> bool {
+        let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok_and(|ready| ready == 0)
+    }
+
+    /// Starts it again, unless it never died.
+    pub(super) fn start(&self) -> Result<(), BrokerError> {
+        if !self.lives() {
+            let child = self.revival.start();
+            let child = child.map_err(|error| BrokerError::Process("started", error))?;
+            // Nobody where the guard was first, while this process was stopped. Whoever it is
+            // outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
+            drop(child);
+        }
+        Ok(())
+    }
+
+    /// Waits until it serves, and says itself that its cluster counts on it: the others go on
+    /// naming one that is dead until its session is over.
+    pub(super) async fn serves(&self) -> Result<(), BrokerError> {
+        let itself = Cluster { bootstrap: self.address.clone(), ..self.cluster.clone() };
+        let began = Mono::now();
+        while Mono::now().since(began) < BACK {
+            let (asked, runtime) = (itself.clone(), tokio::runtime::Handle::current());
+            let told = tokio::task::spawn_blocking(move || {
+                let _entered = runtime.enter();
+                Admin::new(&asked).and_then(|admin| admin.brokers())
+            });
+            if let Ok(Ok(brokers)) = told.await
+                && brokers.values().any(|address| *address == self.address)
+            {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        Err(BrokerError::Late("back", BACK))
+    }
+}
+
+fn foreign(address: &str) -> BrokerError {
+    BrokerError::Foreign { address: address.to_owned(), file: state_file() }
+}
+
+/// The clusters that `deploy/kafka/up` wrote down.
+fn state() -> Vec<StateCluster> {
+    let text = fs::read_to_string(state_file()).unwrap_or_default();
+    serde_json::from_str::<State>(&text).map(|state| state.clusters).unwrap_or_default()
+}
+
+/// Where `deploy/kafka/up` writes down what runs.
+fn state_file() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let home = || PathBuf::from(set("HOME").unwrap_or_default()).join(".local/state");
+    let state = || set("XDG_STATE_HOME").map_or_else(home, PathBuf::from).join("tandem/kafka");
+    set("TANDEM_KAFKA").map_or_else(state, PathBuf::from).join("clusters.json")
+}

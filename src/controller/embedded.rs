@@ -1,0 +1,173 @@
+//! The broker of one embedded cluster: a process of ours, at one address for as long as the run
+//! lasts, through all of its lives. What it knew is gone with each of them.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde::Deserialize;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpSocket;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::brokers::{BrokerError, DEATH, STOPPED};
+use super::{ClusterError, Process, Record};
+use crate::guard::Guard;
+use crate::ids::ClusterName;
+use crate::observation::What;
+use crate::time::Mono;
+
+/// How long a broker has to say where it listens.
+const READY: Duration = Duration::from_secs(10);
+/// How often the kernel is asked whether it has stopped.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// The broker of one embedded cluster.
+pub(super) struct Embedded {
+    pub(super) cluster: ClusterName,
+    address: SocketAddr,
+    /// Bound, and never listening: else a client that knocks at the port of a dead broker may be
+    /// given that very port for its own end, and the next broker could not have it.
+    _reserved: TcpSocket,
+    program: PathBuf,
+    log: PathBuf,
+    record: Arc<Record>,
+    life: watch::Sender<Option<Life>>,
+}
+
+/// One of its lives.
+#[derive(Clone)]
+struct Life {
+    number: u64,
+    process: Arc<Process>,
+    /// Its end was asked for: it is no accident.
+    asked: bool,
+}
+
+/// The first line of `tandem broker`.
+#[derive(Deserialize)]
+struct Listening {
+    listening: SocketAddr,
+}
+
+impl Embedded {
+    /// Takes a port that is free; nothing runs yet.
+    pub(super) fn new(
+        cluster: ClusterName,
+        program: PathBuf,
+        log: PathBuf,
+        record: Arc<Record>,
+    ) -> Result<Self, ClusterError> {
+        let reserve = || {
+            let socket = TcpSocket::new_v4()?;
+            socket.set_reuseaddr(true)?;
+            socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+            let address = socket.local_addr()?;
+            Ok((socket, address))
+        };
+        let failed = |source| ClusterError::Port { cluster: cluster.clone(), source };
+        let (reserved, address) = reserve().map_err(failed)?;
+        let life = watch::Sender::new(None);
+        Ok(Self { cluster, address, _reserved: reserved, program, log, record, life })
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// Starts it, unless it runs; it then answers.
+    pub(super) async fn start(&self, guard: &Guard) -> Result<(), ClusterError> {
+        if self.lives() {
+            return Ok(());
+        }
+        let arguments = ["broker", "--listen", &self.address(), "--until-eof"].map(str::to_owned);
+        let cluster = self.cluster.clone();
+        let (process, stdout) = Process::start(&self.program, &arguments, &self.log, guard)
+            .map_err(|source| ClusterError::Start { cluster: cluster.clone(), source })?;
+        let mut lines = BufReader::new(stdout).lines();
+        let first = tokio::time::timeout(READY, lines.next_line()).await;
+        let line = first.ok().and_then(Result::ok).flatten().unwrap_or_default();
+        match serde_json::from_str(&line) {
+            Ok(Listening { listening }) if listening == self.address => {}
+            Ok(_) | Err(_) => return Err(ClusterError::Silent { cluster }),
+        }
+        let (address, pid) = (self.address(), process.pid());
+        self.record.note(None, What::ClusterStarted { cluster, address, pid });
+        let process = Arc::new(process);
+        self.life.send_modify(|life| {
+            let number = life.as_ref().map_or(1, |before| before.number + 1);
+            *life = Some(Life { number, process, asked: false });
+        });
+        Ok(())
+    }
+
+    /// Notes a death that nobody asked for, in any of its lives, and cancels `lost`.
+    pub(super) async fn watch(self: Arc<Self>, stop: CancellationToken, lost: CancellationToken) {
+        let mut lives = self.life.subscribe();
+        loop {
+            let Some(life) = self.life() else { return };
+            life.process.ended().await;
+            if stop.is_cancelled() {
+                return;
+            }
+            if !self.life().is_some_and(|now| now.asked || now.number > life.number) {
+                tracing::error!(cluster = %self.cluster, "The broker of a cluster died.");
+                self.record.note(None, What::ClusterDied { cluster: self.cluster.clone() });
+                lost.cancel();
+                return;
+            }
+            let next = lives.wait_for(|now| now.as_ref().is_some_and(|it| it.number > life.number));
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                _ = next => {}
+            }
+        }
+    }
+
+    /// Ends it by `signal`, and waits until it is gone.
+    pub(super) async fn end(&self, signal: Signal) -> Result<(), BrokerError> {
+        let life = self.life().ok_or(BrokerError::Late("alive", Duration::ZERO))?;
+        self.life.send_modify(|life| life.iter_mut().for_each(|life| life.asked = true));
+        life.process.signal(signal).map_err(|error| BrokerError::Process("ended", error))?;
+        let ended = tokio::time::timeout(DEATH, life.process.ended()).await;
+        ended.map(drop).map_err(|_| BrokerError::Late("dead", DEATH))
+    }
+
+    /// Pauses it, or wakes it, and waits until the kernel says so.
+    pub(super) async fn halt(&self, paused: bool) -> Result<(), BrokerError> {
+        let Some(life) = self.life().filter(|_| self.lives()) else { return Ok(()) };
+        let (signal, done) =
+            if paused { (Signal::STOP, "paused") } else { (Signal::CONT, "woken") };
+        life.process.signal(signal).map_err(|error| BrokerError::Process(done, error))?;
+        let began = Mono::now();
+        while Mono::now().since(began) < STOPPED {
+            // Asked here, or it would be told to whoever looks after the members.
+            if life.process.halted() == Some(paused) {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Err(BrokerError::Late(done, STOPPED))
+    }
+
+    /// Sends it a signal at the end of the run.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Some(life) = self.life() {
+            life.process.signal(signal).ok();
+        }
+    }
+
+    fn life(&self) -> Option<Life> {
+        self.life.borrow().clone()
+    }
+
+    /// Whether the process of its last life has not ended.
+    pub(super) fn lives(&self) -> bool {
+        self.life().is_some_and(|life| life.process.lives())
+    }
+}
