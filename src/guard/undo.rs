@@ -1,5 +1,5 @@
-//! Undoing: what is held ends, what is promised runs and is awake. Nothing that fails keeps the rest
-//! from it.
+//! Undoing: what is held ends, what is promised runs and is awake. Nothing that fails keeps the
+//! rest from it.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
