@@ -26,8 +26,9 @@ use tandem::time::Mono;
 /// Strikes all brokers of one cluster of duo.
 fn outage(name: &str, trials: u32, step: &str) -> Experiment {
     let text = format!(
-        "version: 1\nname: {name}\ntrials: {trials}\nmethod:\n  - {{id: b, at: 500ms, \
-         jitter: 300ms, fault: broker, target: {{cluster: any}}, {step}}}\nassert:\n  - joint.gap.max == 0ms\n  \
+        "version: 1\nname: {name}\ntrials: {trials}\nmethod:\n  \
+         - {{id: b, at: 500ms, jitter: 300ms, fault: broker, target: {{cluster: any}}, {step}}}\n\
+         assert:\n  - joint.gap.max == 0ms\n  \
          - group.gap.max <= bound.group.gap\n  - group.overlap.max <= bound.group.overlap\n"
     );
     Experiment::of(&format!("{name}.yaml"), &text)

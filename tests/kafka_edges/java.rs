@@ -54,9 +54,13 @@ impl Java<'_> {
 
     /// All leaders go to the first broker, and the replicas with them.
     fn move_leaders(&self, folder: &Path) {
-        let partition = |topic: &str, at: u32| serde_json::json!({ "topic": topic, "partition": at, "replicas": [1] });
-        let partitions: Vec<_> =
-            MOVES.iter().flat_map(|topic| (0..6).map(|at| partition(topic, at))).collect();
+        let all = MOVES.iter().flat_map(|topic| (0..6).map(move |partition| (topic, partition)));
+        let partitions: Vec<_> = all
+            .map(|(topic, partition)| {
+                let replicas = [1];
+                serde_json::json!({ "topic": topic, "partition": partition, "replicas": replicas })
+            })
+            .collect();
         let plan = serde_json::json!({ "version": 1, "partitions": partitions }).to_string();
         let file = folder.join("moves.json");
         std::fs::write(&file, plan).unwrap();
