@@ -30,8 +30,8 @@ const LARGE_ENOUGH: &str = "defaults.threshold=1500ms";
 fn experiment(kafka: &Kafka, name: &str, trials: u32, what: &str, claims: &str) -> String {
     let file = kafka.folder.path().join(format!("{name}.yaml"));
     let text = format!(
-        "version: 1\nname: {name}\ntrials: {trials}\nmethod:\n  - {{id: c, at: 500ms, jitter: \
-         300ms, fault: partition, {what}}}\n{claims}"
+        "version: 1\nname: {name}\ntrials: {trials}\nsteady_state: {{settled: 500ms}}\nmethod:\n  \
+         - {{id: c, at: 200ms, jitter: 300ms, fault: partition, {what}}}\n{claims}"
     );
     std::fs::write(&file, text).unwrap();
     file.to_str().unwrap().to_owned()
@@ -41,7 +41,7 @@ fn experiment(kafka: &Kafka, name: &str, trials: u32, what: &str, claims: &str) 
 fn a_leader_without_brokers_is_missed_within_the_bound_or_never() {
     let kafka = Kafka::up(2, &[]);
     for behavior in ["drop", "stall"] {
-        let what = format!("behavior: {behavior}, for: 2500ms, target: {{leader_of: any}}");
+        let what = format!("behavior: {behavior}, for: 2s, target: {{leader_of: any}}");
         let claims = "assert:\n  - joint.gap.max == 0ms\n  - group.gap.max <= bound.group.gap\n  \
                       - group.overlap.max <= bound.group.overlap\n";
         let file = experiment(&kafka, behavior, 3, &what, claims);
@@ -63,7 +63,7 @@ fn count(report: &Report, of: impl Fn(&tandem::verdict::GroupReport) -> u64) -> 
 }
 
 /// For how long a member is cut off from one broker.
-const CUT: Duration = Duration::from_secs(4);
+const CUT: Duration = Duration::from_secs(3);
 const THRESHOLD: Duration = Duration::from_millis(1_500);
 /// What a broker says reaches a member again so long after the heal, at the most: its client waits
 /// up to 300 ms, reconnects, and asks again.
@@ -78,7 +78,7 @@ fn a_leader_without_one_broker_keeps_its_place_or_its_hearing_and_not_both() {
     let objective = "objective: {joint_gap: 0s}\n";
     let cut = |from: &str| {
         let name = from.split('_').next().unwrap();
-        let what = format!("from: {{{from}}}, for: 4s, target: {{leader_of: {role}, group: p1}}");
+        let what = format!("from: {{{from}}}, for: 3s, target: {{leader_of: {role}, group: p1}}");
         let file = experiment(&kafka, name, 1, &what, objective);
         [file.as_str(), "-f", "topologies/kafka-three.yaml", "--set", LARGE_ENOUGH]
             .map(str::to_owned)
