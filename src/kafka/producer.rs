@@ -41,8 +41,8 @@ impl Producer {
         Ok(Self { inner, topic: topic.clone() })
     }
 
-    /// Publishes one beacon, made at `stamp`, which a topic that goes by append time replaces; false
-    /// where the queue is full, as it is when the cluster is away.
+    /// Publishes one beacon, made at `stamp`, which a topic that goes by append time replaces;
+    /// false where the queue is full, as it is when the cluster is away.
     #[must_use]
     pub fn publish(&self, partition: PartitionId, stamp: Wall) -> bool {
         let Ok(number) = i32::try_from(partition.0) else { return false };
