@@ -79,6 +79,25 @@ fn a_stop_of_a_second_is_no_end() {
     assert_eq!(run.report().outcome, Some(Outcome::Interrupted), "{run}");
 }
 
+#[test]
+fn a_stop_in_which_a_heal_misses_its_time_is_healed_all_the_same() {
+    let stage = Stage::set();
+    // The restart is awaited for two seconds, and five more.
+    let kill = "{id: k, fault: kill, target: {group: p1, mode: one}, restart_after: 2s}";
+    let run = stage.experiment(&[kill]).start();
+    let family = family_in_trial(&run);
+    let dead = |fact: &Fact| matches!(fact.what, What::FaultInForce { .. });
+    run.await_facts("a death", |facts| facts.iter().any(dead).then_some(()));
+    run.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_secs(8));
+    assert_eq!(family.left().len(), 1, "the controller alone: {:?}", family.left());
+    run.signal(Signal::CONT);
+    let run = run.finish();
+    family.is_gone();
+    says(&run, "the run was healed by its guard: this process was stopped for 8.");
+    assert!(stage.ledgers().is_empty(), "{run}");
+}
+
 /// Halts a run while somebody waits for it, as whoever started it does.
 fn halts(stage: &Stage, run: Running, family: &Family) {
     let pid = run.pid();

@@ -11,15 +11,19 @@
     reason = "a test may fail loudly"
 )]
 
+mod edge_support;
 mod kafka_support;
 mod support;
 
 use std::ops::RangeInclusive;
 
+use edge_support::carried::carried;
 use kafka_support::{Kafka, described};
+use support::alone::Alone;
 use support::experiment::Experiment;
 use support::results::{Claims, append};
 use support::series::{Series, folder, kills, shown};
+use tandem::time::Span;
 
 /// A series of `trials` on these clusters.
 fn series(
@@ -140,4 +144,39 @@ fn kafka_described() {
     claims.add("equal, 20 times of 20", true);
     let text = "ConsumerGroupCommand beside what members claim, a member killed in between";
     append("kafka-described", &folder("kafka-described"), text, &claims);
+}
+
+/// What an edge passed on may be above what it was by so much: buffers that grew with a burst.
+const GROWN_MAX_KIB: u64 = 2_048;
+
+#[test]
+#[ignore = "takes an hour: tests/long edge-traffic"]
+fn edge_traffic() {
+    let asked = std::env::var("TANDEM_TRAFFIC").ok();
+    let lasts: Span = asked.as_deref().unwrap_or("1h").parse().unwrap();
+    let folder = folder("edge-traffic");
+    if asked.is_none() && folder.join("row").exists() {
+        eprintln!("its row is there already");
+        return;
+    }
+    let embedded = Alone::start();
+    // Files that retention can remove, and sessions of brokers that bear a busy machine.
+    let set = ["log.segment.bytes=16777216", "broker.session.timeout.ms=9000"];
+    let kafka = Kafka::up(1, &["--brokers", "3", "--set", set[0], "--set", set[1]]);
+    let both = [&embedded.address, &kafka.bootstraps[0]];
+    let both = std::thread::scope(|scope| {
+        let running = both.map(|bootstrap| scope.spawn(move || carried(bootstrap, lasts.get())));
+        running.map(|one| one.join().unwrap())
+    });
+    let mut claims = Claims::default();
+    claims.add("every message once, in order, as it was sent", true);
+    let flat = both.iter().all(|one| one.grown_kib() <= GROWN_MAX_KIB);
+    claims.add("memory of the edges flat", flat);
+    let text = format!("{lasts}: embedded broker {}; Kafka, three brokers, {}", both[0], both[1]);
+    // A shorter one is for trying it.
+    match asked {
+        Some(_) => eprintln!("{text}"),
+        None => append("edge-traffic", &folder, &text, &claims),
+    }
+    claims.hold();
 }

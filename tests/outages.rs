@@ -26,8 +26,9 @@ use tandem::time::Mono;
 /// Strikes all brokers of one cluster of duo.
 fn outage(name: &str, trials: u32, step: &str) -> Experiment {
     let text = format!(
-        "version: 1\nname: {name}\ntrials: {trials}\nmethod:\n  - {{id: b, at: 500ms, jitter: 300ms, \
-         fault: broker, target: {{cluster: any}}, {step}}}\nassert:\n  - joint.gap.max == 0ms\n  \
+        "version: 1\nname: {name}\ntrials: {trials}\nmethod:\n  \
+         - {{id: b, at: 500ms, jitter: 300ms, fault: broker, target: {{cluster: any}}, {step}}}\n\
+         assert:\n  - joint.gap.max == 0ms\n  \
          - group.gap.max <= bound.group.gap\n  - group.overlap.max <= bound.group.overlap\n"
     );
     Experiment::of(&format!("{name}.yaml"), &text)
@@ -60,7 +61,8 @@ fn a_cluster_that_dies_costs_its_own_groups_the_outage_and_all_together_nothing(
             require(run.code() == Some(0), || "it passes".to_owned())?;
             let report = run.report();
             require(report.joint.gap.count == 0, || "a joint gap".to_owned())?;
-            // It bites: claims outlive the cluster by a threshold at most, and then there is nobody.
+            // It bites: claims outlive the cluster by a threshold at most, and then there is
+            // nobody.
             let worst = report.groups.values().filter_map(|group| group.fault.gap.max_ms);
             let worst = worst.fold(0.0, f64::max);
             require((2_000.0..3_000.0).contains(&worst), || format!("a gap of {worst} ms"))

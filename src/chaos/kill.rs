@@ -35,7 +35,7 @@ pub(super) async fn inject(
     Ok(last)
 }
 
-/// Waits until every victim lives again.
+/// Waits until every victim lives again. One that does not keeps no other from being seen to.
 pub(super) async fn heal(
     arena: &Arena<'_>,
     fault: &FaultId,
@@ -43,6 +43,7 @@ pub(super) async fn heal(
     restart_after: Duration,
 ) -> Result<(), FaultError> {
     let within = restart_after + DEATH;
+    let mut outcome = Ok(());
     for victim in victims {
         let life = victim.life.incarnation;
         let reborn = victim
@@ -54,11 +55,12 @@ pub(super) async fn heal(
             () = arena.stop.cancelled() => return Ok(()),
             reborn = reborn => reborn,
         };
-        if reborn.is_none() {
+        if reborn.is_some() {
+            arena.healed(victim, fault);
+        } else {
             let life = victim.life.clone();
-            return Err(FaultError::Late { life, state: "restarted", within });
+            outcome = outcome.and(Err(FaultError::Late { life, state: "restarted", within }));
         }
-        arena.healed(victim, fault);
     }
-    Ok(())
+    outcome
 }

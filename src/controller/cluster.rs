@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::embedded::Embedded;
+use super::secured::towards_edges;
 use super::{Edges, EdgesError, ProcessError, Record};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, MemberId};
@@ -103,8 +104,8 @@ impl Clusters {
         match plan.edges {
             topology::Edges::Direct => {}
             topology::Edges::Proxied => {
-                let bootstrap = |name: &_| clusters.of_controller(name).bootstrap;
-                let edges = Edges::start(plan, bootstrap, program, logs, guard, record).await?;
+                let seen = |name: &_| clusters.of_members(name);
+                let edges = Edges::start(plan, seen, program, logs, guard, record).await?;
                 clusters.edges = Some(edges);
             }
         }
@@ -146,6 +147,7 @@ impl Clusters {
         let mut cluster = self.of_members(cluster);
         if let Some(edge) = self.edges.as_ref().and_then(|edges| edges.bootstrap(member)) {
             cluster.bootstrap.clone_from(edge);
+            cluster.access = towards_edges(&cluster.access);
         }
         cluster
     }

@@ -13,10 +13,12 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::secured::towards_brokers;
 use super::{Process, ProcessError, Record};
 use crate::edge::{Answer, Order, Rule};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, FaultId, Life, MemberId};
+use crate::kafka::{Cluster, KafkaError};
 use crate::observation::What;
 use crate::time::Mono;
 use crate::topology::Plan;
@@ -64,20 +66,23 @@ pub enum EdgesError {
     /// It does not answer.
     #[error("the process of the edges did not answer within {0:?}; see its log")]
     Silent(Duration),
+    /// What it needs to know of a cluster cannot be had.
+    #[error(transparent)]
+    Kafka(KafkaError),
     /// It answers that it cannot.
     #[error("the edge refused: {0}")]
     Refused(String),
 }
 
 impl Edges {
-    /// Starts the process, and opens the edges of every member; `bootstrap` says where a cluster
-    /// is.
+    /// Starts the process, and opens the edges of every member; `seen` says how members would reach
+    /// a cluster without.
     ///
     /// # Errors
     /// It does not start, or does not open an edge.
     pub async fn start(
         plan: &Plan,
-        bootstrap: impl Fn(&ClusterName) -> String,
+        seen: impl Fn(&ClusterName) -> Cluster,
         program: &Path,
         logs: &Path,
         guard: &Guard,
@@ -100,8 +105,10 @@ impl Edges {
         for group in plan.groups.values() {
             for member in &group.members {
                 let (client, cluster) = (member.clone(), group.cluster.clone());
-                let bootstrap = bootstrap(&cluster);
-                let opened = edges.tell(&Order::Open { client, cluster, bootstrap }).await?;
+                let seen = seen(&cluster);
+                let tls = towards_brokers(&seen).map_err(EdgesError::Kafka)?;
+                let open = Order::Open { client, cluster, bootstrap: seen.bootstrap, tls };
+                let opened = edges.tell(&open).await?;
                 let Answer::Opened { bootstrap } = opened else { return Err(odd(&opened)) };
                 edges.bootstraps.insert(member.clone(), bootstrap);
             }

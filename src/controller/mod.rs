@@ -15,6 +15,7 @@ mod preflight;
 mod process;
 mod provision;
 mod record;
+mod secured;
 mod slot;
 
 pub use brokers::{Broker, BrokerError};

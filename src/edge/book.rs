@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::limits::{AWAITED_MAX, CLIENT_EDGES_MAX, EDGES_MAX};
 use super::rules::Concerned;
+use super::tls::Security;
 use crate::ids::{ClusterName, FaultId, MemberId};
 
 /// The way of one client to one broker.
@@ -17,7 +19,10 @@ pub(super) struct Edge {
     pub port: u16,
     /// Where the client finds it.
     pub listens: u16,
+    /// How it speaks to its broker.
+    pub security: Option<Security>,
     name: String,
+    unreachable: AtomicBool,
     addresses: OnceLock<Vec<String>>,
     awaited: Mutex<Vec<Awaited>>,
 }
@@ -56,6 +61,7 @@ impl Edge {
         cluster: ClusterName,
         (host, port): (&str, u16),
         listens: u16,
+        security: Option<Security>,
     ) -> Self {
         let addresses = OnceLock::new();
         // An address that is no name need not be asked for.
@@ -63,12 +69,30 @@ impl Edge {
             addresses.set(vec![SocketAddr::new(ip, port).to_string()]).ok();
         }
         let (name, awaited) = (name(host, port), Mutex::default());
-        Self { client, cluster, host: host.to_owned(), port, listens, name, addresses, awaited }
+        let host = host.to_owned();
+        let unreachable = AtomicBool::new(false);
+        Self {
+            client,
+            cluster,
+            host,
+            port,
+            listens,
+            security,
+            name,
+            unreachable,
+            addresses,
+            awaited,
+        }
     }
 
     /// The address of its broker.
     pub(super) fn broker(&self) -> String {
         self.name.clone()
+    }
+
+    /// Whether its broker can be reached now; whether that is news.
+    pub(super) fn is_reachable(&self, now: bool) -> bool {
+        self.unreachable.swap(!now, Ordering::Relaxed) == now
     }
 
     /// What its broker's name stands for.

@@ -17,6 +17,7 @@ use super::hub::{Hub, is_lifted};
 use super::line::{Around, Line};
 use super::listener::Edges;
 use super::rules::{Active, Gate, Rules, Way, gate};
+use super::upstream::Upstream;
 use crate::time::Mono;
 
 /// After one side has ended, the other has that long; brokers and clients close at once.
@@ -30,7 +31,7 @@ pub(super) struct Carrier {
     edge: Arc<Edge>,
     number: u64,
     client: TcpStream,
-    broker: TcpStream,
+    broker: Upstream,
     line: Line,
     changes: watch::Receiver<u64>,
     /// The rules, and the version of which they are.
@@ -60,7 +61,7 @@ impl Carrier {
         edge: Arc<Edge>,
         number: u64,
         client: TcpStream,
-        broker: TcpStream,
+        broker: Upstream,
     ) -> Self {
         let changes = hub.changes();
         // The same connection has the same chance in each run.
@@ -91,7 +92,7 @@ impl Carrier {
         }
         if let Err(Parting::Io(_) | Parting::Reset) = &outcome {
             self.client.set_zero_linger().ok();
-            self.broker.set_zero_linger().ok();
+            self.broker.reset();
         }
         outcome
     }
@@ -122,8 +123,7 @@ impl Carrier {
 
     /// Writes what may pass, by the rules as they are while it is written.
     fn drain(&mut self, now: Mono) -> Result<(), Parting> {
-        let Self { hub, edge, number, line, rules, version, .. } = self;
-        let (client, broker) = (&self.client, &self.broker);
+        let Self { hub, edge, number, line, rules, version, client, broker, .. } = self;
         let (requests, answers) = hub.with(|state| {
             if *version != Some(state.version) {
                 *version = Some(state.version);
@@ -159,14 +159,26 @@ impl Carrier {
         let mut draw = |most: u64| chance.random_range(0..=most);
         let mut scratch = hub.scratch();
         let mut any = false;
-        if let Some(bytes) =
-            read(client, Way::ToBroker, &mut self.requests, line, rules, &mut scratch)?
-        {
+        if let Some(bytes) = read(
+            |to| client.try_read(to),
+            Way::ToBroker,
+            &mut self.requests,
+            line,
+            rules,
+            &mut scratch,
+        )? {
             let around = Around { now, rules, chance: &mut draw };
             line.feed_requests(bytes, around)?;
             any = true;
         }
-        let bytes = read(broker, Way::ToClient, &mut self.answers, line, rules, &mut scratch)?;
+        let bytes = read(
+            |to| broker.try_read(to),
+            Way::ToClient,
+            &mut self.answers,
+            line,
+            rules,
+            &mut scratch,
+        )?;
         if bytes.is_some() || line.has_turn() {
             let around = Around { now, rules, chance: &mut draw };
             let mut edges = Edges { hub, edge };
@@ -181,12 +193,16 @@ impl Carrier {
     async fn pass_ends_on(&mut self, now: Mono) -> Result<bool, Parting> {
         for way in WAYS {
             let open = gate(&self.rules, way) == Gate::Open;
-            let (progress, to) = match way {
-                Way::ToBroker => (&mut self.requests, &mut self.broker),
-                Way::ToClient => (&mut self.answers, &mut self.client),
+            let progress = match way {
+                Way::ToBroker => &mut self.requests,
+                Way::ToClient => &mut self.answers,
             };
             if progress.ended && progress.shut.is_none() && open && self.line.is_drained(way) {
-                to.shutdown().await.map_err(Parting::Io)?;
+                let shut = match way {
+                    Way::ToBroker => self.broker.shut().await,
+                    Way::ToClient => self.client.shutdown().await,
+                };
+                shut.map_err(Parting::Io)?;
                 progress.shut = Some(now);
             }
         }
@@ -213,8 +229,8 @@ impl Carrier {
         let alarm = if lingers { Some(due.unwrap_or(LINGER).min(LINGER)) } else { due };
         tokio::select! {
             _ = self.changes.changed() => {}
-            () = ready(&self.client, client) => {}
-            () = ready(&self.broker, broker) => {}
+            () = async { drop(self.client.ready(of(client)).await) }, if client.is_some() => {}
+            () = self.broker.ready(of(broker)), if broker.is_some() => {}
             () = tokio::time::sleep(alarm.unwrap_or_default()), if alarm.is_some() => {}
         }
     }
@@ -245,7 +261,7 @@ impl Drop for Carrier {
 
 /// What came from one side, if it may be read and anything came.
 fn read<'a>(
-    from: &TcpStream,
+    from: impl FnOnce(&mut [u8]) -> io::Result<usize>,
     way: Way,
     progress: &mut Progress,
     line: &mut Line,
@@ -255,7 +271,7 @@ fn read<'a>(
     if progress.ended || !line.wants(way, rules) {
         return Ok(None);
     }
-    match from.try_read(scratch) {
+    match from(scratch) {
         Ok(0) => {
             progress.ended = true;
             Ok(None)
@@ -280,10 +296,7 @@ fn interest(reads: bool, writes: bool) -> Option<Interest> {
     }
 }
 
-async fn ready(stream: &TcpStream, interest: Option<Interest>) {
-    match interest {
-        // An error shows itself when it is read or written.
-        Some(interest) => drop(stream.ready(interest).await),
-        None => std::future::pending().await,
-    }
+/// What is waited for; an arm that waits for nothing is never polled.
+fn of(interest: Option<Interest>) -> Interest {
+    interest.unwrap_or(Interest::READABLE)
 }

@@ -13,6 +13,7 @@ use super::carrier::Carrier;
 use super::error::Parting;
 use super::hub::{Hub, is_lifted};
 use super::rules::{Active, Gate, Way, gate};
+use super::upstream::Upstream;
 use crate::ids::FaultId;
 
 /// A broker that does not accept within this is down.
@@ -50,6 +51,10 @@ pub(super) async fn carry(hub: Arc<Hub>, edge: Arc<Edge>, client: TcpStream, num
     let (client, broker) = (&edge.client, edge.broker());
     match parting {
         Ok(()) => tracing::debug!(%client, broker, "A connection was closed."),
+        // A client tries again and again; once is enough to say.
+        Err(Parting::Dial(error)) if edge.is_reachable(false) => {
+            tracing::warn!(%client, broker, %error, "A broker cannot be reached.");
+        }
         Err(error) => tracing::debug!(%client, broker, %error, "A connection was cut."),
     }
 }
@@ -66,7 +71,7 @@ async fn connect(
     edge: &Edge,
     client: &TcpStream,
     number: u64,
-) -> Result<Option<TcpStream>, Parting> {
+) -> Result<Option<Upstream>, Parting> {
     client.set_nodelay(true).map_err(Parting::Io)?;
     let mut changes = hub.changes();
     let mut lost_by = BTreeSet::new();
@@ -127,7 +132,7 @@ async fn dial_while_open(
     hub: &Hub,
     edge: &Edge,
     changes: &mut watch::Receiver<u64>,
-) -> Result<Option<TcpStream>, Parting> {
+) -> Result<Option<Upstream>, Parting> {
     let mut dialled = std::pin::pin!(dial(edge));
     loop {
         tokio::select! {
@@ -141,13 +146,27 @@ async fn dial_while_open(
     }
 }
 
-async fn dial(edge: &Edge) -> Result<TcpStream, Parting> {
-    let connect = TcpStream::connect((edge.host.as_str(), edge.port));
+async fn dial(edge: &Edge) -> Result<Upstream, Parting> {
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
-    let stream = match tokio::time::timeout(DIAL, connect).await.map_err(late) {
-        Ok(Ok(stream)) => stream,
-        Ok(Err(error)) | Err(error) => return Err(Parting::Io(error)),
-    };
-    stream.set_nodelay(true).map_err(Parting::Io)?;
-    Ok(stream)
+    match tokio::time::timeout(DIAL, reach(edge)).await.map_err(late) {
+        Ok(Ok(upstream)) => {
+            edge.is_reachable(true);
+            Ok(upstream)
+        }
+        Ok(Err(error)) | Err(error) => Err(Parting::Dial(error)),
+    }
+}
+
+async fn reach(edge: &Edge) -> io::Result<Upstream> {
+    let socket = TcpStream::connect((edge.host.as_str(), edge.port)).await?;
+    socket.set_nodelay(true)?;
+    match &edge.security {
+        None => Ok(Upstream::Plain(socket)),
+        #[cfg(feature = "tls")]
+        Some(security) => {
+            Ok(Upstream::Secured(Box::new(security.secure(&edge.host, socket).await?)))
+        }
+        #[cfg(not(feature = "tls"))]
+        Some(never) => match *never {},
+    }
 }

@@ -10,6 +10,9 @@ pub(super) enum Parting {
     /// One side failed.
     #[error("the connection failed")]
     Io(#[source] io::Error),
+    /// The broker cannot be reached.
+    #[error("the broker cannot be reached")]
+    Dial(#[source] io::Error),
     /// No frame has that length.
     #[error("a frame of {0} bytes is refused")]
     Length(i32),

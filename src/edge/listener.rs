@@ -12,6 +12,7 @@ use super::book::{self, Edge};
 use super::connection::carry;
 use super::hub::Hub;
 use super::rewrite::Addresses;
+use super::tls::Security;
 use crate::ids::{ClusterName, MemberId};
 
 /// A name is asked for that long.
@@ -35,6 +36,7 @@ pub(super) fn open(
     client: &MemberId,
     cluster: &ClusterName,
     (host, port): (&str, u16),
+    security: Option<&Security>,
 ) -> Result<Arc<Edge>, OpenError> {
     let name = book::name(host, port);
     let found = hub.with(|state| match state.book.find(client, cluster, &name) {
@@ -52,7 +54,7 @@ pub(super) fn open(
         Ok((TcpListener::from_std(listener)?, listens))
     };
     let (listener, listens) = listen().map_err(OpenError::Listen)?;
-    let edge = Edge::new(client.clone(), cluster.clone(), (host, port), listens);
+    let edge = Edge::new(client.clone(), cluster.clone(), (host, port), listens, security.cloned());
     let edge = Arc::new(edge);
     tracing::debug!(%client, %cluster, broker = name, listens, "An edge is open.");
     hub.with(|state| state.book.insert(Arc::clone(&edge)));
@@ -69,7 +71,8 @@ pub(super) struct Edges<'a> {
 impl Addresses for Edges<'_> {
     fn edge(&mut self, host: &str, port: u16) -> Option<u16> {
         let (client, cluster) = (&self.edge.client, &self.edge.cluster);
-        match open(self.hub, client, cluster, (host, port)) {
+        let security = self.edge.security.as_ref();
+        match open(self.hub, client, cluster, (host, port), security) {
             Ok(edge) => Some(edge.listens),
             Err(error) => {
                 tracing::warn!(%client, host, port, %error, "There can be no edge to a broker.");

@@ -3,6 +3,23 @@
 //! A client that is given an edge as its bootstrap never sees a broker's own address: every address
 //! in an answer is replaced by that of the edge to it. What passes is left as it is, until a rule
 //! cuts, holds, slows or answers it.
+//!
+//!   orders --> obey --> Hub: one lock; rules, standings, book of edges --> answers
+//!                        |
+//!   client <--> listener --> connection --> carrier ( Line ) --> upstream <--> broker
+//!
+//! A `Line` is pure: it cuts bytes into requests and answers, knows which answer
+//! belongs to which request, and says what may pass. The carrier reads and writes, never waiting,
+//! and writes under the lock under which rules change: that is why a rule is in force once the lock
+//! is free again.
+//!
+//! A connection holds at most 1 MiB each way, 16 MiB each way of what rules about single requests
+//! hold, and one answer of at most 64 MiB that may name brokers; all together hold 512 MiB. What
+//! would exceed that, and whatever is no Kafka, costs its connection.
+//!
+//! An answer's shape is measured before anything is replaced in it, so that no length in it is
+//! believed; one in a version too new to be known is not let through, and [`wire`](crate::wire)
+//! keeps clients and brokers from agreeing upon such a version.
 
 mod book;
 mod carrier;
@@ -25,7 +42,13 @@ mod rewrite;
 mod rules;
 mod serve;
 mod standing;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+mod tls;
+mod upstream;
 
 pub use error::EdgeError;
-pub use order::{Answer, Direction, Effect, Order, Rule, Scope};
+pub use order::{Answer, Direction, Effect, Order, Rule, Scope, Tls};
 pub use serve::run;

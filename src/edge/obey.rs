@@ -12,6 +12,7 @@ use super::listener::{learn, open, resolve};
 use super::order::{Answer, Direction, Effect, Order, Rule};
 use super::rewrite::HOST;
 use super::rules::Active;
+use super::tls::Security;
 use crate::ids::{ClusterName, FaultId, MemberId};
 use crate::time::Mono;
 
@@ -23,8 +24,12 @@ const LOOK: Duration = Duration::from_millis(1);
 /// Does what is ordered, and says when it was done.
 pub(super) async fn obey(hub: &Arc<Hub>, order: Order) -> Answer {
     match order {
-        Order::Open { client, cluster, bootstrap } => {
-            match open_all(hub, &client, &cluster, &bootstrap).await {
+        Order::Open { client, cluster, bootstrap, tls } => {
+            let security = match tls.as_ref().map(Security::of).transpose() {
+                Ok(security) => security,
+                Err(error) => return Answer::Refused { why: error.to_string() },
+            };
+            match open_all(hub, &client, &cluster, &bootstrap, security.as_ref()).await {
                 Ok(bootstrap) => Answer::Opened { bootstrap },
                 Err(why) => Answer::Refused { why },
             }
@@ -43,12 +48,14 @@ async fn open_all(
     client: &MemberId,
     cluster: &ClusterName,
     bootstrap: &str,
+    security: Option<&Security>,
 ) -> Result<String, String> {
     let read = |text| book::address(text).ok_or_else(|| format!("{text:?} is no host:port"));
     let brokers: Vec<_> = bootstrap.split(',').map(read).collect::<Result<_, _>>()?;
     let mut found = Vec::new();
     for broker in brokers {
-        let edge = open(hub, client, cluster, broker).map_err(|error| error.to_string())?;
+        let edge =
+            open(hub, client, cluster, broker, security).map_err(|error| error.to_string())?;
         learn(hub, &edge).await;
         found.push(format!("{HOST}:{}", edge.listens));
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClusterName, FaultId, MemberId};
 use crate::time::{Mono, Span};
+use crate::topology::Secret;
 
 /// An order; each is answered by one line, in the order in which they were given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,10 @@ pub enum Order {
         cluster: ClusterName,
         /// Where it is, as a client would be told: `host:port,host:port`.
         bootstrap: String,
+        /// How its brokers want to be spoken to, where they want TLS. The client speaks to its
+        /// edges without, whatever the brokers want.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tls: Option<Tls>,
     },
     /// Puts a rule in force, beside others of the same fault, on the connections that are open as
     /// well as on those to come. Answered by `in_force`.
@@ -35,6 +40,37 @@ pub enum Order {
         /// Which.
         fault: FaultId,
     },
+}
+
+/// TLS towards brokers. The host that is verified is the one that the broker advertises, or that
+/// the bootstrap says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tls {
+    /// A file of authorities, or a folder of them by hash (`ssl.ca.location`); nothing said are
+    /// those that this machine knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// The file of the certificate that is shown, its chain behind it
+    /// (`ssl.certificate.location`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+    /// The file of its key, PEM (`ssl.key.location`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Where the password of the key stands (`ssl.key.password`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_password: Option<Secret>,
+    /// Whether the broker's certificate is verified (`enable.ssl.certificate.verification`).
+    #[serde(default = "yes")]
+    pub verify: bool,
+    /// Whether it must be for the broker's host (`ssl.endpoint.identification.algorithm`, unless
+    /// that is `none`).
+    #[serde(default = "yes")]
+    pub verify_host: bool,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 /// What passes which edges, and what is done to it.

@@ -4,8 +4,9 @@
 //! silence alone. It renews a lease each [`RENEW`]; when it was silent for [`LEASE`] everything is
 //! undone, which takes no second more.
 //!
-//! Only silence that one was awake to hear counts: where a whole host stands still, a machine that
-//! is paused above all, the other had no time to speak, and did nothing either.
+//! Only silence that one was awake to hear counts, and one second where one was not: where a whole
+//! host stands still, a machine that is paused above all, the other had no time to speak, and did
+//! nothing either.
 
 use std::time::Duration;
 
@@ -17,8 +18,9 @@ pub(super) const RENEW: Duration = Duration::from_millis(500);
 pub(super) const LEASE: Duration = Duration::from_secs(3);
 /// How often the other end is looked for.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
-/// What one look counts for at most, however late it comes.
-const COUNTS: Duration = Duration::from_millis(200);
+/// What one look counts for at most, however late it comes. Who seldom gets a turn on a busy host
+/// is still to notice a silence in time.
+const COUNTS: Duration = Duration::from_secs(1);
 
 /// For how long nothing was heard of somebody, looked for each [`LOOK`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

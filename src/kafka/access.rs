@@ -74,18 +74,30 @@ impl Cluster {
             return Err(KafkaError::Lean { cluster: self.bootstrap.clone(), what });
         }
         let mut values = Vec::new();
-        for (key, secret) in &self.access.secrets {
-            let value = fetch(secret).map_err(|source| KafkaError::Secret {
-                cluster: self.bootstrap.clone(),
-                key: key.clone(),
-                source,
-            })?;
+        for key in self.access.secrets.keys() {
+            let value = self.value(key)?.unwrap_or_default();
             config.set(key, &value);
             values.push(value);
         }
         // A secret may hold another: the longer one is to be found first.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Ok(Veil(values))
+    }
+
+    /// What a property says, wherever it stands.
+    ///
+    /// # Errors
+    /// It stands where nothing is to be had.
+    pub fn value(&self, key: &str) -> Result<Option<String>, KafkaError> {
+        let Some(secret) = self.access.secrets.get(key) else {
+            return Ok(self.access.properties.get(key).cloned());
+        };
+        let fetched = fetch(secret).map_err(|source| KafkaError::Secret {
+            cluster: self.bootstrap.clone(),
+            key: key.to_owned(),
+            source,
+        });
+        fetched.map(Some)
     }
 
     /// The client's refusal of its configuration; it repeats values, and secrets must not be.

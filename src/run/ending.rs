@@ -23,15 +23,16 @@ pub(super) fn unhealed(ending: Ending, error: &(dyn std::error::Error + 'static)
 /// brokers are gone and members are dead, whatever was noticed first.
 pub(super) async fn without_guard(ending: Ending, guard: &Guard) -> Ending {
     match ending.0 {
-        Outcome::Broken | Outcome::Aborted => {}
-        Outcome::Completed | Outcome::Interrupted | Outcome::Unhealed => return ending,
+        Outcome::Broken | Outcome::Aborted | Outcome::Unhealed => {}
+        Outcome::Completed | Outcome::Interrupted => return ending,
     }
     while guard.doubts() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    match guard.loss() {
-        Some(loss) => (Outcome::Broken, Some(loss.to_string())),
-        None => ending,
+    match (ending.0, guard.loss()) {
+        (_, None) | (Outcome::Unhealed, Some(Loss::Died | Loss::Mute)) => ending,
+        // What was not healed here in time was by then; what was not is found in its ledger.
+        (_, Some(loss)) => (Outcome::Broken, Some(loss.to_string())),
     }
 }
 

@@ -32,7 +32,8 @@ pub struct Incident {
     pub in_force: Option<Mono>,
     /// When it was known to be gone from the last of them.
     pub healed: Option<Mono>,
-    /// When the last of them was first answered by a broker after that, where they had been cut off.
+    /// When the last of them was first answered by a broker after that, where they had been cut
+    /// off.
     pub reconnected: Option<Mono>,
     /// Why it could not be injected, or not be healed.
     pub failed: Option<String>,

@@ -52,6 +52,16 @@ impl FromStr for Secret {
     }
 }
 
+/// What edges know of TLS.
+const EDGES_KNOW: [&str; 6] = [
+    "enable.ssl.certificate.verification",
+    "ssl.ca.location",
+    "ssl.certificate.location",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.key.location",
+    "ssl.key.password",
+];
+
 /// Whether the value of a client property is a secret by its nature.
 #[must_use]
 pub fn is_secret(property: &str) -> bool {
@@ -74,6 +84,15 @@ impl Access {
     pub fn is_encrypted(&self) -> bool {
         let protocol = self.properties.get("security.protocol");
         protocol.is_some_and(|it| it.to_ascii_lowercase().ends_with("ssl"))
+    }
+
+    /// What members say of TLS that an edge in their place could not do, if there is such.
+    #[must_use]
+    pub fn beyond_edges(&self) -> Option<&str> {
+        let of_tls = |key: &&String| key.starts_with("ssl.") || key.starts_with("enable.ssl.");
+        let keys = self.properties.keys().chain(self.secrets.keys());
+        let mut keys = keys.filter(of_tls).map(String::as_str);
+        keys.find(|key| self.is_encrypted() && !EDGES_KNOW.contains(key))
     }
 
     /// The same, but for what `other` says.

@@ -237,16 +237,16 @@ pub(super) fn topics(plan: &Plan, places: Places<'_>) -> Vec<Problem> {
     problems
 }
 
-/// What is encrypted cannot be read on the way.
+/// Edges speak TLS in their members' place, and do not know all that librdkafka does.
 pub(super) fn edges(plan: &Plan, places: Places<'_>) -> Option<Problem> {
     if plan.edges == Edges::Direct {
         return None;
     }
-    let name = plan.unreadable()?;
-    let message = format!("no edge can read what is said to cluster `{name}`: it is encrypted");
+    let (name, property) = plan.beyond_edges()?;
+    let message = format!("no edge can speak to cluster `{name}` by `{property}`");
     let place = places.root().key("edges");
     Some(
         Problem::at(place.origin(), message)
-            .hint("members speak TLS to it; `edges: direct` leaves that alone"),
+            .hint("say it with PEM files: `ssl.ca.location`, `ssl.certificate.location` ..."),
     )
 }

@@ -45,8 +45,8 @@ pub struct Plan {
 pub struct PlannedCluster {
     /// Where it is.
     pub address: Address,
-    /// For how long, at most, nobody does what a broker did that died; nothing where it was the only
-    /// one, for then that is until it is back.
+    /// For how long, at most, nobody does what a broker did that died; nothing where it was the
+    /// only one, for then that is until it is back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Span>,
     /// From the start of its brokers, where all were down, to a cluster that serves.

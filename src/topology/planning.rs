@@ -75,14 +75,12 @@ impl Plan {
         self
     }
 
-    /// The first cluster with a group whose members speak to it so that no edge can read it.
+    /// The first cluster with a group whose members speak to it as no edge could, and by which
+    /// property.
     #[must_use]
-    pub fn unreadable(&self) -> Option<&ClusterName> {
-        let used = self.groups.values().map(|group| &group.cluster);
-        let encrypted = |name: &&ClusterName| {
-            self.clusters.get(*name).is_some_and(|cluster| cluster.members.is_encrypted())
-        };
-        used.into_iter().find(encrypted)
+    pub fn beyond_edges(&self) -> Option<(&ClusterName, &str)> {
+        let mut used = self.groups.values().map(|group| &group.cluster);
+        used.find_map(|name| Some((name, self.clusters.get(name)?.members.beyond_edges()?)))
     }
 }
 

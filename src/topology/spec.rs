@@ -30,8 +30,8 @@ pub struct Spec {
     /// What holds for every group that says nothing else.
     #[serde(default)]
     pub defaults: Settings,
-    /// How members reach brokers; `direct` unless given. An experiment that reaches into the network
-    /// makes it `proxied`.
+    /// How members reach brokers; `direct` unless given. An experiment that reaches into the
+    /// network makes it `proxied`.
     #[serde(default)]
     pub edges: Edges,
     /// What no two groups may share; `[member, group]` unless given. Sharing anything else is a

@@ -11,7 +11,11 @@ const KINDS: [&str; 3] = ["partition", "slow", "protocol"];
 pub(super) fn told(report: &Report) -> Vec<String> {
     let faults = report.faults.iter().filter(|one| KINDS.contains(&one.kind.as_str()));
     let after: Vec<Option<f64>> = faults
-        .filter_map(|one| one.healed_ms.map(|healed| one.reconnected_ms.map(|it| it - healed)))
+        .filter_map(|one| {
+            // The first answer may pass between the lifting of the rule and its stamp.
+            let after = |healed: f64| one.reconnected_ms.map(|at| (at - healed).max(0.0));
+            one.healed_ms.map(after)
+        })
         .collect();
     if after.is_empty() {
         return Vec::new();

@@ -6,8 +6,8 @@ import time
 from confluent_kafka import Consumer, ConsumerGroupState, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-PATIENCE_S = 40
-BOOTSTRAP = {"bootstrap.servers": sys.argv[1]}
+PATIENCE_S = 120
+BOOTSTRAP = {"bootstrap.servers": sys.argv[1], "client.id": "python"}
 
 
 def eventually(what, look):
@@ -36,7 +36,15 @@ def consumer():
 admin = AdminClient(BOOTSTRAP)
 for made in admin.create_topics([NewTopic("ledger", 4, 1)]).values():
     made.result()
-assert len(admin.list_topics(timeout=10).topics["ledger"].partitions) == 4
+
+
+def width():
+    """Of several brokers, not all know of it at once."""
+    ledger = admin.list_topics(timeout=10).topics.get("ledger")
+    return len(ledger.partitions) if ledger else 0
+
+
+eventually("the topic", lambda: width() == 4)
 
 delivered = []
 producer = Producer(BOOTSTRAP | {"enable.idempotence": True})
@@ -77,7 +85,7 @@ described = admin.describe_consumer_groups(["snakes"])["snakes"].result()
 assert described.state == ConsumerGroupState.STABLE, described.state
 assert sorted(len(m.assignment.topic_partitions) for m in described.members) == [2, 2]
 listed = admin.list_consumer_groups().result()
-assert [group.group_id for group in listed.valid] == ["snakes"] and not listed.errors
+assert "snakes" in [group.group_id for group in listed.valid] and not listed.errors
 
 members.pop().close()
 eventually("everything", lambda: shares(4))

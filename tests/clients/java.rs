@@ -53,10 +53,10 @@ fn consumer(broker: &Broker) -> Background {
     Background(consumer.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
-#[test]
-fn the_console_tools_create_produce_consume_and_delete() {
-    let broker = Broker::start();
-    let topics = |arguments: &[&str]| said(&mut java(&broker, TOPICS, arguments), "");
+both_ways!(the_console_tools_create_produce_consume_and_delete, the_console_tools_see_a_rebalance,);
+
+fn the_console_tools_create_produce_consume_and_delete(broker: &Broker) {
+    let topics = |arguments: &[&str]| said(&mut java(broker, TOPICS, arguments), "");
     topics(&["--create", "--topic", "ledger", "--partitions", "3", "--replication-factor", "1"]);
     topics(&["--alter", "--topic", "ledger", "--partitions", "4"]);
     assert_eq!(topics(&["--list"]).trim(), "ledger");
@@ -65,9 +65,9 @@ fn the_console_tools_create_produce_consume_and_delete() {
     assert!(described.contains("Partition: 3\tLeader: 1\tReplicas: 1\tIsr: 1"), "{described}");
 
     let lines: String = (0..100).map(|number| format!("message {number}\n")).collect();
-    said(&mut java(&broker, PRODUCER, &["--topic", "ledger"]), &lines);
+    said(&mut java(broker, PRODUCER, &["--topic", "ledger"]), &lines);
     let all = ["--topic", "ledger", "--group", "readers", "--from-beginning"];
-    let mut consumer = java(&broker, CONSUMER, &all);
+    let mut consumer = java(broker, CONSUMER, &all);
     let heard = said(consumer.args(["--max-messages", "100"]), "");
     let mut heard: Vec<_> = heard.lines().filter(|line| line.starts_with("message")).collect();
     let mut sent: Vec<_> = lines.lines().collect();
@@ -75,7 +75,7 @@ fn the_console_tools_create_produce_consume_and_delete() {
     sent.sort_unstable();
     assert_eq!(heard, sent);
 
-    let groups = |arguments: &[&str]| said(&mut java(&broker, GROUPS, arguments), "");
+    let groups = |arguments: &[&str]| said(&mut java(broker, GROUPS, arguments), "");
     let lag: i64 = groups(&["--describe", "--group", "readers"])
         .lines()
         .filter(|line| line.starts_with("readers"))
@@ -90,25 +90,23 @@ fn the_console_tools_create_produce_consume_and_delete() {
     assert_eq!(topics(&["--list"]).trim(), "");
 }
 
-#[test]
-fn the_console_tools_see_a_rebalance() {
-    let broker = Broker::start();
+fn the_console_tools_see_a_rebalance(broker: &Broker) {
     let create = ["--create", "--topic", "ledger", "--partitions", "4"];
-    said(&mut java(&broker, TOPICS, &create), "");
+    said(&mut java(broker, TOPICS, &create), "");
     // The number of partitions of each member, as the tool counts them.
     let shares = || {
         let members = ["--describe", "--group", "readers", "--members", "--verbose"];
-        let told = said(&mut java(&broker, GROUPS, &members), "");
+        let told = said(&mut java(broker, GROUPS, &members), "");
         let members = told.lines().filter(|line| line.starts_with("readers"));
         let mut shares: Vec<usize> =
             members.map(|line| line.split_whitespace().nth(4).unwrap().parse().unwrap()).collect();
         shares.sort_unstable();
         shares
     };
-    let (one, mut two) = (consumer(&broker), consumer(&broker));
+    let (one, mut two) = (consumer(broker), consumer(broker));
     eventually("an even share", || (shares() == [2, 2]).then_some(()));
     let state =
-        said(&mut java(&broker, GROUPS, &["--describe", "--group", "readers", "--state"]), "");
+        said(&mut java(broker, GROUPS, &["--describe", "--group", "readers", "--state"]), "");
     assert!(state.contains("Stable") && state.contains("range"), "{state}");
     kill_process(Pid::from_child(&two.0), Signal::TERM).unwrap();
     two.0.wait().unwrap();

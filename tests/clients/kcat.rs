@@ -11,48 +11,48 @@ fn kcat(broker: &Broker, arguments: &[&str]) -> Command {
     kcat
 }
 
-#[test]
-fn kcat_lists_produces_and_consumes() {
-    let broker = Broker::start();
-    create(&broker, "ledger", 3);
-    let listed = said(&mut kcat(&broker, &["-L"]), "");
+both_ways!(
+    kcat_lists_produces_and_consumes,
+    kcat_goes_on_in_its_group_where_it_stopped,
+    a_kcat_that_is_killed_is_missed_after_its_session,
+);
+
+fn kcat_lists_produces_and_consumes(broker: &Broker) {
+    create(broker, "ledger", 3);
+    let listed = said(&mut kcat(broker, &["-L"]), "");
     assert!(listed.contains("topic \"ledger\" with 3 partitions"), "{listed}");
-    assert_eq!(said(&mut kcat(&broker, &["-P", "-t", "ledger", "-p", "1"]), "a\nb\nc\n"), "");
+    assert_eq!(said(&mut kcat(broker, &["-P", "-t", "ledger", "-p", "1"]), "a\nb\nc\n"), "");
     // All of it, with keys, offsets and stamps.
     let format = "%t %p %o %s\\n";
     let all = ["-C", "-t", "ledger", "-o", "beginning", "-e", "-q", "-f", format];
-    let heard = said(&mut kcat(&broker, &all), "");
+    let heard = said(&mut kcat(broker, &all), "");
     assert_eq!(heard, "ledger 1 0 a\nledger 1 1 b\nledger 1 2 c\n");
-    let end = said(&mut kcat(&broker, &["-Q", "-t", "ledger:1:-1"]), "");
+    let end = said(&mut kcat(broker, &["-Q", "-t", "ledger:1:-1"]), "");
     assert_eq!(end, "ledger [1] offset 3\n");
     let compressed = ["-P", "-t", "ledger", "-p", "2", "-z", "gzip"];
-    said(&mut kcat(&broker, &compressed), &"again and again\n".repeat(100));
-    let end = said(&mut kcat(&broker, &["-Q", "-t", "ledger:2:-1"]), "");
+    said(&mut kcat(broker, &compressed), &"again and again\n".repeat(100));
+    let end = said(&mut kcat(broker, &["-Q", "-t", "ledger:2:-1"]), "");
     assert_eq!(end, "ledger [2] offset 100\n");
 }
 
-#[test]
-fn kcat_goes_on_in_its_group_where_it_stopped() {
-    let broker = Broker::start();
-    create(&broker, "ledger", 1);
+fn kcat_goes_on_in_its_group_where_it_stopped(broker: &Broker) {
+    create(broker, "ledger", 1);
     let group = |count: &str| {
-        let mut kcat = kcat(&broker, &["-X", "auto.offset.reset=earliest", "-c", count]);
+        let mut kcat = kcat(broker, &["-X", "auto.offset.reset=earliest", "-c", count]);
         kcat.args(["-q", "-G", "readers", "ledger"]);
         said(&mut kcat, "")
     };
-    said(&mut kcat(&broker, &["-P", "-t", "ledger"]), "a\nb\nc\n");
+    said(&mut kcat(broker, &["-P", "-t", "ledger"]), "a\nb\nc\n");
     assert_eq!(group("2"), "a\nb\n");
-    said(&mut kcat(&broker, &["-P", "-t", "ledger"]), "d\n");
+    said(&mut kcat(broker, &["-P", "-t", "ledger"]), "d\n");
     assert_eq!(group("2"), "c\nd\n");
 }
 
-#[test]
-fn a_kcat_that_is_killed_is_missed_after_its_session() {
-    let broker = Broker::start();
-    create(&broker, "ledger", 4);
+fn a_kcat_that_is_killed_is_missed_after_its_session(broker: &Broker) {
+    create(broker, "ledger", 4);
     let log = tempfile::NamedTempFile::new().unwrap();
     let join = |err: Stdio| {
-        let mut kcat = kcat(&broker, &["-G", "readers", "ledger"]);
+        let mut kcat = kcat(broker, &["-G", "readers", "ledger"]);
         Background(kcat.stdout(Stdio::null()).stderr(err).spawn().unwrap())
     };
     let _survivor = join(log.reopen().unwrap().into());

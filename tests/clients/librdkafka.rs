@@ -64,29 +64,27 @@ fn share(members: &[BaseConsumer], each: usize, heard: &mut BTreeSet<(i32, i64)>
     });
 }
 
-#[test]
-fn range() {
-    works_with("range");
+both_ways!(range, roundrobin, cooperative_sticky,);
+
+fn range(broker: &Broker) {
+    works_with(broker, "range");
 }
 
-#[test]
-fn roundrobin() {
-    works_with("roundrobin");
+fn roundrobin(broker: &Broker) {
+    works_with(broker, "roundrobin");
 }
 
-#[test]
-fn cooperative_sticky() {
-    works_with("cooperative-sticky");
+fn cooperative_sticky(broker: &Broker) {
+    works_with(broker, "cooperative-sticky");
 }
 
-fn works_with(assignor: &str) {
-    let broker = Broker::start();
-    create(&broker, "ledger", WIDTH);
+fn works_with(broker: &Broker, assignor: &str) {
+    create(broker, "ledger", WIDTH);
     let mut heard = BTreeSet::new();
-    let mut members: Vec<_> = (0..3).map(|_| member(&broker, assignor)).collect();
+    let mut members: Vec<_> = (0..3).map(|_| member(broker, assignor)).collect();
     share(&members, 2, &mut heard);
 
-    let producer: ThreadedProducer<_> = config(&broker).create().unwrap();
+    let producer: ThreadedProducer<_> = config(broker).create().unwrap();
     for partition in 0..WIDTH {
         let record = BaseRecord::<(), _>::to("ledger").partition(partition).payload("x");
         producer.send(record).map_err(|(error, _)| error).unwrap();

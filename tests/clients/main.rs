@@ -1,5 +1,6 @@
-//! Clients that others wrote, on the embedded broker as a process of its own: what they do on
-//! Kafka they do here. Needs kcat, Python with venv, Java 17 and Maven, and fails without them;
+//! Clients that others wrote, on the embedded broker as a process of its own, directly and through
+//! an edge of the fault proxy: what they do on Kafka they do here. Needs kcat, Python with venv,
+//! Java 17 and Maven, and fails without them;
 //! `tests/all --install` brings them.
 
 #![allow(
@@ -8,11 +9,36 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stderr,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "a test may fail loudly"
 )]
 
+/// Each of these checks as two tests: on a broker, and on one behind an edge.
+macro_rules! both_ways {
+    ($($check:ident),+ $(,)?) => {
+        mod direct {
+            $(#[test]
+            fn $check() {
+                super::$check(&crate::support::Broker::direct());
+            })+
+        }
+        mod behind_an_edge {
+            $(#[test]
+            fn $check() {
+                super::$check(&crate::support::Broker::behind_an_edge());
+            })+
+        }
+    };
+}
+
+mod confluent;
 mod java;
 mod kcat;
 mod librdkafka;
+#[allow(dead_code, reason = "what cuts and counts is for the edges' own tests")]
+#[path = "../edge/process.rs"]
+mod process;
 mod python;
 mod support;

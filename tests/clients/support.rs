@@ -1,4 +1,4 @@
-//! The broker's process, the commands of clients, and patience.
+//! The broker's process and the way to it, the commands of clients, and patience.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -8,17 +8,22 @@ use std::time::Duration;
 
 use tandem::time::Mono;
 
+use super::process::Edges;
+
 /// Nothing here takes longer, however loaded the machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A broker process, which ends with this value, whatever becomes of the test.
 pub(crate) struct Broker {
     process: Child,
+    /// Where clients find it.
     pub(crate) address: String,
+    _edges: Option<Edges>,
 }
 
 impl Broker {
-    pub(crate) fn start() -> Self {
+    /// One that clients reach directly.
+    pub(crate) fn direct() -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tandem"))
             .args(["broker", "--listen", "127.0.0.1:0", "--until-eof"])
             .stdin(Stdio::piped())
@@ -28,7 +33,16 @@ impl Broker {
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said: serde_json::Value = serde_json::from_str(&line).unwrap();
-        Self { process, address: said["listening"].as_str().unwrap().to_owned() }
+        let address = said["listening"].as_str().unwrap().to_owned();
+        Self { process, address, _edges: None }
+    }
+
+    /// One that clients reach through an edge.
+    pub(crate) fn behind_an_edge() -> Self {
+        let (mut broker, mut edges) = (Self::direct(), Edges::start());
+        broker.address = edges.open("p1-1", &broker.address);
+        broker._edges = Some(edges);
+        broker
     }
 }
 
@@ -58,7 +72,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     Command::new(program)
 }
 
-/// Runs a command that must succeed within a minute, with this on its standard input; what it
+/// Runs a command that must succeed within three minutes, with this on its standard input; what it
 /// says.
 pub(crate) fn said(command: &mut Command, input: &str) -> String {
     let mut child = command

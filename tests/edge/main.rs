@@ -22,6 +22,8 @@ mod requests;
 mod rewriting;
 #[path = "../broker/samples.rs"]
 mod samples;
+#[cfg(feature = "tls")]
+mod secured;
 mod slow;
 mod tellings;
 mod told;

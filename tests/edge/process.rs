@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use tandem::edge::{Answer, Direction, Effect, Order, Rule, Scope};
+use tandem::edge::{Answer, Direction, Effect, Order, Rule, Scope, Tls};
 use tandem::ids::FaultId;
 use tandem::time::Mono;
 
@@ -59,11 +59,25 @@ impl Edges {
 
     /// Where the client finds its edge to the broker.
     pub(crate) fn open(&mut self, client: &str, broker: &str) -> String {
+        self.open_by(client, broker, None).unwrap()
+    }
+
+    /// The same by TLS, or why not.
+    pub(crate) fn open_by(
+        &mut self,
+        client: &str,
+        broker: &str,
+        tls: Option<Tls>,
+    ) -> Result<String, String> {
         let (client, cluster) = (client.parse().unwrap(), "a".parse().unwrap());
         let bootstrap = broker.to_owned();
-        let answer = self.order(&Order::Open { client, cluster, bootstrap });
-        let Answer::Opened { bootstrap } = answer else { panic!("{answer:?}") };
-        bootstrap
+        match self.order(&Order::Open { client, cluster, bootstrap, tls }) {
+            Answer::Opened { bootstrap } => Ok(bootstrap),
+            Answer::Refused { why } => Err(why),
+            answer @ (Answer::InForce { .. } | Answer::Healed { .. } | Answer::Passed { .. }) => {
+                panic!("{answer:?}")
+            }
+        }
     }
 
     pub(crate) fn put(&mut self, name: &str, rule: Rule) -> Mono {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -35,6 +35,7 @@ impl Echo {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let seen = Arc::clone(&shared);
+                stream.set_nodelay(true).unwrap();
                 seen.connections.fetch_add(1, Ordering::SeqCst);
                 std::thread::spawn(move || {
                     let end = repeat(stream, &seen);
@@ -58,8 +59,7 @@ impl Echo {
     }
 }
 
-fn repeat(mut stream: TcpStream, seen: &Seen) -> &'static str {
-    stream.set_nodelay(true).unwrap();
+pub(crate) fn repeat(mut stream: impl Read + Write, seen: &Seen) -> &'static str {
     loop {
         let mut length = [0; 4];
         if let Err(error) = stream.read_exact(&mut length) {

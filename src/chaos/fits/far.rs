@@ -34,7 +34,7 @@ pub(super) fn fits(
             problems.extend(group.iter().filter_map(|it| of_group(it, target, plan, place)));
         }
     }
-    problems.extend(readable(plan, step));
+    problems.extend(speakable(plan, step));
     problems
 }
 
@@ -77,15 +77,16 @@ fn numbered(target: &Target, plan: &Plan, place: Cursor<'_>) -> Option<Problem> 
     )
 }
 
-/// What is encrypted cannot be read on the way.
-fn readable(plan: &Plan, step: Cursor<'_>) -> Option<Problem> {
+/// Edges speak TLS in their members' place, and do not know all that librdkafka does.
+fn speakable(plan: &Plan, step: Cursor<'_>) -> Option<Problem> {
     if plan.edges == Edges::Direct {
         return None;
     }
-    let name = plan.unreadable()?;
-    let message = format!("no edge can read what is said to cluster `{name}`: it is encrypted");
+    let (name, property) = plan.beyond_edges()?;
+    let message =
+        format!("this needs edges, and none can speak to cluster `{name}` by `{property}`");
     Some(
         Problem::at(step.key("fault").origin(), message)
-            .hint("a topology without TLS can be cut; `pause` needs no edge"),
+            .hint("say it with PEM files: `ssl.ca.location`, `ssl.certificate.location` ..."),
     )
 }

@@ -1,0 +1,103 @@
+//! TLS with edges in between: an edge speaks it to the brokers in its member's place, and the
+//! member speaks to its edge, on this machine, without.
+
+use crate::edge::Tls;
+use crate::kafka::{Cluster, KafkaError};
+use crate::topology::Access;
+
+/// How an edge is to speak to the brokers of a cluster that its members reach so; nothing where
+/// they do not want TLS.
+///
+/// # Errors
+/// A place that should hold the name of a file cannot be read.
+pub(super) fn towards_brokers(cluster: &Cluster) -> Result<Option<Tls>, KafkaError> {
+    let access = &cluster.access;
+    if !access.is_encrypted() {
+        return Ok(None);
+    }
+    let says = |key: &str, word: &str| access.properties.get(key).is_some_and(|it| it == word);
+    Ok(Some(Tls {
+        // `probe` has librdkafka look where this machine keeps the authorities that it knows.
+        ca: cluster.value("ssl.ca.location")?.filter(|place| place != "probe"),
+        certificate: cluster.value("ssl.certificate.location")?,
+        key: cluster.value("ssl.key.location")?,
+        // Where it stands is enough: whoever needs the value fetches it.
+        key_password: access.secrets.get("ssl.key.password").cloned(),
+        verify: !says("enable.ssl.certificate.verification", "false"),
+        verify_host: !says("ssl.endpoint.identification.algorithm", "none"),
+    }))
+}
+
+/// How a member is to speak to its edge, where without edges it would speak so: as the same user,
+/// but in plain text.
+pub(super) fn towards_edges(access: &Access) -> Access {
+    let mut plain = access.clone();
+    if access.is_encrypted() {
+        let is_of_tls = |key: &str| key.starts_with("ssl.") || key.starts_with("enable.ssl.");
+        plain.properties.retain(|key, _| !is_of_tls(key));
+        plain.secrets.retain(|key, _| !is_of_tls(key));
+        if let Some(protocol) = plain.properties.get_mut("security.protocol") {
+            let with_sasl = protocol.to_ascii_lowercase().starts_with("sasl");
+            *protocol = if with_sasl { "sasl_plaintext" } else { "plaintext" }.to_owned();
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Secret;
+
+    fn cluster(properties: &[(&str, &str)], secrets: &[(&str, Secret)]) -> Cluster {
+        let properties = properties.iter().map(|(key, it)| ((*key).to_owned(), (*it).to_owned()));
+        let secrets = secrets.iter().map(|(key, it)| ((*key).to_owned(), it.clone()));
+        let access = Access { properties: properties.collect(), secrets: secrets.collect() };
+        Cluster { bootstrap: "h:1".to_owned(), access }
+    }
+
+    #[test]
+    fn an_edge_speaks_tls_in_its_members_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("ca");
+        std::fs::write(&place, "/etc/ca.pem\n").unwrap();
+        let password = Secret::Env("KEY_PASSWORD".to_owned());
+        let cluster = cluster(
+            &[
+                ("security.protocol", "SASL_SSL"),
+                ("sasl.username", "m"),
+                ("ssl.key.location", "/k.pem"),
+                ("ssl.endpoint.identification.algorithm", "none"),
+            ],
+            &[
+                ("ssl.ca.location", Secret::File(place.display().to_string())),
+                ("ssl.key.password", password.clone()),
+                ("sasl.password", Secret::Env("P".to_owned())),
+            ],
+        );
+        let tls = towards_brokers(&cluster).unwrap().unwrap();
+        assert_eq!(tls.ca.as_deref(), Some("/etc/ca.pem"));
+        assert_eq!((tls.key.as_deref(), tls.certificate), (Some("/k.pem"), None));
+        assert_eq!(tls.key_password, Some(password));
+        assert_eq!((tls.verify, tls.verify_host), (true, false));
+        let plain = towards_edges(&cluster.access);
+        let left: Vec<_> = plain.properties.iter().map(|(key, it)| format!("{key}={it}")).collect();
+        assert_eq!(left, ["sasl.username=m", "security.protocol=sasl_plaintext"]);
+        assert_eq!(plain.secrets.keys().collect::<Vec<_>>(), ["sasl.password"]);
+    }
+
+    #[test]
+    fn without_tls_nothing_changes() {
+        let cluster = cluster(&[("security.protocol", "sasl_plaintext"), ("x", "y")], &[]);
+        assert_eq!(towards_brokers(&cluster).unwrap(), None);
+        assert_eq!(towards_edges(&cluster.access), cluster.access);
+    }
+
+    #[test]
+    fn a_place_without_the_name_of_a_file_is_told() {
+        let nowhere = Secret::Env("TANDEM_NO_SUCH_VARIABLE".to_owned());
+        let cluster = cluster(&[("security.protocol", "ssl")], &[("ssl.ca.location", nowhere)]);
+        let text = crate::error::chain(&towards_brokers(&cluster).unwrap_err());
+        assert!(text.contains("`ssl.ca.location` of h:1 cannot be had"), "{text}");
+    }
+}
