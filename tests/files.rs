@@ -32,8 +32,14 @@ const TOPOLOGIES: [&str; 9] = [
 const EXPERIMENTS: [&str; 6] =
     ["calm", "kill-leader", "lose-a-cluster", "pause-leader", "shift-clock", "twin-kill"];
 /// These need a network that can be read on the way.
-const OPEN: [&str; 5] =
-    ["isolate-leader", "isolate-group", "isolate-half", "cut-heartbeats", "slow-network"];
+const OPEN: [&str; 6] = [
+    "isolate-leader",
+    "isolate-group",
+    "isolate-half",
+    "heal-stalled",
+    "cut-heartbeats",
+    "slow-network",
+];
 
 #[test]
 fn every_experiment_fits_every_topology_that_we_ship() {

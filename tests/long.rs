@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use support::experiment::{Experiment, Running};
+use support::isolations;
 use support::leftovers::{family_in_trial, is_gone_after_a_kill};
 use support::measured::await_quiet;
 use support::results::{Claims, append};
@@ -73,6 +74,20 @@ fn pause_leader() {
     let text =
         format!("group gaps {gaps}; overlaps {}; joint gaps {}", shown(&overlaps), shown(&joint));
     series.conclude(&text);
+}
+
+#[test]
+#[ignore = "takes half an hour: tests/long isolate-leader"]
+fn isolate_leader() {
+    let name = "isolate-leader";
+    isolations::seamless(Series::play(name, name, isolations::SEAMLESS, 100));
+}
+
+#[test]
+#[ignore = "takes half an hour: tests/long isolate-leader-short"]
+fn isolate_leader_short() {
+    let name = "isolate-leader-short";
+    isolations::short(Series::play(name, "isolate-leader", isolations::SHORT, 100));
 }
 
 fn calms(name: &'static str, lasts: &'static str) {

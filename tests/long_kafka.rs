@@ -22,6 +22,7 @@ use edge_support::carried::carried;
 use kafka_support::{Kafka, described};
 use support::alone::Alone;
 use support::experiment::Experiment;
+use support::isolations;
 use support::results::{Claims, append};
 use support::series::{Series, folder, kills, shown};
 use tandem::time::Span;
@@ -95,6 +96,24 @@ fn kafka_pause_leader() {
     let joint = pauses.spans(|timeline| timeline.joint.gaps.iter().collect());
     let text = format!("group gaps {}; joint gaps {}", shown(&pauses.group_gaps()), shown(&joint));
     pauses.conclude(&text);
+}
+
+/// A leader is cut off from its brokers, a hundred times.
+fn isolated_leaders(name: &'static str, threshold: &str) -> Series {
+    let kafka = Kafka::up(2, &[]);
+    series(name, &kafka, ("isolate-leader", "kafka-duo"), threshold, 100)
+}
+
+#[test]
+#[ignore = "takes half an hour: tests/long kafka-isolate-leader"]
+fn kafka_isolate_leader() {
+    isolations::seamless(isolated_leaders("kafka-isolate-leader", isolations::SEAMLESS));
+}
+
+#[test]
+#[ignore = "takes half an hour: tests/long kafka-isolate-leader-short"]
+fn kafka_isolate_leader_short() {
+    isolations::short(isolated_leaders("kafka-isolate-leader-short", isolations::SHORT));
 }
 
 /// The broker that coordinates a group is killed, ten times; the row says what the groups missed.

@@ -23,6 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pressure::Pressure;
+use tandem::observation::Fact;
 use tandem::time::Mono;
 use tandem::verdict::{Distribution, Report};
 use tempfile::TempDir;
@@ -121,6 +122,18 @@ impl Kafka {
         let report = std::fs::read(out.join("result.json"));
         let report = report.unwrap_or_else(|_| panic!("there is no result: {said}"));
         (done.status.code(), said, serde_json::from_slice(&report).unwrap())
+    }
+
+    /// What the latest run wrote down.
+    pub fn facts(&self) -> Vec<Fact> {
+        let folders = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap());
+        let runs = folders.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let began: u64 = name.strip_prefix("out-")?.parse().ok()?;
+            Some((began, entry.path()))
+        });
+        let (_, latest) = runs.max().unwrap();
+        tandem::journal::read(&latest.join("journal.jsonl")).unwrap().facts
     }
 
     /// Starts a run that is ended by [`interrupt`]; its folder.

@@ -16,6 +16,7 @@ pub mod chance;
 pub mod described;
 pub mod experiment;
 pub mod facts;
+pub mod isolations;
 pub mod leftovers;
 pub mod measured;
 pub mod naive;

@@ -1,13 +1,14 @@
 //! Series of trials for `tests/long`: played in parts, gone on with where they were interrupted,
 //! and told in one row.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tandem::journal;
 use tandem::observation::{Fact, Outcome};
-use tandem::timeline::{Cause, Finding, Interval, Timeline};
+use tandem::timeline::{Cause, Finding, Findings, Interval, Timeline};
 use tandem::verdict::{Report, Verdict};
 
 use super::experiment::Experiment;
@@ -129,6 +130,16 @@ impl Series {
             }
         }
         longest
+    }
+
+    /// In how many trials a group has one of these.
+    pub fn trials_with(&self, of: impl Fn(&Findings) -> &Vec<Finding>) -> usize {
+        let trials = self.parts.iter().map(|part| {
+            let groups = part.timeline.groups.values();
+            let found = groups.flat_map(|group| of(&group.findings));
+            found.map(|finding| finding.trial).collect::<BTreeSet<_>>().len()
+        });
+        trials.sum()
     }
 
     fn seeds(&self) -> String {
