@@ -19,6 +19,7 @@ pub mod facts;
 pub mod leftovers;
 pub mod measured;
 pub mod naive;
+pub mod pressure;
 pub mod results;
 pub mod series;
 pub mod transcript;
