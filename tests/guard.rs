@@ -21,17 +21,21 @@ use rand_chacha::ChaCha12Rng;
 use rustix::process::Signal;
 use support::experiment::{Experiment, Running, output, signal_pid, tandem};
 use support::leftovers::{Family, family_in_trial, see};
-use support::undone::{Blow, Planted, Stage, is_undone_after, says};
+use support::undone::{Blow, Embedded, Planted, Since, Stage, is_undone_after, says};
 use tandem::observation::{Fact, Outcome, What};
 use tandem::time::Mono;
 
-/// The same blow at five random instants.
+/// The same blow at five random instants: three while everything is disturbed, the embedded broker
+/// being killed, ended or paused; two that may lie before that.
 fn at_random_instants(blow: Blow) {
     let seed = Mono::now().0;
     eprintln!("seed {seed}");
     let mut chance = ChaCha12Rng::seed_from_u64(seed);
-    for _ in 0..5 {
-        is_undone_after(blow, &mut chance);
+    for embedded in Embedded::ALL {
+        is_undone_after(blow, embedded, Since::AllFaults, &mut chance);
+    }
+    for embedded in [Embedded::Killed, Embedded::Paused] {
+        is_undone_after(blow, embedded, Since::FirstBroker, &mut chance);
     }
 }
 

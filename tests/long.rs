@@ -21,7 +21,7 @@ use support::leftovers::{family_in_trial, is_gone_after_a_kill};
 use support::measured::await_quiet;
 use support::results::{Claims, append};
 use support::series::{Part, Series, folder, group_gaps, kills, shown};
-use support::undone::{Blow, is_undone_after};
+use support::undone::{Blow, Embedded, Since, is_undone_after};
 use support::usage;
 use tandem::ids::TrialNumber;
 use tandem::observation::{Fact, Outcome, What};
@@ -228,16 +228,18 @@ fn undone() {
     let seed = tandem::time::Mono::now().0;
     let mut chance = rand_chacha::ChaCha12Rng::seed_from_u64(seed);
     let blows = [Blow::ControllerKilled, Blow::ControllerStopped, Blow::GuardKilled];
-    for (number, blow) in (0..100).zip(blows.into_iter().cycle()) {
+    let pairs = blows.into_iter().flat_map(|blow| Embedded::ALL.map(|embedded| (blow, embedded)));
+    for (number, (blow, embedded)) in (0..100).zip(pairs.collect::<Vec<_>>().into_iter().cycle()) {
         eprintln!("instant {number} (seed {seed})");
-        is_undone_after(blow, &mut chance);
+        let since = if number % 2 == 0 { Since::AllFaults } else { Since::FirstBroker };
+        is_undone_after(blow, embedded, since, &mut chance);
     }
     let mut claims = Claims::default();
-    claims.add("nothing paused, stopped or running after 5 s", true);
+    claims.add("nothing paused, cut, stopped or running after 5 s", true);
     claims.add("no member started without a guard", true);
     let text = format!(
-        "100 random instants of a run with a member paused and a broker down (seed {seed}): 34 \
-         controllers killed, 33 stopped, 33 guards killed"
+        "100 random instants of a run with a member paused, one cut off, one with a wrong clock \
+         and two brokers struck, at 50 of which all of that was in force (seed {seed})"
     );
     append("undone", &folder, &text, &claims);
 }

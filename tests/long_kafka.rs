@@ -8,6 +8,7 @@
     clippy::indexing_slicing,
     clippy::print_stderr,
     clippy::wildcard_enum_match_arm,
+    clippy::duplicate_mod,
     reason = "a test may fail loudly"
 )]
 

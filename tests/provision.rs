@@ -57,6 +57,11 @@ impl Ground {
         self.folder.path().join("state")
     }
 
+    /// Where what was created is recorded.
+    fn created(&self) -> PathBuf {
+        self.state().join("tandem/created")
+    }
+
     /// A run that lasts a second.
     fn run(&self, args: &str) -> Experiment {
         let file = self.topology();
@@ -66,7 +71,7 @@ impl Ground {
 
     /// What is recorded as created.
     fn recorded(&self) -> Vec<String> {
-        let mut names: Vec<_> = files(&self.state());
+        let mut names: Vec<_> = files(&self.created());
         names.sort();
         names
     }
@@ -180,11 +185,17 @@ fn a_consumer_group_that_has_members_is_refused() {
 #[test]
 fn what_cannot_be_recorded_is_not_made() {
     let ground = Ground::new();
-    fs::write(ground.state(), "no folder").unwrap();
-    let run = ground.run("").finish();
-    assert_eq!(run.code(), Some(1), "{run}");
-    assert!(run.stderr.contains("what is created cannot be recorded under"), "{run}");
-    assert_eq!(ground.topics(), []);
+    let refused = |place: PathBuf, wanted: &str| {
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(&place, "no folder").unwrap();
+        let run = ground.run("").finish();
+        assert_eq!(run.code(), Some(1), "{run}");
+        assert!(run.stderr.contains(wanted), "{run}");
+        assert_eq!(ground.topics(), []);
+        fs::remove_file(place).unwrap();
+    };
+    refused(ground.state().join("tandem/runs"), "the ledger of this run cannot be written to");
+    refused(ground.created(), "what is created cannot be recorded under");
 }
 
 #[test]

@@ -73,16 +73,23 @@ pub(super) async fn heal(
             How::Kill | How::Stop => broker.start(arena.guard).await,
             How::Pause => broker.wake().await,
         };
+        // Without a guard nothing is started, and a broker of the run's own ends with the run: it
+        // stays away, and that leaves nothing behind.
+        if done.is_err() && broker.revival(how.signal()).is_none() && !arena.guard.lives() {
+            return Ok(false);
+        }
         done.map_err(|error| failed(broker, &error))?;
         // From here on it runs, and a second one would only be in its way.
         if let Some(revival) = broker.revival(how.signal()) {
             arena.guard.kept(&revival);
         }
         let serves = broker.serves(arena.plan, arena.clusters).await;
-        serves.map_err(|error| failed(broker, &error))
+        serves.map(|()| true).map_err(|error| failed(broker, &error))
     });
-    first(join_all(back).await)?;
-    arena.record.note(None, What::FaultHealed { fault: fault.clone() });
+    let back: Result<Vec<bool>, FaultError> = join_all(back).await.into_iter().collect();
+    if back?.into_iter().all(|back| back) {
+        arena.record.note(None, What::FaultHealed { fault: fault.clone() });
+    }
     Ok(())
 }
 

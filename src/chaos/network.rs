@@ -47,14 +47,19 @@ pub(super) async fn inject(
     Ok(last)
 }
 
-/// Lifts it everywhere.
+/// Lifts it everywhere. Where the process of the edges is gone, nothing is held or lost by it any
+/// more; members cannot reach a broker then, and that ends the run.
 pub(super) async fn heal(
     arena: &Arena<'_>,
     fault: &FaultId,
     victims: &[Victim],
 ) -> Result<(), FaultError> {
     let edges = arena.clusters.edges().ok_or(FaultError::NoEdges)?;
-    let t = edges.heal(fault).await.map_err(|error| failed(&error))?;
+    let t = match edges.heal(fault).await {
+        Ok(t) => t,
+        Err(EdgesError::Gone) => return Ok(()),
+        Err(error) => return Err(failed(&error)),
+    };
     for victim in victims {
         let healed = What::FaultHealed { fault: fault.clone() };
         arena.record.note_at(t, Some(&victim.life), healed);

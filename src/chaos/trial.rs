@@ -49,6 +49,8 @@ pub async fn play(
     };
     let recovered = match &played {
         Played::Recovered => Some(true),
+        // Whoever was stopped had no time to recover, whatever could not be healed.
+        Played::Unhealed(_) if arena.stop.is_cancelled() => None,
         Played::Unrecovered(_) | Played::Unhealed(_) => Some(false),
         Played::Stopped => None,
     };

@@ -102,10 +102,9 @@ impl Page<'_> {
     }
 
     fn limits(f: &mut fmt::Formatter<'_>, name: &str, limits: &Limits) -> fmt::Result {
-        let ms = |span: Option<Span>| match span.map(|span| span.get().as_millis()) {
+        let ms = |span: Option<Span>| match span {
             None => "unknown".to_owned(),
-            Some(0) => "none".to_owned(),
-            Some(ms) => ms.to_string(),
+            Some(span) => span.get().as_millis().to_string(),
         };
         writeln!(f, "  {name:<14}{:<10}{}", ms(limits.gap), ms(limits.overlap))
     }

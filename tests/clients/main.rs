@@ -1,7 +1,6 @@
 //! Clients that others wrote, on the embedded broker as a process of its own, directly and through
 //! an edge of the fault proxy: what they do on Kafka they do here. Needs kcat, Python with venv,
-//! Java 17 and Maven, and fails without them;
-//! `tests/all --install` brings them.
+//! Java 17 and Maven, and fails without them; `tests/all --install` brings them.
 
 #![allow(
     clippy::unwrap_used,

@@ -23,6 +23,10 @@ const LENGTH_MAX: usize = 4_000;
 /// However loaded the machine, a message does not take longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A consumer that a busy machine holds up must not be thrown out of its group: it would begin
+/// again at what it has committed.
+const SESSION: &str = "session.timeout.ms=300000";
+
 /// What has come.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Tally {
@@ -52,8 +56,10 @@ pub fn rdkafka(bootstrap: &str, topic: &str, until: &impl Fn() -> bool) -> Tally
     create(bootstrap, topic);
     let producer: ThreadedProducer<_> =
         config(bootstrap).set("enable.idempotence", "true").create().unwrap();
+    let (session, ms) = SESSION.split_once('=').unwrap();
     let consumer: BaseConsumer = config(bootstrap)
         .set("group.id", topic)
+        .set(session, ms)
         .set("auto.offset.reset", "earliest")
         .set("fetch.wait.max.ms", "100")
         .create()
@@ -82,7 +88,7 @@ pub fn kcat(bootstrap: &str, topic: &str, until: &impl Fn() -> bool) -> Tally {
     };
     let once = ["-X", "enable.idempotence=true"];
     let mut producer = start(&[&["-P", "-t", topic, "-K:"], &once[..]].concat());
-    let all = ["-u", "-X", "auto.offset.reset=earliest", "-f", "%k %s\\n"];
+    let all = ["-u", "-X", SESSION, "-X", "auto.offset.reset=earliest", "-f", "%k %s\\n"];
     let mut consumer = start(&[&all[..], &["-G", topic, topic]].concat());
     let heard = consumer.lines();
     let mut input = producer.0.stdin.take();

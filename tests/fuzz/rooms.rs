@@ -4,7 +4,7 @@
 
 #[path = "../../src/groups/mod.rs"]
 pub mod groups;
-#[path = "../../src/time.rs"]
+#[path = "../../src/time/mod.rs"]
 pub mod time;
 #[path = "../../src/wire/mod.rs"]
 pub mod wire;

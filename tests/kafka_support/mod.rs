@@ -13,6 +13,8 @@
 )]
 
 pub mod described;
+#[path = "../support/pressure.rs"]
+pub mod pressure;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use pressure::Pressure;
 use tandem::observation::Fact;
 use tandem::time::Mono;
 use tandem::verdict::{Distribution, Report};
@@ -98,11 +101,14 @@ impl Kafka {
         judge: impl Fn(Option<i32>, &Report) -> Result<(), String>,
     ) -> Report {
         for attempt in 1.. {
+            let pressure = Pressure::watch();
             let (code, said, report) = self.run(arguments);
             let Err(complaint) = judge(code, &report) else { return report };
             let stalls = report.stalls.len();
-            assert!(stalls > 0 && attempt < 3, "attempt {attempt}: {complaint}\n{said}");
-            eprintln!("attempt {attempt}, spoiled by {stalls} stalls: {complaint}");
+            let host = format!("{stalls} stalls, pressure {:?}", pressure.share());
+            let spoiled = stalls > 0 || pressure.is_busy();
+            assert!(spoiled && attempt < 3, "attempt {attempt} ({host}): {complaint}\n{said}");
+            eprintln!("attempt {attempt}, spoiled by the host ({host}): {complaint}");
         }
         unreachable!("it returns or panics");
     }

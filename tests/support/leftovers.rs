@@ -65,6 +65,42 @@ pub struct Family {
     members: BTreeSet<(u32, u64)>,
     pub seen: Vec<Seen>,
     pub addresses: Vec<String>,
+    /// The ports on which they listen, those of edges among them; nobody else's later on, whoever
+    /// gets the numbers.
+    pub ports: BTreeSet<Port>,
+}
+
+/// A socket that listens, and the port on which it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Port {
+    socket: u64,
+    number: u16,
+}
+
+/// All ports of this machine on which somebody listens.
+fn listening() -> BTreeSet<Port> {
+    let lists = ["tcp", "tcp6"].map(|name| fs::read_to_string(format!("/proc/net/{name}")));
+    let lists = lists.map(Result::unwrap_or_default).concat();
+    let listens = lists.lines().filter_map(|line| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        // The state 0A is "listen".
+        fields.get(3).filter(|state| **state == "0A")?;
+        let (_, port) = fields[1].rsplit_once(':')?;
+        let number = u16::from_str_radix(port, 16).ok()?;
+        Some(Port { socket: fields[9].parse().ok()?, number })
+    });
+    listens.collect()
+}
+
+/// The numbers of the sockets that a process has open.
+fn sockets(pid: u32) -> BTreeSet<u64> {
+    let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return BTreeSet::new() };
+    let links = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let socket = |link: std::path::PathBuf| {
+        let name = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+        name.parse().ok()
+    };
+    links.filter_map(socket).collect()
 }
 
 impl Family {
@@ -82,7 +118,9 @@ impl Family {
         }
         let seen: Vec<_> = all.into_iter().filter(|one| pids.contains(&one.pid)).collect();
         let members = seen.iter().map(|one| (one.pid, one.began)).collect();
-        Self { members, seen, addresses: addresses(&run.facts()) }
+        let open: BTreeSet<_> = pids.iter().flat_map(|pid| sockets(*pid)).collect();
+        let ports = listening().into_iter().filter(|port| open.contains(&port.socket)).collect();
+        Self { members, seen, addresses: addresses(&run.facts()), ports }
     }
 
     /// The processes that do this.
@@ -100,11 +138,13 @@ impl Family {
         };
         let ours = |one: &Seen| self.members.contains(&(one.pid, one.began)) || named(one);
         let processes = everybody().into_iter().filter(|one| one.state != 'Z' && ours(one));
-        let listening = |address: &&String| {
+        let answers = |address: &&String| {
             let address: SocketAddr = address.parse().unwrap();
             TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
         };
-        let ports = self.addresses.iter().filter(listening).map(|port| format!("port {port}"));
+        let brokers = self.addresses.iter().filter(answers).map(|port| format!("port {port}"));
+        let ports = listening().into_iter().filter(|port| self.ports.contains(port));
+        let ports = brokers.chain(ports.map(|port| format!("{port:?}")));
         processes.map(|one| format!("{one:?}")).chain(ports).collect()
     }
 

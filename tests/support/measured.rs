@@ -6,6 +6,7 @@ use std::time::Duration;
 use tandem::time::Mono;
 
 use super::experiment::{Experiment, Finished};
+use super::pressure::Pressure;
 
 /// The host is quiet when it was for so long.
 const QUIET: Duration = Duration::from_secs(5);
@@ -37,7 +38,7 @@ pub fn await_quiet(at_most: Duration) {
 }
 
 /// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the host
-/// did not let the instrument run.
+/// did not let the instrument or its subjects run.
 pub fn measured(
     experiment: impl Fn() -> Experiment,
     judge: impl Fn(&Finished) -> Result<(), String>,
@@ -52,12 +53,15 @@ pub fn measured_together<const N: usize>(
 ) -> [Finished; N] {
     let _turn = turn();
     for attempt in 1.. {
+        let pressure = Pressure::watch();
         let runs = play();
         let Err(complaint) = judge(&runs) else { return runs };
         let shown: String = runs.iter().map(ToString::to_string).collect();
         let stalls: usize = runs.iter().map(|run| run.report().stalls.len()).sum();
-        assert!(stalls > 0 && attempt < 3, "attempt {attempt}: {complaint}\n{shown}");
-        eprintln!("attempt {attempt}, spoiled by {stalls} stalls: {complaint}\n{shown}");
+        let host = format!("{stalls} stalls, pressure {:?}", pressure.share());
+        let spoiled = stalls > 0 || pressure.is_busy();
+        assert!(spoiled && attempt < 3, "attempt {attempt} ({host}): {complaint}\n{shown}");
+        eprintln!("attempt {attempt}, spoiled by the host ({host}): {complaint}\n{shown}");
         await_quiet(NOISE_MAX);
     }
     unreachable!("it returns or panics");

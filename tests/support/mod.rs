@@ -20,6 +20,7 @@ pub mod isolations;
 pub mod leftovers;
 pub mod measured;
 pub mod naive;
+pub mod pressure;
 pub mod results;
 pub mod series;
 pub mod transcript;

@@ -19,13 +19,44 @@ use super::alone::Alone;
 use super::experiment::{Experiment, Finished, Running, eventually, output, signal_pid, tandem};
 use super::leftovers::{Family, GONE, addresses};
 
-/// What is in force while the run is struck. Whoever adds a fault adds a step here, one that holds
-/// until somebody heals it, and to [`Stage::is_healed`] how that is seen.
-const IN_FORCE: [&str; 2] = [
-    "{id: p, at: 200ms, jitter: 300ms, fault: pause, for: 5m, target: {group: p1, mode: one}}",
+/// What is in force while the run is struck, beside [`Embedded`]. Whoever adds a fault adds a step
+/// here, one that holds until somebody heals it, and to [`Stage::is_healed`] how that is seen. What
+/// is cut is free again once nobody listens on the ports of the edges: [`Family`] knows them.
+const IN_FORCE: [&str; 4] = [
+    "{id: p, at: 200ms, jitter: 300ms, fault: pause, for: 5m, target: {member: p1-1}}",
+    "{id: t, at: 200ms, jitter: 300ms, fault: clock, for: 5m, ahead: 2s, target: {member: p1-2}}",
+    "{id: c, at: 200ms, jitter: 300ms, fault: partition, for: 5m, target: {member: p2-1}}",
     "{id: b, at: 200ms, jitter: 300ms, fault: broker, target: {coordinator_of: p2}, \
      restart_after: 5m}",
 ];
+
+/// What became of the embedded broker meanwhile; a run has one of `p1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Embedded {
+    Killed,
+    Ended,
+    Paused,
+}
+
+impl Embedded {
+    /// In turn.
+    pub const ALL: [Self; 3] = [Self::Killed, Self::Ended, Self::Paused];
+
+    fn step(self) -> &'static str {
+        match self {
+            Self::Killed => {
+                "{id: e, at: 600ms, fault: broker, target: {cluster: a}, restart_after: 5m}"
+            }
+            Self::Ended => {
+                "{id: e, at: 600ms, fault: broker, how: stop, target: {cluster: a}, \
+                 restart_after: 5m}"
+            }
+            Self::Paused => {
+                "{id: e, at: 600ms, fault: broker, how: pause, target: {cluster: a}, for: 5m}"
+            }
+        }
+    }
+}
 
 /// A state directory, and a broker as `deploy/kafka/up` would have started it: `p2` is on it.
 pub struct Stage {
@@ -80,17 +111,18 @@ impl Stage {
     }
 
     /// A run in which faults are in force from its first trial on.
-    pub fn start(&self) -> Running {
-        self.experiment(&IN_FORCE).start()
+    pub fn start(&self, embedded: Embedded) -> Running {
+        let steps = [&IN_FORCE[..], &[embedded.step()]].concat();
+        self.experiment(&steps).start()
     }
 
     /// The same, when they are.
     pub fn under_way(&self) -> (Running, Family) {
-        let run = self.start();
-        let in_force = |fact: &&Fact| matches!(fact.what, What::FaultInForce { .. });
-        let all = |facts: &[Fact]| facts.iter().filter(in_force).count() == IN_FORCE.len();
-        run.await_facts("all faults", |facts| all(facts).then_some(()));
+        // The broker that is paused is the one that cannot even hear that its run is gone.
+        let run = self.start(Embedded::Paused);
+        are_in_force(&run);
         let family = Family::of(&run);
+        assert!(family.ports.len() > 1 && family.doing("edge").len() == 1, "{:?}", family.seen);
         (run, family)
     }
 
@@ -118,6 +150,18 @@ impl Stage {
         let said = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         (status.code(), said.concat())
     }
+}
+
+/// How many faults are in force.
+fn in_force(facts: &[Fact]) -> usize {
+    let in_force = |fact: &&Fact| matches!(fact.what, What::FaultInForce { .. });
+    facts.iter().filter(in_force).count()
+}
+
+/// Waits until all of them are.
+fn are_in_force(run: &Running) {
+    let all = |facts: &[Fact]| in_force(facts) == IN_FORCE.len() + 1;
+    run.await_facts("all faults", |facts| all(facts).then_some(()));
 }
 
 impl Drop for Stage {
@@ -179,17 +223,36 @@ pub enum Blow {
     GuardKilled,
 }
 
-/// Strikes a run at a random instant, from its first broker to some seconds after its faults are in
-/// force: at most five seconds later nothing is paused, stopped or running any more.
-pub fn is_undone_after(blow: Blow, chance: &mut ChaCha12Rng) {
-    let wait = Duration::from_millis(chance.random_range(0..8_000));
-    eprintln!("{blow:?} after {wait:?}");
+/// From when on the instant of a blow is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// From the run's first broker on: what is struck may be being set up, or settling.
+    FirstBroker,
+    /// From when everything is paused, cut, stopped and wrong.
+    AllFaults,
+}
+
+/// Strikes a run at a random instant: at most five seconds later nothing is paused, cut, stopped or
+/// running any more.
+pub fn is_undone_after(blow: Blow, embedded: Embedded, since: Since, chance: &mut ChaCha12Rng) {
     let stage = Stage::set();
-    let run = stage.start();
-    let known = || !addresses(&run.facts()).is_empty();
-    eventually("a broker", Duration::from_secs(20), || known().then_some(()));
+    let run = stage.start(embedded);
+    let most_ms = match since {
+        Since::FirstBroker => {
+            let known = || !addresses(&run.facts()).is_empty();
+            eventually("a broker", Duration::from_secs(20), || known().then_some(()));
+            8_000
+        }
+        Since::AllFaults => {
+            are_in_force(&run);
+            2_000
+        }
+    };
+    let wait = Duration::from_millis(chance.random_range(0..most_ms));
     std::thread::sleep(wait);
     let family = Family::of(&run);
+    let (count, ports) = (in_force(&run.facts()), family.ports.len());
+    eprintln!("{blow:?} {wait:?} after {since:?}, {embedded:?}: {count} faults, {ports} ports");
     let struck = Mono::now();
     match blow {
         Blow::ControllerKilled => {
