@@ -15,7 +15,7 @@ pub fn seamless(mut series: Series) {
     let overlapped = series.trials_with(|group| &group.overlaps);
     let trials = series.by_trial().len();
     let none = series.group_gaps().is_empty();
-    series.claims.add("no gap in any group", none);
+    series.claims.add("no group gap of a fault", none);
     series.claims.add("an overlap in each trial", overlapped == trials);
     let told = format!("overlaps in {overlapped}");
     within_bounds(series, &told);
