@@ -27,12 +27,13 @@ pub(crate) struct Edges {
 
 impl Edges {
     pub(crate) fn start() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tandem"))
-            .arg("edge")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::start_as(&mut Command::new(env!("CARGO_BIN_EXE_tandem")))
+    }
+
+    /// From `tandem`, with more in its environment.
+    pub(crate) fn start_as(command: &mut Command) -> Self {
+        let mut process =
+            command.arg("edge").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let (said, answers) = channel();
         std::thread::spawn(move || {

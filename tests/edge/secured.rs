@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::process::Command;
 use std::sync::Arc;
 
 use openssl::asn1::Asn1Time;
@@ -149,6 +150,22 @@ fn a_broker_that_is_not_who_it_should_be_is_not_spoken_to() {
             assert_eq!(seen.bytes.load(std::sync::atomic::Ordering::SeqCst), before);
         }
     }
+}
+
+#[test]
+fn authorities_that_are_named_are_the_only_ones() {
+    let (identity, other) = (Identity::of("127.0.0.1"), Identity::of("127.0.0.1"));
+    let (broker, _) = echo(&identity, None);
+    let mut tandem = Command::new(env!("CARGO_BIN_EXE_tandem"));
+    // What this machine knows.
+    let mut edges = Edges::start_as(tandem.env("SSL_CERT_FILE", identity.file("certificate.pem")));
+    let anybody = Tls { ca: None, ..identity.trusted() };
+    let mut client = Client::connect(&edges.open_by("p1-1", &broker, Some(anybody)).unwrap());
+    client.exchange(ANY, 1);
+    let named = edges.open_by("p1-2", &broker, Some(other.trusted())).unwrap();
+    let mut client = Client::connect(&named);
+    client.ask(ANY, 1, 10);
+    assert!(client.is_reset());
 }
 
 #[test]

@@ -10,6 +10,9 @@ use super::kafka_support::Kafka;
 
 pub(crate) const SECURE: &str = "topologies/kafka-secure.yaml";
 
+/// Where `deploy/kafka/up` puts passwords, keys and certificates, below its state.
+const SECRETS: &str = "tandem/kafka/secure";
+
 /// The same with one group on one cluster.
 const SOLO: &str = "\
 version: 1
@@ -47,8 +50,8 @@ impl Secured {
     pub(crate) fn up(clusters: usize) -> Self {
         let kafka = Kafka::up(clusters, &["--secure"]);
         let password = |user: &str| {
-            let file = kafka.folder.path().join("kafka/secure").join(format!("{user}.password"));
-            std::fs::read_to_string(file).unwrap()
+            let file = kafka.state().join(SECRETS).join(format!("{user}.password"));
+            std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{}", file.display()))
         };
         let passwords = [password("tandem-member"), password("tandem-controller")];
         assert!(passwords.iter().all(|password| password.len() > 20));
@@ -58,7 +61,7 @@ impl Secured {
 
     /// A file of the cluster's authority.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.kafka.folder.path().join("kafka/secure").join(name)
+        self.kafka.state().join(SECRETS).join(name)
     }
 
     pub(crate) fn solo(&self) -> PathBuf {
