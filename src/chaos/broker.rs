@@ -69,28 +69,32 @@ pub(super) async fn heal(
         () = tokio::time::sleep(after) => {}
     }
     let back = brokers.iter().map(|broker| async move {
-        let done = match how {
-            How::Kill | How::Stop => broker.start(arena.guard).await,
-            How::Pause => broker.wake().await,
-        };
+        let outcome = revive(arena, how, broker).await;
         // Without a guard nothing is started, and a broker of the run's own ends with the run: it
         // stays away, and that leaves nothing behind.
-        if done.is_err() && broker.revival(how.signal()).is_none() && !arena.guard.lives() {
+        if outcome.is_err() && broker.revival(how.signal()).is_none() && !arena.guard.lives() {
             return Ok(false);
         }
-        done.map_err(|error| failed(broker, &error))?;
-        // From here on it runs, and a second one would only be in its way.
-        if let Some(revival) = broker.revival(how.signal()) {
-            arena.guard.kept(&revival);
-        }
-        let serves = broker.serves(arena.plan, arena.clusters).await;
-        serves.map(|()| true).map_err(|error| failed(broker, &error))
+        outcome.map(|()| true).map_err(|error| failed(broker, &error))
     });
     let back: Result<Vec<bool>, FaultError> = join_all(back).await.into_iter().collect();
     if back?.into_iter().all(|back| back) {
         arena.record.note(None, What::FaultHealed { fault: fault.clone() });
     }
     Ok(())
+}
+
+/// Starts or wakes one of them, and waits until it serves.
+async fn revive(arena: &Arena<'_>, how: How, broker: &Broker) -> Result<(), BrokerError> {
+    match how {
+        How::Kill | How::Stop => broker.start(arena.guard).await?,
+        How::Pause => broker.wake().await?,
+    }
+    // From here on it runs, and a second one would only be in its way.
+    if let Some(revival) = broker.revival(how.signal()) {
+        arena.guard.kept(&revival);
+    }
+    broker.serves(arena.plan, arena.clusters).await
 }
 
 fn first(outcomes: Vec<Result<(), FaultError>>) -> Result<(), FaultError> {

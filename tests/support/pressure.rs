@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use tandem::time::Mono;
 
-/// Above this share of the time in which something that could run waited for a core, what is
-/// measured is the host. Six members, two brokers and a controller alone on two cores make a few
+/// Above this share of the time in which something that could run waited for a core, or for a disk,
+/// what is measured is the host. Six members, two brokers and a controller alone on two cores make a few
 /// percent.
 const BUSY: f64 = 0.25;
 
 /// Watches the host from now on.
 pub struct Pressure {
     began: Mono,
-    waited: Option<Duration>,
+    waited: [Option<Duration>; 2],
 }
 
 impl Pressure {
@@ -21,11 +21,14 @@ impl Pressure {
         Self { began: Mono::now(), waited: waited() }
     }
 
-    /// The share of the time since then in which something waited for a core; nothing where the
-    /// kernel does not tell.
+    /// The greater share of the time since then in which something waited for a core, or for a
+    /// disk; nothing where the kernel does not tell.
     pub fn share(&self) -> Option<f64> {
-        let waited = waited()?.saturating_sub(self.waited?);
-        Some(waited.as_secs_f64() / Mono::now().since(self.began).as_secs_f64().max(0.001))
+        let lasted = Mono::now().since(self.began).as_secs_f64().max(0.001);
+        let pairs = waited().into_iter().zip(self.waited);
+        let shares =
+            pairs.filter_map(|(now, then)| Some(now?.saturating_sub(then?).as_secs_f64() / lasted));
+        shares.reduce(f64::max)
     }
 
     /// Whether that is too much for a measurement.
@@ -34,10 +37,12 @@ impl Pressure {
     }
 }
 
-/// For how long, since the host booted, something that could run has waited for a core
-/// (`Documentation/accounting/psi.rst`, `some`).
-fn waited() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
-    let total = text.lines().next()?.rsplit_once("total=")?.1;
-    total.trim().parse().ok().map(Duration::from_micros)
+/// For how long, since the host booted, something that could run has waited for a core, and for a
+/// disk (`Documentation/accounting/psi.rst`, `some`).
+fn waited() -> [Option<Duration>; 2] {
+    ["cpu", "io"].map(|what| {
+        let text = std::fs::read_to_string(format!("/proc/pressure/{what}")).ok()?;
+        let total = text.lines().next()?.rsplit_once("total=")?.1;
+        total.trim().parse().ok().map(Duration::from_micros)
+    })
 }
