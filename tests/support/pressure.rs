@@ -5,8 +5,8 @@ use std::time::Duration;
 use tandem::time::Mono;
 
 /// Above this share of the time in which something that could run waited for a core, or for a disk,
-/// what is measured is the host. Six members, two brokers and a controller alone on two cores make a few
-/// percent.
+/// what is measured is the host. Six members, two brokers and a controller alone on two cores make
+/// a few percent.
 const BUSY: f64 = 0.25;
 
 /// Watches the host from now on.
