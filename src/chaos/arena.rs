@@ -234,8 +234,18 @@ impl Arena<'_> {
         self.record.note(Some(&victim.life), What::FaultInForce { fault: fault.clone() })
     }
 
+    /// It was in force at `t`, as somebody else has seen.
+    pub(super) fn in_force_at(&self, t: Mono, victim: &Victim, fault: &FaultId) {
+        self.record.note_at(t, Some(&victim.life), What::FaultInForce { fault: fault.clone() });
+    }
+
     pub(super) fn healed(&self, victim: &Victim, fault: &FaultId) {
         self.record.note(Some(&victim.life), What::FaultHealed { fault: fault.clone() });
+    }
+
+    /// It was healed at `t`, as somebody else has seen.
+    pub(super) fn healed_at(&self, t: Mono, victim: &Victim, fault: &FaultId) {
+        self.record.note_at(t, Some(&victim.life), What::FaultHealed { fault: fault.clone() });
     }
 
     /// Sends a signal to a victim; to one that has died meanwhile, nothing happens.

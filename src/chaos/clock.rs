@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::arena::{Arena, FaultError, Victim};
 use crate::ids::FaultId;
 use crate::member::Order;
-use crate::observation::What;
 use crate::time::{Mono, Skew, Wall};
 
 /// How long a member may take to hear an order: it listens each wake period.
@@ -31,7 +30,7 @@ pub(super) async fn inject(
     let mut last = Mono::ZERO;
     for victim in victims {
         let at = agrees(arena, victim, asked, skew).await?;
-        arena.record.note_at(at, Some(&victim.life), What::FaultInForce { fault: fault.clone() });
+        arena.in_force_at(at, victim, fault);
         last = last.max(at);
     }
     Ok(last)
@@ -56,8 +55,7 @@ pub(super) async fn heal(
             false => Ok(Mono::now()),
         };
         if let Ok(at) = right {
-            let healed = What::FaultHealed { fault: fault.clone() };
-            arena.record.note_at(at, Some(&victim.life), healed);
+            arena.healed_at(at, victim, fault);
         }
         // A death in between has healed it as well.
         outcome = outcome

@@ -9,7 +9,6 @@ use super::arena::{Arena, FaultError, Victim};
 use crate::controller::EdgesError;
 use crate::edge::{Rule, Scope};
 use crate::ids::{FaultId, GroupName, Life};
-use crate::observation::What;
 use crate::time::Mono;
 
 /// The brokers that each group's members are cut off from.
@@ -39,8 +38,7 @@ pub(super) async fn inject(
         };
         let t = edges.enforce(fault, rule, lives).await.map_err(|error| failed(&error))?;
         for victim in victims {
-            let in_force = What::FaultInForce { fault: fault.clone() };
-            arena.record.note_at(t, Some(&victim.life), in_force);
+            arena.in_force_at(t, victim, fault);
         }
         last = last.max(t);
     }
@@ -61,8 +59,7 @@ pub(super) async fn heal(
         Err(error) => return Err(failed(&error)),
     };
     for victim in victims {
-        let healed = What::FaultHealed { fault: fault.clone() };
-        arena.record.note_at(t, Some(&victim.life), healed);
+        arena.healed_at(t, victim, fault);
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tokio::io::unix::AsyncFd;
 
 use super::brokers::{BrokerError, DEATH, STOPPED};
-use crate::guard::{Identity, Revival};
+use crate::guard::{Identity, Revival, state_home};
 use crate::kafka::{Admin, Cluster};
 use crate::time::{Mono, Span};
 
@@ -187,8 +187,7 @@ fn state() -> Vec<StateCluster> {
 
 /// Where `deploy/kafka/up` writes down what runs.
 fn state_file() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = || PathBuf::from(set("HOME").unwrap_or_default()).join(".local/state");
-    let state = || set("XDG_STATE_HOME").map_or_else(home, PathBuf::from).join("tandem/kafka");
-    set("TANDEM_KAFKA").map_or_else(state, PathBuf::from).join("clusters.json")
+    let set = std::env::var_os("TANDEM_KAFKA").filter(|value| !value.is_empty());
+    let usual = || state_home().join("tandem/kafka");
+    set.map_or_else(usual, PathBuf::from).join("clusters.json")
 }

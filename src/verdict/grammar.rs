@@ -228,28 +228,9 @@ fn bound(word: Word<'_>, subject: &Subject) -> Result<Limit, AssertionError> {
 /// The one name that is nearest, where it is near enough to be what was meant.
 fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
     let mut near: Vec<(usize, &str)> =
-        names.iter().map(|name| (distance(word, name), *name)).collect();
+        names.iter().map(|name| (strsim::levenshtein(word, name), *name)).collect();
     near.sort_unstable();
     let (best, name) = *near.first()?;
     let alone = near.get(1).is_none_or(|(next, _)| *next > best);
     (alone && best <= 2 && best < name.len()).then_some(name)
-}
-
-/// Levenshtein's: how many letters to insert, delete or replace.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, y) in row.iter_mut().skip(1).zip(b.chars()) {
-            let above = *cell;
-            left = (diagonal + usize::from(x != y)).min(above + 1).min(left + 1);
-            diagonal = above;
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
