@@ -10,14 +10,16 @@
     reason = "a test may fail loudly"
 )]
 
+#[path = "support/broker_process.rs"]
+mod broker_process;
 #[path = "broker/samples.rs"]
 mod samples;
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use broker_process::BrokerProcess;
 use kafka_protocol::messages::ApiKey;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -31,7 +33,7 @@ const GARBAGE_BYTES: usize = 10_000;
 const SEED: u64 = 7;
 
 struct Broker {
-    process: Child,
+    process: BrokerProcess,
     address: String,
     /// A client that behaves, connected before the others come.
     witness: TcpStream,
@@ -39,16 +41,8 @@ struct Broker {
 
 impl Broker {
     fn start() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tandem"))
-            .args(["broker", "--listen", "127.0.0.1:0", "--until-eof"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let said: serde_json::Value = serde_json::from_str(&line).unwrap();
-        let address = said["listening"].as_str().unwrap().to_owned();
+        let process = BrokerProcess::start();
+        let address = process.address.clone();
         let witness = connected(&address);
         let mut broker = Self { process, address, witness };
         // A group and a topic, for something to be lost.
@@ -81,7 +75,7 @@ impl Broker {
 
     /// Kibibytes that the process holds in memory.
     fn resident_kib(&self) -> u64 {
-        let path = format!("/proc/{}/status", self.process.id());
+        let path = format!("/proc/{}/status", self.process.child.id());
         let status = std::fs::read_to_string(path).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
@@ -98,14 +92,7 @@ impl Broker {
         let after = self.resident_kib();
         eprintln!("{what}: {before} KiB, then {after} KiB");
         assert!(after <= before + GROWTH_KIB_MAX, "{what}: {before} KiB, then {after} KiB");
-        assert_eq!(self.process.try_wait().unwrap(), None);
-    }
-}
-
-impl Drop for Broker {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
+        assert_eq!(self.process.child.try_wait().unwrap(), None);
     }
 }
 

@@ -17,6 +17,8 @@
     reason = "a measurement may fail loudly"
 )]
 
+#[path = "../../tests/support/broker_process.rs"]
+mod broker_process;
 #[allow(dead_code, reason = "tests say more to edges")]
 #[path = "../../tests/edge/process.rs"]
 mod process;
@@ -24,9 +26,8 @@ mod speaker;
 
 use std::fmt;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 
+use broker_process::BrokerProcess;
 use process::Edges;
 use speaker::Speaker;
 
@@ -36,31 +37,6 @@ const PAIRS: usize = 21;
 const SMALL: usize = 1_000;
 /// What a round writes, or reads, in batches.
 const STREAM: usize = 32 << 20;
-
-/// `tandem broker`, which ends with this value.
-struct Broker(Child, String);
-
-impl Broker {
-    fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tandem"))
-            .args(["broker", "--listen", "127.0.0.1:0", "--until-eof"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let said: serde_json::Value = serde_json::from_str(&line).unwrap();
-        Self(child, said["listening"].as_str().unwrap().to_owned())
-    }
-}
-
-impl Drop for Broker {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
 
 /// One number a pair, and its unit: directly, and through the edge.
 struct Row {
@@ -115,10 +91,10 @@ fn load() -> String {
 fn main() {
     // Whoever runs all targets as tests only sees that it works.
     let pairs = if std::env::args().any(|argument| argument == "--bench") { PAIRS } else { 1 };
-    let broker = Broker::start();
+    let broker = BrokerProcess::start();
     let mut edges = Edges::start();
-    let edge = edges.open("p1-1", &broker.1);
-    let mut ways = [&broker.1, &edge].map(|address| Speaker::connect(address));
+    let edge = edges.open("p1-1", &broker.address);
+    let mut ways = [&broker.address, &edge].map(|address| Speaker::connect(address));
     for topic in ["written", "read"] {
         ways[0].create(topic);
     }

@@ -1,11 +1,15 @@
 //! The broker's process and the way to it, the commands of clients, and patience.
 
+#[path = "../support/broker_process.rs"]
+mod broker_process;
+
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use broker_process::BrokerProcess;
 use tandem::time::Mono;
 
 use super::process::Edges;
@@ -15,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A broker process, which ends with this value, whatever becomes of the test.
 pub(crate) struct Broker {
-    process: Child,
+    _process: BrokerProcess,
     /// Where clients find it.
     pub(crate) address: String,
     _edges: Option<Edges>,
@@ -24,17 +28,9 @@ pub(crate) struct Broker {
 impl Broker {
     /// One that clients reach directly.
     pub(crate) fn direct() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tandem"))
-            .args(["broker", "--listen", "127.0.0.1:0", "--until-eof"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let said: serde_json::Value = serde_json::from_str(&line).unwrap();
-        let address = said["listening"].as_str().unwrap().to_owned();
-        Self { process, address, _edges: None }
+        let process = BrokerProcess::start();
+        let address = process.address.clone();
+        Self { _process: process, address, _edges: None }
     }
 
     /// One that clients reach through an edge.
@@ -43,13 +39,6 @@ impl Broker {
         broker.address = edges.open("p1-1", &broker.address);
         broker._edges = Some(edges);
         broker
-    }
-}
-
-impl Drop for Broker {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
     }
 }
 

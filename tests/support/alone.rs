@@ -1,8 +1,6 @@
 //! A broker that stands alone, as a cluster that outlives the runs on it.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
@@ -11,35 +9,27 @@ use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use tokio::runtime::Runtime;
 
-use super::experiment::{eventually, tandem};
+use super::broker_process::BrokerProcess;
+use super::experiment::eventually;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// `tandem broker`, ended when dropped; if nobody drops it, its standard input closes.
+/// The process, and clients of it.
 pub struct Alone {
-    child: Child,
+    process: BrokerProcess,
     pub address: String,
 }
 
 impl Alone {
     /// Starts one.
     pub fn start() -> Self {
-        let nowhere = std::env::temp_dir();
-        let mut child = tandem(&nowhere)
-            .args(["broker", "--listen", "127.0.0.1:0", "--until-eof"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let said: BTreeMap<String, String> = serde_json::from_str(&line).unwrap();
-        Self { child, address: said["listening"].clone() }
+        let process = BrokerProcess::start();
+        Self { address: process.address.clone(), process }
     }
 
     /// Its process id.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.process.child.id()
     }
 
     fn client(&self) -> ClientConfig {
@@ -87,13 +77,6 @@ impl Alone {
             (stranger.assignment().unwrap().count() > 0).then_some(())
         });
         stranger
-    }
-}
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }
 

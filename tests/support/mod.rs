@@ -12,6 +12,7 @@
 )]
 
 pub mod alone;
+pub mod broker_process;
 pub mod chance;
 pub mod described;
 pub mod experiment;
