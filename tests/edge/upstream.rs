@@ -68,11 +68,16 @@ pub(crate) fn repeat(mut stream: impl Read + Write, seen: &Seen) -> &'static str
         }
         seen.bytes.fetch_add(4, Ordering::SeqCst);
         let mut frame = vec![0; u32::from_be_bytes(length) as usize];
-        for part in frame.chunks_mut(16 << 10) {
-            if stream.read_exact(part).is_err() {
-                return "cut";
+        // Counted as they come: a test waits for a part of a frame.
+        let mut filled = 0;
+        while filled < frame.len() {
+            match stream.read(&mut frame[filled..]) {
+                Ok(0) | Err(_) => return "cut",
+                Ok(count) => {
+                    filled += count;
+                    seen.bytes.fetch_add(count, Ordering::SeqCst);
+                }
             }
-            seen.bytes.fetch_add(part.len(), Ordering::SeqCst);
         }
         if frame.len() < 8 {
             return "nonsense";
