@@ -74,8 +74,10 @@ fn a_rule_is_in_force_when_the_request_that_was_leaving_has_left() {
     let mut rest = client.0.try_clone().unwrap();
     let finish = std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(100));
+        // Before, not after: the edge may have passed it on before this thread runs again.
+        let now = tandem::time::Mono::now();
         rest.write_all(&request[500..]).unwrap();
-        tandem::time::Mono::now()
+        now
     });
     let t = edges.put("k", rule("p1-1", Direction::ToBroker, &[ONE], Effect::Drop));
     assert!(t >= finish.join().unwrap());
