@@ -1,8 +1,8 @@
 //! The one place through which every fact goes: to the journal, and into the live view.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::ids::Life;
@@ -11,10 +11,14 @@ use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::timeline::Standing;
 
+/// How many facts a follower may be behind; with fifty members that is half a minute.
+const BEHIND_MAX: usize = 16_384;
+
 /// Journal and live view of one run.
 pub struct Record {
     inner: Mutex<Inner>,
     changed: watch::Sender<()>,
+    followers: broadcast::Sender<Arc<Fact>>,
     /// Cancelled when the journal takes no more: what is not written down was not observed.
     broken: CancellationToken,
 }
@@ -32,7 +36,8 @@ impl Record {
     pub fn new(journal: Journal, standing: Standing) -> Self {
         let inner = Inner { journal, standing, seq: 0, failure: None };
         let broken = CancellationToken::new();
-        Self { inner: Mutex::new(inner), changed: watch::Sender::new(()), broken }
+        let followers = broadcast::Sender::new(BEHIND_MAX);
+        Self { inner: Mutex::new(inner), changed: watch::Sender::new(()), followers, broken }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -76,6 +81,10 @@ impl Record {
             self.broken.cancel();
         }
         self.changed.send_replace(());
+        if self.followers.receiver_count() > 0 {
+            // Nobody follows any more: then nobody misses it.
+            self.followers.send(Arc::new(fact.clone())).ok();
+        }
     }
 
     /// Looks at who claims what.
@@ -87,6 +96,13 @@ impl Record {
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
+    }
+
+    /// Hears every fact from now on, in the journal's order. Whoever is too slow is told how many
+    /// facts it has missed, and holds nobody up.
+    #[must_use]
+    pub fn follow(&self) -> broadcast::Receiver<Arc<Fact>> {
+        self.followers.subscribe()
     }
 
     /// Cancelled once the journal has failed.
