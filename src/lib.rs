@@ -25,6 +25,7 @@
 //! | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
 //! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
 //! | [`verdict`] | intervals to judgement and numbers |
+//! | [`page`] | a run as one HTML file |
 //! | [`journal`] | the append-only file that holds every fact |
 //! | [`kafka`] | the only room that names rdkafka: consumer, producer, admin |
 //! | [`broker`] | the embedded broker: sockets and logs around `groups` and `wire` |
@@ -60,6 +61,8 @@ pub mod topology;
 pub mod timeline;
 
 pub mod verdict;
+
+pub mod page;
 
 pub mod broker;
 pub mod edge;
