@@ -8,7 +8,7 @@ use super::Subject;
 use super::html::{Safe, number};
 use super::scene::{Fold, Scene, Sublane};
 use crate::time::Mono;
-use crate::timeline::{Finding, Interval};
+use crate::timeline::{Finding, Incident, Interval};
 use crate::topology::PlannedGroup;
 
 /// How many looks there are for members; then they begin again.
@@ -114,31 +114,47 @@ impl Scale {
         format!("<text class=\"end\" x=\"{x}\" y=\"{y}\">{}</text>", Safe(text))
     }
 
-    /// The faults as bands from `top` to `bottom`, each with its kind and id where there is room.
-    pub(super) fn bands(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
+    /// The grounds of the faults from `top` to `bottom`: they stand behind the lanes, whose colours
+    /// they must not change.
+    pub(super) fn grounds(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
+        let faults = subject.timeline.record.incidents.values();
+        let bands = faults.filter_map(|one| self.band(one));
+        let rect = |(x, width)| {
+            let (x, width, height) = (tenth(x), tenth(width), tenth(bottom - top));
+            format!(
+                "<rect class=\"band\" x=\"{x}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>"
+            )
+        };
+        bands.map(rect).collect()
+    }
+
+    /// Their edges, which stand over the lanes, each with its kind and id where there is room.
+    pub(super) fn edges(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
         let (mut svg, mut free) = (String::new(), 0.0);
         for (id, one) in &subject.timeline.record.incidents {
-            let band = Interval::new(one.asked, one.healed.unwrap_or(self.window.until));
-            if band.intersect(self.window).is_empty() {
-                continue;
-            }
-            let (x, until) = (self.x(band.from), self.x(band.until));
-            let (kind, height) = (Safe(format!("{} {id}", one.kind)), bottom - top);
-            let width = (until - x).max(1.0);
+            let Some((x, width)) = self.band(one) else { continue };
+            let name = format!("{} {id}", one.kind);
             svg.push_str(&format!(
-                "<rect class=\"band\" x=\"{}\" y=\"{top}\" width=\"{}\" height=\"{}\"><title>{kind}\
-                 </title></rect>",
+                "<path class=\"edge\" d=\"M{0} {top}V{bottom}M{1} {top}V{bottom}\"><title>{2}</title></path>",
                 tenth(x),
-                tenth(width),
-                tenth(height)
+                tenth(x + width),
+                Safe(&name)
             ));
-            if x >= free {
-                free = x + 7.0 * number(one.kind.chars().count() + id.to_string().len() + 2);
-                let y = tenth(top - 4.0);
-                svg.push_str(&format!("<text x=\"{}\" y=\"{y}\">{kind}</text>", tenth(x)));
+            let long = 6.5 * number(name.chars().count());
+            if x >= free && x + long < self.left + self.width {
+                free = x + long + 8.0;
+                let (x, y) = (tenth(x), tenth(top - 4.0));
+                svg.push_str(&format!("<text x=\"{x}\" y=\"{y}\">{}</text>", Safe(&name)));
             }
         }
         svg
+    }
+
+    fn band(&self, of: &Incident) -> Option<(f64, f64)> {
+        let band = Interval::new(of.asked, of.healed.unwrap_or(self.window.until));
+        let x = self.x(band.from);
+        let shown = !band.intersect(self.window).is_empty();
+        shown.then(|| (x, (self.x(band.until) - x).max(1.0)))
     }
 
     /// Ticks from `zero` on, at round numbers.

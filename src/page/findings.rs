@@ -1,8 +1,8 @@
-//! Every gap and everything unknown as rows, for readers without scripts; the script adds those of
-//! the overlaps that do not fit.
+//! Gaps, overlaps and unknown times as rows, the longest first, for
+//! readers who do not see the lanes.
 
 use super::Subject;
-use super::html::table;
+use super::html::{count, table};
 use super::scene::{Marks, Scene};
 use super::tables::section;
 use crate::timeline::{Cause, Finding};
@@ -31,7 +31,7 @@ pub(super) fn findings(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
             add(&place, "", &lane.marks);
         }
     }
-    let tables = [("gaps", gaps), ("unknown times", unknown), ("overlaps", overlaps)];
+    let tables = [("gap", gaps), ("unknown time", unknown), ("overlap", overlaps)];
     let body: String = tables.into_iter().map(|(kind, rows)| one(kind, rows)).collect();
     let intro = "<p>Once a lane, whatever the number of roles on it. Times are in milliseconds; from \
                  when on is counted from the beginning of the run.</p>\n";
@@ -39,21 +39,22 @@ pub(super) fn findings(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
 }
 
 fn one(kind: &str, mut rows: Vec<(std::time::Duration, Vec<String>)>) -> String {
-    let all = rows.len();
-    if all == 0 {
+    if rows.is_empty() {
         return format!("<p>No {kind}.</p>\n");
     }
+    let all = rows.len();
+    let counted = count(all, kind);
     rows.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
     let head = ["where", "roles", "trial", "from", "length", "within", "after", ""];
     let shown = all.min(ROWS_MAX);
     let caption = if shown < all {
-        format!("The {shown} longest of {all} {kind}; all of them are on the lanes")
+        format!("The {shown} longest of {counted}; all of them are on the lanes")
     } else {
-        format!("All {all} {kind}, the longest first")
+        "The longest first".to_owned()
     };
     let rows = rows.into_iter().take(ROWS_MAX).map(|(_, row)| row);
     let rows = table(&caption, &head, rows);
-    format!("<details><summary>{all} {kind}</summary>{rows}</details>\n")
+    format!("<details><summary>{counted}</summary>{rows}</details>\n")
 }
 
 fn row(subject: &Subject<'_>, place: &str, roles: &str, of: &Finding) -> Vec<String> {

@@ -1,9 +1,12 @@
 //! What stands first: the verdict and what was promised, in words and numbers.
 
+use std::collections::BTreeSet;
+
 use super::Subject;
 use super::html::{Safe, count, milliseconds};
 use crate::observation::Outcome;
-use crate::verdict::{Report, Ruling, Unit, Verdict, short};
+use crate::timeline::IntervalSet;
+use crate::verdict::{Ruling, Unit, Verdict, short};
 
 /// The head of the page.
 pub(super) fn head(subject: &Subject<'_>) -> String {
@@ -17,7 +20,7 @@ pub(super) fn head(subject: &Subject<'_>) -> String {
         word.to_uppercase(),
         Safe(&report.experiment),
         Safe(&report.topology),
-        Safe(sentence(report)),
+        Safe(sentence(subject)),
     );
     if !report.reasons.is_empty() {
         html.push_str("<ul class=\"reasons\">");
@@ -27,13 +30,13 @@ pub(super) fn head(subject: &Subject<'_>) -> String {
         html.push_str("</ul>\n");
     }
     html.push_str("<ul class=\"rulings\" aria-label=\"Objective\">");
-    for ruling in &report.objective {
-        let outcome = ruling.outcome;
+    for rulings in report.objective.chunk_by(|a, b| a.text == b.text && a.outcome == b.outcome) {
+        let Some(first) = rulings.first() else { continue };
         html.push_str(&format!(
             "<li class=\"{}\"><span aria-hidden=\"true\">{}</span> {}</li>",
-            outcome.as_str(),
-            sign(outcome),
-            Safe(told(ruling))
+            first.outcome.as_str(),
+            sign(first.outcome),
+            Safe(told(first, rulings))
         ));
     }
     html.push_str("</ul>\n<dl class=\"facts\">");
@@ -53,10 +56,19 @@ pub(super) fn sign(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A ruling in a few words.
-fn told(ruling: &Ruling) -> String {
-    let group = ruling.group.as_ref().map_or_else(String::new, |name| format!("{name}: "));
-    format!("{}: {group}{} ({})", ruling.outcome.as_str(), ruling.text, measured(ruling))
+/// Rulings of one outcome on one claim, in a few words.
+fn told(first: &Ruling, all: &[Ruling]) -> String {
+    let groups: Vec<_> = all.iter().filter_map(|one| one.group.as_ref()).collect();
+    let of = match groups.as_slice() {
+        [] => String::new(),
+        names => {
+            let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+            format!(" in {}", names.join(", "))
+        }
+    };
+    let mut measures: Vec<_> = all.iter().map(measured).collect();
+    measures.dedup();
+    format!("{}: {}{of} ({})", first.outcome.as_str(), first.text, measures.join(", "))
 }
 
 /// What was measured, with its unit.
@@ -68,36 +80,53 @@ pub(super) fn measured(ruling: &Ruling) -> String {
     format!("measured {value}")
 }
 
-fn sentence(report: &Report) -> String {
+/// What became of the roles, in one sentence.
+fn sentence(subject: &Subject<'_>) -> String {
+    let report = subject.report;
     let joint = report.joint.gap;
     let trials = format!("{} of {} trials", report.trials, report.trials_asked);
-    let gaps = match (joint.count, joint.max_ms) {
-        (0, _) if report.joint.unknown_ms > 0.0 => format!(
-            "no joint gap was seen in {trials}, and {} could not be observed",
+    let mut text = match (joint.count, joint.max_ms) {
+        (1.., Some(most)) => seen(subject, most),
+        (_, _) if report.joint.unknown_ms > 0.0 => format!(
+            "No joint gap was seen in {trials}, and {} could not be observed",
             milliseconds(Some(report.joint.unknown_ms))
         ),
-        (1.., Some(most)) => format!(
-            "{} in {trials}, the longest {}: a role without a leader in every group at once",
-            count(usize::try_from(joint.count).unwrap_or(usize::MAX), "joint gap"),
-            milliseconds(Some(most))
+        (_, _) if report.trials == 0 => "No trial was played to its end".to_owned(),
+        (_, _) => format!(
+            "There was no joint gap in {trials}: no role was without a leader in all groups at once"
         ),
-        (_, _) => format!("no role was without a leader in {trials}: there was no joint gap"),
     };
     let longest = report.groups.iter().filter_map(|(name, group)| {
-        let other = group.other;
-        let all = [group.fault.gap, other.restart.gap, other.none.gap];
+        let all = [group.fault.gap, group.other.restart.gap, group.other.none.gap];
         Some((all.into_iter().filter_map(|it| it.max_ms).reduce(f64::max)?, name))
     });
-    let longest = longest.reduce(|a, b| if a.0 >= b.0 { a } else { b });
-    let within = match longest {
-        Some((most, name)) => {
-            format!("the longest gap within a group lasted {} ({name})", milliseconds(Some(most)))
-        }
-        None => "no group had a gap".to_owned(),
-    };
-    let text = format!("{gaps}; {within}.");
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    text.push_str(&match longest.reduce(|a, b| if a.0 >= b.0 { a } else { b }) {
+        Some((most, name)) => format!(
+            "; the longest gap within one group lasted {} ({name}).",
+            milliseconds(Some(most))
+        ),
+        None => "; no group had a gap.".to_owned(),
+    });
+    text
+}
+
+/// The joint gaps, and how many of them the host's own stalls explain.
+fn seen(subject: &Subject<'_>, most: f64) -> String {
+    let gaps = &subject.timeline.joint.gaps;
+    let trials: BTreeSet<_> = gaps.iter().map(|gap| gap.trial).collect();
+    let stalls: IntervalSet = subject.timeline.record.stalls.iter().copied().collect();
+    let stalled = gaps.iter().filter(|gap| stalls.touches(gap.span)).count();
+    let mut text = format!(
+        "{} in {} of {}: a role without a leader in every group at once, for {} at most",
+        count(gaps.len(), "joint gap"),
+        trials.len(),
+        count(subject.timeline.record.trials.len(), "trial"),
+        milliseconds(Some(most))
+    );
+    if stalled > 0 {
+        text.push_str(&format!(", {stalled} of them while the host itself stalled"));
+    }
+    text
 }
 
 fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {

@@ -44,7 +44,7 @@ pub(super) fn hits(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     let step = |((step, kind), faults): (&(String, &str), &Vec<&FaultReport>)| {
         let each = (0..places).map(|place| {
             let of = faults.iter().filter_map(|fault| costs.get(&fault.id)?.get(place));
-            of.fold(Cost::default(), |sum, one| sum.and(one)).told()
+            of.fold(Cost::default(), Cost::and).told()
         });
         vec![step.clone(), (*kind).to_owned(), faults.len().to_string()]
             .into_iter()

@@ -107,12 +107,13 @@ fn picture(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>) -> String 
     let title = format!("{}: {}", fold.title(), summary(scene, fold));
     format!(
         "<figure class=\"lane\"><figcaption>{0}</figcaption><div class=\"scroll\">\
-         <svg viewBox=\"0 0 {WIDTH} {1}\" role=\"img\" aria-label=\"{2}\">{lanes}{3}{4}</svg></div>\
+         <svg viewBox=\"0 0 {WIDTH} {1}\" role=\"img\" aria-label=\"{2}\">{3}{lanes}{4}{5}</svg></div>\
          </figure>\n",
         Safe(fold.title()),
         bottom + 20.0,
         Safe(title),
-        scale.bands(subject, TOP - 2.0, bottom),
+        scale.grounds(subject, TOP - 2.0, bottom),
+        scale.edges(subject, TOP - 2.0, bottom),
         scale.axis(subject.zero, bottom),
     )
 }

@@ -28,6 +28,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use self::html::Safe;
 use self::scene::Scene;
+pub use self::thin::Room;
 use self::thin::Thinning;
 use crate::time::{Mono, Wall};
 use crate::timeline::Timeline;
@@ -56,11 +57,18 @@ pub struct Subject<'a> {
     pub tandem: &'a str,
 }
 
-/// The page. What comes from files is escaped, whatever is in it.
+/// The page: at most 10 MB, however long the run was. What comes from files is escaped, whatever is
+/// in it.
 #[must_use]
 pub fn page(subject: &Subject<'_>) -> String {
+    page_within(subject, Room::default())
+}
+
+/// The same, with more or less room for what the lanes show.
+#[must_use]
+pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     let scene = Scene::of(subject);
-    let thinning = Thinning::of(subject, &scene);
+    let thinning = Thinning::of(subject, &scene, room);
     let report = subject.report;
     let word = report.verdict.as_str().to_uppercase();
     let title = format!("{word}: {} on {}", report.experiment, report.topology);

@@ -5,7 +5,7 @@
   const by = (id) => document.getElementById(id);
   const data = JSON.parse(by("data").textContent);
   if (!data || !data.trials.length) return;
-  const STEP = 18, LANE = 14, AXIS = 34, LOOKS = 6, LEAST = 2, SECOND = 1e9;
+  const STEP = 18, LANE = 14, AXIS = 38, LOOKS = 6, LEAST = 2, SECOND = 1e9;
   const shown = data.trials.filter((trial) => trial[3]);
   const make = (tag, to, text) => {
     const element = document.createElement(tag);
@@ -162,25 +162,30 @@
     }
     put();
   };
-  const written = ({ g, width }, text, a, b, y, colour) => {
+  // A name on a ground of its own, so that no hatching runs through it; where it ends.
+  const written = ({ g, width }, text, a, b, y, ground, colour) => {
     a = Math.max(a, 0);
     b = Math.min(b, width);
-    if (b - a < g.measureText(text).width + 8) return;
+    const long = g.measureText(text).width + 8;
+    if (b - a < long) return a;
+    g.fillStyle = ground;
+    g.fillRect(a, y, long, LANE);
     g.fillStyle = colour;
     g.fillText(text, a + 4, y + LANE - 3);
+    return a + long;
   };
   const drawLane = (on, one, y) => {
     const { g, x, width } = on;
     g.fillStyle = one.joint ? colours.led : colours.bed;
     spans(on, shown.map(([, from, until]) => ({ from, until })), y, LANE, 0);
-    let last = [];
+    const last = [], names = [];
     for (const [from, until, life] of one.served) {
       const a = x(from), b = x(until), member = one.lives[life][1] % LOOKS;
       if (b < 0 || a > width || (b - a < 0.4 && b - (last[member] || -9) < 0.4)) continue;
       last[member] = b;
       g.fillStyle = colours["m" + member];
       g.fillRect(Math.max(a, -1), y, Math.min(b, width + 1) - Math.max(a, -1), LANE);
-      written(on, one.lives[life][0], a, b, y, colours["on-member"]);
+      if (b - a > 40) names.push([one.lives[life][0], a, b, colours["m" + member]]);
     }
     g.fillStyle = g.createPattern(colours.hatched, "repeat");
     spans(on, one.overlaps, y, LANE, LEAST);
@@ -188,33 +193,38 @@
     spans(on, one.unknown, y, LANE, LEAST);
     g.fillStyle = colours.gap;
     spans(on, one.gaps, y, LANE, LEAST);
-    for (const it of one.gaps) written(on, "gap " + brief(it.length), x(it.from), x(it.until), y, colours["on-gap"]);
+    let free = 0;
+    for (const [name, a, b, ground] of names) free = written(on, name, Math.max(a, free), b, y, ground, colours["on-member"]);
+    for (const it of one.gaps) {
+      written(on, "gap " + brief(it.length), x(it.from), x(it.until), y, colours.gap, colours["on-gap"]);
+    }
   };
-  const bands = (on, top, height) => {
+  // Behind the lanes the ground of a fault, over them its edges: no colour is changed.
+  const bands = (on, height, edges) => {
     const { g, x, width } = on;
+    g.strokeStyle = g.fillStyle = colours.band;
+    g.globalAlpha = edges ? 1 : 0.25;
+    g.setLineDash([3, 3]);
     for (const fault of data.faults) {
       const a = x(fault.asked), b = Math.max(x(fault.healed ?? end), a + 1);
       if (b < 0 || a > width) continue;
-      g.globalAlpha = 0.16;
-      g.fillStyle = colours.band;
-      g.fillRect(a, top, b - a, height);
-      g.globalAlpha = 1;
-      g.strokeStyle = colours.band;
-      g.setLineDash([3, 3]);
-      g.strokeRect(a + 0.5, top - 1, b - a, height + 2);
-      g.setLineDash([]);
+      if (edges) g.strokeRect(a + 0.5, -1, b - a, height + 2);
+      else g.fillRect(a, 0, b - a, height);
     }
+    g.setLineDash([]);
+    g.globalAlpha = 1;
   };
   const draw = (row) => {
     const on = paper(row.canvas, row.lanes.length * STEP);
-    row.lanes.forEach((one, at) => drawLane(on, one, at * STEP));
-    bands(on, 0, row.lanes.length * STEP);
+    bands(on, row.lanes.length * STEP, false);
+    row.lanes.forEach((one, at) => drawLane(on, one, at * STEP + 2));
+    bands(on, row.lanes.length * STEP, true);
     if (row.at !== undefined) {
       const [at, it] = row.list[row.at];
       const a = on.x(it.from), b = Math.max(on.x(it.until), a + LEAST);
       on.g.strokeStyle = colours.ink;
       on.g.lineWidth = 2;
-      on.g.strokeRect(a - 2, at * STEP + 1, b - a + 4, LANE - 2);
+      on.g.strokeRect(a - 2, at * STEP + 1, b - a + 4, LANE + 2);
       on.g.lineWidth = 1;
     }
   };
@@ -229,19 +239,24 @@
       g.moveTo(x(at), AXIS - 5);
       g.lineTo(x(at), AXIS);
       g.stroke();
-      g.fillText(+(at / SECOND).toFixed(3) + " s", x(at) + 3, AXIS - 2);
+      if (x(at) + 40 < width) g.fillText(+(at / SECOND).toFixed(3) + " s", x(at) + 3, AXIS - 2);
     }
     let free = -1e9;
     const label = (text, at, until, y, colour) => {
-      const a = Math.max(x(at), 0);
-      if (x(until) < 0 || x(at) > width || a < free) return;
+      const a = Math.max(x(at), 0), b = Math.min(x(until), width);
+      if (b < 0 || a > width) return;
+      g.globalAlpha = 0.5;
+      g.fillStyle = colour;
+      g.fillRect(a, y + 2, Math.max(b - a - 1, 1), 1.5);
+      g.globalAlpha = 1;
+      if (a < free || a + g.measureText(text).width > width) return;
       g.fillStyle = colour;
       g.fillText(text, a + 2, y);
       free = a + g.measureText(text).width + 10;
     };
-    for (const [number, from, until] of shown) label("trial " + number, from, until, 9, colours.soft);
+    for (const [number, from, until] of shown) label("trial " + number, from, until, 10, colours.soft);
     free = -1e9;
-    for (const it of data.faults) label(`${it.kind} ${it.id}`, it.asked, it.healed ?? end, 20, colours.band);
+    for (const it of data.faults) label(`${it.kind} ${it.id}`, it.asked, it.healed ?? end, 22, colours.band);
   };
 
   // ---- numbers on demand -----------------------------------------------------------------------

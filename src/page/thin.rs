@@ -2,18 +2,30 @@
 //! served where nothing was found, then whole trials, those with the least to see first. What was
 //! found in a trial that is shown is never left out, and the tables count everything.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::Subject;
 use super::html::count;
-use super::scene::{Scene, Sublane};
+use super::scene::{Marks, Scene, Sublane};
 use crate::ids::TrialNumber;
-use crate::timeline::{Finding, Interval, IntervalSet};
+use crate::timeline::{Interval, IntervalSet};
 
-/// How many pieces of service a page holds: some 15 bytes each.
-const SERVICES_MAX: usize = 150_000;
-/// How many findings: some 45 bytes each.
-const FINDINGS_MAX: usize = 100_000;
+/// How much a page holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// Pieces of service: some 15 bytes each.
+    pub services: usize,
+    /// Findings: some 45 bytes each.
+    pub findings: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { services: 150_000, findings: 100_000 }
+    }
+}
 
 /// What is left out.
 pub(super) struct Thinning {
@@ -33,11 +45,11 @@ enum Services {
 }
 
 impl Thinning {
-    pub(super) fn of(subject: &Subject<'_>, scene: &Scene<'_>) -> Self {
+    pub(super) fn of(subject: &Subject<'_>, scene: &Scene<'_>, room: Room) -> Self {
         let trials = &subject.timeline.record.trials;
         let mut thinning = Self {
             window: scene.window,
-            shown: trials_within(subject, scene),
+            shown: trials_within(subject, scene, room.findings),
             trials: trials.len(),
             windows: trials.iter().map(|trial| (trial.number, trial.window)).collect(),
             services: Services::All,
@@ -50,7 +62,7 @@ impl Thinning {
                 let served = lane.lane.served.iter();
                 served.map(|(_, view)| view.sure.intersect(&kept).iter().count()).sum::<usize>()
             };
-            if lanes.map(pieces).sum::<usize>() <= SERVICES_MAX {
+            if lanes.map(pieces).sum::<usize>() <= room.services {
                 break;
             }
         }
@@ -109,39 +121,45 @@ impl Thinning {
     }
 }
 
-/// The trials whose findings fit: those with a joint gap first, then with something unknown, then
-/// by their longest gap.
-fn trials_within(subject: &Subject<'_>, scene: &Scene<'_>) -> BTreeSet<TrialNumber> {
-    let mut weights: BTreeMap<TrialNumber, (usize, usize, std::time::Duration, usize)> =
-        subject.timeline.record.trials.iter().map(|it| (it.number, Default::default())).collect();
-    let mut each =
-        |found: &[&Finding], add: fn(&mut (usize, usize, std::time::Duration, usize), &Finding)| {
-            for one in found {
-                let weight = weights.entry(one.trial).or_default();
-                weight.3 += 1;
-                add(weight, one);
-            }
-        };
-    for fold in &scene.folds {
-        each(&fold.joint.gaps, |weight, _| weight.0 += 1);
-        each(&fold.joint.unknown, |weight, _| weight.1 += 1);
-    }
-    for lane in scene.groups.iter().flat_map(|group| group.lanes.values()) {
-        each(&lane.marks.gaps, |weight, one| weight.2 = weight.2.max(one.span.length()));
-        each(&lane.marks.unknown, |weight, _| weight.1 += 1);
-        each(&lane.marks.overlaps, |_, _| {});
-    }
+/// What there is to see in a trial; the greater is shown before the lesser.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Weight {
+    joint: usize,
+    unknown: usize,
+    longest: Duration,
+    all: usize,
+}
+
+/// The trials whose findings fit: those with joint gaps first, then with something unknown, then by
+/// their longest gap. One is shown in any case.
+fn trials_within(subject: &Subject<'_>, scene: &Scene<'_>, room: usize) -> BTreeSet<TrialNumber> {
+    let trials = subject.timeline.record.trials.iter();
+    let mut weights: BTreeMap<TrialNumber, Weight> =
+        trials.map(|trial| (trial.number, Weight::default())).collect();
+    let mut add = |marks: &Marks<'_>, joint: bool| {
+        for gap in &marks.gaps {
+            let weight = weights.entry(gap.trial).or_default();
+            weight.joint += usize::from(joint);
+            weight.longest = weight.longest.max(gap.span.length());
+        }
+        for unknown in &marks.unknown {
+            weights.entry(unknown.trial).or_default().unknown += 1;
+        }
+        for one in marks.gaps.iter().chain(&marks.overlaps).chain(&marks.unknown) {
+            weights.entry(one.trial).or_default().all += 1;
+        }
+    };
+    scene.folds.iter().for_each(|fold| add(&fold.joint, true));
+    let lanes = scene.groups.iter().flat_map(|group| group.lanes.values());
+    lanes.for_each(|lane| add(&lane.marks, false));
     let mut order: Vec<_> = weights.into_iter().collect();
-    order.sort_by_key(|(trial, (joint, unknown, gap, _))| {
-        (std::cmp::Reverse((*joint, *unknown, *gap)), *trial)
-    });
-    let mut left = FINDINGS_MAX;
-    let mut shown = BTreeSet::new();
-    for (trial, (_, _, _, found)) in order {
-        if found > left && !shown.is_empty() {
+    order.sort_by_key(|(trial, weight)| (Reverse(*weight), *trial));
+    let (mut left, mut shown) = (room, BTreeSet::new());
+    for (trial, weight) in order {
+        if weight.all > left && !shown.is_empty() {
             break;
         }
-        left = left.saturating_sub(found);
+        left = left.saturating_sub(weight.all);
         shown.insert(trial);
     }
     shown

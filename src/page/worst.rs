@@ -98,10 +98,11 @@ fn draw(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>, gap: Interval
     let (lanes, _) = scale.fold(subject, scene, fold, TOP);
     format!(
         "<div class=\"scroll\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"The lanes of \
-         {} around this gap\">{lanes}{}{}</svg></div>",
+         {} around this gap\">{}{lanes}{}{}</svg></div>",
         bottom + 20.0,
         Safe(fold.title()),
-        scale.bands(subject, TOP - 2.0, bottom),
+        scale.grounds(subject, TOP - 2.0, bottom),
+        scale.edges(subject, TOP - 2.0, bottom),
         scale.axis(subject.zero, bottom),
     )
 }
