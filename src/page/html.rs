@@ -37,14 +37,14 @@ pub(super) fn embed(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// `1108 ms`.
+/// `1108 ms`, on one line.
 pub(super) fn length(of: Duration) -> String {
-    format!("{} ms", short(ms(of)))
+    milliseconds(Some(ms(of)))
 }
 
 /// `1108 ms`, or a dash.
 pub(super) fn milliseconds(of: Option<f64>) -> String {
-    of.map_or_else(|| "–".to_owned(), |value| format!("{} ms", short(value)))
+    of.map_or_else(|| "–".to_owned(), |value| format!("{}\u{a0}ms", short(value)))
 }
 
 /// `1 gap`, `2 gaps`.

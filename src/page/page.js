@@ -194,7 +194,11 @@
     g.fillStyle = colours.gap;
     spans(on, one.gaps, y, LANE, LEAST);
     let free = 0;
-    for (const [name, a, b, ground] of names) free = written(on, name, Math.max(a, free), b, y, ground, colours["on-member"]);
+    for (const [name, a, b, ground] of names) {
+      // What is hatched stays in sight beside the name.
+      if (b - Math.max(a, free, 0) < 14 * name.length) continue;
+      free = written(on, name, Math.max(a, free), b, y, ground, colours["on-member"]);
+    }
     for (const it of one.gaps) {
       written(on, "gap " + brief(it.length), x(it.from), x(it.until), y, colours.gap, colours["on-gap"]);
     }
