@@ -135,7 +135,8 @@ impl Scale {
             let Some((x, width)) = self.band(one) else { continue };
             let name = format!("{} {id}", one.kind);
             svg.push_str(&format!(
-                "<path class=\"edge\" d=\"M{0} {top}V{bottom}M{1} {top}V{bottom}\"><title>{2}</title></path>",
+                "<path class=\"edge\" d=\"M{0} {top}V{bottom}M{1} {top}V{bottom}\">\
+                 <title>{2}</title></path>",
                 tenth(x),
                 tenth(x + width),
                 Safe(&name)
@@ -171,7 +172,8 @@ impl Scale {
             }
             let x = tenth(self.x(at));
             svg.push_str(&format!(
-                "<path class=\"tick\" d=\"M{x} {}v4\"/><text class=\"mid\" x=\"{x}\" y=\"{}\">{}</text>",
+                "<path class=\"tick\" d=\"M{x} {}v4\"/>\
+                 <text class=\"mid\" x=\"{x}\" y=\"{}\">{}</text>",
                 tenth(y),
                 tenth(y + 15.0),
                 seconds(after)

@@ -33,8 +33,8 @@ pub(super) fn findings(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     }
     let tables = [("gap", gaps), ("unknown time", unknown), ("overlap", overlaps)];
     let body: String = tables.into_iter().map(|(kind, rows)| one(kind, rows)).collect();
-    let intro = "<p>Once a lane, whatever the number of roles on it. Times are in milliseconds; from \
-                 when on is counted from the beginning of the run.</p>\n";
+    let intro = "<p>Once a lane, whatever the number of roles on it. Times are in milliseconds; \
+                 from when on is counted from the beginning of the run.</p>\n";
     section("findings", "Everything that was found", &format!("{intro}{body}"))
 }
 

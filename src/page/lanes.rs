@@ -11,6 +11,8 @@ use super::thin::Thinning;
 const STILL_MAX: usize = 400_000;
 /// So many rows of words.
 const ROWS_MAX: usize = 400;
+/// The legend, and what the script fills, which is hidden where there is none.
+const LEGEND_AND_STAGE: &str = include_str!("lanes.html");
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 100.0;
 const TOP: f64 = 20.0;
@@ -29,47 +31,12 @@ pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinn
     for sentence in thinning.told() {
         html.push_str(&format!("<p class=\"note\">{}</p>\n", Safe(sentence)));
     }
-    html.push_str(LEGEND);
-    html.push_str(STAGE);
+    html.push_str(LEGEND_AND_STAGE);
     html.push_str(&still(subject, scene));
     html.push_str(&words(scene));
     html.push_str("</section>\n");
     html
 }
-
-const LEGEND: &str = "<ul class=\"legend\">\
-<li><svg class=\"key\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"m0\" d=\"M0 0h9v12h-9z\"/>\
-<path class=\"m1\" d=\"M9 0h9v12h-9z\"/><path class=\"m2\" d=\"M18 0h8v12h-8z\"/></svg> a colour a member \
-that serves</li>\
-<li><svg class=\"key\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"gap\" d=\"M0 0h26v12h-26z\"/></svg> \
-gap, solid red: nobody serves</li>\
-<li><svg class=\"key\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"m0\" d=\"M0 0h26v12h-26z\"/>\
-<path class=\"overlap\" d=\"M0 0h26v12h-26z\"/></svg> overlap, hatched: two or more claim</li>\
-<li><svg class=\"key\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"unknown\" d=\"M0 0h26v12h-26z\"/></svg> \
-unknown, grey and dotted</li>\
-<li><svg class=\"key\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"band\" d=\"M0 0h26v12h-26z\"/></svg> \
-a fault, from the request to its heal</li>\
-<li><svg class=\"key\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"led\" d=\"M0 0h26v12h-26z\"/></svg> \
-joint: some group leads</li></ul>\n";
-
-/// What the script fills; hidden where there is none.
-const STAGE: &str = "<div id=\"stage\" hidden>\
-<div class=\"controls\" role=\"group\" aria-label=\"Time\">\
-<label>Trial <select id=\"trial\"></select></label>\
-<button type=\"button\" id=\"before\">Trial before</button>\
-<button type=\"button\" id=\"after\">Trial after</button>\
-<button type=\"button\" id=\"earlier\" aria-label=\"Earlier\">←</button>\
-<button type=\"button\" id=\"later\" aria-label=\"Later\">→</button>\
-<button type=\"button\" id=\"in\" aria-label=\"Zoom in\">+</button>\
-<button type=\"button\" id=\"out\" aria-label=\"Zoom out\">−</button>\
-<label>Lanes <select id=\"which\"><option value=\"found\">with anything found</option>\
-<option value=\"gaps\">with gaps</option><option value=\"joint\">with joint gaps</option></select></label>\
-<label>Role <input id=\"role\" type=\"search\" size=\"12\" autocomplete=\"off\"></label></div>\
-<p class=\"hint\">Drag to move in time, Ctrl and the wheel to zoom. With the keyboard, on a lane: ← → \
-move, + − zoom, N and P go to the next and the previous finding, 0 shows the whole run, Escape \
-hides the numbers.</p>\
-<div id=\"rows\"></div>\
-<div id=\"told\" role=\"status\" aria-live=\"polite\"></div></div>\n";
 
 /// Pictures of the whole run, of the lanes on which something was found first.
 fn still(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
@@ -107,8 +74,8 @@ fn picture(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>) -> String 
     let title = format!("{}: {}", fold.title(), summary(scene, fold));
     format!(
         "<figure class=\"lane\"><figcaption>{0}</figcaption><div class=\"scroll\">\
-         <svg viewBox=\"0 0 {WIDTH} {1}\" role=\"img\" aria-label=\"{2}\">{3}{lanes}{4}{5}</svg></div>\
-         </figure>\n",
+         <svg viewBox=\"0 0 {WIDTH} {1}\" role=\"img\" aria-label=\"{2}\">\
+         {3}{lanes}{4}{5}</svg></div></figure>\n",
         Safe(fold.title()),
         bottom + 20.0,
         Safe(title),

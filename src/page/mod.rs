@@ -37,6 +37,10 @@ use crate::verdict::Report;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+/// Where a reader may jump to (the first link is there for those who come by keyboard), and the
+/// hatching and the dots of all pictures.
+const TOP: &str = include_str!("top.html");
+const END: &str = include_str!("end.html");
 
 /// What a page is about.
 #[derive(Debug, Clone, Copy)]
@@ -74,8 +78,8 @@ pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     let title = format!("{word}: {} on {}", report.experiment, report.topology);
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; \
-         form-action 'none'; img-src data:; style-src 'sha256-{}'; script-src 'sha256-{}'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         base-uri 'none'; form-action 'none'; img-src data:; style-src 'sha256-{}'; script-src 'sha256-{}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
          <link rel=\"icon\" href=\"data:,\">\n<style>{STYLE}</style>\n</head>\n<body>\n",
@@ -83,8 +87,7 @@ pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
         hash(SCRIPT),
         Safe(title),
     );
-    html.push_str(NAVIGATION);
-    html.push_str(PATTERNS);
+    html.push_str(TOP);
     html.push_str(&head::head(subject));
     html.push_str("<main id=\"main\" tabindex=\"-1\">\n");
     html.push_str(&lanes::section(subject, &scene, &thinning));
@@ -95,32 +98,12 @@ pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     html.push_str(&tables::trust(subject));
     html.push_str(&findings::findings(subject, &scene));
     html.push_str("</main>\n");
-    html.push_str(FOOTER);
+    html.push_str(END);
     let data = data::data(subject, &scene, &thinning);
     html.push_str(&format!("<script type=\"application/json\" id=\"data\">{data}</script>\n"));
     html.push_str(&format!("<script>{SCRIPT}</script>\n</body>\n</html>\n"));
     html
 }
-
-/// Where a reader may jump to; the first link is there for those who come by keyboard.
-const NAVIGATION: &str = "<a class=\"skip\" href=\"#main\">Skip to the lanes</a>\n\
-    <nav aria-label=\"On this page\"><ul><li><a href=\"#lanes\">Lanes</a></li>\
-    <li><a href=\"#distributions\">How long</a></li><li><a href=\"#worst\">Longest gaps</a></li>\
-    <li><a href=\"#hits\">What hit what</a></li><li><a href=\"#claims\">Claims</a></li>\
-    <li><a href=\"#trust\">Trust</a></li><li><a href=\"#findings\">Everything found</a></li></ul></nav>\n";
-
-/// The hatching and the dots of all pictures.
-const PATTERNS: &str = "<svg class=\"defs\" aria-hidden=\"true\"><defs>\
-    <pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
-    <path class=\"hatching\" d=\"M-1 7L7 -1M-4 4L4 -4M2 10L10 2\"/></pattern>\
-    <pattern id=\"dots\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
-    <path class=\"ground\" d=\"M0 0h6v6h-6z\"/><path class=\"dotting\" d=\"M1 1h1.5v1.5h-1.5zM4 4h1.5v1.5h-1.5z\"/>\
-    </pattern></defs></svg>\n";
-
-const FOOTER: &str = "<footer><p>A gap: nobody served a role, in a group or in all of them (joint). An \
-    overlap: two members of a group claimed it. Gaps are counted in what was served, overlaps in what \
-    was claimed. A finding belongs to the latest fault or restart of its group that had not settled \
-    yet. All of this was computed from journal.jsonl; result.json has the same numbers.</p></footer>\n";
 
 /// A hash as a policy wants it.
 fn hash(text: &str) -> String {

@@ -299,7 +299,7 @@
     const [at, it] = row.list[row.at], room = Math.max(it.length, SECOND / 4);
     look(it.from - room, it.until + room);
     const box = row.canvas.getBoundingClientRect();
-    say(`${row.at + 1} of ${all}. ${tell(row.lanes[at], it)}.`, box.left + box.width / 3, box.top + at * STEP);
+    say(`${row.at + 1} of ${all}. ${tell(row.lanes[at], it)}.`, box.left + box.width / 3, box.bottom - 8);
   };
 
   // ---- the page --------------------------------------------------------------------------------

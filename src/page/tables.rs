@@ -88,7 +88,8 @@ pub(super) fn trust(subject: &Subject<'_>) -> String {
     let trials = count(usize::try_from(of.trials).unwrap_or(usize::MAX), "trial");
     let sentence = match (of.trials, of.probability_max) {
         (_, Some(most)) => format!(
-            "No joint gap in {trials}: with 95 % confidence at most {:.1} % of such trials have one.",
+            "No joint gap in {trials}: with 95 % confidence at most {:.1} % of such trials \
+             have one.",
             most * 100.0
         ),
         (0, None) => "No trial was observed to its end, so nothing is said of others.".to_owned(),
@@ -139,6 +140,7 @@ fn bounds(subject: &Subject<'_>) -> String {
 /// A part of the page, with its heading.
 pub(super) fn section(id: &str, title: &str, body: &str) -> String {
     format!(
-        "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{title}</h2>\n{body}</section>\n"
+        "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{title}</h2>\n\
+         {body}</section>\n"
     )
 }

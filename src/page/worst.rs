@@ -97,8 +97,8 @@ fn draw(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>, gap: Interval
     let bottom = TOP + STEP * number(scene.groups.len() + 1);
     let (lanes, _) = scale.fold(subject, scene, fold, TOP);
     format!(
-        "<div class=\"scroll\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"The lanes of \
-         {} around this gap\">{}{lanes}{}{}</svg></div>",
+        "<div class=\"scroll\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"The lanes \
+         of {} around this gap\">{}{lanes}{}{}</svg></div>",
         bottom + 20.0,
         Safe(fold.title()),
         scale.grounds(subject, TOP - 2.0, bottom),

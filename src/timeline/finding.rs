@@ -91,7 +91,8 @@ impl Findings {
                 .collect();
             let shared = on.iter().map(|(_, partition)| *partition).collect();
             let found = known.entry(shared).or_insert_with(|| {
-                let lane = |(name, on): &(&GroupName, PartitionId)| groups.get(*name)?.lanes.get(on);
+                let lane =
+                    |(name, on): &(&GroupName, PartitionId)| groups.get(*name)?.lanes.get(on);
                 let lanes: Vec<&Lane> = on.iter().filter_map(lane).collect();
                 let services = Lane::services_of(&lanes);
                 let mut found = Self::default();

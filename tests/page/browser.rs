@@ -124,13 +124,16 @@ impl Browser {
         self.post("/se/log", &json!({"type": "browser"})).as_array().unwrap().clone()
     }
 
-    /// Everything that was asked of a network or a disk since this was asked last.
-    pub fn requests(&self) -> Vec<String> {
+    /// Everything that a file asked of a network or a disk since this was asked last.
+    pub fn requests(&self, file: &Path) -> Vec<String> {
+        let page = format!("file://{}", file.display());
         let log = self.post("/se/log", &json!({"type": "performance"}));
         let requests = log.as_array().unwrap().iter().filter_map(|entry| {
             let told: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
             let message = &told["message"];
-            let asks = message["method"] == "Network.requestWillBeSent";
+            // The browser's own pages are not what is looked at.
+            let asks = message["method"] == "Network.requestWillBeSent"
+                && message["params"]["documentURL"] == page.as_str();
             asks.then(|| message["params"]["request"]["url"].as_str().unwrap().to_owned())
         });
         requests.collect()

@@ -12,6 +12,7 @@
     clippy::cast_sign_loss,
     clippy::print_stderr,
     clippy::float_cmp,
+    unreachable_pub,
     reason = "a test may fail loudly"
 )]
 

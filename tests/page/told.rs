@@ -57,8 +57,7 @@ pub type Row = (u64, u64, u64, u64, u64);
 
 /// What the data says of findings; six numbers each, the fifth is the cause.
 pub fn rows(numbers: &Value) -> Vec<Row> {
-    let all: Vec<u64> =
-        numbers.as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
+    let all: Vec<u64> = numbers.as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
     let mut rows: Vec<_> = all.chunks(6).map(|n| (n[0], n[1], n[2], n[3], n[5])).collect();
     rows.sort_unstable();
     rows
