@@ -36,7 +36,7 @@ use crate::topology::Plan;
 use crate::verdict::Report;
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("model.js"), include_str!("page.js"));
 /// Where a reader may jump to (the first link is there for those who come by keyboard), and the
 /// hatching and the dots of all pictures.
 const TOP: &str = include_str!("top.html");
@@ -79,7 +79,8 @@ pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         base-uri 'none'; form-action 'none'; img-src data:; style-src 'sha256-{}'; script-src 'sha256-{}'\">\n\
+         base-uri 'none'; form-action 'none'; img-src data:; \
+         style-src 'sha256-{}'; script-src 'sha256-{}'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
          <link rel=\"icon\" href=\"data:,\">\n<style>{STYLE}</style>\n</head>\n<body>\n",

@@ -1,82 +1,15 @@
 // Draws the lanes of all roles from the page's data, so that one can zoom and move in time. All
-// that is said stands in the page without this, too. Times are nanoseconds since the run's zero.
-"use strict";
+// that is said stands in the page without this, too.
 (() => {
+  const { data, shown, ms, brief, findings, lanes, matches, title, words, tell } = tandem;
+  if (!data.trials.length) return;
   const by = (id) => document.getElementById(id);
-  const data = JSON.parse(by("data").textContent);
-  if (!data || !data.trials.length) return;
   const STEP = 18, LANE = 14, AXIS = 38, LOOKS = 6, LEAST = 2, SECOND = 1e9;
-  const shown = data.trials.filter((trial) => trial[3]);
   const make = (tag, to, text) => {
     const element = document.createElement(tag);
     if (text !== undefined) element.textContent = text;
     if (to) to.append(element);
     return element;
-  };
-  const ms = (ns) => (ns / 1e6).toFixed(3) + " ms";
-  const brief = (ns) => (ns >= 1e8 ? Math.round(ns / 1e6) : +(ns / 1e6).toFixed(1)) + " ms";
-
-  // ---- what there is -------------------------------------------------------------------------
-  const findings = (kind, numbers) => {
-    const all = [];
-    for (let at = 0; at < numbers.length; at += 6) {
-      const [from, length, within, trial, cause, open] = numbers.slice(at, at + 6);
-      all.push({ kind, from, until: from + length, length, within, trial, cause, open });
-    }
-    return all;
-  };
-  const decoded = new Map();
-  const lane = (group, on) => {
-    const key = group + ":" + on;
-    if (!decoded.has(key)) {
-      const raw = data.groups[group].lanes[on];
-      const served = [];
-      for (let at = 0, last = 0; at < raw.s.length; at += 3) {
-        const from = last + raw.s[at];
-        last = from + raw.s[at + 1];
-        served.push([from * 1e3, last * 1e3, raw.s[at + 2]]);
-      }
-      decoded.set(key, {
-        name: data.groups[group].name, lives: data.groups[group].lives, served,
-        gaps: findings("gap", raw.g), overlaps: findings("overlap", raw.o),
-        unknown: findings("unknown", raw.u), where: `, partition ${on}`,
-      });
-    }
-    return decoded.get(key);
-  };
-  const lanes = (fold) => {
-    const groups = fold.on.map((on, group) => lane(group, on));
-    const joint = {
-      name: "joint", joint: true, lives: [], served: [], where: "",
-      gaps: findings("gap", fold.g), unknown: findings("unknown", fold.u),
-      overlaps: groups.flatMap((one) => one.overlaps),
-    };
-    return [...groups, joint];
-  };
-  const count = (fold, kind) =>
-    fold.on.reduce((sum, on, group) => sum + data.groups[group].lanes[on][kind].length / 6, 0);
-  const matches = {
-    found: (fold) => count(fold, "g") + count(fold, "o") + count(fold, "u") + fold.g.length + fold.u.length,
-    gaps: (fold) => count(fold, "g") + fold.g.length,
-    joint: (fold) => fold.g.length,
-  };
-  const title = (fold) =>
-    fold.roles[0] + (fold.roles.length > 1 ? ` and ${fold.roles.length - 1} more` : "");
-  const words = (one) => {
-    const said = [["gap", one.gaps], ["unknown time", one.unknown], ["overlap", one.overlaps]]
-      .filter(([, all]) => all.length)
-      .map(([kind, all]) =>
-        `${all.length} ${kind}${all.length > 1 ? "s" : ""}, the longest ` +
-        brief(all.reduce((most, it) => Math.max(most, it.length), 0)));
-    return `${one.name}: ${said.join("; ") || "nothing found"}`;
-  };
-  const tell = (one, it) => {
-    const cause = data.causes[it.cause];
-    return `${one.name}${one.where}, trial ${it.trial}: ` +
-      `${it.kind === "unknown" ? "unknown for" : it.kind + " of"} ${ms(it.length)}, known to within ` +
-      `${ms(it.within)}, from ${ms(it.from)} to ${ms(it.until)}` +
-      (cause ? `, after ${cause}` : ", without a cause") +
-      (it.open ? ", still open when the trial ended" : "");
   };
 
   // ---- the part of time that is shown ----------------------------------------------------------
@@ -200,7 +133,8 @@
       free = written(on, name, Math.max(a, free), b, y, ground, colours["on-member"]);
     }
     for (const it of one.gaps) {
-      written(on, "gap " + brief(it.length), x(it.from), x(it.until), y, colours.gap, colours["on-gap"]);
+      const text = "gap " + brief(it.length);
+      written(on, text, x(it.from), x(it.until), y, colours.gap, colours["on-gap"]);
     }
   };
   // Behind the lanes the ground of a fault, over them its edges: no colour is changed.
@@ -258,9 +192,13 @@
       g.fillText(text, a + 2, y);
       free = a + g.measureText(text).width + 10;
     };
-    for (const [number, from, until] of shown) label("trial " + number, from, until, 10, colours.soft);
+    for (const [number, from, until] of shown) {
+      label("trial " + number, from, until, 10, colours.soft);
+    }
     free = -1e9;
-    for (const it of data.faults) label(`${it.kind} ${it.id}`, it.asked, it.healed ?? end, 22, colours.band);
+    for (const it of data.faults) {
+      label(`${it.kind} ${it.id}`, it.asked, it.healed ?? end, 22, colours.band);
+    }
   };
 
   // ---- numbers on demand -----------------------------------------------------------------------
@@ -274,7 +212,8 @@
   };
   const under = (row, event) => {
     const box = row.canvas.getBoundingClientRect();
-    const scale = (view[1] - view[0]) / box.width, at = view[0] + (event.clientX - box.left) * scale;
+    const scale = (view[1] - view[0]) / box.width;
+    const at = view[0] + (event.clientX - box.left) * scale;
     const one = row.lanes[Math.floor((event.clientY - box.top) / STEP)];
     if (!one) return "";
     const near = (it) => it.from - 3 * scale <= at && at <= it.until + 3 * scale;
@@ -299,7 +238,8 @@
     const [at, it] = row.list[row.at], room = Math.max(it.length, SECOND / 4);
     look(it.from - room, it.until + room);
     const box = row.canvas.getBoundingClientRect();
-    say(`${row.at + 1} of ${all}. ${tell(row.lanes[at], it)}.`, box.left + box.width / 3, box.bottom - 8);
+    const text = `${row.at + 1} of ${all}. ${tell(row.lanes[at], it)}.`;
+    say(text, box.left + box.width / 3, box.bottom - 8);
   };
 
   // ---- the page --------------------------------------------------------------------------------
@@ -389,7 +329,8 @@
     rows.clear();
     const place = by("rows"), wanted = by("role").value.trim().toLowerCase();
     place.replaceChildren(axis);
-    const named = data.folds.filter((fold) => !wanted || fold.roles.some((role) => role.toLowerCase().includes(wanted)));
+    const called = (role) => role.toLowerCase().includes(wanted);
+    const named = data.folds.filter((fold) => !wanted || fold.roles.some(called));
     const fits = matches[by("which").value];
     const first = named.filter(fits), rest = named.filter((fold) => !fits(fold));
     first.forEach((fold) => build(fold, place));
@@ -397,7 +338,8 @@
       const details = make("details", place);
       make("summary", details, `${rest.length} lane${rest.length > 1 ? "s" : ""} without that`);
       details.addEventListener("toggle", () => {
-        if (details.open && details.children.length === 1) rest.forEach((fold) => build(fold, details));
+        const first = details.open && details.children.length === 1;
+        if (first) rest.forEach((fold) => build(fold, details));
       });
     }
     redraw();
@@ -421,17 +363,24 @@
   by("role").addEventListener("input", fill);
   addEventListener("resize", redraw);
   addEventListener("scroll", hide, { passive: true });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { theme(); redraw(); });
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((it) => { it.open = true; }));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    theme();
+    redraw();
+  });
+  addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details")) details.open = true;
+  });
 
   // Many trials at once are a blur: begin with the one that has the longest gap.
-  const longest = (all) => all.reduce((most, it) => (!most || it.length > most.length ? it : most), undefined);
-  const worst = longest(data.folds.flatMap((fold) => findings("gap", fold.g))) ||
-    longest(data.groups.flatMap((group) => Object.values(group.lanes).flatMap((it) => findings("gap", it.g))));
+  const longest = (all) => all.sort((a, b) => b.length - a.length)[0];
+  const gaps = (all) => all.flatMap((it) => findings("gap", it.g));
+  const worst = longest(gaps(data.folds)) ||
+    longest(data.groups.flatMap((group) => gaps(Object.values(group.lanes))));
   document.documentElement.classList.add("live");
   by("stage").hidden = false;
   theme();
-  const start = shown.length > 12 ? shown.findIndex(([number]) => worst && number === worst.trial) : -1;
+  const many = shown.length > 12 && worst;
+  const start = many ? shown.findIndex(([number]) => number === worst.trial) : -1;
   if (start >= 0) {
     trial.value = start;
     toTrial(shown[start]);

@@ -24,11 +24,13 @@ struct Plot<'a> {
 
 /// The section.
 pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
-    let mut html = "<section id=\"distributions\" aria-labelledby=\"dist-h\"><h2 id=\"dist-h\">How \
+    let mut html =
+        "<section id=\"distributions\" aria-labelledby=\"dist-h\"><h2 id=\"dist-h\">How \
         long</h2>\n<p>One sample a role and interval. Points, or bars where there are many; filled \
         after a fault, hollow after a restart, a cross without a cause. The dashed line is the \
-        bound that follows from the configuration, for faults of this experiment.</p>\n<div class=\"plots\">"
-        .to_owned();
+        bound that follows from the configuration, for faults of this experiment.</p>\n\
+        <div class=\"plots\">"
+            .to_owned();
     for group in &scene.groups {
         let limit = subject.report.groups.get(group.name).map(|group| group.limit);
         let found = &group.line.findings;
@@ -93,7 +95,8 @@ impl Plot<'_> {
         }
         format!(
             "<figure class=\"plot\"><figcaption><b>{title}</b> {told}</figcaption>\
-             <svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{title}: {told}\">{svg}</svg></figure>\n",
+             <svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{title}: {told}\">{svg}\
+             </svg></figure>\n",
             HEIGHT + 18.0,
             told = Safe(told),
         )
