@@ -32,9 +32,10 @@ fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
-/// JSON as it may stand in a script element: nothing in it ends the element.
+/// JSON as it may stand in a script element: nothing in it ends the element or turns the text.
 pub(super) fn embed(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    let kept = json.replace(turns, "\u{fffd}").replace('<', "\\u003c");
+    kept.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 /// `1108 ms`, on one line.
