@@ -2,7 +2,7 @@
 //! fleet; here it is only awaited.
 //!
 //! What differs is how they are asked: by SIGKILL, which nobody hears; by SIGTERM, upon which a
-//! member stops leading, leaves its group and ends; by an order to end without leaving.
+//! member leaves its group, stops leading and ends; by an order to end without leaving.
 
 use std::time::Duration;
 

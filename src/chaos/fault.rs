@@ -65,7 +65,7 @@ pub enum Fault {
 pub enum Departure {
     /// SIGKILL.
     Kill,
-    /// SIGTERM: it stops leading, leaves its group, ends.
+    /// SIGTERM: it leaves its group, stops leading, ends.
     Leave,
     /// It is told to end without leaving.
     Stop,

@@ -16,7 +16,7 @@ impl Fault {
                 "SIGKILL".to_owned()
             }
             Self::End { by: Departure::Leave, .. } => {
-                "SIGTERM: it stops leading, leaves its group, and ends".to_owned()
+                "SIGTERM: it leaves its group, stops leading, and ends".to_owned()
             }
             Self::End { by: Departure::Stop, .. } => {
                 "it is told to end without leaving its group".to_owned()

@@ -37,7 +37,7 @@ struct Company {
 #[derive(Debug, Clone, Default)]
 struct Chair {
     lives: BTreeMap<Incarnation, Seat>,
-    /// Faults between it and its brokers.
+    /// Faults that have it in their hands until they are healed.
     cut: BTreeSet<FaultId>,
 }
 
@@ -55,8 +55,9 @@ struct Seat {
     clock: Option<(Mono, Wall)>,
 }
 
-/// Faults that are between a member and its brokers.
-const NETWORK: [&str; 3] = ["partition", "slow", "protocol"];
+/// Faults that are between a member and its brokers, or that are somebody else of its name: what it
+/// does and believes meanwhile says little, and the heal disturbs its group once more.
+const HELD: [&str; 4] = ["partition", "slow", "protocol", "duplicate"];
 
 /// What keeps a group from being settled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -281,7 +282,7 @@ impl Chair {
     /// Takes a fact about what is between it and its brokers; says whether that changed.
     fn observe_network(&mut self, fact: &Fact) -> bool {
         if let What::FaultAsked { fault, kind, .. } = &fact.what
-            && NETWORK.contains(&kind.as_str())
+            && HELD.contains(&kind.as_str())
         {
             return self.cut.insert(fault.clone());
         }
