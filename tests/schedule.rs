@@ -43,10 +43,8 @@ fn gone(strike: &Strike) -> Duration {
 }
 
 fn victim(strike: &Strike) -> MemberId {
-    match strike.step.target.as_ref().unwrap() {
-        Target::Member(member) => member.clone(),
-        other => panic!("{other:?} is no member"),
-    }
+    let Some(Target::Member(member)) = &strike.step.target else { panic!("{strike:?}: a member") };
+    member.clone()
 }
 
 proptest! {
@@ -207,9 +205,10 @@ fn a_rollout_takes_one_after_the_other_group_by_group() {
     let schedule = draw(&read(&["{id: r, fault: rollout}"]), 1, TrialNumber(1));
     let turns: Vec<_> = schedule.strikes.iter().map(|one| victim(one).to_string()).collect();
     assert_eq!(turns, ["p1-1", "p1-2", "p1-3", "p2-1", "p2-2", "p2-3"]);
-    let before = schedule.strikes.iter().map(|one| one.once_settled.as_ref().map(|it| it.as_str()));
-    let before: Vec<_> = before.collect();
-    assert_eq!(before, [None, Some("r-1"), Some("r-2"), Some("r-3"), Some("r-4"), Some("r-5")]);
+    let before = |one: &Strike| one.once_settled.as_ref().map(ToString::to_string);
+    let before: Vec<_> = schedule.strikes.iter().map(before).collect();
+    let turns = ["r-1", "r-2", "r-3", "r-4", "r-5"].map(|it| Some(it.to_owned()));
+    assert_eq!((&before[0], &before[1..]), (&None, &turns[..]));
 }
 
 #[test]

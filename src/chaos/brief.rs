@@ -189,6 +189,9 @@ fn rounds<'a>(
     let gap = costs.values().map(|cost| cost.gap).max().unwrap_or_default();
     let overlap = costs.values().map(|cost| cost.overlap).max().unwrap_or_default();
     let most = limits.groups.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+    // Whom it may strike is drawn once.
+    let pool = target.choices(plan).iter().map(BTreeSet::len).max().unwrap_or_default();
+    let most = most.min(pool);
     (0..storm.rounds()).map(move |round| {
         let begins = every.saturating_mul(round);
         let gap_until = sum([to, begins, every, held, gap].into_iter());

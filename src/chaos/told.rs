@@ -1,5 +1,7 @@
 //! What a fault does and how it is undone, in a sentence each.
 
+use std::collections::BTreeSet;
+
 use super::foresee::list;
 use super::{Departure, Fault, How, Kind, Network, Pick, Storm, Target};
 use crate::edge::Effect;
@@ -60,10 +62,9 @@ impl Fault {
                 "the second process leaves and ends (SIGTERM), or is killed".to_owned()
             }
             Self::Storm(storm) => {
-                let mut undone: Vec<String> =
-                    storm.faults.iter().map(|(fault, _)| fault.undo(target, plan)).collect();
-                undone.dedup();
-                undone.join("; ")
+                let undone = storm.faults.iter().map(|(fault, _)| fault.undo(target, plan));
+                let undone: BTreeSet<String> = undone.collect();
+                undone.into_iter().collect::<Vec<_>>().join("; ")
             }
             Self::Pause { .. } => "whoever was stopped is woken by SIGCONT".to_owned(),
             Self::Network(_) => "the edges let everything pass again".to_owned(),
