@@ -94,17 +94,23 @@ fn a_storm_plays_what_was_drawn_and_keeps_to_its_limits() {
     let kinds: BTreeSet<&str> = asked.iter().map(|(_, kind, _, _)| kind.as_str()).collect();
     assert!(asked.len() >= 3 && kinds.len() >= 2, "{asked:?}");
     for (id, kind, member, t) in &asked {
-        let others = asked.iter().filter(|(other, ..)| {
-            other != id && windows[other].0 <= *t && *t < windows[other].1
-        });
+        let others = asked
+            .iter()
+            .filter(|(other, ..)| other != id && windows[other].0 <= *t && *t < windows[other].1);
         let others: Vec<_> = others.collect();
         assert!(others.is_empty(), "{kind} of {member} beside {others:?}\n{run}");
     }
     // What the page foretold is what was done.
-    let told = support::experiment::output(
-        support::experiment::tandem(run.folder.path())
-            .args(["chaos", "run", "chaos/storm.yaml", "--seed", "11", "--dry-run", "-o", "json"]),
-    );
+    let told = support::experiment::output(support::experiment::tandem(run.folder.path()).args([
+        "chaos",
+        "run",
+        "chaos/storm.yaml",
+        "--seed",
+        "11",
+        "--dry-run",
+        "-o",
+        "json",
+    ]));
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     let strikes = told["schedule"][0]["strikes"].as_array().unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();

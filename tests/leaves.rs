@@ -47,11 +47,14 @@ fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
     );
     let facts = run.recording().facts;
     // It bites: whoever was asked has left by itself, and ended well.
-    let asked = |fact: &&Fact| matches!(&fact.what, What::FaultAsked { kind, .. } if kind == "leave");
-    let asked: Vec<&Life> = facts.iter().filter(asked).map(|it| it.life.as_ref().unwrap()).collect();
+    let asked =
+        |fact: &&Fact| matches!(&fact.what, What::FaultAsked { kind, .. } if kind == "leave");
+    let asked: Vec<&Life> =
+        facts.iter().filter(asked).map(|it| it.life.as_ref().unwrap()).collect();
     assert_eq!(asked.len(), 5, "{run}");
     for life in asked {
-        let of = |what: &What| facts.iter().any(|it| it.life.as_ref() == Some(life) && it.what == *what);
+        let of =
+            |what: &What| facts.iter().any(|it| it.life.as_ref() == Some(life) && it.what == *what);
         assert!(of(&What::Leaving), "{life}\n{run}");
         assert!(of(&What::Died { signal: None, status: Some(0) }), "{life}\n{run}");
     }

@@ -213,7 +213,8 @@ fn turns(step: &Step, target: &Target, plan: &Plan, from: Duration) -> Effect {
     let mut costs = BTreeMap::<GroupName, Cost>::new();
     for fault in step.fault.strikes() {
         let turn = Step { fault, ..step.clone() };
-        let one = |group: &GroupName| (group.clone(), cost(&turn, &whom(group, false), plan, group));
+        let one =
+            |group: &GroupName| (group.clone(), cost(&turn, &whom(group, false), plan, group));
         costs.extend(groups.iter().map(one));
     }
     let (gap_until, overlap_until) = (Duration::MAX, Duration::MAX);

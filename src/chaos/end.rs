@@ -59,9 +59,8 @@ fn ask(victim: &Victim, by: Departure) -> Result<(), FaultError> {
 /// Since when the life is over, once it is.
 async fn gone(victim: &Victim) -> Option<Mono> {
     let life = victim.life.incarnation;
-    let over = |state: crate::controller::State| {
-        state.incarnation > life || state.phase == Phase::Absent
-    };
+    let over =
+        |state: crate::controller::State| state.incarnation > life || state.phase == Phase::Absent;
     victim.slot.reaches(GONE, over).await.map(|state| state.since)
 }
 

@@ -31,9 +31,7 @@ impl Injected {
     /// Does it; when it was known to be in force.
     pub(super) async fn inject(&self, arena: &Arena<'_>) -> Result<Mono, FaultError> {
         match &self.what {
-            Fault::End { by, .. } => {
-                end::inject(arena, &self.fault, *by, &self.aim.victims).await
-            }
+            Fault::End { by, .. } => end::inject(arena, &self.fault, *by, &self.aim.victims).await,
             Fault::Pause { .. } => pause::inject(arena, &self.fault, &self.aim.victims).await,
             Fault::Network(what) => {
                 network::inject(arena, &self.fault, what, &self.aim.reach, &self.aim.victims).await

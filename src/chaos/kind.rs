@@ -131,9 +131,7 @@ impl Kind {
             Self::Broker => &["how", "restart_after", "for"],
             Self::Clock => &["for", "ahead", "behind", "drift", "step_every"],
             Self::Churn => &["for", "every", "graceful", "restart_after", "overlap_restart"],
-            Self::Storm => {
-                &["for", "every", "faults", "hold", "restart_after", "overlap_restart"]
-            }
+            Self::Storm => &["for", "every", "faults", "hold", "restart_after", "overlap_restart"],
         }
     }
 }

@@ -6,8 +6,8 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 use super::{Experiment, Fault, Step, Trigger, series};
-use crate::topology::Plan;
 use crate::ids::{StepId, TrialNumber};
+use crate::topology::Plan;
 
 /// The strikes of one trial, in the order of the method.
 #[derive(Debug, Clone, PartialEq)]

@@ -128,7 +128,9 @@ async fn due(
             from.ok().and_then(|step| step.in_force).unwrap_or(began)
         }
     };
-    if let Some((before, step)) = strike.once_settled.as_ref().and_then(|it| in_force.get_key_value(it)) {
+    if let Some((before, step)) =
+        strike.once_settled.as_ref().and_then(|it| in_force.get_key_value(it))
+    {
         let mut step = step.subscribe();
         let over = step.wait_for(|step| step.over.is_some()).await;
         if over.ok().and_then(|step| step.over) != Some(true) {

@@ -107,7 +107,11 @@ impl Storm {
     fn told(&self) -> String {
         let all: u64 = self.faults.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let part = |(fault, weight): &(Fault, u32)| {
-            let share = if self.faults.len() == 1 { String::new() } else { format!(" ({weight} of {all})") };
+            let share = if self.faults.len() == 1 {
+                String::new()
+            } else {
+                format!(" ({weight} of {all})")
+            };
             format!("{}{share}", fault.kind().as_str())
         };
         let parts: Vec<String> = self.faults.iter().map(part).collect();

@@ -67,7 +67,8 @@ async fn disturb(
     within: Duration,
 ) -> Played {
     let steps = schedule.strikes.iter().map(|strike| strike.step.id.clone());
-    let in_force: InForce = steps.map(|step| (step, watch::Sender::new(Progress::default()))).collect();
+    let in_force: InForce =
+        steps.map(|step| (step, watch::Sender::new(Progress::default()))).collect();
     let strikes = schedule.strikes.iter();
     let strikes = strikes.map(|one| strike(arena, one, trial, began, &in_force, within));
     let unhealed: Vec<String> = join_all(strikes)

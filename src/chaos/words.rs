@@ -140,7 +140,8 @@ impl JsonSchema for Weights {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let weight = json_schema!({"type": "integer", "minimum": 1, "maximum": 1000});
-        let weights = Kind::STORMY.map(|kind| (kind.as_str().to_owned(), weight.clone().to_value()));
+        let weights =
+            Kind::STORMY.map(|kind| (kind.as_str().to_owned(), weight.clone().to_value()));
         json_schema!({
             "type": "object",
             "description": "What may strike, each with its weight, as in {kill: 3, pause: 1}.",

@@ -83,8 +83,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
             let began = Mono::now();
             let outcome = match &item.unable {
                 Some(why) => Ok((1, why.clone())),
-                None => Child::start(&program, item, &folder)
-                    .map(|child| child.finish(&signals)),
+                None => Child::start(&program, item, &folder).map(|child| child.finish(&signals)),
             };
             let (code, why) = outcome.unwrap_or_else(|error| (1, error.to_string()));
             Row::of(item, &folder, code, why, Span(Mono::now().since(began)))

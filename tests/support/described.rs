@@ -70,7 +70,8 @@ pub fn members(broker: &str, group: &str) -> Vec<String> {
     let list = consumer.fetch_group_list(Some(group), Duration::from_secs(20));
     let Ok(list) = list else { return Vec::new() };
     let groups = list.groups().iter();
-    let all = groups.flat_map(rdkafka::groups::GroupInfo::members).map(|one| one.client_id().to_owned());
+    let all =
+        groups.flat_map(rdkafka::groups::GroupInfo::members).map(|one| one.client_id().to_owned());
     let mut all: Vec<String> = all.collect();
     all.sort();
     all

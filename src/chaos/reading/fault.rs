@@ -1,9 +1,9 @@
 //! From the fields of a step to its fault: each fault knows its own, and no others.
 
+use super::storm;
 use super::target::far;
 use crate::chaos::network_words::{Behavior, Way};
 use crate::chaos::spec::StepSpec;
-use super::storm;
 use crate::chaos::{Departure, Far, Fault, How, Kind, Network};
 use crate::edge::{Direction, Effect};
 use crate::time::{Skew, Span};
@@ -151,9 +151,7 @@ fn network(spec: &StepSpec, place: Cursor<'_>) -> Result<Network, Problem> {
         | Kind::Duplicate
         | Kind::Rollout
         | Kind::Storm
-        | Kind::Noop => {
-            cut(spec.behavior.unwrap_or_default(), apis.is_some(), place)?
-        }
+        | Kind::Noop => cut(spec.behavior.unwrap_or_default(), apis.is_some(), place)?,
     };
     let direction = match spec.direction.unwrap_or_default() {
         Way::Both => Direction::Both,

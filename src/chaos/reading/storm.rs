@@ -43,8 +43,9 @@ pub(super) fn storm(spec: &StepSpec, place: Cursor<'_>) -> Result<Storm, Problem
     }
     if spec.hold.is_some() && !held {
         let message = "nothing of this storm is held";
-        return Err(Problem::at(place.key("hold").name(), message)
-            .hint("a `pause` is, and a `partition`"));
+        return Err(
+            Problem::at(place.key("hold").name(), message).hint("a `pause` is, and a `partition`")
+        );
     }
     timed(spec, place, faults)
 }
@@ -89,11 +90,7 @@ fn strike(kind: Kind, spec: &StepSpec, place: Cursor<'_>) -> Result<Fault, Probl
     }
 }
 
-fn timed(
-    spec: &StepSpec,
-    place: Cursor<'_>,
-    faults: Vec<(Fault, u32)>,
-) -> Result<Storm, Problem> {
+fn timed(spec: &StepSpec, place: Cursor<'_>, faults: Vec<(Fault, u32)>) -> Result<Storm, Problem> {
     let (kind, lasts) = (spec.fault, lasts(spec, place)?);
     let some = |every: &Span| !every.get().is_zero();
     let Some(every) = spec.every.filter(some) else {
