@@ -24,7 +24,8 @@ const SOON: Duration = Duration::from_secs(20);
 #[test]
 fn a_second_process_of_a_name_is_a_second_member_and_goes_again() {
     let _turn = turn();
-    let text = "version: 1\nname: twice\nobjective: {leaders_per_group: 0}\nmethod:\n  - {id: d,                 at: 1s, fault: duplicate, for: 8s, target: {member: p1-1}}\n";
+    let text = "version: 1\nname: twice\nobjective: {leaders_per_group: 0}\nmethod:\n  - {id: d, \
+                at: 1s, fault: duplicate, for: 8s, target: {member: p1-1}}\n";
     let run = Experiment::of("twice.yaml", text).start();
     let family = family_in_trial(&run);
     // The process table: the same arguments twice.
