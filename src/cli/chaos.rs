@@ -29,9 +29,10 @@ pub(super) enum Chaos {
 ///
 /// Starts the topology's members (and brokers, where a cluster is embedded), plays the experiment's
 /// trials, heals everything, stops everything, and judges. Progress goes to standard error, the
-/// report to standard output; the journal and result.json are in the output folder. Ctrl-C ends it
-/// early, healed. Its guard undoes everything where it is killed, or stopped (Ctrl-Z) for three
-/// seconds; what somebody left who killed both is undone first, see `tandem halt`.
+/// report to standard output; journal, result.json and report.html, the page for a browser, are in
+/// the output folder. Ctrl-C ends it early, healed. Its guard undoes everything where it is killed,
+/// or stopped (Ctrl-Z) for three seconds; what somebody left who killed both is undone first, see
+/// `tandem halt`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -104,7 +105,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     // interrupted.
     runtime.shutdown_background();
     played?;
-    conclude(&order.folder, args.output, colour()).map_err(|error| Failure::new(1, &error))
+    conclude(&order.folder, args.output, colour(), None).map_err(|error| Failure::new(1, &error))
 }
 
 /// Undoes what runs have left that were killed together with their guards; a line each.

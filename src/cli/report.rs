@@ -5,15 +5,22 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::Output;
-use crate::journal::{self, JournalError};
+use crate::journal::{self, Header, JournalError};
+use crate::page::{Subject, page};
+use crate::timeline::Timeline;
 use crate::verdict::{Report, exit_code, render};
 
 /// The journal of a run, in its folder.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 /// The report of a run, in its folder.
 pub(super) const RESULT_FILE: &str = "result.json";
+/// The same for people, in its folder.
+pub(super) const PAGE_FILE: &str = "report.html";
 
 /// Judge a finished run again, from its journal alone.
+///
+/// Writes result.json and report.html beside the journal; the latter is one file that a browser
+/// opens without a network.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct ReportArgs {
     /// The folder of the run, which holds journal.jsonl.
@@ -21,6 +28,9 @@ pub(super) struct ReportArgs {
     /// How to print the report.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
+    /// Write the page there as well.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// What can go wrong with a report.
@@ -44,24 +54,46 @@ pub(super) enum ReportError {
 
 /// Runs the command; returns the exit code of the run that it judges.
 pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
-    conclude(&args.dir, args.output, colour())
+    conclude(&args.dir, args.output, colour(), args.html.as_deref())
 }
 
-/// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns
-/// the exit code. A run that has just ended comes here as well, so both say the same.
-pub(super) fn conclude(dir: &Path, output: Output, colour: bool) -> Result<u8, ReportError> {
+/// Judges the run in `dir`: reads its journal, writes its result and its page (the latter to `html`
+/// as well), prints the report, and returns the exit code. A run that has just ended comes here as
+/// well, so both say the same.
+pub(super) fn conclude(
+    dir: &Path,
+    output: Output,
+    colour: bool,
+    html: Option<&Path>,
+) -> Result<u8, ReportError> {
     let journal::Recording { header, facts, torn_tail: _ } =
         journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;
-    let report = Report::compute(&header.plan, &header.brief, header.seed, header.zero, &facts);
+    let timeline = Timeline::compute(&header.plan, &facts);
+    let report = Report::of(&header.plan, &header.brief, header.seed, header.zero, &timeline);
     let mut json = serde_json::to_string_pretty(&report).map_err(ReportError::Unwritable)?;
     json.push('\n');
     replace(&dir.join(RESULT_FILE), &json)?;
+    let page = page(&subject(&header, &timeline, &report));
+    replace(&dir.join(PAGE_FILE), &page)?;
+    html.map_or(Ok(()), |path| replace(path, &page))?;
     let text = match output {
         Output::Text => render(&report, &dir.display().to_string(), colour),
         Output::Json => json,
     };
     print(&text)?;
     Ok(exit_code(&report))
+}
+
+fn subject<'a>(header: &'a Header, timeline: &'a Timeline, report: &'a Report) -> Subject<'a> {
+    Subject {
+        report,
+        timeline,
+        plan: &header.plan,
+        run: &header.run,
+        zero: header.zero,
+        began: header.zero_wall,
+        tandem: &header.tandem,
+    }
 }
 
 /// Whether the standard output wants colours.
@@ -73,7 +105,8 @@ pub(super) fn colour() -> bool {
 
 /// Writes beside the file, then renames: a reader sees the old one or the new one, never half.
 fn replace(path: &Path, text: &str) -> Result<(), ReportError> {
-    let beside = path.with_extension("json.new");
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
     let write = || {
         let mut file = File::create(&beside)?;
         file.write_all(text.as_bytes())?;

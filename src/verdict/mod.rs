@@ -32,4 +32,4 @@ pub use report::{
     LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
 };
 pub use ruling::{Ruling, Unit, Verdict};
-pub use text::render;
+pub use text::{render, short};
