@@ -22,6 +22,7 @@ use crate::yaml::Override;
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Chaos {
     Run(RunArgs),
+    Suite(super::suite::SuiteArgs),
 }
 
 /// Run an experiment and measure gaps and overlaps.
@@ -176,7 +177,7 @@ fn drawn_seed() -> u64 {
 }
 
 /// `20261121T132004.123Z`: sorts as it should, and is legal in a file name.
-fn utc(at: Wall) -> String {
+pub(super) fn utc(at: Wall) -> String {
     let time = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
     time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
 }
