@@ -46,9 +46,8 @@ impl Lane {
             let (claimed, served) = (line.claimed(partition), line.served(partition));
             lane.claims.add(&claimed.sure, &claimed.possible);
             lane.services.add(&served.sure, &served.possible);
-            lane.terms.extend(
-                line.terms(partition).map(|(term, claim)| (life.clone(), term, claim)),
-            );
+            lane.terms
+                .extend(line.terms(partition).map(|(term, claim)| (life.clone(), term, claim)));
             lane.assigned.push((life.clone(), line.assigned(partition)));
             lane.claimed.push((life.clone(), claimed));
             lane.served.push((life.clone(), served));
