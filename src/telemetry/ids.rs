@@ -9,8 +9,6 @@
 //! printf %s 'kill-leader-20261121T132004.123Z/1/chaos.trial' | sha256sum | cut -c1-16
 //! ```
 
-use std::fmt::Display;
-
 use ring::digest::{SHA256, digest};
 
 use super::names;
@@ -59,7 +57,7 @@ pub fn term(group: &GroupName, role: RoleIndex, life: &Life, term: Term) -> Stri
 #[must_use]
 pub fn finding(name: &str, group: Option<&GroupName>, role: RoleIndex, from: Mono) -> String {
     // A name of a group has no slash, so none is taken for all of them together.
-    let whose: &dyn Display = group.map_or(&"/joint", |group| group as &dyn Display);
+    let whose = group.map_or("/joint", GroupName::as_str);
     format!("{name}/{whose}/{role}/{}", from.0)
 }
 

@@ -210,7 +210,30 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
             let skew = number(names::FAULT_SKEW_NS, *skew_ns);
             Some(News::new(names::FAULT_STRUCK, body).of(fault).with([skew]))
         }
-        _ => None,
+        What::Assigned { .. }
+        | What::Revoked { .. }
+        | What::Lost { .. }
+        | What::Claimed { .. }
+        | What::Renewed { .. }
+        | What::Lapsed { .. }
+        | What::Ticks { .. }
+        | What::Clock { .. }
+        | What::Leaving
+        | What::NotYet
+        | What::Hole { .. }
+        | What::Started { .. }
+        | What::Died { .. }
+        | What::Stopped
+        | What::Continued
+        | What::TrialBegan { .. }
+        | What::TrialEnded { .. }
+        | What::Settled { .. }
+        | What::ClusterStarted { .. }
+        | What::ClusterDied { .. }
+        | What::EdgesStarted { .. }
+        | What::EdgesDied
+        | What::Stall { .. }
+        | What::Ended { .. } => None,
     }
 }
 

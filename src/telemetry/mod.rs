@@ -30,7 +30,7 @@ mod traces;
 pub use courier::CourierError;
 pub use logbook::Logbook;
 pub use scene::Scene;
-pub use session::{PATIENCE, Sent, Session};
+pub use session::{Listener, PATIENCE, Sent, Session};
 pub use settings::{Protocol, Settings, SettingsError, Target};
 pub use tls::{Trust, TrustError};
 pub use traces::Traces;

@@ -30,6 +30,8 @@ const LINGER: Duration = Duration::from_secs(1);
 enum Parcel<I> {
     One(I),
     All(Box<dyn Iterator<Item = Vec<I>> + Send>),
+    /// Nothing comes after it.
+    End,
 }
 
 /// What became of what was handed in.
@@ -77,6 +79,11 @@ impl<I> Slot<I> {
         if self.0.try_send(Parcel::One(item)).is_err() {
             self.1.blame(format!("more than {WAITING_MAX} items waited to be sent"));
         }
+    }
+
+    /// Nothing comes any more. Where there is no room to say so, that this slot is gone says it.
+    pub(super) fn end(self) {
+        self.0.try_send(Parcel::End).ok();
     }
 }
 
@@ -152,7 +159,7 @@ impl<S: Chunks> Carrier<S> {
                 }
                 Ok(Parcel::All(items)) => self.add_all(items),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
+                Ok(Parcel::End) | Err(RecvTimeoutError::Disconnected) => {
                     self.flush();
                     return;
                 }

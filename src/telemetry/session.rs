@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::deadline::Deadline;
-use super::post::Post;
+use super::post::{Post, Slot};
 use super::settings::Settings;
 use super::{Logbook, Scene, Traces};
 use crate::observation::{Fact, What};
@@ -27,8 +28,46 @@ pub const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Sent {
     /// What collectors took.
     pub taken: u64,
+    /// What there was to send beside what the journal tells.
+    pub more: u64,
     /// The first thing that went wrong.
     pub why: Option<String>,
+}
+
+/// Sends logs of facts as they come.
+#[derive(Clone)]
+pub struct Listener {
+    slot: Slot<LogRecord>,
+    book: Logbook,
+}
+
+impl Listener {
+    /// Begins to, on a thread of its own, until the run's last fact.
+    ///
+    /// # Errors
+    /// The system has no thread to spare.
+    pub fn hear(self, mut facts: Receiver<Arc<Fact>>) -> io::Result<()> {
+        let Self { slot, mut book } = self;
+        thread::Builder::new().name("logbook".to_owned()).spawn(move || {
+            loop {
+                match facts.blocking_recv() {
+                    Ok(fact) => {
+                        if let Some(record) = book.observe(&fact) {
+                            slot.put(record);
+                        }
+                        if let What::Ended { .. } = fact.what {
+                            break;
+                        }
+                    }
+                    // Which of them would have been told, the journal says in the end.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => break,
+                }
+            }
+            slot.end();
+        })?;
+        Ok(())
+    }
 }
 
 /// Telemetry of one run.
@@ -61,31 +100,11 @@ impl Session {
         &self.scene
     }
 
-    /// Sends logs of these facts as they come, on a thread of its own.
-    ///
-    /// # Errors
-    /// The system has no thread to spare.
-    pub fn hear(&self, mut facts: Receiver<Arc<Fact>>) -> io::Result<()> {
-        let Some(logs) = &self.logs else { return Ok(()) };
-        let (slot, mut book) = (logs.slot(), Logbook::new(self.scene.clone()));
-        thread::Builder::new().name("logbook".to_owned()).spawn(move || {
-            loop {
-                match facts.blocking_recv() {
-                    Ok(fact) => {
-                        if let Some(record) = book.observe(&fact) {
-                            slot.put(record);
-                        }
-                        if let What::Ended { .. } = fact.what {
-                            return;
-                        }
-                    }
-                    // Which of them would have been told, the journal says in the end.
-                    Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => return,
-                }
-            }
-        })?;
-        Ok(())
+    /// What sends logs of facts as they come; nothing where logs go nowhere.
+    #[must_use]
+    pub fn listener(&self) -> Option<Listener> {
+        let logs = self.logs.as_ref()?;
+        Some(Listener { slot: logs.slot(), book: Logbook::new(self.scene.clone()) })
     }
 
     /// Sends logs of all these facts, of a run that is over.
@@ -110,15 +129,23 @@ impl Session {
         (self.traces.is_some(), self.logs.is_some())
     }
 
-    /// Waits until all was sent, and no longer than `patience`; what was of traces, and of logs.
+    /// Nobody waits for longer than this any more.
+    pub fn hurry(&self, within: Duration) {
+        self.deadline.set(within);
+    }
+
+    /// Waits until all was sent, and no longer than [`hurry`](Self::hurry) has said; what was of
+    /// traces, and of logs.
     #[must_use]
-    pub fn finish(self, patience: Duration) -> (Sent, Sent) {
-        self.deadline.set(patience);
+    pub fn finish(self) -> (Sent, Sent) {
         let traces = self.traces.map(|post| post.finish(&self.deadline));
         let logs = self.logs.map(|post| post.finish(&self.deadline));
         let sent = |tally: Option<Arc<super::post::Tally>>| {
-            tally
-                .map_or_else(Sent::default, |tally| Sent { taken: tally.taken(), why: tally.why() })
+            tally.map_or_else(Sent::default, |tally| Sent {
+                taken: tally.taken(),
+                more: 0,
+                why: tally.why(),
+            })
         };
         (sent(traces), sent(logs))
     }

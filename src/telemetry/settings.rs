@@ -105,6 +105,11 @@ struct Signal<'a, G> {
 }
 
 impl Settings {
+    /// Where anything goes.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        [&self.traces, &self.logs, &self.metrics].into_iter().flatten()
+    }
+
     /// Reads variables with `get`; `flag` is the address that the command line gives.
     ///
     /// # Errors

@@ -50,7 +50,7 @@ impl Traces {
         Self {
             scene,
             plan: header.plan.clone(),
-            objective: header.brief.objective.clone(),
+            objective: header.brief.objective,
             seed: header.seed,
             run: Interval::new(header.zero, end.max(header.zero)),
             found: finding::sorted(&timeline),
