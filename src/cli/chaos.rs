@@ -11,11 +11,12 @@ use super::dry_run::tell;
 use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
-use super::{EXIT_FILES, Failure, Output};
+use super::{EXIT_FILES, Failure, Output, log_to_stderr};
 use crate::chaos::{Choice, Prepared, Preview, load};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
 use crate::run::{Order, RunError, TrialPlan, run as run_order};
+use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
 use crate::yaml::Override;
 
@@ -75,6 +76,8 @@ pub(super) struct RunArgs {
 /// Runs the experiment; the exit code of its verdict.
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let settings = args.otlp.settings()?;
+    let live = Live::default();
+    log_to_stderr(settings.is_some().then(|| live.layer()));
     let choice = Choice {
         topology: args.topology.clone(),
         overrides: args.overrides.clone(),
@@ -102,7 +105,8 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         .map_err(|error| Failure::new(1, &error))?;
     let program = std::env::current_exe().map_err(|error| Failure::new(1, &error))?;
     let mut order = order(args, prepared, program);
-    let sending = settings.map(|settings| Sending::start(&settings, &order.header)).transpose()?;
+    let sending =
+        settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
     order.show = Sending::show(sending.as_ref());
     let played = runtime.block_on(play(&order));
     // Whatever a client still waits for, the process does not, least of all when it was

@@ -11,6 +11,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::info_span;
 
 use super::halts::Halts;
 use super::{Clusters, Exit, Phase, Process, Record, Slot};
@@ -18,6 +19,7 @@ use crate::guard::Guard;
 use crate::ids::{Incarnation, Life, MemberId};
 use crate::member::{Order, Settings};
 use crate::observation::{Fact, What};
+use crate::telemetry::names;
 use crate::time::Mono;
 use crate::topology::Plan;
 
@@ -129,12 +131,18 @@ impl Keeper {
     async fn keep(self) {
         let mut settings = self.settings.clone();
         while !self.stop.is_cancelled() {
-            let wait = match Process::start(
-                &self.program,
-                &settings.arguments(),
-                &self.log,
-                &self.guard,
-            ) {
+            let life = &settings.life;
+            let span = info_span!(
+                target: names::LIVE,
+                names::START_MEMBER,
+                neli.member = %life.member,
+                neli.incarnation = life.incarnation.0
+            );
+            let started = span.in_scope(|| {
+                Process::start(&self.program, &settings.arguments(), &self.log, &self.guard)
+            });
+            drop(span);
+            let wait = match started {
                 Ok((process, facts)) => {
                     let died = self.live(&settings.life, process, facts).await;
                     let after = self.slot.take_restart().unwrap_or(self.restart_after);

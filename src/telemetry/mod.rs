@@ -16,8 +16,10 @@ mod grpc;
 mod http;
 pub mod ids;
 mod lists;
+mod live;
 mod logbook;
 pub mod names;
+pub mod otlp;
 mod post;
 mod scene;
 mod session;
@@ -28,6 +30,7 @@ mod tls;
 mod traces;
 
 pub use courier::CourierError;
+pub use live::Live;
 pub use logbook::Logbook;
 pub use scene::Scene;
 pub use session::{Listener, PATIENCE, Sent, Session};

@@ -67,6 +67,12 @@ pub(super) struct Post<S: Chunks> {
 /// A slot through which single items are handed in.
 pub(super) struct Slot<I>(SyncSender<Parcel<I>>, Arc<Tally>);
 
+impl<I> std::fmt::Debug for Slot<I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Slot")
+    }
+}
+
 impl<I> Clone for Slot<I> {
     fn clone(&self) -> Self {
         Self(self.0.clone(), Arc::clone(&self.1))
@@ -124,6 +130,11 @@ impl<S: Chunks> Post<S> {
         if self.parcels.try_send(Parcel::All(items)).is_err() {
             self.tally.blame(format!("more than {WAITING_MAX} items waited to be sent"));
         }
+    }
+
+    /// Nothing comes any more, though slots may live on.
+    pub(super) fn end(&self) {
+        self.slot().end();
     }
 
     /// Waits until everything was sent, at most until the deadline; what became of it. The thread
