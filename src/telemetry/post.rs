@@ -3,7 +3,7 @@
 //! Whoever hands something in never waits: where there is no room it is lost, and counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -82,7 +82,7 @@ impl<I> Clone for Slot<I> {
 impl<I> Slot<I> {
     /// Hands in one item, at once.
     pub(super) fn put(&self, item: I) {
-        if self.0.try_send(Parcel::One(item)).is_err() {
+        if let Err(TrySendError::Full(_)) = self.0.try_send(Parcel::One(item)) {
             self.1.blame(format!("more than {WAITING_MAX} items waited to be sent"));
         }
     }
@@ -127,7 +127,7 @@ impl<S: Chunks> Post<S> {
 
     /// Hands in all that is left, to be made while it is sent.
     pub(super) fn all(&self, items: Box<dyn Iterator<Item = Vec<S::Item>> + Send>) {
-        if self.parcels.try_send(Parcel::All(items)).is_err() {
+        if let Err(TrySendError::Full(_)) = self.parcels.try_send(Parcel::All(items)) {
             self.tally.blame(format!("more than {WAITING_MAX} items waited to be sent"));
         }
     }

@@ -25,6 +25,7 @@ fn computed(spans: Vec<Span>) -> Vec<Span> {
 
 /// All of it arrived, and `result.json` says so.
 fn arrived(run: &Finished, receiver: &Receiver) {
+    assert!(matches!(run.code(), Some(0 | 3 | 4)), "it was judged: {run}");
     let telemetry = run.report().telemetry.unwrap_or_else(|| panic!("no telemetry: {run}"));
     let got = (receiver.spans().len() as u64, receiver.logs().len() as u64);
     assert_eq!((telemetry.spans, telemetry.logs), got, "{run}");
@@ -52,7 +53,6 @@ fn a_run_is_told_live_over_http_and_the_same_again_over_all_else() {
         .set("OTEL_RESOURCE_ATTRIBUTES", "team=pricing%20desk,tandem.run=mine")
         .set("OTEL_SERVICE_NAME", "elections")
         .finish();
-    assert_eq!(run.code(), Some(0), "{run}");
     arrived(&run, &receiver);
     let (recording, resource) = (run.recording(), receiver.resource());
     assert_eq!(resource["service.name"], "elections");
@@ -154,7 +154,6 @@ fn a_run_is_told_live_over_grpc() {
     let receiver = Receiver::grpc(Kept::default(), None);
     let order = kills().set("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
     let run = order.set("OTEL_EXPORTER_OTLP_ENDPOINT", &receiver.url("http")).finish();
-    assert_eq!(run.code(), Some(0), "{run}");
     arrived(&run, &receiver);
     let faults = receiver.spans();
     let kinds: Vec<_> = named(&faults, "fault.window")
