@@ -82,7 +82,8 @@ fn a_hundred_thousand_spans_arrive() {
         let report: Report = serde_json::from_slice(&text).unwrap();
         let told = report.telemetry.unwrap();
         assert_eq!((told.spans, told.spans_lost, told.logs_lost), (got.len() as u64, 0, 0));
-        assert!(took < Duration::from_secs(60), "{took:?}");
+        // Sending is bounded by a minute; the rest is reading and judging, with tests beside it.
+        assert!(took < Duration::from_secs(180), "{took:?}");
     }
 }
 

@@ -79,7 +79,7 @@ fn a_collector_that_is_killed_in_the_middle_costs_what_it_did_not_take() {
     let running = order.start();
     let first = || (!receiver.logs().is_empty()).then_some(());
     eventually("the first log record", Duration::from_secs(60), first);
-    let taken = receiver.logs().len() as u64;
+    let (operations, taken) = (receiver.spans().len() as u64, receiver.logs().len() as u64);
     drop(receiver);
     let told = || std::fs::metadata(&stdout).is_ok_and(|file| file.len() > 0).then_some(());
     eventually("the verdict", Duration::from_secs(120), told);
@@ -88,7 +88,8 @@ fn a_collector_that_is_killed_in_the_middle_costs_what_it_did_not_take() {
     assert!(Mono::now().since(told) < LATE, "{run}");
     is_judged_alike(&run);
     let lost = telemetry(&run);
-    assert_eq!(lost.spans_lost, lost.spans, "traces leave at the end: {lost:?}");
+    // Traces leave at the end; what came before were operations.
+    assert!(lost.spans_lost > 0 && lost.spans_lost <= lost.spans - operations, "{lost:?}");
     assert!(lost.logs_lost > 0 && lost.logs_lost <= lost.logs - taken, "{taken}: {lost:?}");
 }
 
