@@ -25,6 +25,7 @@ const ROOMS: &[&[&str]] = &[
     &["verdict"],
     &["page"],
     &["journal", "kafka", "broker", "edge", "guard"],
+    &["telemetry"],
     &["member"],
     &["controller"],
     &["chaos"],

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::list::Item;
-use crate::cli::report::RESULT_FILE;
+use crate::cli::judged::RESULT_FILE;
 use crate::time::Span;
 use crate::verdict::Report;
 
