@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::load::read_text;
+use super::load::{read_text, shown};
 use crate::ids::ExperimentName;
 use crate::yaml::{Cursor, FileError, Problem, parse, read};
 
@@ -71,7 +71,7 @@ impl Suite {
             let mut found = |key: &str, file: &mut String| {
                 let there = beside(file);
                 if !there.is_file() {
-                    let message = format!("there is no file {}", there.display());
+                    let message = format!("there is no file {}", shown(&there));
                     problems.push(Problem::at(place.key(key).origin(), message));
                 }
                 *file = there.display().to_string();
