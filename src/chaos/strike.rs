@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tracing::{Instrument, info_span};
 
 use super::aim::aim;
 use super::arena::{Arena, FaultError, Victim};
@@ -13,6 +14,7 @@ use super::{Fault, Strike, Target};
 use crate::controller::Broker;
 use crate::ids::{FaultId, GroupName, StepId, TrialNumber};
 use crate::observation::What;
+use crate::telemetry::names;
 use crate::time::{Mono, Span};
 
 /// How far each strike is, for those that wait for it.
@@ -85,7 +87,8 @@ pub(super) async fn strike(
     let count = aim.victims.len();
     let injected = Injected::plan(strike.step.fault.clone(), fault.clone(), aim, restart);
     let from = Mono::now();
-    let outcome = injected.inject(arena).await;
+    let span = info_span!(target: names::LIVE, names::INJECT, neli.fault.id = %fault);
+    let outcome = injected.inject(arena).instrument(span).await;
     struck(*outcome.as_ref().unwrap_or(&from));
     match outcome {
         Ok(at) => {
@@ -98,7 +101,8 @@ pub(super) async fn strike(
         }
         Err(error) => failed(error.to_string()),
     }
-    let healed = injected.heal(arena).await;
+    let span = info_span!(target: names::LIVE, names::HEAL, neli.fault.id = %fault);
+    let healed = injected.heal(arena).instrument(span).await;
     injected.release(arena);
     if let Err(error) = &healed {
         failed(format!("not healed: {error}"));

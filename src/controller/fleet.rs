@@ -11,6 +11,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::info_span;
 
 use super::halts::Halts;
 use super::{Clusters, Exit, Phase, Process, ProcessError, Record, Slot, Twin, TwinError};
@@ -18,6 +19,7 @@ use crate::guard::Guard;
 use crate::ids::{Incarnation, Life, MemberId};
 use crate::member::{Order, Settings};
 use crate::observation::{Fact, What};
+use crate::telemetry::names;
 use crate::time::Mono;
 use crate::topology::Plan;
 
@@ -156,7 +158,15 @@ impl Keeper {
     async fn keep(self) {
         while !self.stop.is_cancelled() {
             let life = self.slot.next_life();
-            let wait = match self.recipe.start(life.clone()) {
+            let span = info_span!(
+                target: names::LIVE,
+                names::START_MEMBER,
+                neli.member = %life.member,
+                neli.incarnation = life.incarnation.0
+            );
+            let started = span.in_scope(|| self.recipe.start(life.clone()));
+            drop(span);
+            let wait = match started {
                 Ok((process, facts)) => {
                     let died = self.live(&life, process, facts).await;
                     let after = self.slot.take_restart().unwrap_or(self.restart_after);

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::list::Item;
 use crate::chaos::shown;
-use crate::cli::report::RESULT_FILE;
+use crate::cli::judged::RESULT_FILE;
 use crate::time::Span;
 use crate::verdict::Report;
 
