@@ -90,7 +90,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     // `chaos run` listens to more, where telemetry is on.
-    if !matches!(cli.command, Command::Chaos(_)) {
+    if !matches!(cli.command, Command::Chaos(chaos::Chaos::Run(_))) {
         log_to_stderr(None);
     }
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
