@@ -74,17 +74,11 @@ fn value<'a>(span: &'a Span, key: &str) -> Option<&'a Value> {
 }
 
 fn text(span: &Span, key: &str) -> Option<String> {
-    match value(span, key)? {
-        Value::StringValue(text) => Some(text.clone()),
-        _ => None,
-    }
+    if let Value::StringValue(text) = value(span, key)? { Some(text.clone()) } else { None }
 }
 
 fn number(span: &Span, key: &str) -> Option<i64> {
-    match value(span, key)? {
-        Value::IntValue(number) => Some(*number),
-        _ => None,
-    }
+    if let Value::IntValue(number) = value(span, key)? { Some(*number) } else { None }
 }
 
 /// What tells it from others of its name.
