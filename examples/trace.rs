@@ -65,6 +65,8 @@ fn place(span: &Span) -> (u8, String, String, u64) {
         _ => 2,
     };
     let of = |key| text(span, key).unwrap_or_default();
+    // All groups together come last.
+    let kind = if text(span, "neli.scope").as_deref() == Some("joint") { 3 } else { kind };
     (kind, of("neli.group"), of("neli.role"), span.start_time_unix_nano)
 }
 
@@ -86,7 +88,7 @@ fn label(span: &Span) -> String {
     let of = |key| text(span, key).unwrap_or_default();
     let group = text(span, "neli.group").unwrap_or_else(|| of("neli.scope"));
     match span.name.as_str() {
-        "chaos.trial" => format!("{} trial", number(span, "neli.trial").unwrap_or_default()),
+        "chaos.trial" => format!("trial {}", number(span, "neli.trial").unwrap_or_default()),
         "fault.window" => format!("{} {}", of("neli.fault.id"), of("neli.fault.kind")),
         "leadership" => {
             let incarnation = number(span, "neli.incarnation").unwrap_or_default();
@@ -119,7 +121,8 @@ impl Picture<'_> {
     fn draw(&mut self) -> std::fmt::Result {
         let seconds = (self.until - self.from).div_ceil(1_000_000_000);
         let bottom = self.y(self.spans.len());
-        let legend = "A bar a span. The dashed line: a gap is linked to the fault that caused it.";
+        let legend = "A bar a span. Green: a member claims a role. Red: nobody serves it. Purple: \
+            two claim it. Dashed: a link to the fault that caused it.";
         writeln!(self.svg, "<text x=\"10\" y=\"18\">{legend}</text>")?;
         for second in 0..seconds {
             let x = self.x(self.from + second * 1_000_000_000);
