@@ -26,6 +26,7 @@
 //! | [`secret`] | passwords, fetched at the last moment from where they stand |
 //! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
 //! | [`verdict`] | intervals to judgement and numbers |
+//! | [`page`] | a run as one HTML file |
 //! | [`journal`] | the append-only file that holds every fact |
 //! | [`kafka`] | the only room that names rdkafka: consumer, producer, admin |
 //! | [`broker`] | the embedded broker: sockets and logs around `groups` and `wire` |
@@ -64,6 +65,8 @@ pub mod secret;
 pub mod timeline;
 
 pub mod verdict;
+
+pub mod page;
 
 pub mod broker;
 pub mod edge;

@@ -188,7 +188,7 @@ async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
     let trials = &order.trials;
     for number in (1..=trials.count).map(TrialNumber) {
         (order.tell)(Milestone::Trial { number, of: trials.count });
-        let schedule = Schedule::draw(&trials.experiment, order.header.seed, number);
+        let schedule = Schedule::draw(&trials.experiment, arena.plan, order.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
             Ok(Played::Recovered) => {}
             Ok(Played::Stopped) => return (Outcome::Aborted, arena.exceeded.get().cloned()),

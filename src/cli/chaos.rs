@@ -24,15 +24,17 @@ use crate::yaml::Override;
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Chaos {
     Run(RunArgs),
+    Suite(super::suite::SuiteArgs),
 }
 
 /// Run an experiment and measure gaps and overlaps.
 ///
 /// Starts the topology's members (and brokers, where a cluster is embedded), plays the experiment's
 /// trials, heals everything, stops everything, and judges. Progress goes to standard error, the
-/// report to standard output; the journal and result.json are in the output folder. Ctrl-C ends it
-/// early, healed. Its guard undoes everything where it is killed, or stopped (Ctrl-Z) for three
-/// seconds; what somebody left who killed both is undone first, see `tandem halt`.
+/// report to standard output; journal, result.json and report.html, the page for a browser, are in
+/// the output folder. Ctrl-C ends it early, healed. Its guard undoes everything where it is killed,
+/// or stopped (Ctrl-Z) for three seconds; what somebody left who killed both is undone first, see
+/// `tandem halt`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -186,7 +188,7 @@ fn drawn_seed() -> u64 {
 }
 
 /// `20261121T132004.123Z`: sorts as it should, and is legal in a file name.
-fn utc(at: Wall) -> String {
+pub(super) fn utc(at: Wall) -> String {
     let time = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
     time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::report::Judged;
+use super::judged::Judged;
 use super::sending::{OtlpArgs, Sending};
 use super::{EXIT_FILES, Failure};
 use crate::telemetry::{Live, Settings};

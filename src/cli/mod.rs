@@ -19,11 +19,13 @@ mod export;
 mod failure;
 mod guard;
 mod halt;
+mod judged;
 mod member;
 mod plan;
 mod progress;
 mod report;
 mod sending;
+mod suite;
 pub mod validate;
 mod which;
 
@@ -101,6 +103,7 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => written(plan::run(&args, &mut out, &mut err)),
         Command::Validate(args) => written(validate::run(&args, &mut out, &mut err)),
         Command::Chaos(chaos::Chaos::Run(args)) => chaos::run(&args),
+        Command::Chaos(chaos::Chaos::Suite(args)) => suite::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
         Command::Export(args) => export::run(&args),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::report::Judged;
+use super::judged::Judged;
 use super::{EXIT_FILES, Failure};
 use crate::controller::Record;
 use crate::journal::Header;
