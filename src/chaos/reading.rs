@@ -2,6 +2,7 @@
 
 mod fault;
 mod target;
+mod trials;
 
 use std::path::PathBuf;
 
@@ -12,7 +13,6 @@ use crate::time::Span;
 use crate::yaml::{Cursor, Node, Problem, choices, parse, read};
 
 const SETTLED: Span = Span::ms(1_000);
-const TRIALS_MOST: u32 = 100_000;
 
 /// Reads the experiment that `text` describes; the document comes along, for what has to be said of
 /// it later.
@@ -29,11 +29,7 @@ pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
         let message = format!("version {} of this format is not known", spec.version);
         problems.push(Problem::at(place.key("version").origin(), message).hint("write 1"));
     }
-    let trials = spec.trials.unwrap_or(1);
-    if !(1..=TRIALS_MOST).contains(&trials) {
-        let message = format!("an experiment has 1 to {TRIALS_MOST} trials, not {trials}");
-        problems.push(Problem::at(place.key("trials").origin(), message));
-    }
+    let (trials, until) = trials::trials(spec.trials.as_ref(), place.key("trials"), &mut problems);
     if spec.method.is_empty() {
         let nothing = Problem::at(place.key("method").origin(), "the method has no step");
         problems.push(nothing.hint("a control trial does nothing: {fault: noop, for: 60s}"));
@@ -47,6 +43,7 @@ pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
         topology: spec.topology.map(PathBuf::from),
         seed: spec.seed,
         trials,
+        until,
         steady: Steady { settled: spec.steady_state.settled.unwrap_or(SETTLED) },
         method,
         assertions: spec.assert,

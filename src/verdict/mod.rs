@@ -9,7 +9,11 @@ mod assertion;
 mod brief;
 mod compute;
 mod condition;
+mod confidence;
+mod confidence_report;
+mod confidence_text;
 mod continuity;
+mod counted;
 mod distribution;
 mod exit;
 mod grammar;
@@ -19,17 +23,25 @@ mod recovery;
 mod redundancy;
 mod report;
 mod ruling;
+mod stopping;
 mod text;
+mod until;
 
 pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
 pub use brief::{Brief, Limits};
 pub use condition::Condition;
+pub use confidence_report::{
+    Confidence, CorrelationReport, LongestReport, ProbabilityReport, QuantileReport,
+    QuantilesReport, StoppingOutcome, StoppingReport,
+};
+pub use counted::{Longest, joint_gaps_found};
 pub use distribution::{Distribution, Samples, ms};
 pub use exit::exit_code;
 pub use grammar::AssertionError;
 pub use report::{
-    BoundReport, BoundsReport, CauseKind, Confidence, FaultReport, GroupReport, JointReport,
-    LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
+    BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
+    Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
 };
 pub use ruling::{Ruling, Unit, Verdict};
 pub use text::render;
+pub use until::Until;
