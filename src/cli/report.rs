@@ -5,8 +5,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::Output;
+use super::junit::{JUNIT_FILE, of_run};
 use crate::journal::{self, JournalError};
-use crate::verdict::{Report, exit_code, render};
+use crate::verdict::{JunitError, Report, exit_code, render};
 
 /// The journal of a run, in its folder.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
@@ -14,13 +15,23 @@ pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 pub(super) const RESULT_FILE: &str = "result.json";
 
 /// Judge a finished run again, from its journal alone.
+///
+/// Writes result.json and junit.xml anew into the folder of the run.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem report tandem-out/kill-leader-20261121T132004.123Z
+  tandem report tandem-out/RUN -o json | jq .confidence
+  tandem report tandem-out/RUN --junit reports/availability.xml")]
 pub(super) struct ReportArgs {
     /// The folder of the run, which holds journal.jsonl.
     pub dir: PathBuf,
     /// How to print the report.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
+    /// Write junit.xml, which is in the folder as well, to this file.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 }
 
 /// What can go wrong with a report.
@@ -37,6 +48,9 @@ pub(super) enum ReportError {
         /// Why not.
         source: io::Error,
     },
+    /// A report that XML cannot express: a mistake of ours.
+    #[error(transparent)]
+    Xml(JunitError),
     /// A report that JSON cannot express: a mistake of ours.
     #[error("cannot write the report as JSON")]
     Unwritable(#[source] serde_json::Error),
@@ -44,18 +58,27 @@ pub(super) enum ReportError {
 
 /// Runs the command; returns the exit code of the run that it judges.
 pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
-    conclude(&args.dir, args.output, colour())
+    conclude(&args.dir, args.output, args.junit.as_deref(), colour())
 }
 
 /// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns
 /// the exit code. A run that has just ended comes here as well, so both say the same.
-pub(super) fn conclude(dir: &Path, output: Output, colour: bool) -> Result<u8, ReportError> {
+pub(super) fn conclude(
+    dir: &Path,
+    output: Output,
+    junit: Option<&Path>,
+    colour: bool,
+) -> Result<u8, ReportError> {
     let journal::Recording { header, facts, torn_tail: _ } =
         journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;
     let report = Report::compute(&header.plan, &header.brief, header.seed, header.zero, &facts);
     let mut json = serde_json::to_string_pretty(&report).map_err(ReportError::Unwritable)?;
     json.push('\n');
     replace(&dir.join(RESULT_FILE), &json)?;
+    let xml = of_run(&header, &facts, &report)?;
+    for path in junit.iter().map(|path| path.to_path_buf()).chain([dir.join(JUNIT_FILE)]) {
+        replace(&path, &xml)?;
+    }
     let text = match output {
         Output::Text => render(&report, &dir.display().to_string(), colour),
         Output::Json => json,
@@ -73,7 +96,9 @@ pub(super) fn colour() -> bool {
 
 /// Writes beside the file, then renames: a reader sees the old one or the new one, never half.
 fn replace(path: &Path, text: &str) -> Result<(), ReportError> {
-    let beside = path.with_extension("json.new");
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
     let write = || {
         let mut file = File::create(&beside)?;
         file.write_all(text.as_bytes())?;

@@ -14,10 +14,12 @@ mod confidence_report;
 mod confidence_text;
 mod continuity;
 mod counted;
+mod difference;
 mod distribution;
 mod exit;
 mod grammar;
 mod judge;
+mod junit;
 mod network;
 mod recovery;
 mod redundancy;
@@ -35,9 +37,11 @@ pub use confidence_report::{
     QuantilesReport, StoppingOutcome, StoppingReport,
 };
 pub use counted::{Longest, joint_gaps_found};
+pub use difference::{Counted, Difference, Finding, Row, Side, Tested};
 pub use distribution::{Distribution, Samples, ms};
 pub use exit::exit_code;
 pub use grammar::AssertionError;
+pub use junit::{JunitError, JunitRun, junit};
 pub use report::{
     BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
     Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,

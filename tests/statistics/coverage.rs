@@ -21,10 +21,18 @@ fn the_interval_of_a_probability_holds_it() {
     let mut chance = chance();
     for (trials, truth) in [(8_u64, 0.1), (30, 0.01), (30, 0.5), (300, 0.003), (300, 0.2)] {
         for level in [0.8, 0.95] {
-            let mut hits = || (0..trials).filter(|_| chance.random::<f64>() < truth).count() as u64;
-            let two =
-                share(|_| within(binomial::proportion(hits(), trials, level).unwrap(), truth));
-            let one = share(|_| binomial::upper(hits(), trials, level).unwrap() >= truth);
+            let ends: Vec<_> = (0..=trials)
+                .map(|hits| {
+                    (
+                        binomial::proportion(hits, trials, level),
+                        binomial::upper(hits, trials, level),
+                    )
+                })
+                .map(|(ends, upper)| (ends.unwrap(), upper.unwrap()))
+                .collect();
+            let mut hits = || (0..trials).filter(|_| chance.random::<f64>() < truth).count();
+            let two = share(|_| within(ends[hits()].0, truth));
+            let one = share(|_| ends[hits()].1 >= truth);
             let least = level - error(level, SIMULATIONS);
             let case = format!("seed {SEED}: {truth} in {trials} at {level}: {two} and {one}");
             assert!(two >= least && one >= least, "{case}");

@@ -90,6 +90,8 @@ impl Series {
         match seen {
             Seen::Nothing => {}
             Seen::Gap | Seen::FailedWithGap => {
+                // Somebody is to blame, so that it is no breach of the redundancy in quiet times.
+                self.story.asked("p2-2.1", at_base(2_400), &format!("{number}.c"), "slow");
                 let term = self.term;
                 self.story.lapsed("p2-1.1", at_base(2_500), (0, term), at_base(2_500));
                 self.term += 1;
@@ -104,8 +106,12 @@ impl Series {
                 self.story.lose(Some("p2-1.1"));
             }
         }
-        let gap = matches!(seen, Seen::Gap | Seen::FailedWithGap);
-        self.goes_on([at_base(if gap { 3_500 } else { 2_500 }), base + TRIAL]);
+        let again = match seen {
+            Seen::Gap | Seen::FailedWithGap => 3_500,
+            Seen::Lost => 2_700,
+            Seen::Nothing | Seen::Unknown => 2_500,
+        };
+        self.goes_on([at_base(again), base + TRIAL]);
         self.story.settled("p1", at_base(8_000)).settled("p2", at_base(8_000));
         self.story.ended(at_base(9_000), number);
     }
