@@ -55,7 +55,9 @@ fn every_command_teaches_by_examples_and_says_what_it_ends_with() {
         args.push("--help");
         let help = said(&args);
         assert!(help.contains("Exit codes: "), "{help}");
-        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+        // The line of usage is one line, however long.
+        let mut lines = help.lines().filter(|line| !line.starts_with("Usage:"));
+        assert!(lines.all(|line| line.chars().count() <= 100), "{help}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! `junit.xml`: one case a ruling and group, nothing green that is not, and a form that CI servers
 //! read.
 //!
-//! Its form is checked here by its structure. `JUNIT_XSD=FILE` has xmllint check it against a schema
-//! as well, such as `junit-10.xsd` of Jenkins' xunit plugin, which is not copied here.
+//! Its form is checked here by its structure. `JUNIT_XSD=FILE` has xmllint check it against a
+//! schema as well, such as `junit-10.xsd` of Jenkins' xunit plugin, which is not copied here.
 
 #![allow(
     clippy::unwrap_used,

@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Trials {
         impl<'de> Visitor<'de> for TrialsVisitor {
             type Value = Trials;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number of trials, or {min: 30, max: 300, until: …}")
+                f.write_str("a number of trials, or {min, max, until}")
             }
             fn visit_u64<E: Error>(self, number: u64) -> Result<Trials, E> {
                 let count = u32::try_from(number);

@@ -8,7 +8,7 @@ use super::report::{JOURNAL_FILE, RESULT_FILE};
 use super::{EXIT_FILES, Failure, Output};
 use crate::journal::{self, Recording};
 use crate::timeline::Timeline;
-use crate::verdict::{Counted, Difference, Finding, Row, Side, Tested, Verdict};
+use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict};
 
 /// Compare two runs: which gaps, overlaps and takeovers differ, how surely, and by how much.
 ///
@@ -149,10 +149,10 @@ fn p(test: Option<Tested>) -> String {
 
 fn judged(row: &Row) -> String {
     let word = |test: Tested, worse, better| match test.outcome {
-        Finding::Worse => Some(worse),
-        Finding::Better => Some(better),
-        Finding::TooFew => Some("too few"),
-        Finding::Same => None,
+        Differs::Worse => Some(worse),
+        Differs::Better => Some(better),
+        Differs::TooFew => Some("too few"),
+        Differs::Same => None,
     };
     let often = word(row.often, "more often", "more rarely");
     let long = row.long.and_then(|test| word(test, "longer", "shorter"));

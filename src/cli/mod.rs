@@ -50,12 +50,12 @@ enum Output {
 #[command(name = "tandem", version, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
-  tandem chaos run chaos/kill-leader.yaml              measure what a killed leader costs
-  tandem chaos run chaos/kill-leader.yaml -f mine.yaml the same on your own topology
-  tandem plan -f mine.yaml                             see what would be done, and the bounds
-  tandem report tandem-out/RUN                         judge a finished run again
-  tandem compare tandem-out/A tandem-out/B             whether the second run is worse
-  tandem halt                                          end all runs, and undo what they did
+  tandem chaos run chaos/kill-leader.yaml               measure what a killed leader costs
+  tandem chaos run chaos/kill-leader.yaml -f mine.yaml  the same on your own topology
+  tandem plan -f mine.yaml                              see what would be done, and the bounds
+  tandem report tandem-out/RUN                          judge a finished run again
+  tandem compare tandem-out/A tandem-out/B              whether the second run is worse
+  tandem halt                                           end all runs, and undo what they did
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid file; 3 verdict fail; 4 verdict unknown;
 5 aborted by a limit; 6 something could not be healed; 130 interrupted.")]

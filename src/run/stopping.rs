@@ -32,6 +32,8 @@ pub(super) struct Stopping<'a> {
     plan: &'a Plan,
     rule: Rule,
     standing: Standing,
+    /// So many trials are played whatever they show.
+    owed: u64,
     left: u64,
     recent: Arc<Mutex<Recent>>,
     /// Hears every fact.
@@ -59,8 +61,9 @@ impl<'a> Stopping<'a> {
                 }
             }
         });
-        let (standing, left) = (Standing::default(), u64::from(until.max));
-        Some(Self { plan, rule, standing, left, recent, _follower: follower })
+        let (owed, left) = (u64::from(until.min), u64::from(until.max));
+        let standing = Standing::default();
+        Some(Self { plan, rule, standing, owed, left, recent, _follower: follower })
     }
 
     /// Whether the run is over with this trial, which ended at `end`: its claim holds, or cannot
@@ -87,13 +90,15 @@ impl<'a> Stopping<'a> {
         let timeline = Timeline::compute(self.plan, &facts);
         let found = joint_gaps_found(&timeline).into_iter().find(|(number, _)| *number == trial);
         self.left = self.left.saturating_sub(1);
+        self.owed = self.owed.saturating_sub(1);
         let decision = match found.and_then(|(_, had)| had) {
             Some(had) => self.rule.decide(&mut self.standing, had, self.left),
             None => self.rule.prospect(&self.standing, self.left),
         };
         match decision {
             Decision::Open => false,
-            Decision::Claimed { .. } | Decision::Hopeless => true,
+            Decision::Claimed { .. } => true,
+            Decision::Hopeless => self.owed == 0,
         }
     }
 

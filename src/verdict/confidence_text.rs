@@ -11,21 +11,19 @@ pub(super) fn told(report: &Report) -> Vec<String> {
     let mut told = vec![probability(of)];
     let rare = of.probability_max.is_some_and(|most| most < 0.01);
     if let Some(needed) = of.trials_needed
-        && of.with_joint_gap == 0
+        && (of.trials > 0 && of.with_joint_gap == 0)
         && of.stopping.is_none()
         && !rare
     {
-        told.push(format!("{needed} needed for 1 %"));
+        told.push(format!("it takes {needed} to show < 1 %"));
     }
     told.extend(quantile(report));
     told.extend(together(of));
-    if let Some(claim) = &of.stopping {
-        let word = match claim.outcome {
-            StoppingOutcome::Claimed => "stopped",
-            StoppingOutcome::Hopeless => "given up",
-            StoppingOutcome::Open => "ended",
-        };
-        told.push(format!("{word}: {}", claim.why));
+    // Why a claim does not hold stands among the reasons.
+    if let Some(claim) = &of.stopping
+        && claim.outcome == StoppingOutcome::Claimed
+    {
+        told.push(format!("stopped, for {} holds", claim.claim));
     }
     told
 }

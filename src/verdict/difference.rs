@@ -90,13 +90,13 @@ pub struct Tested {
     /// The same, corrected for the number of tests.
     pub p_corrected: f64,
     /// What follows.
-    pub outcome: Finding,
+    pub outcome: Differs,
 }
 
 /// What follows from a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finding {
+pub enum Differs {
     /// The second run has it more often, or longer.
     Worse,
     /// More rarely, or shorter.
@@ -132,10 +132,10 @@ impl Difference {
         let drafts: Vec<Draft> = of_groups.chain(joint).collect();
         let rows = judged(&drafts);
         let found = rows.iter().flat_map(|row| [Some(row.often), row.long]).flatten();
-        let found: Vec<Finding> = found.map(|test| test.outcome).collect();
-        let verdict = if found.contains(&Finding::Worse) {
+        let found: Vec<Differs> = found.map(|test| test.outcome).collect();
+        let verdict = if found.contains(&Differs::Worse) {
             Verdict::Fail
-        } else if found.contains(&Finding::TooFew) {
+        } else if found.contains(&Differs::TooFew) {
             Verdict::Unknown
         } else {
             Verdict::Pass
@@ -158,10 +158,10 @@ fn judged(drafts: &[Draft]) -> Vec<Row> {
     let mut test = |p: Option<f64>, least: f64, sign: f64| {
         let p_corrected = p.and_then(|_| corrected.next()).unwrap_or(1.0);
         let outcome = match (p_corrected <= 1.0 - LEVEL, least * tests <= 1.0 - LEVEL) {
-            (true, _) if sign > 0.0 => Finding::Worse,
-            (true, _) => Finding::Better,
-            (false, true) => Finding::Same,
-            (false, false) => Finding::TooFew,
+            (true, _) if sign > 0.0 => Differs::Worse,
+            (true, _) => Differs::Better,
+            (false, true) => Differs::Same,
+            (false, false) => Differs::TooFew,
         };
         Tested { p: p.unwrap_or(1.0), p_corrected, outcome }
     };

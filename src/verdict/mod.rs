@@ -37,7 +37,7 @@ pub use confidence_report::{
     QuantilesReport, StoppingOutcome, StoppingReport,
 };
 pub use counted::{Longest, joint_gaps_found};
-pub use difference::{Counted, Difference, Finding, Row, Side, Tested};
+pub use difference::{Counted, Difference, Differs, Row, Side, Tested};
 pub use distribution::{Distribution, Samples, ms};
 pub use exit::exit_code;
 pub use grammar::AssertionError;

@@ -52,6 +52,6 @@ pub fn kills(gaps_ms: &[u64]) -> Story {
         story.lapsed("p1-2.1", base + 9_900, (0, number), base + 9_900);
         story.settled("p1", base + 8_000).ended(base + 9_000, number);
     }
-    story.completed(10_000 * (gaps_ms.len() as u64 + 1));
+    story.completed(10_000 * (u64::try_from(gaps_ms.len()).unwrap() + 1));
     story
 }
