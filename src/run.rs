@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, info_span};
 
 use crate::chaos::{Arena, Played, Schedule, play};
 use crate::controller::{Canary, Clusters, Fleet, Gate, Provisioned, Record, provision};
@@ -13,6 +14,7 @@ use crate::guard::{Guard, GuardError};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::observation::{Outcome, What};
+use crate::telemetry::names;
 use crate::time::Mono;
 use crate::timeline::Standing;
 
@@ -76,13 +78,17 @@ async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Resul
     let plan = &order.header.plan;
     let journal = Journal::create(&order.journal(), &order.header)?;
     let record = Arc::new(Record::new(journal, Standing::new(plan)));
+    (order.show)(&record);
     let guard = Arc::new(Guard::start(&order.program, &order.guarded())?);
     (order.tell)(Milestone::Starting);
     let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
-    let clusters = Clusters::start(plan, &order.program, logs, &guard, &record).await?;
+    let clusters = Clusters::start(plan, &order.program, logs, &guard, &record);
+    let span = info_span!(target: names::LIVE, names::START_CLUSTERS);
+    let clusters = clusters.instrument(span).await?;
     let topics = Provisioned::default();
     let provisioned = {
         let done = provision(plan, &clusters, &topics, interrupt);
+        let done = done.instrument(info_span!(target: names::LIVE, names::PROVISION));
         tokio::pin!(done);
         tokio::select! {
             biased;
@@ -187,7 +193,7 @@ async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
     let mut stopping = Stopping::start(until, arena.plan, arena.record);
     for number in (1..=trials.count).map(TrialNumber) {
         (order.tell)(Milestone::Trial { number, of: trials.count });
-        let schedule = Schedule::draw(&trials.experiment, order.header.seed, number);
+        let schedule = Schedule::draw(&trials.experiment, arena.plan, order.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
             Ok(Played::Recovered) => {
                 if let Some(stopping) = &mut stopping

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::report::{JOURNAL_FILE, RESULT_FILE};
+use super::judged::{JOURNAL_FILE, RESULT_FILE};
 use super::{EXIT_FILES, Failure, Output};
 use crate::journal::{self, Recording};
 use crate::timeline::Timeline;

@@ -22,6 +22,11 @@ unknown; 5 ended by a stop condition or a limit; 6 something could not be healed
         "0 nothing is worse; 2 usage, or a run that cannot be read; 3 B is worse;
 4 cannot be told: too few trials.",
     ),
+    (
+        "export",
+        "0 all was taken; 1 a run could not be read, or something was not taken;
+2 no collector is named, or a setting means nothing.",
+    ),
     ("plan", "0 planned; 1 could not be told; 2 usage or invalid file."),
     ("validate", "0 all are good; 1 could not be told; 2 usage, or a file is wrong."),
     ("doctor", "0 all will work; 1 something will not; 2 usage or invalid file."),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::report::{JOURNAL_FILE, RESULT_FILE, ReportError};
+use super::judged::{JOURNAL_FILE, RESULT_FILE, ReportError};
 use crate::journal::{self, Header, JournalError};
 use crate::observation::Fact;
 use crate::verdict::{JunitError, JunitRun, Report, junit};

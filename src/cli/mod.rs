@@ -4,7 +4,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 mod able;
 mod broker;
@@ -16,15 +18,19 @@ mod down;
 mod dry_run;
 mod edge;
 mod exits;
+mod export;
 mod failure;
 mod guard;
 mod halt;
+mod judged;
 pub mod junit;
 mod man;
 mod member;
 mod plan;
 mod progress;
 mod report;
+mod sending;
+mod suite;
 pub mod validate;
 mod which;
 
@@ -82,6 +88,7 @@ Exit codes: those of `tandem chaos run`."
     Doctor(doctor::DoctorArgs),
     Report(report::ReportArgs),
     Compare(compare::CompareArgs),
+    Export(export::ExportArgs),
     Down(down::DownArgs),
     Halt(halt::HaltArgs),
     Broker(broker::BrokerArgs),
@@ -118,7 +125,10 @@ fn print(text: &[u8]) -> Result<u8, Failure> {
 pub fn main() -> ExitCode {
     let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    log_to_stderr();
+    // `chaos run` listens to more, where telemetry is on.
+    if !matches!(cli.command, Command::Chaos(_)) {
+        log_to_stderr(None);
+    }
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     // Who stopped reading has seen enough.
     let written = |answer: std::io::Result<u8>| match answer {
@@ -129,11 +139,13 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => written(plan::run(&args, &mut out, &mut err)),
         Command::Validate(args) => written(validate::run(&args, &mut out, &mut err)),
         Command::Chaos(chaos::Chaos::Run(args)) => chaos::run(&args),
+        Command::Chaos(chaos::Chaos::Suite(args)) => suite::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Completions(args) => complete::run(&args),
         Command::Man(args) => man::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
+        Command::Export(args) => export::run(&args),
         Command::Down(args) => down::run(&args),
         Command::Halt(args) => halt::run(&args),
         Command::Broker(args) => {
@@ -154,13 +166,13 @@ pub fn main() -> ExitCode {
 }
 
 /// Warnings and errors, unless `RUST_LOG` asks for more.
-fn log_to_stderr() {
+fn log_to_stderr(more: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(!plain && std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false)
-        .init();
+        .with_filter(filter);
+    tracing_subscriber::registry().with(more).with(lines).init();
 }

@@ -44,8 +44,8 @@ pub use grammar::AssertionError;
 pub use junit::{JunitError, JunitRun, junit};
 pub use report::{
     BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
-    Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
+    Measures, Others, REPORT_VERSION, Report, Stall, Telemetry, Uncertainty, Worst,
 };
 pub use ruling::{Ruling, Unit, Verdict};
-pub use text::render;
+pub use text::{render, render_telemetry, short};
 pub use until::Until;
