@@ -15,15 +15,18 @@ use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::observation::{Outcome, What};
 use crate::telemetry::names;
+use crate::time::Mono;
 use crate::timeline::Standing;
 
 mod ending;
 mod error;
 mod order;
+mod stopping;
 
 use ending::{Ending, unguarded, unhealed, without_guard};
 pub use error::RunError;
 pub use order::{Milestone, Order, TrialPlan};
+use stopping::Stopping;
 
 /// How long an interrupted run waits for topics that are being made.
 const HASTE: Duration = Duration::from_secs(2);
@@ -186,11 +189,19 @@ async fn trouble(
 
 async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
     let trials = &order.trials;
+    let until = trials.experiment.until.as_ref();
+    let mut stopping = Stopping::start(until, arena.plan, arena.record);
     for number in (1..=trials.count).map(TrialNumber) {
         (order.tell)(Milestone::Trial { number, of: trials.count });
         let schedule = Schedule::draw(&trials.experiment, arena.plan, order.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
-            Ok(Played::Recovered) => {}
+            Ok(Played::Recovered) => {
+                if let Some(stopping) = &mut stopping
+                    && stopping.is_over_after((number, Mono::now()), arena.stop).await
+                {
+                    break;
+                }
+            }
             Ok(Played::Stopped) => return (Outcome::Aborted, arena.exceeded.get().cloned()),
             Ok(Played::Unhealed(why)) => return (Outcome::Unhealed, Some(why)),
             Ok(Played::Unrecovered(unsettled)) | Err(unsettled) => {

@@ -22,6 +22,7 @@ pub mod leftovers;
 pub mod measured;
 pub mod naive;
 pub mod pressure;
+pub mod recorded;
 pub mod results;
 pub mod series;
 pub mod transcript;
