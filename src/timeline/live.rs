@@ -69,9 +69,12 @@ impl LifeLine {
             return None;
         }
         let asked = [self.asked.kill, self.asked.pause, self.not_yet];
-        let speaks = (self.runs() || self.death.is_some()) && !self.open.is_empty();
-        let spoke = self.spoke().filter(|_| speaks).map(|t| t.max(self.woke()));
-        let open = self.open.iter().filter(|_| self.runs()).filter_map(|key| {
+        // Who is stopped says nothing; what it said before may still be on its way.
+        let sleeps = |stop: &Stop| stop.until.is_none() && stop.began.confirmed < known;
+        let speaks = !self.stops.last().is_some_and(sleeps);
+        let spoke = self.spoke().filter(|_| speaks && !self.open.is_empty());
+        let spoke = spoke.map(|t| t.max(self.woke()));
+        let open = self.open.iter().filter(|_| speaks).filter_map(|key| {
             let claim = self.claims.get(key)?;
             // It may be renewed, or end; or go on without ticks, which may come yet.
             let began = claim.from.max(self.woke());
