@@ -31,6 +31,7 @@
 //! | [`broker`] | the embedded broker: sockets and logs around `groups` and `wire` |
 //! | [`edge`] | the fault proxy: one edge a client and broker, in a process of its own |
 //! | [`guard`] | a small process that undoes what its dead master cannot |
+//! | [`telemetry`] | facts to OpenTelemetry: traces and logs, as a file and over OTLP |
 //! | [`member`] | one process: the core driven by Kafka, its channel, its duty |
 //! | [`controller`] | makes reality match the plan, and writes down what happens |
 //! | [`chaos`] | experiments: schedule, targets, faults with their heals |
@@ -68,6 +69,8 @@ pub mod edge;
 pub mod guard;
 pub mod journal;
 pub mod kafka;
+
+pub mod telemetry;
 
 pub mod member;
 

@@ -73,6 +73,7 @@ async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Resul
     let plan = &order.header.plan;
     let journal = Journal::create(&order.journal(), &order.header)?;
     let record = Arc::new(Record::new(journal, Standing::new(plan)));
+    (order.show)(&record);
     let guard = Arc::new(Guard::start(&order.program, &order.guarded())?);
     (order.tell)(Milestone::Starting);
     let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;

@@ -24,6 +24,7 @@ const ROOMS: &[&[&str]] = &[
     &["timeline"],
     &["verdict", "watch"],
     &["journal", "kafka", "broker", "edge", "guard"],
+    &["telemetry"],
     &["member"],
     &["controller"],
     &["chaos"],

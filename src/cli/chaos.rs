@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::dry_run::tell;
 use super::progress::Progress;
-use super::report::{colour, conclude};
+use super::report::conclude;
+use super::sending::{OtlpArgs, Sending};
 use super::{EXIT_FILES, Failure, Output};
 use crate::chaos::{Choice, Prepared, Preview, load};
 use crate::guard::{heal_all, runs};
@@ -63,6 +64,8 @@ pub(super) struct RunArgs {
     /// Leave the topics that were created; `tandem down` removes them.
     #[arg(long)]
     keep: bool,
+    #[command(flatten)]
+    otlp: OtlpArgs,
     /// Say what would be done to whom and when, what that may cost and how it is undone; start
     /// nothing.
     #[arg(long)]
@@ -71,6 +74,7 @@ pub(super) struct RunArgs {
 
 /// Runs the experiment; the exit code of its verdict.
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let settings = args.otlp.settings()?;
     let choice = Choice {
         topology: args.topology.clone(),
         overrides: args.overrides.clone(),
@@ -97,13 +101,15 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         .build()
         .map_err(|error| Failure::new(1, &error))?;
     let program = std::env::current_exe().map_err(|error| Failure::new(1, &error))?;
-    let order = order(args, prepared, program);
+    let mut order = order(args, prepared, program);
+    let sending = settings.map(|settings| Sending::start(&settings, &order.header)).transpose()?;
+    order.show = Sending::show(sending.as_ref());
     let played = runtime.block_on(play(&order));
     // Whatever a client still waits for, the process does not, least of all when it was
     // interrupted.
     runtime.shutdown_background();
     played?;
-    conclude(&order.folder, args.output, colour()).map_err(|error| Failure::new(1, &error))
+    conclude(&order.folder, args.output, sending).map_err(|error| Failure::new(1, &error))
 }
 
 /// Undoes what runs have left that were killed together with their guards; a line each.
@@ -166,6 +172,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         program,
         keep: args.keep,
         tell: Box::new(move |milestone| progress.tell(milestone)),
+        show: Box::new(|_| {}),
     }
 }
 

@@ -13,6 +13,7 @@ mod doctor;
 mod down;
 mod dry_run;
 mod edge;
+mod export;
 mod failure;
 mod guard;
 mod halt;
@@ -20,6 +21,7 @@ mod member;
 mod plan;
 mod progress;
 mod report;
+mod sending;
 pub mod validate;
 mod which;
 
@@ -66,6 +68,7 @@ enum Command {
     Validate(validate::ValidateArgs),
     Doctor(doctor::DoctorArgs),
     Report(report::ReportArgs),
+    Export(export::ExportArgs),
     Down(down::DownArgs),
     Halt(halt::HaltArgs),
     Broker(broker::BrokerArgs),
@@ -95,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::Chaos(chaos::Chaos::Run(args)) => chaos::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
+        Command::Export(args) => export::run(&args),
         Command::Down(args) => down::run(&args),
         Command::Halt(args) => halt::run(&args),
         Command::Broker(args) => {

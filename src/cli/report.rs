@@ -1,19 +1,31 @@
 //! `tandem report`: judges a finished run again, from its journal alone.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Output;
-use crate::journal::{self, JournalError};
-use crate::verdict::{Report, exit_code, render};
+use super::sending::Sending;
+use crate::journal::{self, Header, JournalError};
+use crate::observation::Fact;
+use crate::telemetry::document::{self, Written};
+use crate::telemetry::{Logbook, PATIENCE, Scene, Traces};
+use crate::time::Mono;
+use crate::timeline::Timeline;
+use crate::verdict::{Report, Telemetry, exit_code, render, render_telemetry};
 
 /// The journal of a run, in its folder.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 /// The report of a run, in its folder.
 pub(super) const RESULT_FILE: &str = "result.json";
+/// The traces of a run, in its folder.
+pub(super) const TRACES_FILE: &str = "traces.otlp.json";
 
 /// Judge a finished run again, from its journal alone.
+///
+/// Writes result.json and traces.otlp.json again, too. What result.json says of telemetry stays:
+/// that is no part of the judgement.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct ReportArgs {
     /// The folder of the run, which holds journal.jsonl.
@@ -42,26 +54,120 @@ pub(super) enum ReportError {
     Unwritable(#[source] serde_json::Error),
 }
 
-/// Runs the command; returns the exit code of the run that it judges.
-pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
-    conclude(&args.dir, args.output, colour())
+/// A run that was judged.
+pub(super) struct Judged {
+    /// What it was.
+    pub header: Header,
+    /// What happened.
+    pub facts: Vec<Fact>,
+    /// What is said about it.
+    pub report: Report,
+    dir: PathBuf,
 }
 
-/// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns
-/// the exit code. A run that has just ended comes here as well, so both say the same.
-pub(super) fn conclude(dir: &Path, output: Output, colour: bool) -> Result<u8, ReportError> {
-    let journal::Recording { header, facts, torn_tail: _ } =
-        journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;
-    let report = Report::compute(&header.plan, &header.brief, header.seed, header.zero, &facts);
-    let mut json = serde_json::to_string_pretty(&report).map_err(ReportError::Unwritable)?;
-    json.push('\n');
-    replace(&dir.join(RESULT_FILE), &json)?;
-    let text = match output {
-        Output::Text => render(&report, &dir.display().to_string(), colour),
-        Output::Json => json,
-    };
-    print(&text)?;
-    Ok(exit_code(&report))
+/// Runs the command; returns the exit code of the run that it judges.
+pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
+    let (mut judged, timeline) = Judged::of(&args.dir)?;
+    judged.report.telemetry = judged.remembered();
+    judged.tell(args.output, colour())?;
+    judged.write_traces(&judged.traces(timeline))?;
+    Ok(exit_code(&judged.report))
+}
+
+/// Judges the run in `dir`, which has just ended: writes its result, prints the report, and returns
+/// the exit code. What is still to be sent is sent then, and waited for within a bound.
+pub(super) fn conclude(
+    dir: &Path,
+    output: Output,
+    sending: Option<Sending>,
+) -> Result<u8, ReportError> {
+    let (mut judged, timeline) = Judged::of(dir)?;
+    judged.tell(output, colour())?;
+    let traces = Arc::new(judged.traces(timeline));
+    if let Some(sending) = &sending {
+        sending.send(&traces, PATIENCE);
+    }
+    let written = judged.write_traces(&traces)?;
+    if let Some(sending) = sending {
+        let telemetry = sending.finish(written.all(), judged.logs());
+        let text = render_telemetry(&telemetry, colour());
+        if telemetry.lossy() {
+            let told = telemetry.told().join("; ");
+            writeln!(io::stderr(), "telemetry: {told}; `tandem export` sends all of it again").ok();
+        }
+        judged.report.telemetry = Some(telemetry);
+        judged.write()?;
+        if output == Output::Text {
+            print(&text)?;
+        }
+    }
+    Ok(exit_code(&judged.report))
+}
+
+impl Judged {
+    /// Judges the run in `dir`. A run that has just ended comes here as well, so both say the same.
+    pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
+        let journal::Recording { header, facts, torn_tail: _ } =
+            journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;
+        let timeline = Timeline::compute(&header.plan, &facts);
+        let report = Report::of(&header.plan, &header.brief, header.seed, header.zero, &timeline);
+        Ok((Self { header, facts, report, dir: dir.to_owned() }, timeline))
+    }
+
+    /// Writes the result, then prints the report.
+    pub(super) fn tell(&self, output: Output, colour: bool) -> Result<(), ReportError> {
+        let json = self.write()?;
+        let text = match output {
+            Output::Text => render(&self.report, &self.dir.display().to_string(), colour),
+            Output::Json => json,
+        };
+        print(&text)
+    }
+
+    /// Writes the result; what was written.
+    pub(super) fn write(&self) -> Result<String, ReportError> {
+        let mut json =
+            serde_json::to_string_pretty(&self.report).map_err(ReportError::Unwritable)?;
+        json.push('\n');
+        replace(&self.dir.join(RESULT_FILE), |file| file.write_all(json.as_bytes()))?;
+        Ok(json)
+    }
+
+    /// What an earlier result says of telemetry.
+    fn remembered(&self) -> Option<Telemetry> {
+        let text = fs::read(self.dir.join(RESULT_FILE)).ok()?;
+        let earlier: Report = serde_json::from_slice(&text).ok()?;
+        earlier.telemetry
+    }
+
+    /// Its traces.
+    pub(super) fn traces(&self, timeline: Timeline) -> Traces {
+        let end = self.facts.iter().map(|fact| fact.t).max().unwrap_or(Mono::ZERO);
+        Traces::of(&self.header, Scene::of(&self.header), timeline, end)
+    }
+
+    /// How many log records it has.
+    pub(super) fn logs(&self) -> u64 {
+        let mut book = Logbook::new(Scene::of(&self.header));
+        let told = self.facts.iter().filter(|fact| book.observe(fact).is_some()).count();
+        u64::try_from(told).unwrap_or(u64::MAX)
+    }
+
+    /// Writes the traces as a file.
+    pub(super) fn write_traces(&self, traces: &Traces) -> Result<Written, ReportError> {
+        let written = replace(&self.dir.join(TRACES_FILE), |file| {
+            let mut file = BufWriter::new(file);
+            let written = document::write(traces, document::SIZE_MAX, &mut file)?;
+            file.flush()?;
+            Ok(written)
+        })?;
+        if written.left_out > 0 {
+            let (left_out, all) = (written.left_out, written.all());
+            let told = format!("{TRACES_FILE} has no room for {left_out} of {all} spans");
+            writeln!(io::stderr(), "{told}; `tandem export` sends them all").ok();
+        }
+        Ok(written)
+    }
 }
 
 /// Whether the standard output wants colours.
@@ -72,19 +178,23 @@ pub(super) fn colour() -> bool {
 }
 
 /// Writes beside the file, then renames: a reader sees the old one or the new one, never half.
-fn replace(path: &Path, text: &str) -> Result<(), ReportError> {
+fn replace<R>(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<R>,
+) -> Result<R, ReportError> {
     let beside = path.with_extension("json.new");
     let write = || {
         let mut file = File::create(&beside)?;
-        file.write_all(text.as_bytes())?;
+        let filled = fill(&mut file)?;
         file.sync_all()?;
-        fs::rename(&beside, path)
+        fs::rename(&beside, path)?;
+        Ok(filled)
     };
     write().map_err(|source| ReportError::Write { path: path.to_owned(), source })
 }
 
 /// Somebody who reads no further (`| head`) is no error.
-fn print(text: &str) -> Result<(), ReportError> {
+pub(super) fn print(text: &str) -> Result<(), ReportError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {

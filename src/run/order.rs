@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::RunError;
 use crate::chaos::Experiment;
+use crate::controller::Record;
 use crate::guard::Run;
 use crate::ids::TrialNumber;
 use crate::journal::Header;
@@ -25,6 +26,8 @@ pub struct Order {
     pub keep: bool,
     /// Hears how far the run is.
     pub tell: Box<dyn Fn(Milestone) + Send + Sync>,
+    /// Is shown the record before anything is written to it, so that it can be followed.
+    pub show: Box<dyn Fn(&Record) + Send + Sync>,
 }
 
 /// The experiment and the waits around its trials.

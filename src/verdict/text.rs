@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
 use super::network;
-use super::report::{CauseKind, LimitReport, Measures, Report, Worst};
+use super::report::{CauseKind, LimitReport, Measures, Report, Telemetry, Worst};
 use super::ruling::{Ruling, Unit, Verdict};
 
 const COLUMNS: usize = 100;
@@ -52,6 +52,9 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
     let said = |(_, texts): &(&str, Vec<String>)| !texts.is_empty();
     for (label, texts) in closing(report, place).into_iter().filter(said) {
         page.items(label, texts.into_iter().map(plain));
+    }
+    if let Some(telemetry) = &report.telemetry {
+        page.text.push_str(&render_telemetry(telemetry, colour));
     }
     page.text
 }
@@ -151,6 +154,16 @@ fn told(ruling: &Ruling, measured: bool) -> Piece {
         text = format!("{text} ({whom}measured {value})");
     }
     Piece { text, colour: Some(hue(ruling.outcome)) }
+}
+
+/// What was sent to collectors, as the report's text has it; told once that is known.
+#[must_use]
+pub fn render_telemetry(telemetry: &Telemetry, colour: bool) -> String {
+    let mut page = Page { text: String::new(), colour };
+    let hue = telemetry.lossy().then_some(RED);
+    let piece = |text| Piece { text, colour: hue };
+    page.items("telemetry", telemetry.told().into_iter().map(piece));
+    page.text
 }
 
 fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
