@@ -23,6 +23,7 @@
 //! | [`groups`] | the coordinator of consumer groups, pure |
 //! | [`wire`] | Kafka's frames, requests and record batches as bytes, pure |
 //! | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
+//! | [`secret`] | passwords, fetched at the last moment from where they stand |
 //! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
 //! | [`watch`] | facts as they come: who leads what now, gaps and overlaps as they happen |
 //! | [`verdict`] | intervals to judgement and numbers |
@@ -58,6 +59,8 @@ pub mod wire;
 pub mod yaml;
 
 pub mod topology;
+
+pub mod secret;
 
 pub mod timeline;
 

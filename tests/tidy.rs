@@ -21,7 +21,7 @@ const ROOMS: &[&[&str]] = &[
     &["observation"],
     &["yaml", "neli", "groups", "wire"],
     &["topology"],
-    &["timeline"],
+    &["secret", "timeline"],
     &["verdict", "watch"],
     &["journal", "kafka", "broker", "edge", "guard"],
     &["telemetry"],
