@@ -18,6 +18,7 @@ mod failure;
 mod guard;
 mod halt;
 mod member;
+mod metering;
 mod plan;
 mod progress;
 mod report;

@@ -1,9 +1,11 @@
-//! Facts to OpenTelemetry: traces and logs of who led what, as a file and over OTLP.
+//! Facts to OpenTelemetry: traces, logs and metrics of who led what, as a file, over OTLP, and to
+//! Prometheus.
 //!
 //! ```text
 //!   journal --> timeline --> Traces --+--> traces.otlp.json
 //!                                     +--> chunks --> Courier --HTTP or gRPC--> collector
-//!   facts, live --> Logbook --> records --------------^
+//!   facts, live -+-> Logbook --> records --------------^
+//!                +-> Metrics --> watch --> instruments-^--> GET /metrics
 //! ```
 //!
 //! This room reads; it decides nothing, and nothing waits for it.
@@ -15,11 +17,16 @@ mod finding;
 mod grpc;
 mod http;
 pub mod ids;
+mod instruments;
 mod lists;
 mod logbook;
+mod metrics;
+mod metrics_push;
 pub mod names;
+pub mod names_metrics;
 mod post;
 mod scene;
+mod scrape;
 mod session;
 mod settings;
 mod signal;
@@ -29,7 +36,11 @@ mod traces;
 
 pub use courier::CourierError;
 pub use logbook::Logbook;
+pub use instruments::SERIES_MAX;
+pub use metrics::{Feed, INTERVAL, Metrics, MetricsError, Outlets};
+pub use metrics_push::Pushed;
 pub use scene::Scene;
+pub use scrape::bind;
 pub use session::{Listener, PATIENCE, Sent, Session};
 pub use settings::{Protocol, Settings, SettingsError, Target};
 pub use tls::{Trust, TrustError};
