@@ -227,17 +227,8 @@ impl Maker<'_> {
     }
 
     fn own(&self) {
-        for (what, read) in [
-            (metrics::LOST, (|board| &board.lost) as fn(&Board) -> &AtomicU64),
-            (metrics::LATE, |board| &board.late),
-        ] {
-            let board = Arc::clone(self.board);
-            let builder = self.meter.u64_observable_counter(what.name).with_unit(what.unit);
-            let builder = builder.with_description(what.says).with_callback(move |observer| {
-                observer.observe(read(&board).load(Ordering::Relaxed), &[]);
-            });
-            builder.build();
-        }
+        self.counter(metrics::LOST, |board| &board.lost);
+        self.counter(metrics::LATE, |board| &board.late);
         let (what, board) = (metrics::LAG, Arc::clone(self.board));
         let builder = self.meter.f64_observable_gauge(what.name).with_unit(what.unit);
         let builder = builder.with_description(what.says).with_callback(move |observer| {
@@ -245,6 +236,19 @@ impl Maker<'_> {
             if settled > Mono::ZERO {
                 observer.observe(Mono::now().since(settled).as_secs_f64(), &[]);
             }
+        });
+        builder.build();
+    }
+
+    fn counter(
+        &self,
+        what: metrics::Described,
+        read: impl Fn(&Board) -> &AtomicU64 + Send + Sync + 'static,
+    ) {
+        let board = Arc::clone(self.board);
+        let builder = self.meter.u64_observable_counter(what.name).with_unit(what.unit);
+        let builder = builder.with_description(what.says).with_callback(move |observer| {
+            observer.observe(read(&board).load(Ordering::Relaxed), &[]);
         });
         builder.build();
     }

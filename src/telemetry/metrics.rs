@@ -113,8 +113,12 @@ impl Metrics {
         let (lengths, merged) = make(&provider.meter_with_scope(scope), plan, &board);
         if merged > 0 {
             let series = super::instruments::SERIES_MAX;
-            tracing::warn!(merged, series, "There are more roles than metrics have room for: those \
-                beyond it are merged into the role \"other\".");
+            tracing::warn!(
+                merged,
+                series,
+                "There are more roles than metrics have room for: those \
+                beyond it are merged into the role \"other\"."
+            );
         }
         let push = outlets.push.map(|(target, interval)| {
             Push::start(&target, interval, pull).map_err(MetricsError::Thread)

@@ -35,8 +35,8 @@ mod tls;
 mod traces;
 
 pub use courier::CourierError;
-pub use logbook::Logbook;
 pub use instruments::SERIES_MAX;
+pub use logbook::Logbook;
 pub use metrics::{Feed, INTERVAL, Metrics, MetricsError, Outlets};
 pub use metrics_push::Pushed;
 pub use scene::Scene;

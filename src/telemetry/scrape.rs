@@ -42,10 +42,7 @@ pub fn bind(address: SocketAddr) -> io::Result<std::net::TcpListener> {
 }
 
 /// Serves what `registry` gathers, until it is dropped.
-pub(super) async fn serve(
-    listener: std::net::TcpListener,
-    registry: Registry,
-) -> io::Result<()> {
+pub(super) async fn serve(listener: std::net::TcpListener, registry: Registry) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let app = Router::new()
