@@ -27,6 +27,7 @@
 //! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
 //! | [`watch`] | facts as they come: who leads what now, gaps and overlaps as they happen |
 //! | [`verdict`] | intervals to judgement and numbers |
+//! | [`page`] | a run as one HTML file |
 //! | [`journal`] | the append-only file that holds every fact |
 //! | [`kafka`] | the only room that names rdkafka: consumer, producer, admin |
 //! | [`broker`] | the embedded broker: sockets and logs around `groups` and `wire` |
@@ -66,6 +67,8 @@ pub mod timeline;
 
 pub mod verdict;
 pub mod watch;
+
+pub mod page;
 
 pub mod broker;
 pub mod edge;

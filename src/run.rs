@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, info_span};
 
 use crate::chaos::{Arena, Played, Schedule, play};
 use crate::controller::{Canary, Clusters, Fleet, Gate, Provisioned, Record, provision};
@@ -13,6 +14,7 @@ use crate::guard::{Guard, GuardError};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::observation::{Outcome, What};
+use crate::telemetry::names;
 use crate::timeline::Standing;
 
 mod ending;
@@ -77,10 +79,13 @@ async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Resul
     let guard = Arc::new(Guard::start(&order.program, &order.guarded())?);
     (order.tell)(Milestone::Starting);
     let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
-    let clusters = Clusters::start(plan, &order.program, logs, &guard, &record).await?;
+    let clusters = Clusters::start(plan, &order.program, logs, &guard, &record);
+    let span = info_span!(target: names::LIVE, names::START_CLUSTERS);
+    let clusters = clusters.instrument(span).await?;
     let topics = Provisioned::default();
     let provisioned = {
         let done = provision(plan, &clusters, &topics, interrupt);
+        let done = done.instrument(info_span!(target: names::LIVE, names::PROVISION));
         tokio::pin!(done);
         tokio::select! {
             biased;
@@ -183,7 +188,7 @@ async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
     let trials = &order.trials;
     for number in (1..=trials.count).map(TrialNumber) {
         (order.tell)(Milestone::Trial { number, of: trials.count });
-        let schedule = Schedule::draw(&trials.experiment, order.header.seed, number);
+        let schedule = Schedule::draw(&trials.experiment, arena.plan, order.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
             Ok(Played::Recovered) => {}
             Ok(Played::Stopped) => return (Outcome::Aborted, arena.exceeded.get().cloned()),

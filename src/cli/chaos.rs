@@ -12,11 +12,12 @@ use super::metering::{Metering, MetricsArgs, interval};
 use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
-use super::{EXIT_FILES, Failure, Output};
+use super::{EXIT_FILES, Failure, Output, log_to_stderr};
 use crate::chaos::{Choice, Prepared, Preview, load};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
 use crate::run::{Order, RunError, TrialPlan, run as run_order};
+use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
 use crate::yaml::Override;
 
@@ -24,15 +25,17 @@ use crate::yaml::Override;
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Chaos {
     Run(RunArgs),
+    Suite(super::suite::SuiteArgs),
 }
 
 /// Run an experiment and measure gaps and overlaps.
 ///
 /// Starts the topology's members (and brokers, where a cluster is embedded), plays the experiment's
 /// trials, heals everything, stops everything, and judges. Progress goes to standard error, the
-/// report to standard output; the journal and result.json are in the output folder. Ctrl-C ends it
-/// early, healed. Its guard undoes everything where it is killed, or stopped (Ctrl-Z) for three
-/// seconds; what somebody left who killed both is undone first, see `tandem halt`.
+/// report to standard output; journal, result.json and report.html, the page for a browser, are in
+/// the output folder. Ctrl-C ends it early, healed. Its guard undoes everything where it is killed,
+/// or stopped (Ctrl-Z) for three seconds; what somebody left who killed both is undone first, see
+/// `tandem halt`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -79,6 +82,8 @@ pub(super) struct RunArgs {
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let settings = args.otlp.settings()?;
     let interval = interval()?;
+    let live = Live::default();
+    log_to_stderr(settings.is_some().then(|| live.layer()));
     let choice = Choice {
         topology: args.topology.clone(),
         overrides: args.overrides.clone(),
@@ -108,7 +113,8 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let mut order = order(args, prepared, program);
     let listener = args.metrics.bind()?;
     let metering = Metering::start(&order.header, settings.as_ref(), interval, listener)?;
-    let sending = settings.map(|settings| Sending::start(&settings, &order.header)).transpose()?;
+    let sending =
+        settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
     order.show = Sending::show(sending.as_ref());
     metering.iter().for_each(|metering| metering.follow(&mut order));
     let played = runtime.block_on(play(&order));
@@ -118,7 +124,9 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     played?;
     metering.iter().for_each(Metering::conclude);
     let concluded = conclude(&order.folder, args.output, sending);
-    metering.map(Metering::finish);
+    if let Some(metering) = metering {
+        metering.finish();
+    }
     concluded.map_err(|error| Failure::new(1, &error))
 }
 
@@ -192,7 +200,7 @@ fn drawn_seed() -> u64 {
 }
 
 /// `20261121T132004.123Z`: sorts as it should, and is legal in a file name.
-fn utc(at: Wall) -> String {
+pub(super) fn utc(at: Wall) -> String {
     let time = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
     time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
 }

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::report::Judged;
+use super::judged::Judged;
 use super::sending::{OtlpArgs, Sending};
 use super::{EXIT_FILES, Failure};
-use crate::telemetry::Settings;
+use crate::telemetry::{Live, Settings};
 use crate::time::Span;
 
 /// Send finished runs to a collector of telemetry, over OTLP.
@@ -61,7 +61,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8, Failure> {
 fn export(dir: &Path, settings: &Settings, within: Span) -> Result<bool, Failure> {
     let failed = |error| Failure::new(1, &error);
     let (mut judged, timeline) = Judged::of(dir).map_err(failed)?;
-    let sending = Sending::start(settings, &judged.header)?;
+    let sending = Sending::start(settings, &judged.header, Live::default())?;
     let traces = Arc::new(judged.traces(timeline));
     sending.replay(&judged);
     sending.send(&traces, within.get());

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 mod able;
 mod broker;
@@ -17,12 +19,14 @@ mod export;
 mod failure;
 mod guard;
 mod halt;
+mod judged;
 mod member;
 mod metering;
 mod plan;
 mod progress;
 mod report;
 mod sending;
+mod suite;
 pub mod validate;
 mod which;
 
@@ -86,7 +90,10 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log_to_stderr();
+    // `chaos run` listens to more, where telemetry is on.
+    if !matches!(cli.command, Command::Chaos(_)) {
+        log_to_stderr(None);
+    }
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     // Who stopped reading has seen enough.
     let written = |answer: std::io::Result<u8>| match answer {
@@ -97,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => written(plan::run(&args, &mut out, &mut err)),
         Command::Validate(args) => written(validate::run(&args, &mut out, &mut err)),
         Command::Chaos(chaos::Chaos::Run(args)) => chaos::run(&args),
+        Command::Chaos(chaos::Chaos::Suite(args)) => suite::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
         Command::Export(args) => export::run(&args),
@@ -120,13 +128,13 @@ pub fn main() -> ExitCode {
 }
 
 /// Warnings and errors, unless `RUST_LOG` asks for more.
-fn log_to_stderr() {
+fn log_to_stderr(more: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(!plain && std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false)
-        .init();
+        .with_filter(filter);
+    tracing_subscriber::registry().with(more).with(lines).init();
 }

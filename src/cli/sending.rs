@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::report::Judged;
+use super::judged::Judged;
 use super::{EXIT_FILES, Failure};
 use crate::controller::Record;
 use crate::journal::Header;
-use crate::telemetry::{Listener, Scene, Session, Settings, Target, Traces};
+use crate::telemetry::{Listener, Live, Scene, Session, Settings, Target, Traces};
 use crate::verdict::Telemetry;
 
 /// Where telemetry goes.
@@ -36,8 +36,8 @@ pub(super) struct Sending {
 
 impl Sending {
     /// Starts what sends, before anything else of the run is started.
-    pub(super) fn start(settings: &Settings, header: &Header) -> Result<Self, Failure> {
-        let session = Session::start(settings, Scene::of(header));
+    pub(super) fn start(settings: &Settings, header: &Header, live: Live) -> Result<Self, Failure> {
+        let session = Session::start(settings, Scene::of(header), live);
         let session = session.map_err(|error| Failure::new(1, &error))?;
         let mut to: Vec<_> = settings.targets().map(Target::shown).collect();
         to.dedup();

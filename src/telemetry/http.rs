@@ -14,6 +14,7 @@ use reqwest::{StatusCode, Url};
 use super::courier::{CourierError, Refusal};
 use super::settings::Target;
 use super::signal::Signal;
+use super::tls;
 
 /// The most that is read of an answer.
 const ANSWER_MAX: u64 = 64 << 10;
@@ -37,17 +38,15 @@ impl Http {
                 headers.insert(name, value);
             }
         }
+        // A configuration of our own even where there is no TLS: reqwest would look for a provider
+        // of cryptography that nobody has installed.
+        let tls = if target.url.scheme() == "https" { target.trust.http()? } else { tls::none()? };
         let mut client = Client::builder()
             .user_agent(concat!("tandem/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
             // A redirected POST loses its body.
-            .redirect(Policy::none());
-        if target.url.scheme() == "https" {
-            client = client.tls_backend_preconfigured(target.trust.http()?);
-        } else {
-            // No certificate is looked at; the store of the system need not be read.
-            client = client.tls_certs_only([]);
-        }
+            .redirect(Policy::none())
+            .tls_backend_preconfigured(tls);
         if target.is_near() {
             client = client.no_proxy();
         }

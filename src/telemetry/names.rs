@@ -25,6 +25,21 @@ pub const GAP: &str = "leadership.gap";
 /// Two or more claimed a role.
 pub const OVERLAP: &str = "leadership.overlap";
 
+// ---- spans of live operations ------------------------------------------------------------------
+
+/// The target of such spans.
+pub const LIVE: &str = "tandem::live";
+/// Embedded brokers are started.
+pub const START_CLUSTERS: &str = "clusters.start";
+/// Topics are seen to.
+pub const PROVISION: &str = "topics.provision";
+/// A member's process is started.
+pub const START_MEMBER: &str = "member.start";
+/// A fault is injected.
+pub const INJECT: &str = "fault.inject";
+/// A fault is undone.
+pub const HEAL: &str = "fault.heal";
+
 // ---- events of spans and of logs ---------------------------------------------------------------
 
 /// A fault is about to be injected.

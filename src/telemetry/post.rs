@@ -3,7 +3,7 @@
 //! Whoever hands something in never waits: where there is no room it is lost, and counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -67,6 +67,12 @@ pub(super) struct Post<S: Chunks> {
 /// A slot through which single items are handed in.
 pub(super) struct Slot<I>(SyncSender<Parcel<I>>, Arc<Tally>);
 
+impl<I> std::fmt::Debug for Slot<I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Slot")
+    }
+}
+
 impl<I> Clone for Slot<I> {
     fn clone(&self) -> Self {
         Self(self.0.clone(), Arc::clone(&self.1))
@@ -76,7 +82,7 @@ impl<I> Clone for Slot<I> {
 impl<I> Slot<I> {
     /// Hands in one item, at once.
     pub(super) fn put(&self, item: I) {
-        if self.0.try_send(Parcel::One(item)).is_err() {
+        if let Err(TrySendError::Full(_)) = self.0.try_send(Parcel::One(item)) {
             self.1.blame(format!("more than {WAITING_MAX} items waited to be sent"));
         }
     }
@@ -121,9 +127,14 @@ impl<S: Chunks> Post<S> {
 
     /// Hands in all that is left, to be made while it is sent.
     pub(super) fn all(&self, items: Box<dyn Iterator<Item = Vec<S::Item>> + Send>) {
-        if self.parcels.try_send(Parcel::All(items)).is_err() {
+        if let Err(TrySendError::Full(_)) = self.parcels.try_send(Parcel::All(items)) {
             self.tally.blame(format!("more than {WAITING_MAX} items waited to be sent"));
         }
+    }
+
+    /// Nothing comes any more, though slots may live on.
+    pub(super) fn end(&self) {
+        self.slot().end();
     }
 
     /// Waits until everything was sent, at most until the deadline; what became of it. The thread

@@ -15,9 +15,9 @@ use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::deadline::Deadline;
-use super::post::{Post, Slot};
+use super::post::{Post, Slot, Tally};
 use super::settings::Settings;
-use super::{Logbook, Scene, Traces};
+use super::{Live, Logbook, Scene, Traces};
 use crate::observation::{Fact, What};
 
 /// How long the exit may wait for a collector after the verdict.
@@ -74,16 +74,17 @@ impl Listener {
 pub struct Session {
     traces: Option<Post<ExportTraceServiceRequest>>,
     logs: Option<Post<ExportLogsServiceRequest>>,
+    live: Live,
     scene: Scene,
     deadline: Deadline,
 }
 
 impl Session {
-    /// Starts what sends, of the run that `scene` shows.
+    /// Starts what sends, of the run that `scene` shows and whose operations `live` hears of.
     ///
     /// # Errors
     /// The system has no thread to spare.
-    pub fn start(settings: &Settings, scene: Scene) -> io::Result<Self> {
+    pub fn start(settings: &Settings, scene: Scene, live: Live) -> io::Result<Self> {
         let deadline = Deadline::never();
         let scene = scene.with_resource(settings.service.as_deref(), &settings.attributes);
         let traces = settings.traces.as_ref();
@@ -91,7 +92,11 @@ impl Session {
             traces.map(|target| Post::start("traces", target, scene.clone(), deadline.clone()));
         let logs = settings.logs.as_ref();
         let logs = logs.map(|target| Post::start("logs", target, scene.clone(), deadline.clone()));
-        Ok(Self { traces: traces.transpose()?, logs: logs.transpose()?, scene, deadline })
+        let (traces, logs) = (traces.transpose()?, logs.transpose()?);
+        if let Some(traces) = &traces {
+            live.connect(traces.slot(), &scene.run);
+        }
+        Ok(Self { traces, logs, live, scene, deadline })
     }
 
     /// The run as collectors see it.
@@ -115,11 +120,12 @@ impl Session {
         logs.all(Box::new(records));
     }
 
-    /// Sends these traces.
+    /// Sends these traces, the last there are.
     pub fn send(&self, traces: Arc<Traces>) {
         if let Some(post) = &self.traces {
             let count = traces.count();
             post.all(Box::new((0..count).map(move |place| traces.get(place))));
+            post.end();
         }
     }
 
@@ -138,15 +144,13 @@ impl Session {
     /// traces, and of logs.
     #[must_use]
     pub fn finish(self) -> (Sent, Sent) {
+        let more = self.live.heard();
         let traces = self.traces.map(|post| post.finish(&self.deadline));
         let logs = self.logs.map(|post| post.finish(&self.deadline));
-        let sent = |tally: Option<Arc<super::post::Tally>>| {
-            tally.map_or_else(Sent::default, |tally| Sent {
-                taken: tally.taken(),
-                more: 0,
-                why: tally.why(),
-            })
+        let sent = |tally: Option<Arc<Tally>>, more| {
+            let sent = |tally: Arc<Tally>| Sent { taken: tally.taken(), more, why: tally.why() };
+            tally.map_or_else(Sent::default, sent)
         };
-        (sent(traces), sent(logs))
+        (sent(traces, more), sent(logs, 0))
     }
 }

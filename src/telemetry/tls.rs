@@ -121,6 +121,11 @@ impl Trust {
     }
 }
 
+/// For those who need no TLS: nobody is believed.
+pub(super) fn none() -> Result<ClientConfig, TrustError> {
+    Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
 type Builder = rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>;
 
 fn builder() -> Result<Builder, TrustError> {

@@ -66,10 +66,14 @@ impl Lane {
         }
     }
 
-    /// What `window` shows of several lanes, one a group, that bear one role: a gap where there is
-    /// one in all of them, an overlap where there is one in any.
-    pub(super) fn look_jointly(lanes: &[&Self], window: Interval) -> Sight {
-        let services = lanes.iter().fold(Coverage::default(), |sum, lane| sum.plus(&lane.services));
+    /// How many served at once on several lanes together.
+    pub(super) fn services_of(lanes: &[&Self]) -> Coverage {
+        lanes.iter().fold(Coverage::default(), |sum, lane| sum.plus(&lane.services))
+    }
+
+    /// What `window` shows of several lanes, one a group, that bear one role, and of what serves on
+    /// all of them: a gap where there is one in all of them, an overlap where there is one in any.
+    pub(super) fn look_jointly(lanes: &[&Self], services: &Coverage, window: Interval) -> Sight {
         let any = |wanted: fn(super::Count) -> bool| {
             let each = lanes.iter().map(|lane| lane.claims.when(window, wanted));
             each.fold(IntervalSet::default(), |sum, one| sum.union(&one))

@@ -28,7 +28,7 @@ impl Report {
         Self::of(plan, brief, seed, zero, &timeline)
     }
 
-    /// Computes everything from a timeline of such facts.
+    /// The same from intervals that were computed already.
     #[must_use]
     pub fn of(plan: &Plan, brief: &Brief, seed: u64, zero: Mono, timeline: &Timeline) -> Self {
         let record = &timeline.record;

@@ -32,4 +32,4 @@ pub use report::{
     LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Telemetry, Uncertainty, Worst,
 };
 pub use ruling::{Ruling, Unit, Verdict};
-pub use text::{render, render_telemetry};
+pub use text::{render, render_telemetry, short};

@@ -190,7 +190,8 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
         instrument.push(format!("{} ms could not be observed", short(report.unknown_ms)));
     }
     let worst = report.worst.first().map_or_else(|| vec!["none".to_owned()], worst);
-    let files = ["result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
+    let files =
+        ["report.html", "result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
     [
         ("joint", vec![leaders]),
         ("confidence", vec![trials]),
@@ -227,7 +228,8 @@ fn worst(gap: &Worst) -> Vec<String> {
 }
 
 /// A number as a person wants it: a fraction where it is small.
-pub(super) fn short(value: f64) -> String {
+#[must_use]
+pub fn short(value: f64) -> String {
     if value >= 100.0 || value.fract().abs() < 1e-9 {
         format!("{value:.0}")
     } else if value < 1.0 {
