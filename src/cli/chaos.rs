@@ -81,7 +81,7 @@ pub(super) struct RunArgs {
 /// Runs the experiment; the exit code of its verdict.
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let settings = args.otlp.settings()?;
-    let interval = interval()?;
+    let (interval, grafana) = (interval()?, args.metrics.grafana()?);
     let live = Live::default();
     log_to_stderr(settings.is_some().then(|| live.layer()));
     let choice = Choice {
@@ -112,21 +112,20 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::new(1, &error))?;
     let mut order = order(args, prepared, program);
     let listener = args.metrics.bind()?;
-    let metering = Metering::start(&order.header, settings.as_ref(), interval, listener)?;
+    let mut metering =
+        Metering::start(&order.header, settings.as_ref(), interval, listener, grafana)?;
     let sending =
         settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
     order.show = Sending::show(sending.as_ref());
-    metering.iter().for_each(|metering| metering.follow(&mut order));
+    metering.follow(&mut order);
     let played = runtime.block_on(play(&order));
     // Whatever a client still waits for, the process does not, least of all when it was
     // interrupted.
     runtime.shutdown_background();
     played?;
-    metering.iter().for_each(Metering::conclude);
+    metering.conclude();
     let concluded = conclude(&order.folder, args.output, sending);
-    if let Some(metering) = metering {
-        metering.finish();
-    }
+    metering.finish();
     concluded.map_err(|error| Failure::new(1, &error))
 }
 

@@ -10,6 +10,7 @@
 //!
 //! This room reads; it decides nothing, and nothing waits for it.
 
+mod annotations;
 mod courier;
 mod deadline;
 pub mod document;
@@ -35,7 +36,9 @@ mod signal;
 mod term;
 mod tls;
 mod traces;
+mod windows;
 
+pub use annotations::{Annotations, AnnotationsError, Follower, Grafana, Noted};
 pub use courier::CourierError;
 pub use instruments::SERIES_MAX;
 pub use live::Live;
@@ -48,3 +51,4 @@ pub use session::{Listener, PATIENCE, Sent, Session};
 pub use settings::{Protocol, Settings, SettingsError, Target};
 pub use tls::{Trust, TrustError};
 pub use traces::Traces;
+pub use windows::Annotation;

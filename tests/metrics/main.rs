@@ -7,12 +7,14 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
     clippy::float_cmp,
     reason = "a test may fail loudly"
 )]
 
 mod endpoint;
 mod feed;
+mod grafana;
 mod prometheus;
 mod real;
 mod shipped;

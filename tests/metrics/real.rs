@@ -1,15 +1,20 @@
 //! A real Prometheus beside a real run: its counters are the report's gaps, and its alerts fire when
 //! they should and else do not.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::Value;
+use tandem::observation::{Fact, What};
 use tandem::timeline::Timeline;
 
 use crate::prometheus::Prometheus;
-use crate::support::alone::alone;
 use crate::support::experiment::{Experiment, Finished, eventually};
+use crate::support::watched::{drive, found, judged};
 use crate::web::free_port;
+
+/// Runs on this machine, one at a time.
+pub static LIVE: Mutex<()> = Mutex::new(());
 
 /// Runs `file` while a Prometheus scrapes it.
 fn scraped(file: &str, args: &str) -> (Prometheus, Finished) {
@@ -40,9 +45,29 @@ fn grown(series: &[Value]) -> f64 {
     series.iter().map(grown).sum()
 }
 
+/// The journal of a real run once more, through a watch, with facts that are up to 300 ms late.
+fn the_watch_finds_what_the_timeline_finds(finished: &Finished) {
+    let recording = finished.recording();
+    let plan = &recording.header.plan;
+    let ended = |fact: &&Fact| matches!(fact.what, What::TrialEnded { .. });
+    let end = recording.facts.iter().rev().find(ended).unwrap().t;
+    let mut draw = 1u64;
+    let delay = || {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        Duration::from_millis((draw >> 33) % 300)
+    };
+    let (watch, events) = drive(plan, &recording.facts, end, delay);
+    let mut found = found(plan, &watch, &events);
+    // Takeovers are the timeline's trial by trial.
+    found.values_mut().for_each(|found| found.takeovers.clear());
+    let mut judged = judged(plan, &recording.facts, end);
+    judged.values_mut().for_each(|judged| judged.takeovers.clear());
+    assert_eq!(found, judged, "{finished}");
+}
+
 #[test]
 fn what_prometheus_counted_is_what_the_report_measured() {
-    let _alone = alone();
+    let _alone = LIVE.lock();
     let args = "--trials 4 --set defaults.session=300ms";
     let (prometheus, finished) = scraped("chaos/kill-leader.yaml", args);
     assert_eq!(finished.code(), Some(0), "{finished}");
@@ -54,6 +79,7 @@ fn what_prometheus_counted_is_what_the_report_measured() {
     assert_eq!(series.len(), 8, "four roles in two groups");
     let counted = grown(&series);
     assert!((counted - gaps).abs() <= gaps / 100.0, "counted {counted} s of {gaps} s: {finished}");
+    the_watch_finds_what_the_timeline_finds(&finished);
     let joint = prometheus.query("neli_joint_unavailable_time_seconds_total[15m]");
     assert_eq!(grown(&joint), 0.0, "{finished}");
     assert_eq!(prometheus.fired("NeliRoleLedInNoGroup"), 0, "{finished}");
@@ -65,7 +91,7 @@ fn what_prometheus_counted_is_what_the_report_measured() {
 
 #[test]
 fn the_alarm_sounds_when_no_group_leads() {
-    let _alone = alone();
+    let _alone = LIVE.lock();
     let (prometheus, finished) = scraped("chaos/twin-kill.yaml", "--trials 1");
     assert_eq!(finished.code(), Some(0), "{finished}");
     let fired = || (prometheus.fired("NeliRoleLedInNoGroup") > 0).then_some(());
