@@ -26,6 +26,7 @@
 //! | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
 //! | [`secret`] | passwords, fetched at the last moment from where they stand |
 //! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
+//! | [`watch`] | facts as they come: who leads what now, gaps and overlaps as they happen |
 //! | [`verdict`] | intervals to judgement and numbers |
 //! | [`page`] | a run as one HTML file |
 //! | [`journal`] | the append-only file that holds every fact |
@@ -67,6 +68,7 @@ pub mod secret;
 pub mod timeline;
 
 pub mod verdict;
+pub mod watch;
 
 pub mod page;
 

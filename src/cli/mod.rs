@@ -26,6 +26,7 @@ mod judged;
 pub mod junit;
 mod man;
 mod member;
+mod metering;
 mod plan;
 mod progress;
 mod report;
