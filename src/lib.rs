@@ -25,15 +25,18 @@
 //! | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
 //! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
 //! | [`verdict`] | intervals to judgement and numbers |
+//! | [`watch`] | stand-in |
+//! | [`view`] | what is shown of a topology that is kept up: values, lines, a terminal's page |
 //! | [`journal`] | the append-only file that holds every fact |
 //! | [`kafka`] | the only room that names rdkafka: consumer, producer, admin |
 //! | [`broker`] | the embedded broker: sockets and logs around `groups` and `wire` |
 //! | [`edge`] | the fault proxy: one edge a client and broker, in a process of its own |
 //! | [`guard`] | a small process that undoes what its dead master cannot |
+//! | [`inquiry`] | the socket on which a run that goes on is asked how it stands |
 //! | [`member`] | one process: the core driven by Kafka, its channel, its duty |
 //! | [`controller`] | makes reality match the plan, and writes down what happens |
 //! | [`chaos`] | experiments: schedule, targets, faults with their heals |
-//! | [`run`] | a whole experiment on one page |
+//! | [`run`] | a whole experiment on one page; a topology that is kept up, on another |
 //! | [`cli`] | the commands |
 //!
 //! # What holds everywhere
@@ -61,12 +64,17 @@ pub mod timeline;
 
 pub mod verdict;
 
+pub mod watch;
+
+pub mod view;
+
 pub mod broker;
 pub mod edge;
 pub mod guard;
 pub mod journal;
 pub mod kafka;
 
+pub mod inquiry;
 pub mod member;
 
 pub mod controller;

@@ -1,7 +1,9 @@
 //! The command line: one file a command, and what they share.
 
+use std::fs::File;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
@@ -13,13 +15,20 @@ mod doctor;
 mod down;
 mod dry_run;
 mod edge;
+mod events;
 mod failure;
 mod guard;
 mod halt;
 mod member;
 mod plan;
 mod progress;
+mod recording;
 mod report;
+mod running;
+mod signals;
+mod status;
+mod terminal;
+mod up;
 pub mod validate;
 mod which;
 
@@ -47,6 +56,7 @@ enum Output {
 Examples:
   tandem chaos run chaos/kill-leader.yaml              measure what a killed leader costs
   tandem chaos run chaos/kill-leader.yaml -f mine.yaml the same on your own topology
+  tandem up -f mine.yaml                               keep it up, and watch it all the time
   tandem plan -f mine.yaml                             see what would be done, and the bounds
   tandem halt                                          end all runs, and undo what they did
 
@@ -62,6 +72,9 @@ enum Command {
     /// Run experiments: break members on purpose, and measure gaps and overlaps.
     #[command(subcommand)]
     Chaos(chaos::Chaos),
+    Up(up::UpArgs),
+    Status(status::StatusArgs),
+    Events(events::EventsArgs),
     Plan(plan::PlanArgs),
     Validate(validate::ValidateArgs),
     Doctor(doctor::DoctorArgs),
@@ -70,7 +83,7 @@ enum Command {
     Halt(halt::HaltArgs),
     Broker(broker::BrokerArgs),
     Member(Box<member::MemberArgs>),
-    /// Hold what must be undone when its master is gone; started by `chaos run`.
+    /// Hold what must be undone when its master is gone; started by `chaos run` and `up`.
     #[command(hide = true)]
     Guard,
     /// Stand between members and brokers, and disturb what passes; started by `chaos run`.
@@ -93,6 +106,9 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => written(plan::run(&args, &mut out, &mut err)),
         Command::Validate(args) => written(validate::run(&args, &mut out, &mut err)),
         Command::Chaos(chaos::Chaos::Run(args)) => chaos::run(&args),
+        Command::Up(args) => up::run(&args),
+        Command::Status(args) => status::run(&args),
+        Command::Events(args) => events::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
         Command::Down(args) => down::run(&args),
@@ -114,13 +130,30 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Where the log goes while a terminal shows a page.
+static ASIDE: Mutex<Option<File>> = Mutex::new(None);
+
+/// Has the log go into a file, or to standard error again.
+fn log_aside(file: Option<File>) {
+    *ASIDE.lock().unwrap_or_else(PoisonError::into_inner) = file;
+}
+
+/// Where the log goes now.
+fn log() -> Box<dyn Write> {
+    let aside = ASIDE.lock().unwrap_or_else(PoisonError::into_inner);
+    match aside.as_ref().map(File::try_clone) {
+        Some(Ok(file)) => Box::new(file),
+        Some(Err(_)) | None => Box::new(std::io::stderr()),
+    }
+}
+
 /// Warnings and errors, unless `RUST_LOG` asks for more.
 fn log_to_stderr() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(log)
         .with_ansi(!plain && std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false)
         .init();

@@ -5,18 +5,18 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::Output;
-use crate::journal::{self, JournalError};
+use super::recording::recording;
+use crate::journal::{JournalError, Recording};
 use crate::verdict::{Report, exit_code, render};
 
-/// The journal of a run, in its folder.
-pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 /// The report of a run, in its folder.
 pub(super) const RESULT_FILE: &str = "result.json";
 
 /// Judge a finished run again, from its journal alone.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct ReportArgs {
-    /// The folder of the run, which holds journal.jsonl.
+    /// The folder of the run, which holds journal.jsonl, or journal-000001.jsonl and so on; or one
+    /// of those.
     pub dir: PathBuf,
     /// How to print the report.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
@@ -50,12 +50,15 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
 /// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns
 /// the exit code. A run that has just ended comes here as well, so both say the same.
 pub(super) fn conclude(dir: &Path, output: Output, colour: bool) -> Result<u8, ReportError> {
-    let journal::Recording { header, facts, torn_tail: _ } =
-        journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;
+    let Recording { header, facts, torn_tail: _ } =
+        recording(dir).map_err(ReportError::Journal)?;
     let report = Report::compute(&header.plan, &header.brief, header.seed, header.zero, &facts);
     let mut json = serde_json::to_string_pretty(&report).map_err(ReportError::Unwritable)?;
     json.push('\n');
-    replace(&dir.join(RESULT_FILE), &json)?;
+    // One file of several is no run: its result would stand for the whole.
+    if dir.is_dir() {
+        replace(&dir.join(RESULT_FILE), &json)?;
+    }
     let text = match output {
         Output::Text => render(&report, &dir.display().to_string(), colour),
         Output::Json => json,
