@@ -24,6 +24,7 @@
 //! | [`wire`] | Kafka's frames, requests and record batches as bytes, pure |
 //! | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
 //! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
+//! | [`watch`] | facts as they come: who leads what now, gaps and overlaps as they happen |
 //! | [`verdict`] | intervals to judgement and numbers |
 //! | [`watch`] | stand-in |
 //! | [`view`] | what is shown of a topology that is kept up: values, lines, a terminal's page |
@@ -63,6 +64,7 @@ pub mod topology;
 pub mod timeline;
 
 pub mod verdict;
+pub mod watch;
 
 pub mod watch;
 

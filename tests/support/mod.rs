@@ -28,3 +28,4 @@ pub mod transcript;
 pub mod twin;
 pub mod undone;
 pub mod usage;
+pub mod watched;
