@@ -26,7 +26,6 @@
 //! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
 //! | [`watch`] | facts as they come: who leads what now, gaps and overlaps as they happen |
 //! | [`verdict`] | intervals to judgement and numbers |
-//! | [`watch`] | stand-in |
 //! | [`view`] | what is shown of a topology that is kept up: values, lines, a terminal's page |
 //! | [`journal`] | the append-only file that holds every fact |
 //! | [`kafka`] | the only room that names rdkafka: consumer, producer, admin |
@@ -64,8 +63,6 @@ pub mod topology;
 pub mod timeline;
 
 pub mod verdict;
-pub mod watch;
-
 pub mod watch;
 
 pub mod view;

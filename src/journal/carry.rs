@@ -147,38 +147,36 @@ impl Seat {
     }
 
     fn halt(&mut self, fact: &Fact) {
-        match &fact.what {
-            What::NotYet => self.not_yet = Some(fact.clone()),
-            What::Stopped => {
-                self.stop = self.not_yet.take().into_iter().chain([fact.clone()]).collect();
-            }
-            _ => {
-                self.not_yet = None;
-                self.stop.clear();
-            }
+        if fact.what == What::NotYet {
+            self.not_yet = Some(fact.clone());
+            return;
+        }
+        let not_yet = self.not_yet.take();
+        self.stop.clear();
+        if fact.what == What::Stopped {
+            self.stop.extend(not_yet.into_iter().chain([fact.clone()]));
         }
     }
 
     fn hear(&mut self, fact: &Fact) {
         self.last = Some((fact.seq, fact.t));
-        match &fact.what {
-            What::Claimed { partition, term, until, .. } => {
-                self.claims.insert(*partition, (*term, *until));
+        if let What::Claimed { partition, term, until, .. } = &fact.what {
+            self.claims.insert(*partition, (*term, *until));
+        } else if let What::Renewed { claims } = &fact.what {
+            let claim = |one: &Horizon| (one.partition, (one.term, one.until));
+            self.claims = claims.iter().map(claim).collect();
+        } else if let What::Lapsed { partition, term, .. } = &fact.what {
+            if self.claims.get(partition).is_some_and(|(held, _)| held == term) {
+                self.claims.remove(partition);
             }
-            What::Renewed { claims } => {
-                let claim = |one: &Horizon| (one.partition, (one.term, one.until));
-                self.claims = claims.iter().map(claim).collect();
-            }
-            What::Lapsed { partition, term, .. } => {
-                if self.claims.get(partition).is_some_and(|(held, _)| held == term) {
-                    self.claims.remove(partition);
-                }
-            }
-            What::Leaving => self.claims.clear(),
-            What::Assigned { .. } => self.assigned = Some(fact.clone()),
-            What::Revoked { .. } | What::Lost { .. } => self.assigned = None,
-            What::Ticks { .. } => self.ticks = Some(fact.clone()),
-            _ => {}
+        } else if fact.what == What::Leaving {
+            self.claims.clear();
+        } else if let What::Assigned { .. } = &fact.what {
+            self.assigned = Some(fact.clone());
+        } else if let What::Revoked { .. } | What::Lost { .. } = &fact.what {
+            self.assigned = None;
+        } else if let What::Ticks { .. } = &fact.what {
+            self.ticks = Some(fact.clone());
         }
     }
 

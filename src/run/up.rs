@@ -110,11 +110,13 @@ pub async fn keep_up(
     service.ends(order.lasts.map(|lasts| Mono::now() + lasts));
     let fleet = stage.fleet(&scene, &logs);
     let ending = until(order, &stage, interrupt).await;
+    // What is judged ends before anybody leaves.
+    judge_until(service, &stage.record);
     stop.cancel();
-    while tasks.join_next().await.is_some() {}
-    judged(service, &stage.record);
-    service.end(ending.1.as_deref().unwrap_or("asked to end"));
-    let (how, why) = stage.strike(&scene, fleet, ending).await;
+    let struck = stage.strike(&scene, fleet, ending);
+    let told = async { while tasks.join_next().await.is_some() {} };
+    let ((how, why), ()) = tokio::join!(struck, told);
+    service.end(why.as_deref().unwrap_or("it could not go on"));
     closed.cancel();
     while answers.join_next().await.is_some() {}
     Ok(Ended { how, why })
@@ -141,8 +143,7 @@ async fn until(order: &Upkeep, stage: &Stage, interrupt: &CancellationToken) -> 
     }
 }
 
-/// What is judged ends before anybody leaves.
-fn judged(service: &Service, record: &Record) {
+fn judge_until(service: &Service, record: &Record) {
     if service.judged().is_some() {
         let recovered = Some(service.health() == Level::Led);
         record.note(None, What::TrialEnded { trial: TRIAL, recovered });
