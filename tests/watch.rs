@@ -172,7 +172,8 @@ impl Play {
             for (role, name) in (0..).map(RoleIndex).zip(&self.plan.roles) {
                 let totals = self.watch.totals(group, role);
                 let group = group.map_or("joint", |group| group.as_str());
-                let since = totals.since.map_or_else(|| "never".to_owned(), |at| ms(at).to_string());
+                let since =
+                    totals.since.map_or_else(|| "never".to_owned(), |at| ms(at).to_string());
                 let [gap, unknown, overlap] =
                     [totals.unavailable, totals.unknown, totals.overlap].map(|d| d.as_millis());
                 let passed = totals.takeovers;

@@ -50,8 +50,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
 /// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns
 /// the exit code. A run that has just ended comes here as well, so both say the same.
 pub(super) fn conclude(dir: &Path, output: Output, colour: bool) -> Result<u8, ReportError> {
-    let Recording { header, facts, torn_tail: _ } =
-        recording(dir).map_err(ReportError::Journal)?;
+    let Recording { header, facts, torn_tail: _ } = recording(dir).map_err(ReportError::Journal)?;
     let report = Report::compute(&header.plan, &header.brief, header.seed, header.zero, &facts);
     let mut json = serde_json::to_string_pretty(&report).map_err(ReportError::Unwritable)?;
     json.push('\n');

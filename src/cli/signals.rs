@@ -27,7 +27,7 @@ impl Interrupt {
     /// Asks it to end; asked twice, it ends at once, and the guard does what is left to do.
     pub(super) fn ask(&self) {
         if self.token.is_cancelled() {
-            self.leave_at_once();
+            leave_at_once(self.on_terminal.load(Ordering::Relaxed));
         }
         self.token.cancel();
     }
@@ -35,15 +35,6 @@ impl Interrupt {
     /// Whether the terminal shows a page now.
     pub(super) fn on_terminal(&self, shows: bool) {
         self.on_terminal.store(shows, Ordering::Relaxed);
-    }
-
-    #[expect(clippy::exit, reason = "the second signal ends the process, whatever it is doing")]
-    fn leave_at_once(&self) {
-        if self.on_terminal.load(Ordering::Relaxed) {
-            // It could not be restored: there is nothing else to be done.
-            ratatui::try_restore().ok();
-        }
-        process::exit(130);
     }
 
     /// Listens for signals until the set is dropped.
@@ -60,4 +51,13 @@ impl Interrupt {
         }
         Ok(signals)
     }
+}
+
+#[expect(clippy::exit, reason = "the second signal ends the process, whatever it is doing")]
+fn leave_at_once(on_terminal: bool) {
+    if on_terminal {
+        // It could not be restored: there is nothing else to be done.
+        ratatui::try_restore().ok();
+    }
+    process::exit(130);
 }

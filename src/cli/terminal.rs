@@ -9,7 +9,9 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{
+    self, Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
+};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 
@@ -25,6 +27,20 @@ const IDLE: Duration = Duration::from_millis(250);
 const LOOK: Duration = Duration::from_millis(40);
 /// With more roles than this, those with the same leaders are one line at first.
 const SINGLE_MAX: usize = 64;
+
+/// What keys do, beside those that end it.
+const STROKES: [(KeyCode, Stroke); 10] = [
+    (KeyCode::Char('f'), Stroke::Fold),
+    (KeyCode::Up, Stroke::Up),
+    (KeyCode::Char('k'), Stroke::Up),
+    (KeyCode::Down, Stroke::Down),
+    (KeyCode::Char('j'), Stroke::Down),
+    (KeyCode::PageUp, Stroke::PageUp),
+    (KeyCode::PageDown, Stroke::PageDown),
+    (KeyCode::Char(' '), Stroke::PageDown),
+    (KeyCode::Home, Stroke::Home),
+    (KeyCode::End, Stroke::End),
+];
 
 /// A page on the terminal. Dropped, the terminal is as it was.
 pub(super) struct Terminal {
@@ -132,24 +148,11 @@ impl Page {
             return false;
         }
         let control = modifiers.contains(KeyModifiers::CONTROL);
-        let stroke = match code {
-            KeyCode::Char('c') if control => return self.ask(),
-            KeyCode::Char('q') => return self.ask(),
-            KeyCode::Char('f') => Stroke::Fold,
-            KeyCode::Up | KeyCode::Char('k') => Stroke::Up,
-            KeyCode::Down | KeyCode::Char('j') => Stroke::Down,
-            KeyCode::PageUp => Stroke::PageUp,
-            KeyCode::PageDown | KeyCode::Char(' ') => Stroke::PageDown,
-            KeyCode::Home => Stroke::Home,
-            KeyCode::End => Stroke::End,
-            _ => return false,
-        };
-        self.screen.strike(stroke);
-        true
-    }
-
-    fn ask(&self) -> bool {
-        self.interrupt.ask();
-        true
+        if *code == KeyCode::Char('q') || (control && *code == KeyCode::Char('c')) {
+            self.interrupt.ask();
+            return true;
+        }
+        let stroke = STROKES.iter().find(|(key, _)| key == code).map(|(_, stroke)| *stroke);
+        stroke.map(|stroke| self.screen.strike(stroke)).is_some()
     }
 }

@@ -80,9 +80,9 @@ impl Answers {
             return Err(broken(io::ErrorKind::UnexpectedEof.into()));
         }
         let answer: Answer = serde_json::from_slice(&line).map_err(|error| broken(error.into()))?;
-        match answer.said {
-            Said::Refused { why } => Err(InquiryError::Refused { pid, why }),
-            said => Ok(said),
+        if let Said::Refused { why } = answer.said {
+            return Err(InquiryError::Refused { pid, why });
         }
+        Ok(answer.said)
     }
 }

@@ -11,9 +11,9 @@ use tokio::net::UnixListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::InquiryError;
 use super::door::{Folder, folder, own_name};
 use super::serve::{Source, attend, turn_away};
-use super::InquiryError;
 
 /// How many may ask at once; each follower is one.
 const CLIENTS_MAX: usize = 16;

@@ -18,7 +18,7 @@ use super::stage::{Scene, Stage};
 use super::{Milestone, RunError};
 use crate::controller::{Gate, Record};
 use crate::ids::TrialNumber;
-use crate::inquiry::{Desk, Source};
+use crate::inquiry::Desk;
 use crate::journal::{Bounds, Header, Rolling};
 use crate::observation::{Outcome, What};
 use crate::time::{Mono, Span};
@@ -103,9 +103,8 @@ pub async fn keep_up(
     let groups = plan.groups.keys().cloned();
     let gate = Arc::new(Gate::new(Arc::clone(&stage.record), groups, SETTLED));
     tasks.spawn(gate.watch_each(LOOK, stop.clone()));
-    let source: Arc<dyn Source> = Arc::clone(service) as _;
     let mut answers = JoinSet::new();
-    answers.spawn(desk.serve(source, closed.clone()));
+    answers.spawn(desk.serve(service.source(), closed.clone()));
 
     service.ends(order.lasts.map(|lasts| Mono::now() + lasts));
     let fleet = stage.fleet(&scene, &logs);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::Level;
 use super::picture::RolePicture;
 use super::table::{Cell, Table, ms};
-use super::Level;
 use crate::ids::{GroupName, MemberId, RoleName};
 use crate::time::Mono;
 
@@ -24,7 +24,7 @@ impl Table {
                 Some((name, self.groups.get(name)?.partitions.get(partition)?))
             })
             .collect();
-        let (health, since) = stands(cells.values().copied());
+        let (health, since) = stands(&cells.values().copied().collect::<Vec<_>>());
         let leaders = |cell: &Cell| -> Vec<MemberId> {
             cell.leaders.iter().map(|life| life.member.clone()).collect()
         };
@@ -38,23 +38,22 @@ impl Table {
 }
 
 /// How a role stands, and since when, that is in these cells, one a group.
-fn stands<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> (Level, Mono) {
-    let unled = || cells.clone().filter(|cell| cell.leaders.is_empty());
-    let latest = |since: &mut dyn Iterator<Item = Mono>| since.max().unwrap_or(Mono::ZERO);
-    let level = if cells.clone().any(|cell| !cell.ever) {
+fn stands(cells: &[&Cell]) -> (Level, Mono) {
+    let unled = || cells.iter().filter(|cell| cell.leaders.is_empty());
+    let level = if cells.iter().any(|cell| !cell.ever) {
         Level::Starting
     } else if unled().next().is_none() {
         Level::Led
-    } else if unled().count() == cells.clone().count() {
+    } else if unled().count() == cells.len() {
         Level::Down
     } else {
         Level::Degraded
     };
     let since = match level {
         // The last group to lose it took it down; the first made it degraded.
-        Level::Down => latest(&mut unled().map(|cell| cell.since)),
-        Level::Degraded => unled().map(|cell| cell.since).min().unwrap_or(Mono::ZERO),
-        Level::Starting | Level::Led => latest(&mut cells.clone().map(|cell| cell.since)),
+        Level::Down => unled().map(|cell| cell.since).max(),
+        Level::Degraded => unled().map(|cell| cell.since).min(),
+        Level::Starting | Level::Led => cells.iter().map(|cell| cell.since).max(),
     };
-    (level, since)
+    (level, since.unwrap_or(Mono::ZERO))
 }

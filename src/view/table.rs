@@ -273,7 +273,8 @@ impl Table {
             Some(Promise { what: what.to_owned(), allowed_ms, longest_ms, left_ms, kept })
         };
         let objective = &self.plan.objective;
-        let joint = promise("joint_gap", objective.joint_gap, self.joint.gap_ms_max.max(open(true)));
+        let joint =
+            promise("joint_gap", objective.joint_gap, self.joint.gap_ms_max.max(open(true)));
         let group = promise("group_gap", objective.group_gap, groups.max(open(false)));
         joint.into_iter().chain(group).collect()
     }

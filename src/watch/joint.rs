@@ -27,9 +27,10 @@ pub(super) struct Class {
 pub(super) fn classes(plan: &Plan) -> Vec<Class> {
     let mut classes: BTreeMap<BTreeMap<GroupName, PartitionId>, Vec<RoleIndex>> = BTreeMap::new();
     for (place, role) in (0..plan.roles.len()).zip((0..).map(RoleIndex)) {
-        let at = plan.groups.iter().filter_map(|(name, group)| {
-            Some((name.clone(), *group.role_partitions.get(place)?))
-        });
+        let at = plan
+            .groups
+            .iter()
+            .filter_map(|(name, group)| Some((name.clone(), *group.role_partitions.get(place)?)));
         classes.entry(at.collect()).or_default().push(role);
     }
     let class = |(at, roles)| Class {

@@ -94,9 +94,10 @@ impl Watch {
         });
         let company = |(name, group)| (GroupName::clone(name), Company::new(name, group));
         let classes = joint::classes(plan);
-        let class_of = classes.iter().enumerate().flat_map(|(at, class)| {
-            class.tally.place.roles.iter().map(move |role| (*role, at))
-        });
+        let class_of = classes
+            .iter()
+            .enumerate()
+            .flat_map(|(at, class)| class.tally.place.roles.iter().map(move |role| (*role, at)));
         Self {
             homes: homes.collect(),
             groups: plan.groups.iter().map(company).collect(),
@@ -132,7 +133,11 @@ impl Watch {
         else {
             return;
         };
-        if own { company.told(life, fact) } else { company.hear(life, fact) }
+        if own {
+            company.told(life, fact)
+        } else {
+            company.hear(life, fact)
+        }
         // These say each time what is so anyway; whether something has changed is looked at soon.
         if !matches!(fact.what, What::Ticks { .. } | What::Renewed { .. }) {
             self.now = self.now.max(fact.t);
@@ -246,7 +251,8 @@ impl Watch {
                 Health::Starting => 2,
                 Health::Down => 3,
             };
-            let earlier = health == worst.0 && since.is_some_and(|at| worst.1.is_none_or(|b| at < b));
+            let earlier =
+                health == worst.0 && since.is_some_and(|at| worst.1.is_none_or(|b| at < b));
             if rank(health) > rank(worst.0) || earlier {
                 worst = (health, since);
             }
@@ -268,7 +274,8 @@ impl Watch {
     /// Who leads a role in a group now, and since when that is so; never, where nobody ever has.
     #[must_use]
     pub fn leaders(&self, group: &GroupName, role: RoleIndex) -> (Vec<&Life>, Option<Mono>) {
-        let lane = self.partition(group, role).and_then(|on| self.groups.get(group)?.lanes.get(&on));
+        let lane =
+            self.partition(group, role).and_then(|on| self.groups.get(group)?.lanes.get(&on));
         lane.map_or((Vec::new(), None), |lane| {
             (lane.leaders.iter().map(|(life, _)| life).collect(), lane.since)
         })

@@ -78,11 +78,12 @@ pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
             all.insert((group.clone(), role), found);
         }
     }
-    let mut add = |place: &tandem::watch::Place, which: fn(&mut Found) -> &mut Vec<Interval>, one| {
-        for role in &place.roles {
-            which(all.get_mut(&(place.group.clone(), role.0)).unwrap()).push(one);
-        }
-    };
+    let mut add =
+        |place: &tandem::watch::Place, which: fn(&mut Found) -> &mut Vec<Interval>, one| {
+            for role in &place.roles {
+                which(all.get_mut(&(place.group.clone(), role.0)).unwrap()).push(one);
+            }
+        };
     for event in events {
         match event {
             Event::Gap(place, span) => add(place, |found| &mut found.gaps, *span),

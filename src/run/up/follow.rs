@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
 use super::{Service, TRIAL};
@@ -99,9 +99,8 @@ impl Follower {
         }
         if !events.is_empty() {
             let events = events.into_iter();
-            self.service.change(|table| {
-                events.filter_map(|event| table.follow(event)).collect::<Vec<_>>()
-            });
+            self.service
+                .change(|table| events.filter_map(|event| table.follow(event)).collect::<Vec<_>>());
             self.judge();
         }
     }

@@ -61,6 +61,12 @@ impl Service {
         self.state().table.health()
     }
 
+    /// The same, for whoever answers.
+    pub(super) fn source(self: &Arc<Self>) -> Arc<dyn Source> {
+        let source: Arc<Self> = Arc::clone(self);
+        source
+    }
+
     /// Facts are written there from now on.
     pub(super) fn begin(&self, record: &Arc<Record>) {
         self.record.get_or_init(|| Arc::clone(record));
