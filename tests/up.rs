@@ -106,9 +106,11 @@ fn status_says_how_it_stands_by_its_exit_code() {
         }
     };
     killed(&picture, "p1");
-    let degraded = up.await_health(Level::Degraded);
-    assert!(degraded.roles.iter().all(|role| role.health == Level::Degraded), "{degraded:?}");
-    assert_eq!(up.status().0, Some(3));
+    eventually("all roles to be degraded", SOON, || {
+        let (code, picture) = up.status();
+        let all = picture?.roles.iter().all(|role| role.health == Level::Degraded);
+        (all && code == Some(3)).then_some(())
+    });
     killed(&picture, "p2");
     let down = up.await_health(Level::Down);
     assert_eq!(up.status().0, Some(3));
@@ -272,7 +274,8 @@ fn who_does_not_read_disturbs_nobody() {
     let mut up = Up::start("-f topologies/solo.yaml");
     up.await_health(Level::Led);
     let [socket] = sockets(up.state()).try_into().unwrap();
-    let stopped = up.follow();
+    let mut stopped = up.follow();
+    stopped.await_event("anything", |_| Some(()));
     signal_pid(stopped.pid(), Signal::STOP);
     let mut idle: Vec<_> = (0..15)
         .map(|_| {

@@ -28,6 +28,8 @@ struct Told {
     watch: Watch,
     table: Table,
     events: Vec<Event>,
+    /// Up to when it was told.
+    until: Mono,
 }
 
 impl Told {
@@ -36,7 +38,7 @@ impl Told {
         plan.objective.group_gap = Some(Span::ms(1_500));
         let (watch, mut table) = (Watch::new(&plan), Table::new(&plan, Mono::ZERO));
         table.judge_from(at(500));
-        Self { plan, watch, table, events: Vec::new() }
+        Self { plan, watch, table, events: Vec::new(), until: Mono::ZERO }
     }
 
     fn put(&mut self, t: Mono, told: Mono, what: Happening) {
@@ -45,11 +47,12 @@ impl Told {
         self.events.push(Event { seq, t, wall, told, what });
     }
 
-    /// Tells a story up to an instant.
+    /// Tells a story up to an instant, from where it was told before.
     fn tell(&mut self, story: &Story, until: u64) {
         let mut facts = story.facts.clone();
         facts.sort_by_key(|fact| fact.t);
-        for fact in facts.iter().filter(|fact| fact.t <= at(until)) {
+        let from = self.until;
+        for fact in facts.iter().filter(|fact| fact.t > from && fact.t <= at(until)) {
             self.watch.handle_timeout(fact.t);
             self.watch.observe(fact);
             if let Some(what) = self.table.take(fact) {
@@ -57,8 +60,9 @@ impl Told {
             }
             self.follow(fact.t);
         }
-        self.watch.handle_timeout(at(until));
-        self.follow(at(until));
+        self.until = at(until);
+        self.watch.handle_timeout(self.until);
+        self.follow(self.until);
     }
 
     fn follow(&mut self, now: Mono) {
@@ -108,16 +112,17 @@ fn led(story: &mut Story, until: u64) {
 
 #[test]
 fn a_death_and_what_follows_are_shown_at_once_and_then_counted() {
-    let mut told = Told::new(plan(3, &[("p1", 2, 2), ("p2", 2, 2)]));
+    let mut told = Told::new(plan(3, &[("p1", 2, 3), ("p2", 2, 2)]));
     let mut story = Story::default();
     led(&mut story, 12_000);
+    story.started("p1-3.1", 1);
     story.assigned("p1-1.1", 2, &[0]).serves("p1-1.1", 0, 1, [100, 5_000]);
     story.died("p1-1.1", 5_000);
-    story.serves("p1-2.1", 0, 1, [6_000, 12_000]);
+    story.assigned("p1-3.1", 5_900, &[0]).serves("p1-3.1", 0, 1, [6_000, 12_000]);
 
     told.tell(&story, 4_900);
     assert_eq!(told.picture(4_900).health, Level::Led, "{}", told.lines());
-    told.tell_rest(&story, 4_900, 5_100);
+    told.tell(&story, 5_100);
     let picture = told.picture(5_100);
     assert_eq!(picture.health, Level::Degraded, "{}", told.lines());
     assert_eq!(picture.roles[0].health, Level::Degraded);
@@ -128,7 +133,7 @@ fn a_death_and_what_follows_are_shown_at_once_and_then_counted() {
     told.events.iter().for_each(|event| screen.tell(event));
     insta::assert_snapshot!("degraded", page(&told, &mut screen, 5_100, (100, 24)));
 
-    told.tell_rest(&story, 5_100, 12_000);
+    told.tell(&story, 12_000);
     let picture = told.picture(12_000);
     assert_eq!(picture.health, Level::Led);
     let counts = picture.groups["p1"].counts;
@@ -138,15 +143,6 @@ fn a_death_and_what_follows_are_shown_at_once_and_then_counted() {
     assert!(picture.objective.iter().all(|promise| promise.kept), "{:?}", picture.objective);
     insta::assert_snapshot!("lines", told.lines());
     insta::assert_snapshot!("summary", summary(&picture));
-}
-
-impl Told {
-    /// Goes on with a story that was told up to `from`.
-    fn tell_rest(&mut self, story: &Story, from: u64, until: u64) {
-        let rest = story.facts.iter().filter(|fact| fact.t > at(from)).cloned().collect();
-        let rest = Story { facts: rest, ..Story::default() };
-        self.tell(&rest, until);
-    }
 }
 
 #[test]

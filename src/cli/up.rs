@@ -21,7 +21,7 @@ use crate::run::{Ended, Milestone, Service, Upkeep, keep_up};
 use crate::time::{Mono, Span, Wall};
 use crate::topology::Plan;
 use crate::verdict::{Brief, Limits};
-use crate::view::{Happening, summary};
+use crate::view::{Happening, farewell};
 
 /// It could not go on: what there was to be seen is not known to its end.
 const EXIT_BROKEN: u8 = 4;
@@ -181,7 +181,7 @@ async fn play(args: &UpArgs, order: &Upkeep, service: &Arc<Service>) -> Result<E
     drop(page);
     if ended.is_ok() {
         // Nobody reads it: no reason to fail.
-        drop(write!(std::io::stdout(), "{}", summary(&service.picture())));
+        drop(write!(std::io::stdout(), "{}", farewell(&service.picture())));
     }
     ended.map_err(|error| could_not_run(&error))
 }

@@ -2,8 +2,8 @@
 //!
 //! A socket is named after the host, its boot and the process: a folder that several machines share
 //! holds others' as well, which are left alone; what a dead process or a former boot has left is
-//! removed. The path of a socket may have 108 bytes only, so it is reached through the descriptor of
-//! its folder.
+//! removed. The path of a socket may have 108 bytes only, so it is reached through the descriptor
+//! of its folder.
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -1,8 +1,8 @@
 //! What a later file of a journal must begin with, so that it can be read without those before it:
 //! who lives, who is stopped, who claims what and for how long.
 //!
-//! What is carried is told again as facts, each with the stamp and the number that its author gave
-//! it; a member's claims as one `renewed`, which stands for all that it said until then. So what is
+//! What is carried is told again as facts: the controller's each with the stamp and the number that
+//! they had, a member's as the last that it said until then, its claims as one `renewed`. So what is
 //! missing before is seen to be missing, and nothing from there on.
 
 use std::collections::BTreeMap;
@@ -56,9 +56,7 @@ impl Carry {
         for seat in self.lives.values() {
             facts.push(seat.started.clone());
             facts.extend(seat.stop.iter().cloned());
-            facts.extend(seat.assigned.clone());
-            facts.extend(seat.ticks.clone());
-            facts.extend(seat.renewed());
+            facts.extend(seat.said());
         }
         facts.extend(self.judged.clone().map(|what| self.own_fact(now, what)));
         facts
@@ -180,9 +178,14 @@ impl Seat {
         }
     }
 
-    /// All its claims, as if it had told them in what it said last.
-    fn renewed(&self) -> Option<Fact> {
-        let (seq, t) = self.last?;
+    /// What it holds, its last ticks and all its claims, as if it had told them in the last three
+    /// things that it said: a number may stand once only.
+    fn said(&self) -> Vec<Fact> {
+        let Some((seq, t)) = self.last else { return Vec::new() };
+        let numbered = |fact: &Option<Fact>, before: u64| {
+            let seq = seq.saturating_sub(before);
+            fact.clone().map(|fact| Fact { seq, ..fact })
+        };
         let claim = |(&partition, &(term, until)): (&PartitionId, &(Term, Mono))| Horizon {
             partition,
             term,
@@ -190,6 +193,8 @@ impl Seat {
         };
         let claims = self.claims.iter().map(claim).collect();
         let life = self.started.life.clone();
-        Some(Fact { t, seq, life, what: What::Renewed { claims } })
+        let renewed = Fact { t, seq, life, what: What::Renewed { claims } };
+        let before = numbered(&self.assigned, 2).into_iter().chain(numbered(&self.ticks, 1));
+        before.chain([renewed]).collect()
     }
 }

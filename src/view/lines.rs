@@ -141,6 +141,24 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
     Ok(())
 }
 
+/// What is said of a run that has ended, for people.
+#[must_use]
+pub fn farewell(picture: &Picture) -> String {
+    let Picture { run, at, joint, objective, groups, .. } = picture;
+    let lasted = std::time::Duration::from_millis(at.0.saturating_sub(run.began.0).unsigned_abs());
+    let mut lines = vec![format!(
+        "{} was kept up for {}",
+        run.topology,
+        lasts(lasted.as_secs_f64() * 1_000.0)
+    )];
+    lines.extend(objective.iter().map(promised));
+    lines.push(format!("all groups at once: {}", counted(joint)));
+    lines.extend(groups.iter().map(|(name, one)| format!("{name}: {}", counted(&one.counts))));
+    let folder = run.folder.display();
+    lines.push(format!("its journals are in {folder}; `tandem report {folder}` judges them"));
+    lines.join("\n  ") + "\n"
+}
+
 pub(super) fn promised(promise: &Promise) -> String {
     let Promise { what, allowed_ms, longest_ms, left_ms, kept } = promise;
     let how = if *kept { format!("kept, {left_ms:.0} ms left") } else { "BROKEN".to_owned() };

@@ -18,7 +18,7 @@ mod screen;
 mod table;
 
 pub use event::{Event, Happening, ROLES_MAX};
-pub use lines::{clock, line, summary};
+pub use lines::{clock, farewell, line, summary};
 pub use picture::{
     Counts, GroupPicture, JournalPicture, Level, MemberPicture, Picture, Promise, RolePicture, Run,
 };

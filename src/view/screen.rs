@@ -61,7 +61,9 @@ impl Screen {
         if self.events.len() == EVENTS_MAX {
             self.events.remove(0);
         }
-        self.events.push(lines::line(event));
+        // The day is known.
+        let line = lines::line(event);
+        self.events.push(line.split_once('T').map_or(line.clone(), |(_, rest)| rest.to_owned()));
     }
 
     /// A key was struck.
