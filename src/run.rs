@@ -35,6 +35,7 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     let set = async {
         let journal = Journal::create(&order.journal(), &order.header)?;
         let record = Arc::new(Record::new(journal, Standing::new(&order.header.plan)));
+        (order.show)(&record);
         Stage::set(&scene, &logs, record, interrupt).await
     };
     let stage = set.await.inspect_err(|_| scene.sweep())?;
@@ -109,7 +110,7 @@ async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
     let trials = &order.trials;
     for number in (1..=trials.count).map(TrialNumber) {
         (order.tell)(Milestone::Trial { number, of: trials.count });
-        let schedule = Schedule::draw(&trials.experiment, order.header.seed, number);
+        let schedule = Schedule::draw(&trials.experiment, arena.plan, order.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
             Ok(Played::Recovered) => {}
             Ok(Played::Stopped) => return (Outcome::Aborted, arena.exceeded.get().cloned()),

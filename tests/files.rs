@@ -29,8 +29,22 @@ const TOPOLOGIES: [&str; 9] = [
     "kafka-three",
     "kafka-secure",
 ];
-const EXPERIMENTS: [&str; 6] =
-    ["calm", "kill-leader", "lose-a-cluster", "pause-leader", "shift-clock", "twin-kill"];
+const EXPERIMENTS: [&str; 14] = [
+    "calm",
+    "churn-group",
+    "duplicate-leader",
+    "kill-group",
+    "kill-leader",
+    "leave-leader",
+    "lose-a-cluster",
+    "pause-leader",
+    "restart-too-soon",
+    "rolling-restart",
+    "shift-clock",
+    "stop-leader",
+    "storm",
+    "twin-kill",
+];
 /// These need a network that can be read on the way.
 const OPEN: [&str; 6] = [
     "isolate-leader",
@@ -51,6 +65,16 @@ fn every_experiment_fits_every_topology_that_we_ship() {
             let choice = Choice { topology: Some(topology.clone()), ..Choice::default() };
             load(&experiment, &choice).unwrap_or_else(|error| panic!("{error}"));
         }
+    }
+}
+
+#[test]
+fn every_suite_that_we_ship_is_good() {
+    let suites = yaml_files("chaos/suites");
+    assert!(!suites.is_empty());
+    for suite in suites {
+        let said = check(&suite).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(said, "a suite", "{}", suite.display());
     }
 }
 

@@ -229,6 +229,61 @@ fn a_clock_that_is_wrong_costs_nothing() {
 }
 
 #[test]
+fn who_leaves_is_waited_for_by_nobody_and_who_stops_by_all() {
+    let of = |fault: &str| limits(&format!("  - {{fault: {fault}, target: {{member: p1-1}}}}"))[0];
+    // B + F, and what moved twice.
+    assert_eq!(of("leave"), (240, 6_000));
+    assert_eq!(of("stop"), of("kill"));
+    let host = limits("  - {fault: host, target: {host: beta}}");
+    assert_eq!(host.map(|(gap, _)| gap), [0, 2_000 + 1_000 + 1_255, 0]);
+    let any = limits("  - {fault: host, target: {host: any}}");
+    assert_eq!(any.map(|(gap, _)| gap), [4_255, 4_255, 0], "either machine, and never both");
+}
+
+#[test]
+fn a_second_process_costs_a_join_and_a_leave() {
+    let of = |lasts: &str| {
+        let step = format!("{{fault: duplicate, for: {lasts}, target: {{member: p1-1}}}}");
+        limits(&format!("  - {step}"))[0]
+    };
+    // Before what it took has lapsed elsewhere it gives it back.
+    assert_eq!(of("2s"), (240, 6_000));
+    assert_eq!(of("10s"), (240, 3_000));
+}
+
+#[test]
+fn a_rollout_costs_what_one_leave_does() {
+    let hit = (240, 6_000);
+    let all = "  - {fault: rollout, restart_after: 1s}";
+    assert_eq!(limits(all), [hit, hit, (0, 6_000)]);
+}
+
+#[test]
+fn a_storm_costs_the_worst_of_what_can_be_on_at_once() {
+    let of = |more: &str| {
+        let step = "fault: storm, for: 1m, hold: 2s, faults: {kill: 1, leave: 5, pause: 1}";
+        let text = format!("version: 1\nname: x\nmethod:\n  - {{{step}, {more}\n");
+        let (experiment, _) = experiment(&text).unwrap();
+        let plan = plan(DUO, &[]).unwrap().with_longest_pause(experiment.longest_pause());
+        let brief = Brief::of(&experiment, &plan);
+        let gap = |limits: &Limits| limits.gap.unwrap().get().as_millis();
+        [gap(&brief.limits["p1"]), gap(&brief.limits["p2"]), gap(&brief.joint)]
+    };
+    // One at the end of its round, and one at the beginning of the next, in one group or in two.
+    assert_eq!(of("every: 10s}"), [2 * 1_255, 2 * 1_255, 2 * 1_255]);
+    let one = "every: 10s}\nlimits: {groups: 1}";
+    assert_eq!(of(one), [2 * 1_255, 2 * 1_255, 0], "it keeps to its limits");
+    let churn = "  - {fault: churn, for: 1m, every: 1s, target: {group: any}}";
+    assert_eq!(limits(churn)[2].0, 0, "of one group or of the other");
+    // So many can be away at once that nobody is left: the group waits for a restart.
+    let dense = of("every: 1s}");
+    assert!(dense[0] > 4_255, "{dense:?}");
+    let kept = of("every: 1s}\nlimits: {members: 1, groups: 1}");
+    assert_eq!(kept[2], 0);
+    assert!(kept[0] < dense[0], "{kept:?} {dense:?}");
+}
+
+#[test]
 fn a_bound_that_nobody_knows_is_none() {
     let known = |method: &str| {
         let brief = brief(method);

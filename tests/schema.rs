@@ -66,6 +66,7 @@ fn kept(name: &str, schema: &Schema) {
 fn the_schemas_are_those_of_the_types() {
     kept("topology", &without_null(schema_for!(topology::Spec)));
     kept("experiment", &without_null(schema_for!(chaos::Spec)));
+    kept("suite", &without_null(schema_for!(chaos::Suite)));
     kept("journal", &schema_for!(Line));
     kept("result", &schema_for!(Report));
 }

@@ -219,3 +219,21 @@ fn a_group_that_is_not_there_is_never_settled() {
     assert_eq!(standing.settled_since(at(1_500), &name("p9")), None);
     assert!(matches!(standing.obstacle(at(1_500), &name("p9")), Some(Obstacle::Stranger(_))));
 }
+
+#[test]
+fn two_lives_of_one_name_are_two_leaders() {
+    let twice = |story: &mut Story| {
+        pair(story);
+        story.started("p1-1.2", 1_100).claimed("p1-1.2", 1, 1, [1_200, 4_000]);
+    };
+    let both = standing(twice);
+    assert_eq!(leaders(&both, 1_500, 1), ["p1-1", "p1-2"]);
+    assert_eq!(obstacle(&both, 1_500), "partition 1 has 2 leaders");
+    let one = standing(|story| {
+        twice(story);
+        story.died("p1-1.2", 1_600);
+    });
+    assert_eq!(leaders(&one, 1_700, 1), ["p1-2"]);
+    assert_eq!(leaders(&one, 1_700, 0), ["p1-1"], "the first is still there");
+    assert_eq!(settled(&one, 1_700), Some(at(1_600)));
+}

@@ -91,6 +91,14 @@ pub enum FaultError {
         /// What went wrong.
         why: String,
     },
+    /// A second process was not started, or does not end.
+    #[error("{life}, a second process: {why}")]
+    Twin {
+        /// Its life.
+        life: Life,
+        /// What went wrong.
+        why: String,
+    },
     /// An edge does not do what it was told to.
     #[error("{0}")]
     Edge(String),
@@ -225,13 +233,21 @@ impl Arena<'_> {
 
     /// About to be hit.
     pub(super) fn asked(&self, victim: &Victim, fault: &FaultId, kind: &str) {
+        self.asked_of(&victim.life, fault, kind);
+    }
+
+    pub(super) fn asked_of(&self, life: &Life, fault: &FaultId, kind: &str) {
         let (fault, kind) = (fault.clone(), kind.to_owned());
         let asked = What::FaultAsked { fault, kind, broker: None, cluster: None };
-        self.record.note(Some(&victim.life), asked);
+        self.record.note(Some(life), asked);
     }
 
     pub(super) fn in_force(&self, victim: &Victim, fault: &FaultId) -> Mono {
-        self.record.note(Some(&victim.life), What::FaultInForce { fault: fault.clone() })
+        self.in_force_of(&victim.life, fault)
+    }
+
+    pub(super) fn in_force_of(&self, life: &Life, fault: &FaultId) -> Mono {
+        self.record.note(Some(life), What::FaultInForce { fault: fault.clone() })
     }
 
     /// It was in force at `t`, as somebody else has seen.
@@ -240,7 +256,11 @@ impl Arena<'_> {
     }
 
     pub(super) fn healed(&self, victim: &Victim, fault: &FaultId) {
-        self.record.note(Some(&victim.life), What::FaultHealed { fault: fault.clone() });
+        self.healed_of(&victim.life, fault);
+    }
+
+    pub(super) fn healed_of(&self, life: &Life, fault: &FaultId) {
+        self.record.note(Some(life), What::FaultHealed { fault: fault.clone() });
     }
 
     /// It was healed at `t`, as somebody else has seen.

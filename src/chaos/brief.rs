@@ -9,11 +9,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::cost::{Cost, away, cost};
-use super::{Experiment, Trigger};
+use super::cost::{Cost, away, cost, taken};
+use super::series::SLACK;
+use super::{Experiment, Fault, Pick, Step, Storm, Target, Trigger};
 use crate::ids::GroupName;
 use crate::time::Span;
-use crate::topology::Plan;
+use crate::topology::{Allowance, Plan};
 use crate::verdict::{Brief, Limits};
 
 /// From a step's being due to its being known to be in force.
@@ -63,6 +64,8 @@ struct Effect {
     /// It hits one of these, whole.
     choices: BTreeSet<BTreeSet<GroupName>>,
     costs: BTreeMap<GroupName, Cost>,
+    /// The storm that it belongs to, and how many groups that hits at once at the most.
+    storm: Option<(usize, usize)>,
 }
 
 impl Effect {
@@ -87,7 +90,7 @@ fn known(cost: Duration) -> Option<Span> {
 fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {
     let mut windows: BTreeMap<&str, (Duration, Duration)> = BTreeMap::new();
     let mut effects = Vec::new();
-    for step in &experiment.method {
+    for (number, step) in experiment.method.iter().enumerate() {
         let (from, to) = match &step.trigger {
             Trigger::At(at) => (at.get(), at.get()),
             Trigger::After(other, delay) => {
@@ -98,6 +101,24 @@ fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {
         let to = to + step.jitter.get();
         windows.insert(step.id.as_str(), (from, to));
         let Some(target) = &step.target else { continue };
+        match &step.fault {
+            Fault::Storm(storm) => {
+                let limits = experiment.limits.or(plan.limits);
+                effects.extend(rounds(number, step, storm, target, plan, limits, (from, to)));
+                continue;
+            }
+            Fault::Rollout { .. } => {
+                effects.push(turns(step, target, plan, from));
+                continue;
+            }
+            Fault::End { .. }
+            | Fault::Pause { .. }
+            | Fault::Network(_)
+            | Fault::Broker { .. }
+            | Fault::Clock { .. }
+            | Fault::Duplicate { .. }
+            | Fault::Noop { .. } => {}
+        }
         let costs: BTreeMap<_, _> = target
             .groups(plan)
             .into_iter()
@@ -105,15 +126,99 @@ fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {
             .collect();
         let longest =
             |part: &dyn Fn(&Cost) -> Duration| costs.values().map(part).max().unwrap_or_default();
-        let held = step.fault.network().map_or(Duration::ZERO, |it| it.lasts.get());
+        let held = match &step.fault {
+            Fault::Network(network) => network.lasts.get(),
+            // What it costs that the second one goes begins then.
+            Fault::Duplicate { lasts } => lasts.get(),
+            Fault::End { .. }
+            | Fault::Pause { .. }
+            | Fault::Broker { .. }
+            | Fault::Clock { .. }
+            | Fault::Storm(_)
+            | Fault::Rollout { .. }
+            | Fault::Noop { .. } => Duration::ZERO,
+        };
         let gap_until = sum([to, held, longest(&|cost| cost.gap)].into_iter());
         let back = target.groups(plan).iter().map(|group| away(step, plan, group)).max();
         let back = back.unwrap_or_default();
         let overlap_until = sum([gap_until, back, longest(&|cost| cost.overlap)].into_iter());
         let choices = target.choices(plan);
-        effects.push(Effect { from, gap_until, overlap_until, choices, costs });
+        effects.push(Effect { from, gap_until, overlap_until, choices, costs, storm: None });
     }
     effects
+}
+
+/// One of the group, or all where so many can be away at once.
+fn whom(group: &GroupName, all: bool) -> Target {
+    let mode = if all { Pick::All } else { Pick::One };
+    Target::Group { group: Some(group.clone()), mode }
+}
+
+fn each(groups: &BTreeSet<GroupName>) -> BTreeSet<BTreeSet<GroupName>> {
+    groups.iter().map(|group| [group.clone()].into()).collect()
+}
+
+/// Of every strike of a series it is open which group it hits; what it costs is the worst of what
+/// it may be.
+fn rounds<'a>(
+    number: usize,
+    step: &Step,
+    storm: &'a Storm,
+    target: &Target,
+    plan: &Plan,
+    limits: Allowance,
+    (from, to): (Duration, Duration),
+) -> impl Iterator<Item = Effect> + use<'a> {
+    let groups = target.groups(plan);
+    let (mut costs, mut held) = (BTreeMap::<GroupName, Cost>::new(), Duration::ZERO);
+    let every = storm.every.get();
+    for (group, planned) in plan.groups.iter().filter(|(name, _)| groups.contains(*name)) {
+        for fault in step.fault.strikes() {
+            let strike = Step { fault, ..step.clone() };
+            let size = u32::try_from(planned.members.len()).unwrap_or(u32::MAX);
+            let gone = (taken(&strike, plan, group) + SLACK).as_nanos() / every.as_nanos().max(1);
+            let gone = u32::try_from(gone).unwrap_or(u32::MAX).saturating_add(2);
+            let most = limits.members.map_or(size, |share| share.at_most(size));
+            let one = cost(&strike, &whom(group, gone.min(most) >= size), plan, group);
+            let worst = costs.entry(group.clone()).or_default();
+            worst.gap = worst.gap.max(one.gap);
+            worst.overlap = worst.overlap.max(one.overlap);
+            held = held.max(taken(&strike, plan, group));
+        }
+    }
+    let gap = costs.values().map(|cost| cost.gap).max().unwrap_or_default();
+    let overlap = costs.values().map(|cost| cost.overlap).max().unwrap_or_default();
+    let most = limits.groups.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+    // Whom it may strike is drawn once.
+    let pool = target.choices(plan).iter().map(BTreeSet::len).max().unwrap_or_default();
+    let most = most.min(pool);
+    (0..storm.rounds()).map(move |round| {
+        let begins = every.saturating_mul(round);
+        let gap_until = sum([to, begins, every, held, gap].into_iter());
+        Effect {
+            from: from.saturating_add(begins),
+            gap_until,
+            overlap_until: gap_until.saturating_add(overlap),
+            choices: each(&groups),
+            costs: costs.clone(),
+            storm: Some((number, most)),
+        }
+    })
+}
+
+/// A rollout goes on until everybody had a turn, and one turn is over before the next: it costs
+/// what one does.
+fn turns(step: &Step, target: &Target, plan: &Plan, from: Duration) -> Effect {
+    let groups = target.groups(plan);
+    let mut costs = BTreeMap::<GroupName, Cost>::new();
+    for fault in step.fault.strikes() {
+        let turn = Step { fault, ..step.clone() };
+        let one =
+            |group: &GroupName| (group.clone(), cost(&turn, &whom(group, false), plan, group));
+        costs.extend(groups.iter().map(one));
+    }
+    let (gap_until, overlap_until) = (Duration::MAX, Duration::MAX);
+    Effect { from, gap_until, overlap_until, choices: each(&groups), costs, storm: None }
 }
 
 /// The sets of effects that can be on at one instant; every largest one begins with some effect.
@@ -158,6 +263,17 @@ fn covers(effects: &[&Effect], groups: &BTreeSet<&GroupName>) -> bool {
         effects.iter().partition(|effect| effect.choices.len() == 1);
     let hit = named.iter().flat_map(|effect| &effect.choices).flatten();
     let hit: BTreeSet<&GroupName> = hit.collect();
-    let most = |effect: &&Effect| effect.choices.iter().map(BTreeSet::len).max().unwrap_or(0);
-    groups.difference(&hit).count() <= chance.iter().map(most).sum()
+    let most = |effect: &Effect| effect.choices.iter().map(BTreeSet::len).max().unwrap_or(0);
+    let (storms, others): (Vec<&Effect>, Vec<&Effect>) =
+        chance.into_iter().partition(|effect| effect.storm.is_some());
+    // A storm keeps to its limits.
+    let mut by_storm: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for effect in storms {
+        let Some((storm, limit)) = effect.storm else { continue };
+        let (hits, _) = *by_storm.entry(storm).or_default();
+        by_storm.insert(storm, (hits + most(effect), limit));
+    }
+    let by_storm: usize = by_storm.values().map(|(hits, limit)| hits.min(limit)).sum();
+    let others: usize = others.into_iter().map(most).sum();
+    groups.difference(&hit).count() <= by_storm.saturating_add(others)
 }

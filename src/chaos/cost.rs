@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Far, Fault, How, Network, Pick, Step, Target};
+use super::{Departure, Far, Fault, How, Network, Pick, Step, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::GroupName;
 use crate::topology::{Address, Bound, Bounds, Plan, PlannedGroup, RECONNECT, Terms};
@@ -27,21 +27,34 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
     let bounds = &group.bounds;
     let high = |bound: Bound| Cost { gap: bound.gap.high.get(), overlap: bound.overlap.high.get() };
     let fault = match &step.fault {
-        Fault::Kill { .. } => high(bounds.kill),
+        // A second process joins as any other does, and leaves again.
+        Fault::End { by: Departure::Leave, .. } | Fault::Duplicate { .. } => high(bounds.leave),
+        Fault::End { by: Departure::Kill | Departure::Stop | Departure::Host, .. } => {
+            high(bounds.kill)
+        }
         Fault::Pause { .. } => high(bounds.pause),
         Fault::Broker { how, away } => high(outage(*how, away.get(), target, plan, group)),
         Fault::Network(network) => isolation(network, bounds, one_broker(plan, group)),
-        // Claims rest on monotonic time.
-        Fault::Clock { .. } | Fault::Noop { .. } => return Cost::default(),
+        // Claims rest on monotonic time; a series costs what its strikes do.
+        Fault::Clock { .. } | Fault::Noop { .. } | Fault::Storm(_) | Fault::Rollout { .. } => {
+            return Cost::default();
+        }
     };
     let mut gap = fault.gap.max(bounds.restart.gap.high.get());
-    if leaves_nobody(target, group.members.len()) {
+    let second = matches!(step.fault, Fault::Duplicate { .. });
+    if !second && leaves_nobody(target, group.members.len()) {
         // Then nobody takes over: the gap ends when the victims are back.
         let away = match &step.fault {
-            Fault::Kill { .. } => away(step, plan, name) + START_UP,
+            Fault::End { .. } => away(step, plan, name) + START_UP,
             Fault::Network(network) => returned(network, plan, group),
             Fault::Pause { lasts } => lasts.get(),
-            Fault::Broker { .. } | Fault::Clock { .. } | Fault::Noop { .. } => Duration::ZERO,
+            // Where somebody else is there, nobody is away.
+            Fault::Duplicate { .. }
+            | Fault::Broker { .. }
+            | Fault::Clock { .. }
+            | Fault::Storm(_)
+            | Fault::Rollout { .. }
+            | Fault::Noop { .. } => Duration::ZERO,
         };
         let delay = match plan.clusters.get(&group.cluster).map(|cluster| &cluster.address) {
             Some(Address::Bootstrap(_)) => INITIAL_DELAY,
@@ -59,10 +72,14 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
             let again = again(network, target, group).min(back);
             again + if soon { back } else { Duration::ZERO }
         }
-        Fault::Kill { .. } if soon => back,
-        Fault::Kill { .. } | Fault::Broker { .. } | Fault::Clock { .. } | Fault::Noop { .. } => {
-            Duration::ZERO
-        }
+        Fault::End { .. } | Fault::Duplicate { .. } if soon => back,
+        Fault::End { .. }
+        | Fault::Duplicate { .. }
+        | Fault::Broker { .. }
+        | Fault::Clock { .. }
+        | Fault::Storm(_)
+        | Fault::Rollout { .. }
+        | Fault::Noop { .. } => Duration::ZERO,
         // Who wakes has been given up for dead, and joins again.
         Fault::Pause { .. } => bounds.leave.gap.high.get(),
     };
@@ -113,11 +130,21 @@ fn one_member(target: &Target) -> bool {
 pub(super) fn away(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
     let planned = plan.groups.get(group).map(|group| group.restart_after).unwrap_or_default();
     match &step.fault {
-        Fault::Kill { restart_after, .. } => restart_after.unwrap_or(planned).get(),
+        Fault::End { restart_after, .. } | Fault::Rollout { restart_after } => {
+            restart_after.unwrap_or(planned).get()
+        }
         Fault::Broker { away, .. } => away.get(),
         Fault::Network(network) => network.lasts.get(),
-        Fault::Pause { .. } | Fault::Clock { .. } | Fault::Noop { .. } => Duration::ZERO,
+        Fault::Duplicate { lasts } => lasts.get(),
+        Fault::Pause { .. } | Fault::Clock { .. } | Fault::Storm(_) | Fault::Noop { .. } => {
+            Duration::ZERO
+        }
     }
+}
+
+/// For how long a strike has its victim in its hands.
+pub(super) fn taken(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
+    away(step, plan, group).max(step.fault.lasts().unwrap_or_default())
 }
 
 /// What it costs that brokers are away: where others take their place, a failover; where nobody is

@@ -40,15 +40,20 @@ impl Experiment {
     /// The longest pause among its steps; nothing where it has none.
     #[must_use]
     pub fn longest_pause(&self) -> Option<Duration> {
-        let pauses = self.method.iter().filter(|step| step.fault.kind() == Kind::Pause);
-        pauses.filter_map(|step| step.fault.lasts()).max()
+        let pauses = self.strikes().filter(|fault| fault.kind() == Kind::Pause);
+        pauses.filter_map(|fault| fault.lasts()).max()
     }
 
     /// Whether a step reaches into the network between members and brokers: they must then pass
     /// edges.
     #[must_use]
     pub fn needs_edges(&self) -> bool {
-        self.method.iter().any(|step| step.fault.network().is_some())
+        self.strikes().any(|fault| fault.network().is_some())
+    }
+
+    /// All that can strike.
+    pub fn strikes(&self) -> impl Iterator<Item = Fault> {
+        self.method.iter().flat_map(|step| step.fault.strikes())
     }
 }
 

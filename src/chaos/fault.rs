@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::Kind;
 use crate::edge::{Direction, Effect};
 use crate::ids::{ClusterName, GroupName, RoleName};
 use crate::time::{Skew, Span};
@@ -10,8 +11,10 @@ use crate::time::{Skew, Span};
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// SIGKILL.
-    Kill {
+    /// A process ends, and is started again.
+    End {
+        /// How it ends.
+        by: Departure,
         /// Replaces the topology's restart for the victims.
         restart_after: Option<Span>,
         /// The restart may come before the dead one's session is over.
@@ -38,11 +41,58 @@ pub enum Fault {
         /// For how long.
         lasts: Span,
     },
+    /// Somebody else is there by the same name.
+    Duplicate {
+        /// For how long.
+        lasts: Span,
+    },
+    /// Many strikes, one member each: it is drawn who, when and by what.
+    Storm(Storm),
+    /// Every member leaves and comes back, each once all is settled again.
+    Rollout {
+        /// Replaces the topology's restart.
+        restart_after: Option<Span>,
+    },
     /// Nothing, for the control trial.
     Noop {
         /// For how long.
         lasts: Span,
     },
+}
+
+/// How a process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Departure {
+    /// SIGKILL.
+    Kill,
+    /// SIGTERM: it leaves its group, stops leading, ends.
+    Leave,
+    /// It is told to end without leaving.
+    Stop,
+    /// SIGKILL, with everybody else on its machine.
+    Host,
+}
+
+/// What is drawn again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Storm {
+    /// Which of the two words it was written with: `storm`, `churn`.
+    pub kind: Kind,
+    /// For how long.
+    pub lasts: Span,
+    /// One strike in each such time, at any instant of it.
+    pub every: Span,
+    /// What may strike, each with its weight.
+    pub faults: Vec<(Fault, u32)>,
+}
+
+impl Storm {
+    /// How many strikes there are at most.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        let rounds = self.lasts.get().as_nanos() / self.every.get().as_nanos().max(1);
+        u32::try_from(rounds).unwrap_or(u32::MAX)
+    }
 }
 
 /// What becomes of a broker.
@@ -94,101 +144,19 @@ pub enum Far {
     },
 }
 
-/// The word for a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// A process dies.
-    Kill,
-    /// A process is stopped for a while.
-    Pause,
-    /// Nothing passes.
-    Partition,
-    /// What passes is late.
-    Slow,
-    /// Some requests fail.
-    Protocol,
-    /// A broker dies, or stands still.
-    Broker,
-    /// A wall clock is wrong.
-    Clock,
-    /// Nothing happens.
-    Noop,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Kill,
-        Self::Pause,
-        Self::Partition,
-        Self::Slow,
-        Self::Protocol,
-        Self::Broker,
-        Self::Clock,
-        Self::Noop,
-    ];
-
-    /// The word that experiments use.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Kill => "kill",
-            Self::Pause => "pause",
-            Self::Partition => "partition",
-            Self::Slow => "slow",
-            Self::Protocol => "protocol",
-            Self::Broker => "broker",
-            Self::Clock => "clock",
-            Self::Noop => "noop",
-        }
-    }
-
-    /// What a sentence calls it.
-    #[must_use]
-    pub fn noun(self) -> &'static str {
-        match self {
-            Self::Slow => "slow network",
-            Self::Protocol => "protocol fault",
-            Self::Broker => "broker fault",
-            Self::Clock => "clock fault",
-            Self::Kill | Self::Pause | Self::Partition | Self::Noop => self.as_str(),
-        }
-    }
-
-    /// The fields of a step that it knows, beside those that say when and to whom.
-    #[must_use]
-    pub fn fields(self) -> &'static [&'static str] {
-        match self {
-            Self::Kill => &["restart_after", "overlap_restart"],
-            Self::Pause | Self::Noop => &["for"],
-            Self::Partition => &["for", "behavior", "direction", "from", "apis"],
-            Self::Slow => &["for", "latency", "latency_jitter", "rate", "direction", "from"],
-            Self::Protocol => &[
-                "for",
-                "apis",
-                "behavior",
-                "latency",
-                "latency_jitter",
-                "error",
-                "direction",
-                "from",
-            ],
-            Self::Broker => &["how", "restart_after", "for"],
-            Self::Clock => &["for", "ahead", "behind", "drift", "step_every"],
-        }
-    }
-}
-
 impl Fault {
     /// The word for it.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Kill { .. } => Kind::Kill,
+            Self::End { by, .. } => by.kind(),
             Self::Pause { .. } => Kind::Pause,
             Self::Network(network) => network.kind,
             Self::Broker { .. } => Kind::Broker,
             Self::Clock { .. } => Kind::Clock,
+            Self::Duplicate { .. } => Kind::Duplicate,
+            Self::Storm(storm) => storm.kind,
+            Self::Rollout { .. } => Kind::Rollout,
             Self::Noop { .. } => Kind::Noop,
         }
     }
@@ -197,11 +165,32 @@ impl Fault {
     #[must_use]
     pub fn lasts(&self) -> Option<Duration> {
         match self {
-            Self::Pause { lasts } | Self::Clock { lasts, .. } | Self::Noop { lasts } => {
-                Some(lasts.get())
-            }
+            Self::Pause { lasts }
+            | Self::Clock { lasts, .. }
+            | Self::Duplicate { lasts }
+            | Self::Noop { lasts } => Some(lasts.get()),
             Self::Network(network) => Some(network.lasts.get()),
-            Self::Kill { .. } | Self::Broker { .. } => None,
+            Self::End { .. } | Self::Broker { .. } | Self::Storm(_) | Self::Rollout { .. } => None,
+        }
+    }
+
+    /// What can strike: itself, or what it is made of.
+    #[must_use]
+    pub fn strikes(&self) -> Vec<Self> {
+        match self {
+            Self::Storm(storm) => storm.faults.iter().map(|(fault, _)| fault.clone()).collect(),
+            Self::Rollout { restart_after } => vec![Self::End {
+                by: Departure::Leave,
+                restart_after: *restart_after,
+                overlap_restart: false,
+            }],
+            Self::End { .. }
+            | Self::Pause { .. }
+            | Self::Network(_)
+            | Self::Broker { .. }
+            | Self::Clock { .. }
+            | Self::Duplicate { .. }
+            | Self::Noop { .. } => vec![self.clone()],
         }
     }
 
@@ -210,11 +199,27 @@ impl Fault {
     pub fn network(&self) -> Option<&Network> {
         match self {
             Self::Network(network) => Some(network),
-            Self::Kill { .. }
+            Self::End { .. }
             | Self::Pause { .. }
             | Self::Broker { .. }
             | Self::Clock { .. }
+            | Self::Duplicate { .. }
+            | Self::Storm(_)
+            | Self::Rollout { .. }
             | Self::Noop { .. } => None,
+        }
+    }
+}
+
+impl Departure {
+    /// The word for it.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Kill => Kind::Kill,
+            Self::Leave => Kind::Leave,
+            Self::Stop => Kind::Stop,
+            Self::Host => Kind::Host,
         }
     }
 }

@@ -6,7 +6,7 @@ mod far;
 
 use std::collections::BTreeSet;
 
-use super::{Across, Experiment, Fault, Pick, Step, Target};
+use super::{Across, Departure, Experiment, Fault, Pick, Step, Target};
 use crate::ids::{ClusterName, GroupName, HostName, MemberId, RoleName};
 use crate::time::Span;
 use crate::topology::{Plan, PlannedGroup, Share, Terms};
@@ -24,10 +24,13 @@ pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Proble
         if let Some(target) = &step.target {
             target_fits(target, plan, place.key("target"), &mut problems);
         }
-        if let (Some(network), Some(target)) = (step.fault.network(), &step.target)
+        if let Some(target) = &step.target
             && problems.len() == known
         {
-            problems.extend(far::fits(network, target, plan, place));
+            for strike in step.fault.strikes() {
+                let network = strike.network();
+                problems.extend(network.iter().flat_map(|it| far::fits(it, target, plan, place)));
+            }
         }
         if problems.len() == known {
             problems.extend(restart_fits(step, plan, place));
@@ -65,13 +68,7 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
         }
         Target::Host(host) => {
             if target.groups(plan).is_empty() {
-                let message = format!("no group is on a host `{host}`");
-                let hosts = plan.groups.values().filter_map(|group| group.host.as_ref());
-                let hosts: BTreeSet<_> = hosts.map(HostName::as_str).collect();
-                problems.push(
-                    Problem::at(place.key("host").origin(), message)
-                        .hint(choices(host.as_str(), hosts)),
-                );
+                problems.push(no_host(host.as_ref(), plan, place.key("host")));
             }
         }
         Target::Cluster(cluster) => {
@@ -183,8 +180,23 @@ impl Pick {
 
 /// A member that comes back before its session is over makes the group wait for the rest of it.
 fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> {
-    let Fault::Kill { restart_after, overlap_restart: false } = step.fault else { return None };
-    let target = step.target.as_ref()?;
+    let strikes = step.fault.strikes();
+    let early = strikes.iter().find_map(|fault| match fault {
+        // Who has left is waited for by nobody.
+        Fault::End { by, restart_after, overlap_restart: false } if *by != Departure::Leave => {
+            Some(*restart_after)
+        }
+        Fault::End { .. }
+        | Fault::Pause { .. }
+        | Fault::Network(_)
+        | Fault::Broker { .. }
+        | Fault::Clock { .. }
+        | Fault::Duplicate { .. }
+        | Fault::Storm(_)
+        | Fault::Rollout { .. }
+        | Fault::Noop { .. } => None,
+    });
+    let (restart_after, target) = (early?, step.target.as_ref()?);
     let (name, least) = target
         .groups(plan)
         .into_iter()
@@ -208,6 +220,18 @@ fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> 
 fn no_group(name: &str, plan: &Plan, place: Cursor<'_>) -> Problem {
     Problem::at(place.origin(), format!("there is no group `{name}`"))
         .hint(choices(name, plan.groups.keys().map(GroupName::as_str)))
+}
+
+/// A host that no group is on; or none says where it is.
+fn no_host(host: Option<&HostName>, plan: &Plan, place: Cursor<'_>) -> Problem {
+    let Some(host) = host else {
+        return Problem::at(place.origin(), "no group says which host it is on")
+            .hint("as in groups: {p1: {host: alpha}}; or name members another way");
+    };
+    let hosts = plan.groups.values().filter_map(|group| group.host.as_ref());
+    let hosts: BTreeSet<_> = hosts.map(HostName::as_str).collect();
+    Problem::at(place.origin(), format!("no group is on a host `{host}`"))
+        .hint(choices(host.as_str(), hosts))
 }
 
 /// A cluster that no group is on.

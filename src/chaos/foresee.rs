@@ -45,7 +45,8 @@ impl Target {
                 Some(cluster) => format!("all brokers of cluster {cluster}"),
                 None => "all brokers of any cluster".to_owned(),
             },
-            Self::Host(host) => format!("all members on host {host}"),
+            Self::Host(Some(host)) => format!("all members on host {host}"),
+            Self::Host(None) => "all members on any host".to_owned(),
             Self::Cluster(cluster) => format!("all members on cluster {cluster}"),
         }
     }

@@ -78,6 +78,12 @@ pub struct TrialPreview {
 pub struct StrikePreview {
     /// Of which step.
     pub step: StepId,
+    /// What it is, where that is drawn as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<&'static str>,
+    /// Not before this strike is over and everything has settled again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub once_settled: Option<StepId>,
     /// Since when `delay_ms` counts: the trial's beginning, or when this step is in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StepId>,
@@ -95,9 +101,11 @@ impl Preview {
         let (experiment, plan) = (&prepared.experiment, &prepared.plan);
         let trials = (1..=experiment.trials.min(SHOWN)).map(TrialNumber);
         let schedule = trials.map(|trial| {
-            let drawn = Schedule::draw(experiment, seed, trial);
+            let drawn = Schedule::draw(experiment, plan, seed, trial);
             let strikes = drawn.strikes.into_iter().map(|strike| StrikePreview {
                 step: strike.step.id.clone(),
+                fault: strike.drawn.then(|| strike.step.fault.kind().as_str()),
+                once_settled: strike.once_settled,
                 after: strike.after,
                 delay_ms: u64::try_from(strike.delay.as_millis()).unwrap_or(u64::MAX),
                 to: strike.step.target.map(|target| target.foreseen(plan, strike.seed)),
@@ -137,7 +145,7 @@ impl StepPreview {
             fault: step.fault.kind().as_str(),
             due,
             does: step.fault.told(),
-            to: target.map(super::Target::told),
+            to: target.map(|target| step.fault.told_of(target)),
             candidates: target.map(|target| target.candidates(plan)).unwrap_or_default(),
             undo: step.fault.undo(target, plan),
         }

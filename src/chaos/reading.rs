@@ -1,6 +1,7 @@
 //! From text to an experiment: read, and check what can be checked without a topology.
 
 mod fault;
+mod storm;
 mod target;
 
 use std::path::PathBuf;
@@ -13,6 +14,8 @@ use crate::yaml::{Cursor, Node, Problem, choices, parse, read};
 
 const SETTLED: Span = Span::ms(1_000);
 const TRIALS_MOST: u32 = 100_000;
+/// With its number behind it, it is still a name.
+const NAME_MOST: usize = 90;
 
 /// Reads the experiment that `text` describes; the document comes along, for what has to be said of
 /// it later.
@@ -39,6 +42,7 @@ pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
         problems.push(nothing.hint("a control trial does nothing: {fault: noop, for: 60s}"));
     }
     let method = steps(&spec.method, place.key("method"), &mut problems);
+    problems.extend(namesakes(&method, place.key("method")));
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -68,6 +72,32 @@ fn steps(specs: &[StepSpec], place: Cursor<'_>, problems: &mut Vec<Problem>) -> 
         }
     }
     steps
+}
+
+/// The strikes of a series are named after it: no other step may be named like one of them.
+fn namesakes(steps: &[Step], place: Cursor<'_>) -> Vec<Problem> {
+    let series: Vec<_> = steps.iter().filter(|step| step.fault.kind().is_series()).collect();
+    let named = |step: &Step| {
+        let numbered = |one: &&&Step| {
+            let rest = step.id.as_str().strip_prefix(one.id.as_str());
+            let number = rest.and_then(|rest| rest.strip_prefix('-'));
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        };
+        series.iter().find(numbered).map(|one| one.id.clone())
+    };
+    let mut problems = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        let origin = || place.index(index).key("id").origin();
+        if let Some(one) = named(step) {
+            let message = format!("the strikes of `{one}` are named like this: {one}-1, {one}-2");
+            problems.push(Problem::at(origin(), message));
+        }
+        if step.fault.kind().is_series() && step.id.as_str().len() > NAME_MOST {
+            let message = format!("this names many strikes: at most {NAME_MOST} characters");
+            problems.push(Problem::at(origin(), message));
+        }
+    }
+    problems
 }
 
 fn step(spec: &StepSpec, index: usize, above: &[Step], place: Cursor<'_>) -> Result<Step, Problem> {
@@ -103,6 +133,12 @@ fn trigger(
     if spec.at.is_some() {
         let message = "a step is due `at` a time or `after` another step, not both";
         return Err(Problem::at(place.key("after").name(), message));
+    }
+    if let Some(step) = above.iter().find(|step| step.id == *after && step.fault.kind().is_series())
+    {
+        let noun = step.fault.kind().noun();
+        let message = format!("`{after}` is a {noun}, which is many strikes");
+        return Err(Problem::at(place.key("after").origin(), message).hint("write `at`"));
     }
     if !above.iter().any(|step| step.id == *after) {
         let origin = place.key("after").origin();

@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 
 use super::{Pick, Target};
-use crate::ids::{ClusterName, GroupName, MemberId, PartitionId, RoleName};
+use crate::ids::{ClusterName, GroupName, HostName, MemberId, PartitionId, RoleName};
 use crate::topology::Plan;
 
 /// Brokers that are to be hit, once every choice is made.
@@ -63,7 +63,8 @@ impl Target {
         let all = || plan.groups.keys().cloned().collect();
         match self {
             Self::Member(member) => plan.group_of(member).cloned().into_iter().collect(),
-            Self::Host(host) => plan.groups_where(|group| group.host.as_ref() == Some(host)),
+            Self::Host(Some(host)) => plan.groups_where(|group| group.host.as_ref() == Some(host)),
+            Self::Host(None) => plan.groups_where(|group| group.host.is_some()),
             Self::Cluster(cluster) => plan.groups_where(|group| group.cluster == *cluster),
             Self::LeaderOf { group: Some(group), .. } | Self::Group { group: Some(group), .. } => {
                 [group.clone()].into()
@@ -90,7 +91,10 @@ impl Target {
     pub fn choices(&self, plan: &Plan) -> BTreeSet<BTreeSet<GroupName>> {
         let groups = self.groups(plan);
         match self {
-            Self::Host(_)
+            Self::Host(None) => {
+                hosts(plan).into_iter().map(|host| Self::Host(Some(host)).groups(plan)).collect()
+            }
+            Self::Host(Some(_))
             | Self::Cluster(_)
             | Self::LeadersAcross { .. }
             | Self::GroupsAcross { .. } => [groups].into(),
@@ -172,7 +176,14 @@ impl Target {
                 }
                 Err(leaderless(role.as_ref(), None))
             }
-            Self::Host(host) => sight.all(self, || format!("on host {host}")),
+            Self::Host(host) => {
+                let any = || shuffled(hosts(sight.plan), &mut chance).pop();
+                let Some(host) = host.clone().or_else(any) else {
+                    return Err(Unresolved::Nobody("on any host".to_owned()));
+                };
+                let place = format!("on host {host}");
+                sight.all(&Self::Host(Some(host)), || place)
+            }
             Self::Cluster(cluster) => sight.all(self, || format!("on cluster {cluster}")),
             // Brokers, and no member.
             Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
@@ -266,6 +277,11 @@ impl Sight<'_> {
         victims.sort();
         Ok(victims)
     }
+}
+
+/// All machines that bear a name.
+fn hosts(plan: &Plan) -> BTreeSet<HostName> {
+    plan.groups.values().filter_map(|group| group.host.clone()).collect()
 }
 
 /// In a random order, whatever the order in which they came.

@@ -5,13 +5,14 @@ use std::time::Duration;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
-use super::{Experiment, Step, Trigger};
+use super::{Experiment, Fault, Step, Trigger, series};
 use crate::ids::{StepId, TrialNumber};
+use crate::topology::Plan;
 
 /// The strikes of one trial, in the order of the method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
-    /// One a step.
+    /// One a step; of a series, one a strike.
     pub strikes: Vec<Strike>,
 }
 
@@ -24,22 +25,43 @@ pub struct Strike {
     pub after: Option<StepId>,
     /// How long after that, the jitter drawn.
     pub delay: Duration,
+    /// Not before this strike is over and everything has settled again.
+    pub once_settled: Option<StepId>,
+    /// Whether it was drawn what it is.
+    pub drawn: bool,
     /// Seeds the choice among those that the target allows.
     pub seed: u64,
 }
 
 impl Schedule {
-    /// Draws the schedule of one trial.
+    /// Draws the schedule of one trial on this plan.
     #[must_use]
-    pub fn draw(experiment: &Experiment, seed: u64, trial: TrialNumber) -> Self {
-        let strikes = experiment.method.iter().map(|step| Strike::draw(step, seed, trial));
-        Self { strikes: strikes.collect() }
+    pub fn draw(experiment: &Experiment, plan: &Plan, seed: u64, trial: TrialNumber) -> Self {
+        let limits = experiment.limits.or(plan.limits);
+        let mut strikes = Vec::new();
+        for step in &experiment.method {
+            let mut chance = chance(seed, trial, &step.id);
+            let first = Strike::draw(step, &mut chance);
+            match &step.fault {
+                Fault::Storm(storm) => {
+                    strikes.extend(series::storm(&first, storm, plan, limits, &mut chance));
+                }
+                Fault::Rollout { .. } => strikes.extend(series::rollout(&first, plan)),
+                Fault::End { .. }
+                | Fault::Pause { .. }
+                | Fault::Network(_)
+                | Fault::Broker { .. }
+                | Fault::Clock { .. }
+                | Fault::Duplicate { .. }
+                | Fault::Noop { .. } => strikes.push(first),
+            }
+        }
+        Self { strikes }
     }
 }
 
 impl Strike {
-    fn draw(step: &Step, seed: u64, trial: TrialNumber) -> Self {
-        let mut chance = chance(seed, trial, &step.id);
+    fn draw(step: &Step, chance: &mut ChaCha12Rng) -> Self {
         // Drawn first, so that a jitter that is added or taken away leaves the victims as they are.
         let seed = chance.next_u64();
         let jitter = u64::try_from(step.jitter.get().as_nanos()).unwrap_or(u64::MAX);
@@ -49,7 +71,7 @@ impl Strike {
             Trigger::After(step, delay) => (Some(step.clone()), *delay),
         };
         let delay = delay.get().saturating_add(Duration::from_nanos(jitter));
-        Self { step: step.clone(), after, delay, seed }
+        Self { step: step.clone(), after, delay, once_settled: None, drawn: false, seed }
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::network_words::{Apis, Behavior, BrokerSpec, ErrorWord, Rate, Way};
-use super::words::{AllOr, OrAny, Ppm};
+use super::words::{AllOr, OrAny, Ppm, Weights};
 use super::{How, Kind, Pick};
 use crate::ids::{ClusterName, ExperimentName, GroupName, HostName, MemberId, RoleName, StepId};
 use crate::time::Span;
@@ -84,12 +84,21 @@ pub struct StepSpec {
     pub fault: Kind,
     /// To whom.
     pub target: Option<TargetSpec>,
-    /// For how long: all but what ends with a restart; a broker only where it is paused.
+    /// For how long: all but what ends with a restart; a broker only where it is paused; a storm,
+    /// or churn, as a whole.
     #[serde(rename = "for")]
     pub lasts: Option<Span>,
     /// When the victims of a kill are started again, as the topology says unless given; when a
     /// broker is, 5s unless given.
     pub restart_after: Option<Span>,
+    /// One strike of a storm, or of churn, in each such time, at any instant of it.
+    pub every: Option<Span>,
+    /// What a storm strikes with, each with its weight: `{kill: 3, pause: 1}`.
+    pub faults: Option<Weights>,
+    /// For how long a storm holds what it pauses or cuts off.
+    pub hold: Option<Span>,
+    /// Whether members that churn leave their group before they end; `true` unless given.
+    pub graceful: Option<bool>,
     /// What becomes of a broker: `kill` unless given, `stop` for an orderly shutdown, `pause`.
     pub how: Option<How>,
     /// By how much a clock is ahead of the truth.
@@ -154,8 +163,8 @@ pub struct TargetSpec {
     pub leader_of: Option<OrAny<RoleName>>,
     /// The broker that coordinates this group.
     pub coordinator_of: Option<OrAny<GroupName>>,
-    /// Every member on this machine, whatever its group.
-    pub host: Option<HostName>,
+    /// Every member on this machine, whatever its group; `any` is a seeded choice.
+    pub host: Option<OrAny<HostName>>,
     /// Every member of every group on this cluster; or all of its brokers, and then `any` as well.
     pub cluster: Option<OrAny<ClusterName>>,
     /// In this group.

@@ -1,9 +1,11 @@
 //! One strike: waits for its time, chooses its victims, injects, holds, heals.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tracing::{Instrument, info_span};
 
 use super::aim::aim;
 use super::arena::{Arena, FaultError, Victim};
@@ -12,10 +14,20 @@ use super::{Fault, Strike, Target};
 use crate::controller::Broker;
 use crate::ids::{FaultId, GroupName, StepId, TrialNumber};
 use crate::observation::What;
+use crate::telemetry::names;
 use crate::time::{Mono, Span};
 
-/// Since when each step is in force, for those that wait for it.
-pub(super) type InForce = BTreeMap<StepId, watch::Sender<Option<Mono>>>;
+/// How far each strike is, for those that wait for it.
+pub(super) type InForce = BTreeMap<StepId, watch::Sender<Progress>>;
+
+/// How far a strike is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Progress {
+    /// Since when it is in force.
+    in_force: Option<Mono>,
+    /// Whether it is over, and how: whatever waits for one that failed fails as well.
+    over: Option<bool>,
+}
 
 /// Plays one strike. What cannot be injected is noted, and makes the verdict unknown.
 ///
@@ -27,29 +39,40 @@ pub(super) async fn strike(
     trial: TrialNumber,
     began: Mono,
     in_force: &InForce,
+    within: Duration,
 ) -> Result<(), FaultError> {
-    tokio::select! {
-        biased;
-        () = arena.stop.cancelled() => return Ok(()),
-        () = due(strike, began, in_force) => {}
-    }
     let fault = FaultId { trial, step: strike.step.id.clone() };
+    let good = Cell::new(true);
     let failed = |why: String| {
+        good.set(false);
         let kind = strike.step.fault.kind().as_str().to_owned();
         let fault = fault.clone();
         arena.record.note(None, What::FaultFailed { fault, kind, why });
     };
-    let struck = |at: Mono| {
-        if let Some(sender) = in_force.get(&strike.step.id) {
-            sender.send_replace(Some(at));
+    let own = in_force.get(&strike.step.id);
+    let tell = |change: &dyn Fn(&mut Progress)| {
+        if let Some(sender) = own {
+            sender.send_modify(change);
         }
     };
+    let struck = |at: Mono| tell(&|progress| progress.in_force = Some(at));
+    let ready = tokio::select! {
+        biased;
+        () = arena.stop.cancelled() => return Ok(()),
+        ready = due(arena, strike, began, in_force, within) => ready,
+    };
+    if let Err(why) = ready {
+        failed(why);
+        tell(&|progress| progress.over = Some(false));
+        return Ok(());
+    }
     let aim = match aim(arena, strike).await {
         Ok(found) => found,
         Err(why) => {
             failed(why);
             // The steps that wait for this one go on; the verdict is unknown already.
             struck(Mono::now());
+            tell(&|progress| progress.over = Some(false));
             return Ok(());
         }
     };
@@ -64,7 +87,8 @@ pub(super) async fn strike(
     let count = aim.victims.len();
     let injected = Injected::plan(strike.step.fault.clone(), fault.clone(), aim, restart);
     let from = Mono::now();
-    let outcome = injected.inject(arena).await;
+    let span = info_span!(target: names::LIVE, names::INJECT, neli.fault.id = %fault);
+    let outcome = injected.inject(arena).instrument(span).await;
     struck(*outcome.as_ref().unwrap_or(&from));
     match outcome {
         Ok(at) => {
@@ -77,37 +101,62 @@ pub(super) async fn strike(
         }
         Err(error) => failed(error.to_string()),
     }
-    let healed = injected.heal(arena).await;
+    let span = info_span!(target: names::LIVE, names::HEAL, neli.fault.id = %fault);
+    let healed = injected.heal(arena).instrument(span).await;
     injected.release(arena);
     if let Err(error) = &healed {
         failed(format!("not healed: {error}"));
     }
+    tell(&|progress| progress.over = Some(good.get()));
     healed
 }
 
 /// Waits until the strike is due.
-async fn due(strike: &Strike, began: Mono, in_force: &InForce) {
+///
+/// # Errors
+/// It waits for everything to settle, and that took longer than `within`.
+async fn due(
+    arena: &Arena<'_>,
+    strike: &Strike,
+    began: Mono,
+    in_force: &InForce,
+    within: Duration,
+) -> Result<(), String> {
     let from = match strike.after.as_ref().and_then(|step| in_force.get(step)) {
         None => began,
         Some(step) => {
             let mut step = step.subscribe();
             // The sender outlives this wait; a step that never strikes is waited for until the
             // stop.
-            let from = step.wait_for(Option::is_some).await.ok().and_then(|from| *from);
-            from.unwrap_or(began)
+            let from = step.wait_for(|step| step.in_force.is_some()).await;
+            from.ok().and_then(|step| step.in_force).unwrap_or(began)
         }
     };
+    if let Some((before, step)) =
+        strike.once_settled.as_ref().and_then(|it| in_force.get_key_value(it))
+    {
+        let mut step = step.subscribe();
+        let over = step.wait_for(|step| step.over.is_some()).await;
+        if over.ok().and_then(|step| step.over) != Some(true) {
+            return Err(format!("{before}, which goes before it, failed"));
+        }
+        arena.gate.settled(within).await.map_err(|unsettled| unsettled.to_string())?;
+    }
     tokio::time::sleep((from + strike.delay).since(Mono::now())).await;
+    Ok(())
 }
 
-/// Sees to it that the victims of a kill come back when the step says so; the longest wait.
+/// Sees to it that the victims come back when the step says so; the longest wait.
 fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Duration {
     let restart_after = match &strike.step.fault {
-        Fault::Kill { restart_after, .. } => *restart_after,
+        Fault::End { restart_after, .. } => *restart_after,
         Fault::Pause { .. }
         | Fault::Network(_)
         | Fault::Broker { .. }
         | Fault::Clock { .. }
+        | Fault::Duplicate { .. }
+        | Fault::Storm(_)
+        | Fault::Rollout { .. }
         | Fault::Noop { .. } => return Duration::ZERO,
     };
     let mut longest = Duration::ZERO;

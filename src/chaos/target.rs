@@ -48,8 +48,8 @@ pub enum Target {
         /// Which cluster.
         cluster: Option<ClusterName>,
     },
-    /// Every member on this machine, whatever its group.
-    Host(HostName),
+    /// Every member on this machine, whatever its group; a seeded choice where none is named.
+    Host(Option<HostName>),
     /// Every member of every group on this cluster.
     Cluster(ClusterName),
     /// Some members of each of these groups, all at once.

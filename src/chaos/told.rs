@@ -1,6 +1,9 @@
 //! What a fault does and how it is undone, in a sentence each.
 
-use super::{Fault, How, Network, Target};
+use std::collections::BTreeSet;
+
+use super::foresee::list;
+use super::{Departure, Fault, How, Kind, Network, Pick, Storm, Target};
 use crate::edge::Effect;
 use crate::time::{Skew, Span};
 use crate::topology::{Address, Plan};
@@ -11,7 +14,25 @@ impl Fault {
     #[must_use]
     pub fn told(&self) -> String {
         match self {
-            Self::Kill { .. } | Self::Broker { how: How::Kill, .. } => "SIGKILL".to_owned(),
+            Self::End { by: Departure::Kill, .. } | Self::Broker { how: How::Kill, .. } => {
+                "SIGKILL".to_owned()
+            }
+            Self::End { by: Departure::Leave, .. } => {
+                "SIGTERM: it leaves its group, stops leading, and ends".to_owned()
+            }
+            Self::End { by: Departure::Stop, .. } => {
+                "it is told to end without leaving its group".to_owned()
+            }
+            Self::End { by: Departure::Host, .. } => {
+                "SIGKILL to every member on the machine".to_owned()
+            }
+            Self::Duplicate { lasts } => {
+                format!("a second process by the same name and client.id, for {lasts}")
+            }
+            Self::Storm(storm) => storm.told(),
+            Self::Rollout { .. } => {
+                "each leaves (SIGTERM) and comes back, once all is settled again".to_owned()
+            }
             Self::Pause { lasts } | Self::Broker { how: How::Pause, away: lasts } => {
                 format!("SIGSTOP, for {lasts}")
             }
@@ -28,12 +49,22 @@ impl Fault {
     #[must_use]
     pub fn undo(&self, target: Option<&Target>, plan: &Plan) -> String {
         match self {
-            Self::Kill { restart_after, .. } => {
+            Self::End { restart_after, .. } | Self::Rollout { restart_after } => {
                 let groups = target.map(|target| target.groups(plan)).unwrap_or_default();
                 let planned = groups.iter().filter_map(|name| plan.groups.get(name));
                 let planned = planned.map(|group| group.restart_after).max();
                 let after = restart_after.or(planned).unwrap_or_default();
-                format!("whoever died is started again after {after}")
+                let left = [Kind::Leave, Kind::Rollout].contains(&self.kind());
+                let gone = if left { "left" } else { "died" };
+                format!("whoever {gone} is started again after {after}")
+            }
+            Self::Duplicate { .. } => {
+                "the second process leaves and ends (SIGTERM), or is killed".to_owned()
+            }
+            Self::Storm(storm) => {
+                let undone = storm.faults.iter().map(|(fault, _)| fault.undo(target, plan));
+                let undone: BTreeSet<String> = undone.collect();
+                undone.into_iter().collect::<Vec<_>>().join("; ")
             }
             Self::Pause { .. } => "whoever was stopped is woken by SIGCONT".to_owned(),
             Self::Network(_) => "the edges let everything pass again".to_owned(),
@@ -49,6 +80,43 @@ impl Fault {
             Self::Clock { .. } => "the clock is set right".to_owned(),
             Self::Noop { .. } => "there is nothing to undo".to_owned(),
         }
+    }
+}
+
+impl Fault {
+    /// To whom it is done.
+    #[must_use]
+    pub fn told_of(&self, target: &Target) -> String {
+        match (self, target) {
+            (Self::Storm(_), Target::GroupsAcross { mode: Pick::All, across }) => {
+                let groups = across.groups.as_ref().map_or("all groups".to_owned(), list);
+                format!("one member at a time, of {groups}")
+            }
+            (Self::Rollout { .. }, Target::GroupsAcross { mode: Pick::All, across }) => {
+                let groups = across.groups.as_ref().map_or("all groups".to_owned(), list);
+                format!("every member of {groups}, one after the other")
+            }
+            (Self::Storm(_), target) => format!("one at a time of {}", target.told()),
+            (Self::Rollout { .. }, target) => format!("{}, one after the other", target.told()),
+            (_, target) => target.told(),
+        }
+    }
+}
+
+impl Storm {
+    fn told(&self) -> String {
+        let all: u64 = self.faults.iter().map(|(_, weight)| u64::from(*weight)).sum();
+        let part = |(fault, weight): &(Fault, u32)| {
+            let share = if self.faults.len() == 1 {
+                String::new()
+            } else {
+                format!(" ({weight} of {all})")
+            };
+            format!("{}{share}", fault.kind().as_str())
+        };
+        let parts: Vec<String> = self.faults.iter().map(part).collect();
+        let (every, lasts) = (self.every, self.lasts);
+        format!("each {every}, at any instant of it, for {lasts}: {}", parts.join(", "))
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::Schedule;
 use super::arena::Arena;
-use super::strike::{InForce, strike};
+use super::strike::{InForce, Progress, strike};
 use crate::controller::Unsettled;
 use crate::ids::TrialNumber;
 use crate::observation::What;
@@ -67,8 +67,10 @@ async fn disturb(
     within: Duration,
 ) -> Played {
     let steps = schedule.strikes.iter().map(|strike| strike.step.id.clone());
-    let in_force: InForce = steps.map(|step| (step, watch::Sender::new(None))).collect();
-    let strikes = schedule.strikes.iter().map(|one| strike(arena, one, trial, began, &in_force));
+    let in_force: InForce =
+        steps.map(|step| (step, watch::Sender::new(Progress::default()))).collect();
+    let strikes = schedule.strikes.iter();
+    let strikes = strikes.map(|one| strike(arena, one, trial, began, &in_force, within));
     let unhealed: Vec<String> = join_all(strikes)
         .await
         .into_iter()

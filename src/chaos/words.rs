@@ -2,6 +2,7 @@
 //! this version refuses.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -94,10 +95,13 @@ impl<'de> Deserialize<'de> for AllOr {
 }
 
 /// Faults that the format names and this version does not inject.
-const LATER: [&str; 6] = ["leave", "stop", "starve", "churn", "duplicate", "host"];
+const LATER: [&str; 1] = ["starve"];
 
 /// What others call faults that this version can inject.
-const ELSEWHERE: [(&str, Kind); 6] = [
+const ELSEWHERE: [(&str, Kind); 9] = [
+    ("term", Kind::Leave),
+    ("restart", Kind::Rollout),
+    ("rolling", Kind::Rollout),
     ("isolation", Kind::Partition),
     ("network", Kind::Partition),
     ("cut", Kind::Partition),
@@ -122,6 +126,28 @@ impl<'de> Deserialize<'de> for Kind {
             format!("unknown fault `{word}`\n{}", choices(&word, known))
         };
         Err(D::Error::custom(message))
+    }
+}
+
+/// What a storm may strike with, each with its weight.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Weights(pub BTreeMap<Kind, u32>);
+
+impl JsonSchema for Weights {
+    fn schema_name() -> Cow<'static, str> {
+        "Weights".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let weight = json_schema!({"type": "integer", "minimum": 1, "maximum": 1000});
+        let weights =
+            Kind::STORMY.map(|kind| (kind.as_str().to_owned(), weight.clone().to_value()));
+        json_schema!({
+            "type": "object",
+            "description": "What may strike, each with its weight, as in {kill: 3, pause: 1}.",
+            "properties": serde_json::Map::from_iter(weights),
+            "additionalProperties": false
+        })
     }
 }
 

@@ -35,7 +35,12 @@ impl Machine {
         let fine = |what: &str| what.to_owned();
         // Whoever adds a fault says here what it takes.
         match fault {
-            Kind::Kill => self.kills(),
+            Kind::Kill | Kind::Host | Kind::Leave | Kind::Churn | Kind::Rollout => self.kills(),
+            Kind::Stop => Ok(fine("members are told to end")),
+            Kind::Storm => self.kills().and_then(|_| self.stops()),
+            Kind::Duplicate => {
+                self.kills().map(|_| fine("a second process can be started and ended"))
+            }
             Kind::Pause => self.stops(),
             Kind::Partition | Kind::Slow | Kind::Protocol => {
                 listens().map(|()| fine("edges can stand between members and brokers"))

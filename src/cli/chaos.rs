@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use super::dry_run::tell;
 use super::progress::Progress;
-use super::report::{colour, conclude};
+use super::report::conclude;
+use super::sending::{OtlpArgs, Sending};
 use super::signals::Interrupt;
-use super::{EXIT_FILES, Failure, Output};
+use super::{EXIT_FILES, Failure, Output, log_to_stderr};
 use crate::chaos::{Choice, Prepared, Preview, load};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
 use crate::run::{Order, RunError, TrialPlan, run as run_order};
+use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
 use crate::yaml::Override;
 
@@ -19,15 +21,17 @@ use crate::yaml::Override;
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Chaos {
     Run(RunArgs),
+    Suite(super::suite::SuiteArgs),
 }
 
 /// Run an experiment and measure gaps and overlaps.
 ///
 /// Starts the topology's members (and brokers, where a cluster is embedded), plays the experiment's
 /// trials, heals everything, stops everything, and judges. Progress goes to standard error, the
-/// report to standard output; the journal and result.json are in the output folder. Ctrl-C ends it
-/// early, healed. Its guard undoes everything where it is killed, or stopped (Ctrl-Z) for three
-/// seconds; what somebody left who killed both is undone first, see `tandem halt`.
+/// report to standard output; journal, result.json and report.html, the page for a browser, are in
+/// the output folder. Ctrl-C ends it early, healed. Its guard undoes everything where it is killed,
+/// or stopped (Ctrl-Z) for three seconds; what somebody left who killed both is undone first, see
+/// `tandem halt`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -60,6 +64,8 @@ pub(super) struct RunArgs {
     /// Leave the topics that were created; `tandem down` removes them.
     #[arg(long)]
     keep: bool,
+    #[command(flatten)]
+    otlp: OtlpArgs,
     /// Say what would be done to whom and when, what that may cost and how it is undone; start
     /// nothing.
     #[arg(long)]
@@ -68,6 +74,9 @@ pub(super) struct RunArgs {
 
 /// Runs the experiment; the exit code of its verdict.
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let settings = args.otlp.settings()?;
+    let live = Live::default();
+    log_to_stderr(settings.is_some().then(|| live.layer()));
     let choice = Choice {
         topology: args.topology.clone(),
         overrides: args.overrides.clone(),
@@ -94,13 +103,16 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         .build()
         .map_err(|error| Failure::new(1, &error))?;
     let program = std::env::current_exe().map_err(|error| Failure::new(1, &error))?;
-    let order = order(args, prepared, program);
+    let mut order = order(args, prepared, program);
+    let sending =
+        settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
+    order.show = Sending::show(sending.as_ref());
     let played = runtime.block_on(play(&order));
     // Whatever a client still waits for, the process does not, least of all when it was
     // interrupted.
     runtime.shutdown_background();
     played?;
-    conclude(&order.folder, args.output, colour()).map_err(|error| Failure::new(1, &error))
+    conclude(&order.folder, args.output, sending).map_err(|error| Failure::new(1, &error))
 }
 
 /// Undoes what runs have left that were killed together with their guards; a line each.
@@ -164,6 +176,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         program,
         keep: args.keep,
         tell: Box::new(move |milestone| progress.tell(milestone)),
+        show: Box::new(|_| {}),
     }
 }
 

@@ -75,7 +75,10 @@ impl DoctorArgs {
             let choice = Choice { topology, overrides, ..Choice::default() };
             let prepared = load(path, &choice).map_err(wrong)?;
             let steps = &prepared.experiment.method;
-            let needs = |kind: &Kind| steps.iter().any(|step| step.fault.kind() == *kind);
+            let kinds = steps.iter().map(|step| step.fault.kind());
+            let strikes = prepared.experiment.strikes().map(|strike| strike.kind());
+            let all: Vec<Kind> = kinds.chain(strikes).collect();
+            let needs = |kind: &Kind| all.contains(kind);
             let needed = Kind::ALL.into_iter().filter(needs).collect();
             return Ok((Some(prepared.plan), Some(needed)));
         }

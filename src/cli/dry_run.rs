@@ -93,11 +93,13 @@ impl Page<'_> {
     }
 
     fn strike(f: &mut fmt::Formatter<'_>, strike: &StrikePreview) -> fmt::Result {
-        let due = match &strike.after {
-            None => format!("{} ms", strike.delay_ms),
-            Some(step) => format!("{step} + {} ms", strike.delay_ms),
+        let due = match (&strike.once_settled, &strike.after) {
+            (Some(before), _) => format!("{before} settled"),
+            (None, None) => format!("{} ms", strike.delay_ms),
+            (None, Some(step)) => format!("{step} + {} ms", strike.delay_ms),
         };
         let to = strike.to.as_deref().unwrap_or("nobody");
+        let to = strike.fault.map_or_else(|| to.to_owned(), |fault| format!("{fault} {to}"));
         writeln!(f, "    {:<10}{due:<16}{to}", strike.step.as_str())
     }
 

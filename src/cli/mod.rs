@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 mod able;
 mod broker;
@@ -16,17 +18,21 @@ mod down;
 mod dry_run;
 mod edge;
 mod events;
+mod export;
 mod failure;
 mod guard;
 mod halt;
+mod judged;
 mod member;
 mod plan;
 mod progress;
 mod recording;
 mod report;
 mod running;
+mod sending;
 mod signals;
 mod status;
+mod suite;
 mod terminal;
 mod up;
 pub mod validate;
@@ -79,6 +85,7 @@ enum Command {
     Validate(validate::ValidateArgs),
     Doctor(doctor::DoctorArgs),
     Report(report::ReportArgs),
+    Export(export::ExportArgs),
     Down(down::DownArgs),
     Halt(halt::HaltArgs),
     Broker(broker::BrokerArgs),
@@ -95,7 +102,10 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log_to_stderr();
+    // `chaos run` listens to more, where telemetry is on.
+    if !matches!(cli.command, Command::Chaos(_)) {
+        log_to_stderr(None);
+    }
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     // Who stopped reading has seen enough.
     let written = |answer: std::io::Result<u8>| match answer {
@@ -109,8 +119,10 @@ pub fn main() -> ExitCode {
         Command::Up(args) => up::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Events(args) => events::run(&args),
+        Command::Chaos(chaos::Chaos::Suite(args)) => suite::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
+        Command::Export(args) => export::run(&args),
         Command::Down(args) => down::run(&args),
         Command::Halt(args) => halt::run(&args),
         Command::Broker(args) => {
@@ -148,13 +160,13 @@ fn log() -> Box<dyn Write> {
 }
 
 /// Warnings and errors, unless `RUST_LOG` asks for more.
-fn log_to_stderr() {
+fn log_to_stderr(more: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(log)
         .with_ansi(!plain && std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false)
-        .init();
+        .with_filter(filter);
+    tracing_subscriber::registry().with(more).with(lines).init();
 }

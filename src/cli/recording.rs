@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
+use super::judged::JOURNAL_FILE;
 use crate::journal::{JournalError, Recording, list_parts, read, read_parts};
-
-/// The journal of a run that has an end, in its folder.
-const JOURNAL_FILE: &str = "journal.jsonl";
 
 /// Reads the journal of the run in `dir`, or the file itself where it is one.
 pub(super) fn recording(dir: &Path) -> Result<Recording, JournalError> {

@@ -1,97 +1,71 @@
 //! `tandem report`: judges a finished run again, from its journal alone.
 
-use std::fs::{self, File};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Output;
-use super::recording::recording;
-use crate::journal::{JournalError, Recording};
-use crate::verdict::{Report, exit_code, render};
-
-/// The report of a run, in its folder.
-pub(super) const RESULT_FILE: &str = "result.json";
+use super::judged::{Judged, ReportError, colour, print};
+use super::sending::Sending;
+use crate::telemetry::PATIENCE;
+use crate::verdict::{exit_code, render_telemetry};
 
 /// Judge a finished run again, from its journal alone.
+///
+/// Writes result.json, report.html (one file that a browser opens without a network) and
+/// traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of the
+/// judgement.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct ReportArgs {
     /// The folder of the run, which holds journal.jsonl, or journal-000001.jsonl and so on; or one
-    /// of those.
+    /// of those, which is judged into a folder of its own beside it.
     pub dir: PathBuf,
     /// How to print the report.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
-}
-
-/// What can go wrong with a report.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ReportError {
-    /// The journal cannot be read.
-    #[error("cannot judge the run")]
-    Journal(#[source] JournalError),
-    /// The report cannot be written. Worth another try.
-    #[error("cannot write {}", path.display())]
-    Write {
-        /// The file, or the standard output.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A report that JSON cannot express: a mistake of ours.
-    #[error("cannot write the report as JSON")]
-    Unwritable(#[source] serde_json::Error),
+    /// Write the page there as well.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Runs the command; returns the exit code of the run that it judges.
 pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
-    conclude(&args.dir, args.output, colour())
+    let (mut judged, timeline) = Judged::of(&args.dir)?;
+    judged.report.telemetry = judged.remembered();
+    judged.write_page(&timeline, args.html.as_deref())?;
+    judged.tell(args.output, colour())?;
+    judged.write_traces(&judged.traces(timeline))?;
+    Ok(exit_code(&judged.report))
 }
 
-/// Judges the run in `dir`: reads its journal, writes its result, prints the report, and returns
-/// the exit code. A run that has just ended comes here as well, so both say the same.
-pub(super) fn conclude(dir: &Path, output: Output, colour: bool) -> Result<u8, ReportError> {
-    let Recording { header, facts, torn_tail: _ } = recording(dir).map_err(ReportError::Journal)?;
-    let report = Report::compute(&header.plan, &header.brief, header.seed, header.zero, &facts);
-    let mut json = serde_json::to_string_pretty(&report).map_err(ReportError::Unwritable)?;
-    json.push('\n');
-    // One file of several is no run: its result would stand for the whole.
-    if dir.is_dir() {
-        replace(&dir.join(RESULT_FILE), &json)?;
+/// Judges the run in `dir`, which has just ended: writes its result and its page, prints the
+/// report, and returns
+/// the exit code. What is still to be sent is sent then, and waited for within a bound.
+pub(super) fn conclude(
+    dir: &Path,
+    output: Output,
+    sending: Option<Sending>,
+) -> Result<u8, ReportError> {
+    let (mut judged, timeline) = Judged::of(dir)?;
+    judged.write_page(&timeline, None)?;
+    judged.tell(output, colour())?;
+    let traces = Arc::new(judged.traces(timeline));
+    if let Some(sending) = &sending {
+        sending.send(&traces, PATIENCE);
     }
-    let text = match output {
-        Output::Text => render(&report, &dir.display().to_string(), colour),
-        Output::Json => json,
-    };
-    print(&text)?;
-    Ok(exit_code(&report))
-}
-
-/// Whether the standard output wants colours.
-#[must_use]
-pub(super) fn colour() -> bool {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !refused && io::stdout().is_terminal()
-}
-
-/// Writes beside the file, then renames: a reader sees the old one or the new one, never half.
-fn replace(path: &Path, text: &str) -> Result<(), ReportError> {
-    let beside = path.with_extension("json.new");
-    let write = || {
-        let mut file = File::create(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    };
-    write().map_err(|source| ReportError::Write { path: path.to_owned(), source })
-}
-
-/// Somebody who reads no further (`| head`) is no error.
-fn print(text: &str) -> Result<(), ReportError> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {
-            Err(ReportError::Write { path: PathBuf::from("the standard output"), source })
+    let written = judged.write_traces(&traces)?;
+    if let Some(sending) = sending {
+        let telemetry = sending.finish(written.all(), judged.logs());
+        let text = render_telemetry(&telemetry, colour());
+        if telemetry.lossy() {
+            let told = telemetry.told().join("; ");
+            writeln!(io::stderr(), "telemetry: {told}; `tandem export` sends all of it again").ok();
         }
-        Ok(()) | Err(_) => Ok(()),
+        judged.report.telemetry = Some(telemetry);
+        judged.write()?;
+        if output == Output::Text {
+            print(&text)?;
+        }
     }
+    Ok(exit_code(&judged.report))
 }

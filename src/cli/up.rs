@@ -137,6 +137,7 @@ fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {
         lasts: args.lasts.map(Span::get),
         bounds: Bounds { size: u64::from(args.journal_size) << 20, files: args.journal_files },
         tell: Box::new(tell),
+        show: Box::new(|_| {}),
     }
 }
 

@@ -4,18 +4,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::EXIT_FILES;
-use crate::chaos::{Choice, experiment, load, read_text};
+use crate::chaos::{Choice, Suite, experiment, load, read_text};
 use crate::topology::plan;
 use crate::yaml::{FileError, Node, Origin, Place, Problem, parse};
 
-/// Check topologies and experiments, and touch nothing.
+/// Check topologies, experiments and suites, and touch nothing.
 ///
 /// A file is told by its keys. An experiment that names its topology is checked against it.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Examples:
   tandem validate topologies/*.yaml chaos/*.yaml")]
 pub(super) struct ValidateArgs {
-    /// Topologies and experiments.
+    /// Topologies, experiments, suites.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 }
@@ -63,6 +63,14 @@ pub fn check(path: &Path) -> Result<String, FileError> {
         }
         return Ok("an experiment".to_owned());
     }
+    if has(&["runs"]) {
+        for run in Suite::load(path)?.runs {
+            let topology = run.topology.map(PathBuf::from);
+            let choice = Choice { topology, ..Choice::default() };
+            load(Path::new(&run.experiment), &choice)?;
+        }
+        return Ok("a suite".to_owned());
+    }
     Err(wrong(vec![stranger(&document)]))
 }
 
@@ -72,5 +80,5 @@ fn stranger(document: &Node) -> Problem {
         Origin::Override(_) => Origin::File(Place::START),
     };
     Problem::at(origin, "this is neither a topology nor an experiment")
-        .hint("one has `roles`, `clusters` and `groups`, the other a `method`")
+        .hint("one has `roles`, `clusters` and `groups`, the other a `method`; a suite has `runs`")
 }

@@ -11,13 +11,15 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::info_span;
 
 use super::halts::Halts;
-use super::{Clusters, Exit, Phase, Process, Record, Slot};
+use super::{Clusters, Exit, Phase, Process, ProcessError, Record, Slot, Twin, TwinError};
 use crate::guard::Guard;
 use crate::ids::{Incarnation, Life, MemberId};
 use crate::member::{Order, Settings};
 use crate::observation::{Fact, What};
+use crate::telemetry::names;
 use crate::time::Mono;
 use crate::topology::Plan;
 
@@ -31,20 +33,27 @@ const RETRY: Duration = Duration::from_secs(1);
 /// All members of a plan.
 pub struct Fleet {
     slots: BTreeMap<MemberId, Arc<Slot>>,
+    recipes: BTreeMap<MemberId, Recipe>,
     keepers: JoinSet<()>,
     halts: Option<Halts>,
     stop: CancellationToken,
 }
 
-/// What keeps one member alive.
-struct Keeper {
-    slot: Arc<Slot>,
+/// What a member's process is started from.
+#[derive(Clone)]
+struct Recipe {
     settings: Settings,
-    restart_after: Duration,
     program: PathBuf,
     log: PathBuf,
     guard: Arc<Guard>,
     record: Arc<Record>,
+}
+
+/// What keeps one member alive.
+struct Keeper {
+    slot: Arc<Slot>,
+    recipe: Recipe,
+    restart_after: Duration,
     stop: CancellationToken,
 }
 
@@ -60,24 +69,24 @@ impl Fleet {
         record: &Arc<Record>,
     ) -> Self {
         let stop = CancellationToken::new();
-        let (slots, keepers) = (BTreeMap::new(), JoinSet::new());
-        let mut fleet = Self { slots, keepers, halts: None, stop };
+        let (slots, recipes, keepers) = (BTreeMap::new(), BTreeMap::new(), JoinSet::new());
+        let mut fleet = Self { slots, recipes, keepers, halts: None, stop };
         for group in plan.groups.values() {
             for member in &group.members {
                 let cluster = clusters.of_member(member, &group.cluster);
                 let slot = Arc::new(Slot::new(member.clone()));
                 fleet.slots.insert(member.clone(), Arc::clone(&slot));
                 let life = Life { member: member.clone(), incarnation: Incarnation(1) };
-                let keeper = Keeper {
-                    slot,
+                let recipe = Recipe {
                     settings: Settings::of(life, group, &cluster),
-                    restart_after: group.restart_after.get(),
                     program: program.to_owned(),
                     log: logs.join(format!("{member}.log")),
                     guard: Arc::clone(guard),
                     record: Arc::clone(record),
-                    stop: fleet.stop.clone(),
                 };
+                fleet.recipes.insert(member.clone(), recipe.clone());
+                let restart_after = group.restart_after.get();
+                let keeper = Keeper { slot, recipe, restart_after, stop: fleet.stop.clone() };
                 fleet.keepers.spawn(keeper.keep());
             }
         }
@@ -93,6 +102,19 @@ impl Fleet {
     #[must_use]
     pub fn slot(&self, member: &MemberId) -> Option<&Arc<Slot>> {
         self.slots.get(member)
+    }
+
+    /// Starts a second process by the name of `life`'s member, beside the one that runs: it calls
+    /// itself as that one does, and is written down as `life`.
+    ///
+    /// # Errors
+    /// There is no such member, or the system or the guard refuses.
+    pub fn twin(&self, life: &Life) -> Result<Twin, TwinError> {
+        let stranger = || TwinError::Stranger(life.member.clone());
+        let recipe = self.recipes.get(&life.member).ok_or_else(stranger)?;
+        let slot = self.slots.get(&life.member).ok_or_else(stranger)?;
+        let (process, facts) = recipe.start(slot.life())?;
+        Ok(Twin::keep(life.clone(), process, facts, Arc::clone(&recipe.record)))
     }
 
     /// Whether every member's process runs.
@@ -124,28 +146,37 @@ impl Fleet {
     }
 }
 
+impl Recipe {
+    fn start(&self, life: Life) -> Result<(Process, ChildStdout), ProcessError> {
+        let settings = Settings { life, ..self.settings.clone() };
+        Process::start(&self.program, &settings.arguments(), &self.log, &self.guard)
+    }
+}
+
 impl Keeper {
     /// One life after the other, until the fleet stops.
     async fn keep(self) {
-        let mut settings = self.settings.clone();
         while !self.stop.is_cancelled() {
-            let wait = match Process::start(
-                &self.program,
-                &settings.arguments(),
-                &self.log,
-                &self.guard,
-            ) {
+            let life = self.slot.next_life();
+            let span = info_span!(
+                target: names::LIVE,
+                names::START_MEMBER,
+                neli.member = %life.member,
+                neli.incarnation = life.incarnation.0
+            );
+            let started = span.in_scope(|| self.recipe.start(life.clone()));
+            drop(span);
+            let wait = match started {
                 Ok((process, facts)) => {
-                    let died = self.live(&settings.life, process, facts).await;
+                    let died = self.live(&life, process, facts).await;
                     let after = self.slot.take_restart().unwrap_or(self.restart_after);
                     (died + after).since(Mono::now())
                 }
                 Err(error) => {
-                    tracing::error!(%error, life = %settings.life, "A member cannot be started.");
+                    tracing::error!(%error, %life, "A member cannot be started.");
                     RETRY
                 }
             };
-            settings.life.incarnation = Incarnation(settings.life.incarnation.0 + 1);
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return,
@@ -157,9 +188,10 @@ impl Keeper {
     /// One life; when it ended.
     async fn live(&self, life: &Life, process: Process, facts: ChildStdout) -> Mono {
         let process = Arc::new(process);
-        let born = self.record.note(Some(life), What::Started { pid: process.pid() });
+        let record = &self.recipe.record;
+        let born = record.note(Some(life), What::Started { pid: process.pid() });
         self.slot.born(born, life.incarnation, Arc::clone(&process));
-        let mut relay = pin!(relay(life, facts, &self.record));
+        let mut relay = pin!(relay(life, facts, record));
         let mut drained = false;
         let exit: Exit = tokio::select! {
             biased;
@@ -175,19 +207,20 @@ impl Keeper {
             tokio::time::timeout(DRAIN, relay).await.ok();
         }
         let Exit { signal, status } = exit;
-        self.record.note_at(died, Some(life), What::Died { signal, status });
+        record.note_at(died, Some(life), What::Died { signal, status });
         self.slot.turn(died, Phase::Absent);
         died
     }
 }
 
-/// Hands every whole line of a member to the record.
-async fn relay(life: &Life, facts: ChildStdout, record: &Record) {
+/// Hands every whole line of a member to the record, as a fact of `life`.
+pub(super) async fn relay(life: &Life, facts: ChildStdout, record: &Record) {
     let mut lines = BufReader::new(facts).lines();
     loop {
         match lines.next_line().await {
             Ok(Some(line)) => match serde_json::from_str::<Fact>(&line) {
-                Ok(fact) => record.take(&fact),
+                // A second process calls itself as the first does; who wrote is known here.
+                Ok(fact) => record.take(&Fact { life: Some(life.clone()), ..fact }),
                 // Its number will be missing, so the report counts it as unknown.
                 Err(error) => tracing::warn!(%life, %error, line, "This is no fact."),
             },

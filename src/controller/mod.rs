@@ -17,6 +17,7 @@ mod provision;
 mod record;
 mod secured;
 mod slot;
+mod twin;
 
 pub use brokers::{Broker, BrokerError};
 pub use canary::Canary;
@@ -30,3 +31,4 @@ pub use process::{Exit, Process, ProcessError};
 pub use provision::{ProvisionError, Provisioned, down, provision};
 pub use record::Record;
 pub use slot::{Phase, Slot, State};
+pub use twin::{Twin, TwinError};

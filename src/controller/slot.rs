@@ -1,7 +1,7 @@
 //! The place of one member: which of its lives is on, and in what state.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +40,8 @@ pub struct Slot {
     state: watch::Sender<State>,
     process: Mutex<Option<Arc<Process>>>,
     signalled: AtomicU64,
+    /// How many lives there were, those of second processes among them.
+    lives: AtomicU32,
     restart_after: Mutex<Option<Duration>>,
 }
 
@@ -51,6 +53,7 @@ impl Slot {
             state: watch::Sender::new(State { incarnation, phase, since }),
             process: Mutex::default(),
             signalled: AtomicU64::new(0),
+            lives: AtomicU32::new(0),
             restart_after: Mutex::default(),
         }
     }
@@ -65,6 +68,13 @@ impl Slot {
     #[must_use]
     pub fn life(&self) -> Life {
         Life { member: self.member.clone(), incarnation: self.state().incarnation }
+    }
+
+    /// A life that is about to begin: no other bears its number.
+    #[must_use]
+    pub fn next_life(&self) -> Life {
+        let incarnation = Incarnation(self.lives.fetch_add(1, Ordering::Relaxed) + 1);
+        Life { member: self.member.clone(), incarnation }
     }
 
     /// Waits for a state, for at most `within`.

@@ -27,7 +27,7 @@ pub(super) async fn obey(hub: &Arc<Hub>, order: Order) -> Answer {
         Order::Open { client, cluster, bootstrap, tls } => {
             let security = match tls.as_ref().map(Security::of).transpose() {
                 Ok(security) => security,
-                Err(error) => return Answer::Refused { why: error.to_string() },
+                Err(error) => return Answer::Refused { why: crate::error::chain(&error) },
             };
             match open_all(hub, &client, &cluster, &bootstrap, security.as_ref()).await {
                 Ok(bootstrap) => Answer::Opened { bootstrap },

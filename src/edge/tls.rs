@@ -9,15 +9,15 @@ use openssl::x509::store::X509StoreBuilder;
 use tokio::net::TcpStream;
 
 use super::order::Tls;
-use crate::topology::Secret;
+use crate::secret::{SecretError, fetch};
 
 /// Why there can be no security as it was ordered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TlsError {
     #[error("cannot use {what} {path}: {why}")]
     File { what: &'static str, path: String, why: String },
-    #[error("the password of the key cannot be had: {0}")]
-    Password(String),
+    #[error("the password of the key cannot be had")]
+    Password(#[from] SecretError),
     #[error("TLS cannot be set up: {0}")]
     Library(#[from] openssl::error::ErrorStack),
 }
@@ -73,7 +73,9 @@ impl Security {
             let pem = std::fs::read(path).map_err(wrong("the key", path))?;
             let key = match &told.key_password {
                 None => PKey::private_key_from_pem(&pem),
-                Some(place) => PKey::private_key_from_pem_passphrase(&pem, &password(place)?),
+                Some(place) => {
+                    PKey::private_key_from_pem_passphrase(&pem, fetch(place)?.as_bytes())
+                }
             };
             connector.set_private_key(&*key.map_err(wrong("the key", path))?)?;
             connector.check_private_key().map_err(wrong("the key", path))?;
@@ -107,17 +109,4 @@ impl Security {
 fn wrong<E: std::fmt::Display>(what: &'static str, path: &str) -> impl FnOnce(E) -> TlsError {
     let path = path.to_owned();
     move |why| TlsError::File { what, path, why: why.to_string() }
-}
-
-/// A file's last line break does not belong to the password, as everywhere in this house.
-fn password(place: &Secret) -> Result<Vec<u8>, TlsError> {
-    let missing = |why: String| TlsError::Password(format!("{place}: {why}"));
-    let text = match place {
-        Secret::Env(name) => std::env::var(name).map_err(|error| missing(error.to_string()))?,
-        Secret::File(path) => {
-            std::fs::read_to_string(path).map_err(|error| missing(error.to_string()))?
-        }
-    };
-    let line = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(line.strip_suffix('\r').unwrap_or(line).as_bytes().to_vec())
 }

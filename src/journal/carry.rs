@@ -1,9 +1,9 @@
 //! What a later file of a journal must begin with, so that it can be read without those before it:
 //! who lives, who is stopped, who claims what and for how long.
 //!
-//! What is carried is told again as facts: the controller's each with the stamp and the number that
-//! they had, a member's as the last that it said until then, its claims as one `renewed`. So what is
-//! missing before is seen to be missing, and nothing from there on.
+//! What is carried is told again as facts: the controller's each with the stamp and the number
+//! that they had, a member's as the last that it said until then, its claims as one `renewed`. So
+//! what is missing before is seen to be missing, and nothing from there on.
 
 use std::collections::BTreeMap;
 

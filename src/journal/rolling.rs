@@ -1,7 +1,7 @@
 //! A journal without end, in files of a bounded size of which the latest are kept.
 //!
-//! `journal-000001.jsonl` and so on, each with the header and with all that must be known to read it
-//! alone. What cannot be written is counted and told, and holds nobody up: another file is tried
+//! `journal-000001.jsonl` and so on, each with the header and with all that must be known to read
+//! it alone. What cannot be written is counted and told, and holds nobody up: another file is tried
 //! each second.
 
 use std::fs;

@@ -1,36 +1,12 @@
 //! How a cluster is spoken to: secrets, fetched at the last moment and veiled ever after.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError as Error;
 
 use super::{Cluster, KafkaError};
-use crate::topology::Secret;
-
-/// Why a secret cannot be had; tells where it should stand, never what stands there.
-#[derive(Debug, thiserror::Error)]
-pub enum SecretError {
-    /// The environment does not have it.
-    #[error("the environment has no variable {0}")]
-    NoVariable(String),
-    /// It is not text.
-    #[error("variable {0} of the environment is not UTF-8")]
-    OddVariable(String),
-    /// The file cannot be read.
-    #[error("cannot read the file {path}")]
-    File {
-        /// Which.
-        path: String,
-        /// Why not.
-        #[source]
-        source: io::Error,
-    },
-    /// There is nothing.
-    #[error("{0} is empty")]
-    Empty(String),
-}
+use crate::secret::fetch;
 
 /// Hides secrets in whatever a client says.
 #[derive(Clone, Default)]
@@ -41,26 +17,6 @@ impl Veil {
     pub(super) fn over(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
-}
-
-fn fetch(secret: &Secret) -> Result<String, SecretError> {
-    let (place, value) = match secret {
-        Secret::Env(name) => {
-            let value = std::env::var(name).map_err(|error| match error {
-                std::env::VarError::NotPresent => SecretError::NoVariable(name.clone()),
-                std::env::VarError::NotUnicode(_) => SecretError::OddVariable(name.clone()),
-            })?;
-            (format!("variable {name} of the environment"), value)
-        }
-        Secret::File(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|source| SecretError::File { path: path.clone(), source })?;
-            let line = text.strip_suffix('\n').unwrap_or(&text);
-            let line = line.strip_suffix('\r').unwrap_or(line);
-            (format!("the file {path}"), line.to_owned())
-        }
-    };
-    if value.is_empty() { Err(SecretError::Empty(place)) } else { Ok(value) }
 }
 
 impl Cluster {
@@ -143,7 +99,7 @@ fn wants_tls(config: &BTreeMap<&str, &str>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::Access;
+    use crate::topology::{Access, Secret};
 
     fn cluster(secret: Secret) -> Cluster {
         let secrets = [("sasl.password".to_owned(), secret)].into();

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::{SecretError, Trouble};
+use super::Trouble;
 use crate::ids::TopicName;
+use crate::secret::SecretError;
 
 /// An act on a cluster that failed.
 #[derive(Debug, thiserror::Error)]

@@ -15,7 +15,6 @@ mod tls;
 mod trouble;
 mod voice;
 
-pub use access::SecretError;
 pub use admin::{Admin, Found, GroupMember, TopicSettings};
 pub use config::{Cluster, ConsumerSettings};
 pub use consumer::{Consumer, Heard};

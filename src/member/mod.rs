@@ -26,6 +26,8 @@ use crate::time::{Mono, Wall, WallClock};
 
 /// The longest that closing the client may take: it can hang.
 const CLOSE: Duration = Duration::from_secs(2);
+/// How long a member that leaves leads on at the most. Closing the client takes about 100 ms.
+const LEAD_ON: Duration = Duration::from_millis(300);
 /// How often all claims are told while there are any.
 const RENEWAL: Duration = Duration::from_millis(100);
 
@@ -100,7 +102,7 @@ impl Member {
                     }
                     Input::Group(change) => self.regroup(now, &change),
                     Input::Quiet => self.core.handle_timeout(now),
-                    Input::Order(Order::Leave) => return self.leave(now, consumer),
+                    Input::Order(Order::Leave) => return self.leave(consumer),
                     // The controller is gone, or wants no farewell: the broker finds out by itself.
                     Input::Order(Order::Exit) => return std::mem::forget(consumer),
                     Input::Order(Order::Clock(skew)) => {
@@ -205,11 +207,9 @@ impl Member {
         self.tell(at, What::Clock { wall: self.clock.read(at, truth) });
     }
 
-    /// Ends every claim first and says so, then leaves the group: break before make.
-    fn leave(&mut self, now: Mono, consumer: Consumer) {
-        self.core.handle_leave(now);
-        self.drain(now);
-        self.tell(Mono::now(), What::Leaving);
+    /// Leaves the group and leads until it has left, for the others learn of it only at their next
+    /// heartbeats; then ends every claim and says so. Nobody is waited for: break before make.
+    fn leave(&mut self, consumer: Consumer) {
         self.producer.discard();
         let (done, closed) = std::sync::mpsc::channel();
         let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
@@ -217,7 +217,13 @@ impl Member {
             // Nobody listens any more when this took too long.
             done.send(()).ok();
         });
-        if closing.is_ok() && closed.recv_timeout(CLOSE).is_err() {
+        let left = closing.is_ok() && closed.recv_timeout(LEAD_ON).is_ok();
+        let now = Mono::now();
+        self.core.handle_leave(now);
+        self.drain(now);
+        self.tell(Mono::now(), What::Leaving);
+        let rest = CLOSE.saturating_sub(LEAD_ON);
+        if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {
             tracing::warn!("The client did not close within {CLOSE:?}; the process ends anyway.");
         }
     }

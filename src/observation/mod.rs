@@ -114,7 +114,7 @@ pub enum What {
         #[serde(rename = "wall_ms")]
         wall: Wall,
     },
-    /// It was asked to go, claims nothing any more, and is about to leave the group.
+    /// It was asked to go: it has left the group, or tries to, and claims nothing any more.
     Leaving,
 
     // ---- the controller --------------------------------------------------------------------

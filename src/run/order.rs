@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::stage::Scene;
 use crate::chaos::Experiment;
+use crate::controller::Record;
 use crate::ids::TrialNumber;
 use crate::journal::Header;
 use crate::time::Span;
@@ -23,6 +24,8 @@ pub struct Order {
     pub keep: bool,
     /// Hears how far the run is.
     pub tell: Box<dyn Fn(Milestone) + Send + Sync>,
+    /// Is shown the record before anything is written to it, so that it can be followed.
+    pub show: Box<dyn Fn(&Record) + Send + Sync>,
 }
 
 /// The experiment and the waits around its trials.

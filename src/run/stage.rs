@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, info_span};
 
 use super::ending::{Ending, unguarded, unhealed, without_guard};
 use super::{Milestone, RunError};
@@ -14,6 +15,7 @@ use crate::controller::{Canary, Clusters, Fleet, Provisioned, Record, provision}
 use crate::guard::{Guard, GuardError, Run};
 use crate::journal::Header;
 use crate::observation::{Outcome, What};
+use crate::telemetry::names;
 
 /// How long an interrupted run waits for topics that are being made.
 const HASTE: Duration = Duration::from_secs(2);
@@ -95,10 +97,13 @@ impl Stage {
         let guard = Arc::new(Guard::start(scene.program, &scene.guarded())?);
         (scene.tell)(Milestone::Starting);
         let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
-        let clusters = Clusters::start(plan, scene.program, logs, &guard, &record).await?;
+        let clusters = Clusters::start(plan, scene.program, logs, &guard, &record);
+        let span = info_span!(target: names::LIVE, names::START_CLUSTERS);
+        let clusters = clusters.instrument(span).await?;
         let topics = Provisioned::default();
         let provisioned = {
             let done = provision(plan, &clusters, &topics, interrupt);
+            let done = done.instrument(info_span!(target: names::LIVE, names::PROVISION));
             tokio::pin!(done);
             tokio::select! {
                 biased;

@@ -54,6 +54,8 @@ pub struct Upkeep {
     pub bounds: Bounds,
     /// Hears how far it is.
     pub tell: Box<dyn Fn(Milestone) + Send + Sync>,
+    /// Is shown the record before anything is written to it, so that it can be followed.
+    pub show: Box<dyn Fn(&Record) + Send + Sync>,
 }
 
 /// How it ended.
@@ -91,10 +93,10 @@ pub async fn keep_up(
         let record = Arc::new(Record::new(journal, Standing::new(plan)));
         let facts = record.follow();
         service.begin(&record);
+        (order.show)(&record);
         let stage = Stage::set(&scene, &logs, record, interrupt).await?;
         Ok::<_, RunError>((stage, facts))
     };
-    // Telemetry, where there is any, begins before and ends after all that follows.
     let (stage, facts) = set.await.inspect_err(|_| scene.sweep())?;
     let (stop, closed) = (CancellationToken::new(), CancellationToken::new());
     let mut tasks = JoinSet::new();

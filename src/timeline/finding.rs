@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::lane::{Sight, uncertainty};
 use super::{Cause, GroupLine, Interval, IntervalSet, Lane, Lanes, Trial, View};
-use crate::ids::{GroupName, RoleIndex, TrialNumber};
+use crate::ids::{GroupName, PartitionId, RoleIndex, TrialNumber};
 use crate::time::Mono;
 use crate::topology::{Plan, PlannedGroup};
 
@@ -58,12 +58,16 @@ impl Findings {
     ) -> Self {
         let mut all = Self::default();
         for trial in trials {
-            let sights: BTreeMap<_, _> =
-                lanes.iter().map(|(on, lane)| (on, (lane, lane.look(trial.window)))).collect();
+            // What a lane shows is the same for all roles on it, and looked at once.
+            let look = |(on, lane): (&PartitionId, &Lane)| {
+                let place = Place { role: RoleIndex(0), trial, cause: &cause };
+                let mut one = Self::default();
+                one.add(&place, &lane.look(trial.window), &[lane]);
+                (*on, one)
+            };
+            let lanes: BTreeMap<PartitionId, Self> = lanes.iter().map(look).collect();
             for (role, partition) in (0..).map(RoleIndex).zip(&group.role_partitions) {
-                let Some((lane, sight)) = sights.get(partition) else { continue };
-                let place = Place { role, trial, cause: &cause };
-                all.add(&place, sight, &[lane]);
+                lanes.get(partition).into_iter().for_each(|one| all.extend(role, one));
             }
         }
         all
@@ -77,20 +81,30 @@ impl Findings {
         cause: impl Fn(Mono) -> Cause,
     ) -> (Self, Option<i64>) {
         let (mut all, mut leaders_min) = (Self::default(), None);
+        // Roles that share their partitions in every group share everything.
+        let mut known: BTreeMap<Vec<PartitionId>, Self> = BTreeMap::new();
         for (place, role) in (0..plan.roles.len()).zip((0..).map(RoleIndex)) {
-            let lanes: Vec<&Lane> = plan
+            let on: Vec<(&GroupName, PartitionId)> = plan
                 .groups
                 .iter()
-                .filter_map(|(name, group)| {
-                    groups.get(name)?.lanes.get(group.role_partitions.get(place)?)
-                })
+                .filter_map(|(name, group)| Some((name, *group.role_partitions.get(place)?)))
                 .collect();
-            for trial in trials {
-                let sight = Lane::look_jointly(&lanes, trial.window);
-                all.add(&Place { role, trial, cause: &cause }, &sight, &lanes);
-                let least = Lane::leaders_min(&lanes, trial.window);
-                leaders_min = leaders_min.into_iter().chain(least).min();
-            }
+            let shared = on.iter().map(|(_, partition)| *partition).collect();
+            let found = known.entry(shared).or_insert_with(|| {
+                let lane =
+                    |(name, on): &(&GroupName, PartitionId)| groups.get(*name)?.lanes.get(on);
+                let lanes: Vec<&Lane> = on.iter().filter_map(lane).collect();
+                let services = Lane::services_of(&lanes);
+                let mut found = Self::default();
+                for trial in trials {
+                    let sight = Lane::look_jointly(&lanes, &services, trial.window);
+                    found.add(&Place { role, trial, cause: &cause }, &sight, &lanes);
+                    let least = Lane::leaders_min(&lanes, trial.window);
+                    leaders_min = leaders_min.into_iter().chain(least).min();
+                }
+                found
+            });
+            all.extend(role, found);
         }
         (all, leaders_min)
     }
@@ -100,6 +114,18 @@ impl Findings {
     pub fn unknown(&self) -> IntervalSet {
         let all = self.unknown_gaps.iter().chain(&self.unknown_overlaps);
         all.map(|finding| finding.span).collect()
+    }
+
+    /// Takes what another role found, as found by `role`.
+    fn extend(&mut self, role: RoleIndex, of: &Self) {
+        let each = |ours: &mut Vec<Finding>, theirs: &[Finding]| {
+            ours.extend(theirs.iter().map(|one| Finding { role, ..one.clone() }));
+        };
+        each(&mut self.gaps, &of.gaps);
+        each(&mut self.overlaps, &of.overlaps);
+        each(&mut self.takeovers, &of.takeovers);
+        each(&mut self.unknown_gaps, &of.unknown_gaps);
+        each(&mut self.unknown_overlaps, &of.unknown_overlaps);
     }
 
     fn add<F: Fn(Mono) -> Cause>(&mut self, place: &Place<'_, F>, sight: &Sight, lanes: &[&Lane]) {

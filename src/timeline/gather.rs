@@ -1,6 +1,6 @@
 //! Sorts the facts by author and order, and hands each to whom it concerns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::life::LifeLine;
 use super::trouble::Troubles;
@@ -61,10 +61,21 @@ fn lost(neighbours: &[&Fact]) -> Option<Interval> {
 fn cut(facts: &[Fact]) -> Mono {
     let began = facts.iter().filter(|fact| matches!(fact.what, What::TrialBegan { .. }));
     let began = began.map(|fact| fact.t).max().unwrap_or(Mono::ZERO);
-    let home = |what: &What| matches!(what, What::Leaving | What::Ended { .. });
-    let end = facts.iter().filter(|fact| fact.t >= began && home(&fact.what));
+    // Who goes because of a fault is not sent home.
+    let struck: BTreeSet<&Life> = facts.iter().filter_map(sent_away).collect();
+    let home = |fact: &&Fact| {
+        let own = fact.life.as_ref().is_none_or(|life| !struck.contains(life));
+        matches!(fact.what, What::Ended { .. }) || (matches!(fact.what, What::Leaving) && own)
+    };
+    let end = facts.iter().filter(|fact| fact.t >= began).filter(home);
     let last = || facts.iter().map(|fact| fact.t).max();
     end.map(|fact| fact.t).min().or_else(last).unwrap_or(Mono::ZERO)
+}
+
+/// Whom a fault makes leave.
+fn sent_away(fact: &Fact) -> Option<&Life> {
+    let What::FaultAsked { kind, .. } = &fact.what else { return None };
+    fact.life.as_ref().filter(|_| kind == "leave" || kind == "duplicate")
 }
 
 impl Gathered {

@@ -92,8 +92,14 @@ impl IntervalSet {
     /// Whether `at` belongs to it.
     #[must_use]
     pub fn contains(&self, at: Mono) -> bool {
+        self.at(at).is_some()
+    }
+
+    /// The interval to which `at` belongs.
+    #[must_use]
+    pub fn at(&self, at: Mono) -> Option<Interval> {
         let after = self.0.partition_point(|one| one.until <= at);
-        self.0.get(after).is_some_and(|one| one.contains(at))
+        self.0.get(after).copied().filter(|one| one.contains(at))
     }
 
     /// Whether it has an instant in common with `interval`, or meets it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::life::LifeLine;
 use super::takeover::takeovers;
 use super::{Coverage, Interval, IntervalSet, View};
-use crate::ids::{Life, PartitionId};
+use crate::ids::{Life, PartitionId, Term};
 use crate::time::Mono;
 
 /// One partition of one group.
@@ -14,6 +14,8 @@ use crate::time::Mono;
 pub struct Lane {
     /// To whom the group gave it.
     pub assigned: Vec<(Life, IntervalSet)>,
+    /// Each claim by itself, cut at its author's death.
+    pub terms: Vec<(Life, Term, Interval)>,
     /// Who claimed it.
     pub claimed: Vec<(Life, View)>,
     /// Who served it.
@@ -44,6 +46,8 @@ impl Lane {
             let (claimed, served) = (line.claimed(partition), line.served(partition));
             lane.claims.add(&claimed.sure, &claimed.possible);
             lane.services.add(&served.sure, &served.possible);
+            lane.terms
+                .extend(line.terms(partition).map(|(term, claim)| (life.clone(), term, claim)));
             lane.assigned.push((life.clone(), line.assigned(partition)));
             lane.claimed.push((life.clone(), claimed));
             lane.served.push((life.clone(), served));
@@ -62,10 +66,14 @@ impl Lane {
         }
     }
 
-    /// What `window` shows of several lanes, one a group, that bear one role: a gap where there is
-    /// one in all of them, an overlap where there is one in any.
-    pub(super) fn look_jointly(lanes: &[&Self], window: Interval) -> Sight {
-        let services = lanes.iter().fold(Coverage::default(), |sum, lane| sum.plus(&lane.services));
+    /// How many served at once on several lanes together.
+    pub(super) fn services_of(lanes: &[&Self]) -> Coverage {
+        lanes.iter().fold(Coverage::default(), |sum, lane| sum.plus(&lane.services))
+    }
+
+    /// What `window` shows of several lanes, one a group, that bear one role, and of what serves on
+    /// all of them: a gap where there is one in all of them, an overlap where there is one in any.
+    pub(super) fn look_jointly(lanes: &[&Self], services: &Coverage, window: Interval) -> Sight {
         let any = |wanted: fn(super::Count) -> bool| {
             let each = lanes.iter().map(|lane| lane.claims.when(window, wanted));
             each.fold(IntervalSet::default(), |sum, one| sum.union(&one))

@@ -191,7 +191,10 @@ impl LifeLine {
                 }
             }
             What::FaultAsked { kind, .. } => match kind.as_str() {
-                "kill" => self.asked.kill = self.asked.kill.or(Some(fact.t)),
+                // Who is asked to leave says by itself when it leads no more.
+                "kill" | "stop" | "host" => {
+                    self.asked.kill = self.asked.kill.or(Some(fact.t));
+                }
                 "pause" => self.asked.pause = self.asked.pause.or(Some(fact.t)),
                 _ => {}
             },

@@ -28,19 +28,24 @@ struct Company {
     bearing: BTreeSet<PartitionId>,
     /// How many partitions there are.
     width: usize,
-    seats: BTreeMap<MemberId, Seat>,
+    seats: BTreeMap<MemberId, Chair>,
     /// The latest fact that unsettles a group.
     changed: Mono,
 }
 
-/// One member: its latest life.
+/// One member: its lives, which are two where a second process bears its name.
+#[derive(Debug, Clone, Default)]
+struct Chair {
+    lives: BTreeMap<Incarnation, Seat>,
+    /// Faults that have it in their hands until they are healed.
+    cut: BTreeSet<FaultId>,
+}
+
+/// One life of a member.
 #[derive(Debug, Clone, Default)]
 struct Seat {
-    life: Option<Incarnation>,
     alive: bool,
     stopped: bool,
-    /// Faults between it and its brokers.
-    cut: BTreeSet<FaultId>,
     /// Its partitions were taken back, and it was given none since: a rebalance is under way.
     between: bool,
     /// The group gave this life partitions, or it claims some.
@@ -50,8 +55,9 @@ struct Seat {
     clock: Option<(Mono, Wall)>,
 }
 
-/// Faults that are between a member and its brokers.
-const NETWORK: [&str; 3] = ["partition", "slow", "protocol"];
+/// Faults that are between a member and its brokers, or that are somebody else of its name: what it
+/// does and believes meanwhile says little, and the heal disturbs its group once more.
+const HELD: [&str; 4] = ["partition", "slow", "protocol", "duplicate"];
 
 /// What keeps a group from being settled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +107,7 @@ impl Standing {
         let company = |group: &crate::topology::PlannedGroup| Company {
             bearing: group.role_partitions.iter().copied().collect(),
             width: group.width(),
-            seats: group.members.iter().map(|member| (member.clone(), Seat::default())).collect(),
+            seats: group.members.iter().map(|member| (member.clone(), Chair::default())).collect(),
             changed: Mono::ZERO,
         };
         Self {
@@ -117,15 +123,16 @@ impl Standing {
         let Some(life) = &fact.life else { return self.observe_broker(fact) };
         let Some(home) = self.homes.get(&life.member) else { return };
         let Some(company) = self.groups.get_mut(home) else { return };
-        let Some(seat) = company.seats.get_mut(&life.member) else { return };
+        let Some(chair) = company.seats.get_mut(&life.member) else { return };
         // What is between a member and its brokers stays there, whichever life it lives.
-        let cut = seat.observe_network(fact);
+        let cut = chair.observe_network(fact);
         let unsettles = if matches!(fact.what, What::Started { .. }) {
-            let cut = std::mem::take(&mut seat.cut);
-            *seat = Seat { life: Some(life.incarnation), alive: true, cut, ..Seat::default() };
+            chair.lives.retain(|_, seat| seat.alive);
+            chair.lives.insert(life.incarnation, Seat { alive: true, ..Seat::default() });
             true
         } else {
-            seat.alive && seat.life == Some(life.incarnation) && seat.observe(fact)
+            let seat = chair.lives.get_mut(&life.incarnation).filter(|seat| seat.alive);
+            seat.is_some_and(|seat| seat.observe(fact))
         };
         if unsettles || cut {
             company.changed = company.changed.max(fact.t);
@@ -158,10 +165,19 @@ impl Standing {
         group: &GroupName,
         partition: PartitionId,
     ) -> impl Iterator<Item = &MemberId> {
-        let seats = self.groups.get(group).into_iter().flat_map(|company| &company.seats);
-        seats.filter_map(move |(member, seat)| {
-            let (_, until) = seat.claims.get(&partition)?;
-            (*until > now).then_some(member)
+        self.claiming(now, group, partition).map(|(member, _)| member)
+    }
+
+    /// Who claims, a line a life.
+    fn claiming(
+        &self,
+        now: Mono,
+        group: &GroupName,
+        partition: PartitionId,
+    ) -> impl Iterator<Item = (&MemberId, &Seat)> {
+        let lives = self.groups.get(group).into_iter().flat_map(Company::lives);
+        lives.filter(move |(_, seat)| {
+            seat.claims.get(&partition).is_some_and(|(_, until)| *until > now)
         })
     }
 
@@ -172,25 +188,23 @@ impl Standing {
         group: &GroupName,
         partition: PartitionId,
     ) -> impl Iterator<Item = &MemberId> {
-        let company = self.groups.get(group);
-        let stopped = move |member: &MemberId| {
-            company.and_then(|company| company.seats.get(member)).is_some_and(|seat| seat.stopped)
-        };
-        self.leaders(now, group, partition).filter(move |member| !stopped(member))
+        let serving = self.claiming(now, group, partition).filter(|(_, seat)| !seat.stopped);
+        serving.map(|(member, _)| member)
     }
 
     /// The members of `group` whose latest life has not ended, as far as is known.
     pub fn living(&self, group: &GroupName) -> impl Iterator<Item = &MemberId> {
         let seats = self.groups.get(group).into_iter().flat_map(|company| &company.seats);
-        seats.filter_map(|(member, seat)| seat.alive.then_some(member))
+        seats.filter_map(|(member, chair)| {
+            chair.lives.values().any(|seat| seat.alive).then_some(member)
+        })
     }
 
     /// What a member's wall clock said last in this life, and when, if it ever did.
     #[must_use]
     pub fn clock(&self, life: &Life) -> Option<(Mono, Wall)> {
         let company = self.groups.get(self.homes.get(&life.member)?)?;
-        let seat = company.seats.get(&life.member)?;
-        seat.clock.filter(|_| seat.life == Some(life.incarnation))
+        company.seats.get(&life.member)?.lives.get(&life.incarnation)?.clock
     }
 
     /// Since when `group` is settled, if it is: every partition that bears a role is claimed by
@@ -217,17 +231,19 @@ impl Standing {
         }
         let mut since = company.changed;
         // Whoever is left without a partition may not be told so.
-        let living = company.seats.values().filter(|seat| seat.alive).count();
+        let living = company.lives().filter(|(_, seat)| seat.alive).count();
         let all_join = living <= company.width;
         let mut leaders: BTreeMap<_, usize> =
             company.bearing.iter().map(|&partition| (partition, 0)).collect();
-        for (member, seat) in &company.seats {
-            if seat.stopped {
-                return Err(Obstacle::Stopped(member.clone()));
-            }
-            if let Some(fault) = seat.cut.first() {
+        for (member, chair) in &company.seats {
+            if let Some(fault) = chair.cut.first() {
                 let (member, fault) = (member.clone(), fault.clone());
                 return Err(Obstacle::Cut { member, fault });
+            }
+        }
+        for (member, seat) in company.lives() {
+            if seat.stopped {
+                return Err(Obstacle::Stopped(member.clone()));
             }
             if all_join && seat.alive && seat.between {
                 return Err(Obstacle::Rebalancing(member.clone()));
@@ -251,18 +267,31 @@ impl Standing {
     }
 }
 
-impl Seat {
+impl Company {
+    /// Every life of every member.
+    fn lives(&self) -> impl Iterator<Item = (&MemberId, &Seat)> {
+        let of = |(member, chair)| {
+            let Chair { lives, .. }: &Chair = chair;
+            lives.values().map(move |seat| (member, seat))
+        };
+        self.seats.iter().flat_map(of)
+    }
+}
+
+impl Chair {
     /// Takes a fact about what is between it and its brokers; says whether that changed.
     fn observe_network(&mut self, fact: &Fact) -> bool {
         if let What::FaultAsked { fault, kind, .. } = &fact.what
-            && NETWORK.contains(&kind.as_str())
+            && HELD.contains(&kind.as_str())
         {
             return self.cut.insert(fault.clone());
         }
         let What::FaultHealed { fault } = &fact.what else { return false };
         self.cut.remove(fault)
     }
+}
 
+impl Seat {
     /// Takes a fact of its own living life; says whether it unsettles the group.
     fn observe(&mut self, fact: &Fact) -> bool {
         let unsettles = self.take(fact);
@@ -287,8 +316,7 @@ impl Seat {
                 true
             }
             What::Died { .. } => {
-                let cut = std::mem::take(&mut self.cut);
-                *self = Self { life: self.life, cut, ..Self::default() };
+                *self = Self::default();
                 true
             }
             What::Clock { wall } => {

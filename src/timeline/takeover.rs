@@ -24,7 +24,7 @@ pub(super) fn takeovers(services: &[(Life, View)], window: Interval) -> Vec<Inte
     let (mut leader, mut stopped, mut found) = (None, None, Vec::new());
     for now in changes.into_iter().filter(|now| *now < window.until) {
         let serving = within.iter().filter_map(|(life, whole, _)| {
-            let piece = whole.iter().find(|one| one.contains(now))?;
+            let piece = whole.at(now)?;
             Some((piece.from, *life))
         });
         let serving: BTreeSet<_> = serving.collect();

@@ -27,6 +27,8 @@ struct History {
     /// By when they began; the later fact of two at one instant counts.
     troubles: BTreeMap<Mono, Cause>,
     faults: BTreeSet<FaultId>,
+    /// Lives that a fault was asked of.
+    struck: BTreeSet<Life>,
     settled: BTreeSet<Mono>,
 }
 
@@ -70,9 +72,15 @@ impl Troubles {
             {
                 history.troubles.insert(fact.t, Cause::Fault(fault.clone()));
             }
+            if let What::FaultAsked { .. } = &fact.what {
+                history.struck.extend(fact.life.clone());
+            }
+            // One that was struck before it began is a second process, and no restart: its start is
+            // the fault.
             if let What::Started { .. } = &fact.what
                 && let Some(life) = &fact.life
                 && life.incarnation > Incarnation(1)
+                && !history.struck.contains(life)
             {
                 history.troubles.insert(fact.t, Cause::Restart(life.clone()));
             }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::life::{END, LifeLine, Pair, TICKLESS_NS_MAX};
 use super::{Interval, IntervalSet};
-use crate::ids::PartitionId;
+use crate::ids::{PartitionId, Term};
 use crate::time::Mono;
 
 /// A view of one life on one partition.
@@ -41,8 +41,20 @@ impl LifeLine {
         holdings.map(|holding| holding.intersect(lived)).collect()
     }
 
+    /// Its claims on `partition`, each cut at its death.
+    pub(super) fn terms(
+        &self,
+        partition: PartitionId,
+    ) -> impl Iterator<Item = (Term, Interval)> + '_ {
+        let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.confirmed));
+        let claims = self.claims.range((partition, Term(0))..);
+        let claims = claims.take_while(move |((on, _), _)| *on == partition);
+        let claims = claims.map(move |((_, term), claim)| (*term, claim.intersect(lived)));
+        claims.filter(|(_, claim)| !claim.is_empty())
+    }
+
     fn claims_on(&self, partition: PartitionId) -> impl Iterator<Item = Interval> + '_ {
-        let claims = self.claims.range((partition, crate::ids::Term(0))..);
+        let claims = self.claims.range((partition, Term(0))..);
         claims.take_while(move |((on, _), _)| *on == partition).map(|(_, claim)| *claim)
     }
 

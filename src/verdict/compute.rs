@@ -28,7 +28,9 @@ impl Report {
         Self::of(plan, brief, seed, zero, &timeline)
     }
 
-    fn of(plan: &Plan, brief: &Brief, seed: u64, zero: Mono, timeline: &Timeline) -> Self {
+    /// The same from intervals that were computed already.
+    #[must_use]
+    pub fn of(plan: &Plan, brief: &Brief, seed: u64, zero: Mono, timeline: &Timeline) -> Self {
         let record = &timeline.record;
         let mut objective = continuity::judge(brief, timeline);
         objective.extend(redundancy::judge(brief, timeline));
@@ -69,6 +71,7 @@ impl Report {
             worst: worst(plan, timeline, zero),
             faults: record.incidents.iter().map(|(id, one)| fault(id, one, zero)).collect(),
             stalls: record.stalls.iter().map(|one| stall(*one, zero)).collect(),
+            telemetry: None,
         }
     }
 }

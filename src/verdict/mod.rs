@@ -29,7 +29,7 @@ pub use exit::exit_code;
 pub use grammar::AssertionError;
 pub use report::{
     BoundReport, BoundsReport, CauseKind, Confidence, FaultReport, GroupReport, JointReport,
-    LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
+    LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Telemetry, Uncertainty, Worst,
 };
 pub use ruling::{Ruling, Unit, Verdict};
-pub use text::render;
+pub use text::{render, render_telemetry, short};

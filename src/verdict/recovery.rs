@@ -1,5 +1,7 @@
 //! Recovery: every trial ended with everything settled again, and with no interval still open.
 
+use std::collections::BTreeSet;
+
 use super::Brief;
 use super::distribution::float;
 use super::ruling::{Ruling, Unit, Verdict};
@@ -9,7 +11,8 @@ use crate::timeline::{Finding, Findings, Timeline, Trial};
 /// The ruling: so many trials recovered as were asked for.
 pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Ruling {
     let trials = &timeline.record.trials;
-    let open = |trial: &Trial| censored(timeline).any(|finding| finding.trial == trial.number);
+    let open: BTreeSet<_> = censored(timeline).map(|finding| finding.trial).collect();
+    let open = |trial: &Trial| open.contains(&trial.number);
     let recovered = |trial: &&Trial| trial.recovered == Some(true) && !open(trial);
     let count = u64::try_from(trials.iter().filter(recovered).count()).unwrap_or(u64::MAX);
     // A trial that was cut off had no time to recover: nobody can tell whether it would have.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
 use super::network;
-use super::report::{CauseKind, LimitReport, Measures, Report, Worst};
+use super::report::{CauseKind, LimitReport, Measures, Report, Telemetry, Worst};
 use super::ruling::{Ruling, Unit, Verdict};
 
 const COLUMNS: usize = 100;
@@ -52,6 +52,9 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
     let said = |(_, texts): &(&str, Vec<String>)| !texts.is_empty();
     for (label, texts) in closing(report, place).into_iter().filter(said) {
         page.items(label, texts.into_iter().map(plain));
+    }
+    if let Some(telemetry) = &report.telemetry {
+        page.text.push_str(&render_telemetry(telemetry, colour));
     }
     page.text
 }
@@ -153,6 +156,16 @@ fn told(ruling: &Ruling, measured: bool) -> Piece {
     Piece { text, colour: Some(hue(ruling.outcome)) }
 }
 
+/// What was sent to collectors, as the report's text has it; told once that is known.
+#[must_use]
+pub fn render_telemetry(telemetry: &Telemetry, colour: bool) -> String {
+    let mut page = Page { text: String::new(), colour };
+    let hue = telemetry.lossy().then_some(RED);
+    let piece = |text| Piece { text, colour: hue };
+    page.items("telemetry", telemetry.told().into_iter().map(piece));
+    page.text
+}
+
 fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
@@ -177,7 +190,8 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
         instrument.push(format!("{} ms could not be observed", short(report.unknown_ms)));
     }
     let worst = report.worst.first().map_or_else(|| vec!["none".to_owned()], worst);
-    let files = ["result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
+    let files =
+        ["report.html", "result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
     [
         ("joint", vec![leaders]),
         ("confidence", vec![trials]),
@@ -214,7 +228,8 @@ fn worst(gap: &Worst) -> Vec<String> {
 }
 
 /// A number as a person wants it: a fraction where it is small.
-pub(super) fn short(value: f64) -> String {
+#[must_use]
+pub fn short(value: f64) -> String {
     if value >= 100.0 || value.fract().abs() < 1e-9 {
         format!("{value:.0}")
     } else if value < 1.0 {

@@ -146,11 +146,8 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
 pub fn farewell(picture: &Picture) -> String {
     let Picture { run, at, joint, objective, groups, .. } = picture;
     let lasted = std::time::Duration::from_millis(at.0.saturating_sub(run.began.0).unsigned_abs());
-    let mut lines = vec![format!(
-        "{} was kept up for {}",
-        run.topology,
-        lasts(lasted.as_secs_f64() * 1_000.0)
-    )];
+    let mut lines =
+        vec![format!("{} was kept up for {}", run.topology, lasts(lasted.as_secs_f64() * 1_000.0))];
     lines.extend(objective.iter().map(promised));
     lines.push(format!("all groups at once: {}", counted(joint)));
     lines.extend(groups.iter().map(|(name, one)| format!("{name}: {}", counted(&one.counts))));

@@ -180,10 +180,17 @@ impl<'a> Walker<'a> {
             let from = self.at();
             let until = from.checked_add(size)?;
             if let Some(shape) = self.known(fields, number) {
+                let places = self.seen.places.len();
                 self.shape(shape)?;
-                let before = self.seen.tag.replace((size_from..from, from..until));
-                // It ends where it says, and there is one of a kind.
-                if self.at() != until || before.is_some() {
+                // It ends where it says: the decoder believes what stands in a field that it knows,
+                // and would go on elsewhere.
+                if self.at() != until {
+                    return None;
+                }
+                // Addresses stand in one of a kind.
+                if self.seen.places.len() > places
+                    && self.seen.tag.replace((size_from..from, from..until)).is_some()
+                {
                     return None;
                 }
             } else {

@@ -2,7 +2,7 @@
 
 use kafka_protocol::messages::ApiKey;
 
-use super::shape::Shape::{Blob, Fixed, List, Many, Text};
+use super::shape::Shape::{Blob, Fixed, List, Many, One, Tagged, Text};
 use super::shape::{Field, Shape};
 
 const NEWEST: i16 = i16::MAX;
@@ -50,10 +50,21 @@ const FETCH: &[Field] = &[
     all(Many(&[
         names(12),
         since(13, UUID),
-        all(Many(&[all(I32), since(9, I32), all(I64), since(12, I32), since(5, I64), all(I32)])),
+        all(Many(&[
+            all(I32),
+            since(9, I32),
+            all(I64),
+            since(12, I32),
+            since(5, I64),
+            all(I32),
+            since(17, Tagged(0, &UUID)),
+            since(18, Tagged(1, &I64)),
+        ])),
     ])),
     since(7, Many(&[names(12), since(13, UUID), all(List(&I32))])),
     since(11, Text),
+    all(Tagged(0, &Text)),
+    since(15, Tagged(1, &One(&[all(I32), all(I64)]))),
 ];
 
 const LIST_OFFSETS: &[Field] = &[

@@ -187,7 +187,7 @@ fn an_edge_shows_the_certificate_of_its_client() {
     stranger.ask(ANY, 1, 10);
     assert!(!matches!(stranger.end(), Ok(1..)));
     let why = edges.open_by("p1-3", &broker, Some(shown(Secret::Env("NOBODY_SETS".to_owned()))));
-    assert!(why.unwrap_err().contains("env:NOBODY_SETS"));
+    assert!(why.unwrap_err().contains("variable NOBODY_SETS"));
     let nowhere = Tls { ca: Some("/nowhere".to_owned()), ..identity.trusted() };
     assert!(edges.open_by("p1-4", &broker, Some(nowhere)).unwrap_err().contains("/nowhere"));
 }

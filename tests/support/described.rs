@@ -61,3 +61,18 @@ pub fn settled_claims(group: &GroupLine, at: Mono) -> BTreeMap<PartitionId, Life
     };
     group.lanes.iter().map(one).collect()
 }
+
+/// The `client.id` of every member of a group, as the broker lists them, in order; none where it
+/// knows no such group.
+pub fn members(broker: &str, group: &str) -> Vec<String> {
+    let consumer: BaseConsumer =
+        ClientConfig::new().set("bootstrap.servers", broker).create().unwrap();
+    let list = consumer.fetch_group_list(Some(group), Duration::from_secs(20));
+    let Ok(list) = list else { return Vec::new() };
+    let groups = list.groups().iter();
+    let all =
+        groups.flat_map(rdkafka::groups::GroupInfo::members).map(|one| one.client_id().to_owned());
+    let mut all: Vec<String> = all.collect();
+    all.sort();
+    all
+}

@@ -67,6 +67,7 @@ pub struct Experiment {
     pub folder: TempDir,
     args: Vec<String>,
     before: Option<&'static str>,
+    variables: Vec<(String, String)>,
     state: PathBuf,
     out: PathBuf,
 }
@@ -77,7 +78,8 @@ impl Experiment {
         let args = ["chaos", "run", file].map(str::to_owned).to_vec();
         let folder = tempfile::tempdir().unwrap();
         let (state, out) = (folder.path().join("state"), folder.path().join("out"));
-        Self { folder, args, before: None, state, out }
+        let variables = Vec::new();
+        Self { folder, args, before: None, variables, state, out }
     }
 
     /// One that does nothing for so long.
@@ -97,6 +99,12 @@ impl Experiment {
     /// Further arguments, as they would be typed.
     pub fn with(mut self, args: &str) -> Self {
         self.args.extend(args.split_whitespace().map(str::to_owned));
+        self
+    }
+
+    /// A variable of its environment.
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -135,6 +143,7 @@ impl Experiment {
         let state = &self.state;
         let mut command = self.before.map_or_else(|| tandem(state), |set| staged(set, state));
         let (log, out) = (|name| File::create(self.folder.path().join(name)).unwrap(), self.out());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.args(&self.args).arg("--out").arg(&out);
         let child = command.stdout(log("stdout")).stderr(log("stderr")).spawn().unwrap();
         Running { child, folder: self.folder, out }

@@ -241,7 +241,9 @@ impl<'a> Witness<'a> {
 
     fn end(&self) -> Option<(Mono, Mono)> {
         let died = self.told.iter().find(|fact| matches!(fact.what, What::Died { .. }))?;
-        Some((self.asked("kill", died).unwrap_or(died.t), died.t))
+        let kinds = ["kill", "stop", "host"].iter();
+        let asked = kinds.filter_map(|kind| self.asked(kind, died)).min();
+        Some((asked.unwrap_or(died.t), died.t))
     }
 
     /// When such a fault was first asked for before `effect`, and since the last such effect.

@@ -1,9 +1,10 @@
 //! From the fields of a step to its fault: each fault knows its own, and no others.
 
+use super::storm;
 use super::target::far;
 use crate::chaos::network_words::{Behavior, Way};
 use crate::chaos::spec::StepSpec;
-use crate::chaos::{Far, Fault, How, Kind, Network};
+use crate::chaos::{Departure, Far, Fault, How, Kind, Network};
 use crate::edge::{Direction, Effect};
 use crate::time::{Skew, Span};
 use crate::yaml::{Cursor, Problem};
@@ -15,16 +16,26 @@ const BROKER_RESTART: Span = Span::ms(5_000);
 pub(super) fn fault(spec: &StepSpec, place: Cursor<'_>) -> Result<Fault, Problem> {
     foreign(spec.fault, place)?;
     match spec.fault {
-        Kind::Kill => Ok(Fault::Kill {
-            restart_after: spec.restart_after,
-            overlap_restart: spec.overlap_restart,
-        }),
+        Kind::Kill => Ok(end(spec, Departure::Kill)),
+        Kind::Leave => Ok(end(spec, Departure::Leave)),
+        Kind::Stop => Ok(end(spec, Departure::Stop)),
+        Kind::Host => Ok(end(spec, Departure::Host)),
         Kind::Pause => Ok(Fault::Pause { lasts: lasts(spec, place)? }),
         Kind::Partition | Kind::Slow | Kind::Protocol => network(spec, place).map(Fault::Network),
         Kind::Broker => broker(spec, place),
         Kind::Clock => Ok(Fault::Clock { skew: skew(spec, place)?, lasts: lasts(spec, place)? }),
+        Kind::Churn => storm::churn(spec, place).map(Fault::Storm),
+        Kind::Duplicate => Ok(Fault::Duplicate { lasts: lasts(spec, place)? }),
+        Kind::Rollout => Ok(Fault::Rollout { restart_after: spec.restart_after }),
+        Kind::Storm => storm::storm(spec, place).map(Fault::Storm),
         Kind::Noop => Ok(Fault::Noop { lasts: lasts(spec, place)? }),
     }
+}
+
+/// A process ends, and is started again.
+pub(super) fn end(spec: &StepSpec, by: Departure) -> Fault {
+    let (restart_after, overlap_restart) = (spec.restart_after, spec.overlap_restart);
+    Fault::End { by, restart_after, overlap_restart }
 }
 
 /// A field that only other faults have.
@@ -34,7 +45,15 @@ fn foreign(kind: Kind, place: Cursor<'_>) -> Result<(), Problem> {
     let Some(field) = others.find(|field| place.key(field).exists()) else { return Ok(()) };
     let noun = kind.noun();
     let hint = match (kind, *field) {
-        (Kind::Kill, "for") => "it ends with the restart: see `restart_after`".to_owned(),
+        (Kind::Kill | Kind::Leave | Kind::Stop | Kind::Host, "for") => {
+            "it ends with the restart: see `restart_after`".to_owned()
+        }
+        (Kind::Rollout, "for" | "every") => {
+            "it goes on once all is settled, until everybody had a turn".to_owned()
+        }
+        (Kind::Leave | Kind::Rollout, "overlap_restart") => {
+            "who has left is waited for by nobody".to_owned()
+        }
         (Kind::Broker, "overlap_restart") => "no member dies of it".to_owned(),
         (_, "restart_after" | "overlap_restart") => "nobody dies of it".to_owned(),
         (Kind::Slow, "apis") => "`fault: protocol` with a `latency` makes requests late".to_owned(),
@@ -50,7 +69,7 @@ fn foreign(kind: Kind, place: Cursor<'_>) -> Result<(), Problem> {
     Err(Problem::at(place.key(field).name(), format!("a {noun} has no `{field}`")).hint(hint))
 }
 
-fn lasts(spec: &StepSpec, place: Cursor<'_>) -> Result<Span, Problem> {
+pub(super) fn lasts(spec: &StepSpec, place: Cursor<'_>) -> Result<Span, Problem> {
     spec.lasts.filter(|lasts| !lasts.get().is_zero()).ok_or_else(|| {
         let message = format!("a {} must say `for` how long", spec.fault.noun());
         Problem::at(place.key("fault").origin(), message).hint("as in for: 3s")
@@ -120,9 +139,19 @@ fn network(spec: &StepSpec, place: Cursor<'_>) -> Result<Network, Problem> {
     let effect = match spec.fault {
         Kind::Slow => slow(spec, place)?,
         Kind::Protocol => protocol(spec, place)?,
-        Kind::Partition | Kind::Kill | Kind::Pause | Kind::Broker | Kind::Clock | Kind::Noop => {
-            cut(spec.behavior.unwrap_or_default(), apis.is_some(), place)?
-        }
+        Kind::Partition
+        | Kind::Kill
+        | Kind::Leave
+        | Kind::Stop
+        | Kind::Host
+        | Kind::Pause
+        | Kind::Broker
+        | Kind::Clock
+        | Kind::Churn
+        | Kind::Duplicate
+        | Kind::Rollout
+        | Kind::Storm
+        | Kind::Noop => cut(spec.behavior.unwrap_or_default(), apis.is_some(), place)?,
     };
     let direction = match spec.direction.unwrap_or_default() {
         Way::Both => Direction::Both,

@@ -21,25 +21,28 @@ const FROM: [&str; 5] = ["cluster", "broker", "coordinator_of", "leader_of", "gr
 pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target>, Problem> {
     let kind = spec.fault;
     let noun = kind.noun();
-    let Some(target) = &spec.target else {
-        let hint = match kind {
-            Kind::Noop => return Ok(None),
-            Kind::Broker => "as in target: {coordinator_of: any}, or {cluster: any}",
-            Kind::Kill
-            | Kind::Pause
-            | Kind::Partition
-            | Kind::Slow
-            | Kind::Protocol
-            | Kind::Clock => "as in target: {leader_of: any, group: any}",
-        };
-        let message = format!("a {noun} needs a `target`");
-        return Err(Problem::at(place.key("fault").origin(), message).hint(hint));
-    };
+    let Some(target) = &spec.target else { return untargeted(kind, place) };
     let place = place.key("target");
     match (kind, &target.coordinator_of) {
         (Kind::Noop, _) => Err(Problem::at(place.name(), "a noop is done to nobody")),
         (Kind::Broker, _) => brokers(target, place).map(Some),
-        (Kind::Kill | Kind::Pause | Kind::Clock, Some(_)) => {
+        (Kind::Host, _) if target.host.is_none() => {
+            Err(Problem::at(place.name(), "a host fault is done to a machine")
+                .hint("say which: {host: alpha}, or {host: any}"))
+        }
+        (
+            Kind::Kill
+            | Kind::Leave
+            | Kind::Stop
+            | Kind::Host
+            | Kind::Pause
+            | Kind::Clock
+            | Kind::Churn
+            | Kind::Duplicate
+            | Kind::Rollout
+            | Kind::Storm,
+            Some(_),
+        ) => {
             let message = format!("a {noun} is done to members");
             Err(Problem::at(place.key("coordinator_of").name(), message)
                 .hint("`fault: broker` is done to brokers"))
@@ -49,11 +52,70 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
             Err(Problem::at(place.key("coordinator_of").name(), message)
                 .hint("`from` says between them and which brokers"))
         }
+        (Kind::Churn | Kind::Rollout | Kind::Storm, None) => {
+            let found = members(target, place, Pick::All)?;
+            in_turn(kind, &found, place)?;
+            Ok(Some(found))
+        }
         (
-            Kind::Kill | Kind::Pause | Kind::Partition | Kind::Slow | Kind::Protocol | Kind::Clock,
+            Kind::Kill
+            | Kind::Leave
+            | Kind::Stop
+            | Kind::Host
+            | Kind::Pause
+            | Kind::Partition
+            | Kind::Slow
+            | Kind::Protocol
+            | Kind::Clock
+            | Kind::Duplicate,
             None,
-        ) => members(target, place).map(Some),
+        ) => members(target, place, Pick::One).map(Some),
     }
+}
+
+/// Done to nobody in particular.
+fn untargeted(kind: Kind, place: Cursor<'_>) -> Result<Option<Target>, Problem> {
+    let hint = match kind {
+        Kind::Noop => return Ok(None),
+        // Everybody's turn comes.
+        Kind::Churn | Kind::Rollout | Kind::Storm => {
+            let across = Across { groups: None, within: WITHIN };
+            return Ok(Some(Target::GroupsAcross { mode: Pick::All, across }));
+        }
+        Kind::Broker => "as in target: {coordinator_of: any}, or {cluster: any}",
+        Kind::Host => "as in target: {host: any}",
+        Kind::Kill
+        | Kind::Leave
+        | Kind::Stop
+        | Kind::Duplicate
+        | Kind::Pause
+        | Kind::Partition
+        | Kind::Slow
+        | Kind::Protocol
+        | Kind::Clock => "as in target: {leader_of: any, group: any}",
+    };
+    let message = format!("a {} needs a `target`", kind.noun());
+    Err(Problem::at(place.key("fault").origin(), message).hint(hint))
+}
+
+/// Whether it is known before the first strike whose turn will come.
+fn in_turn(kind: Kind, target: &Target, place: Cursor<'_>) -> Result<(), Problem> {
+    let noun = kind.noun();
+    let key = match target {
+        Target::LeaderOf { .. } | Target::LeadersAcross { .. } => "leader_of",
+        Target::Group { mode: Pick::Leaders, .. }
+        | Target::GroupsAcross { mode: Pick::Leaders, .. } => "mode",
+        Target::Member(_)
+        | Target::Group { .. }
+        | Target::GroupsAcross { .. }
+        | Target::Coordinator { .. }
+        | Target::Leading { .. }
+        | Target::Brokers { .. }
+        | Target::Host(_)
+        | Target::Cluster(_) => return Ok(()),
+    };
+    let message = format!("whom a {noun} strikes is drawn before anybody leads");
+    Err(Problem::at(place.key(key).name(), message).hint("say `group`, `host` or `cluster`"))
 }
 
 fn brokers(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
@@ -75,13 +137,13 @@ fn brokers(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
         .hint("say `coordinator_of` which group, `leader_of` which role, or `cluster`"))
 }
 
-fn members(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
+fn members(spec: &TargetSpec, place: Cursor<'_>, usual: Pick) -> Result<Target, Problem> {
     let alone = |key: &str, but: &[&str]| alone(place, "target", key, but, &TARGET);
     if let Some(member) = &spec.member {
         return alone("member", &[]).map(|()| Target::Member(member.clone()));
     }
     if let Some(host) = &spec.host {
-        return alone("host", &[]).map(|()| Target::Host(host.clone()));
+        return alone("host", &[]).map(|()| Target::Host(host.clone().this()));
     }
     if let Some(cluster) = &spec.cluster {
         alone("cluster", &[])?;
@@ -103,7 +165,7 @@ fn members(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
             None => Target::LeaderOf { role, group },
         });
     }
-    let mode = spec.mode.unwrap_or(Pick::One);
+    let mode = spec.mode.unwrap_or(usual);
     match across {
         Some(across) => Ok(Target::GroupsAcross { mode, across }),
         None if spec.group.is_some() => Ok(Target::Group { group, mode }),

@@ -1,0 +1,78 @@
+//! A suite as it is written: experiments to be run one after the other.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::load::read_text;
+use crate::ids::ExperimentName;
+use crate::yaml::{Cursor, FileError, Problem, parse, read};
+
+/// Experiments, one after the other.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a suite")]
+#[schemars(title = "Suite")]
+pub struct Suite {
+    /// The version of this format: 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub version: u32,
+    /// The suite's name.
+    pub name: ExperimentName,
+    /// What is run, in this order.
+    pub runs: Vec<SuiteRun>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a run, as in {experiment: kill-leader.yaml, trials: 2}")]
+pub struct SuiteRun {
+    /// The experiment's file, relative to this one.
+    pub experiment: String,
+    /// The topology's file, relative to this one; what the experiment says unless given.
+    pub topology: Option<String>,
+    /// How many trials; what the experiment says unless given.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub trials: Option<u32>,
+    /// What every choice is drawn from; what the experiment says unless given.
+    pub seed: Option<u64>,
+}
+
+impl Suite {
+    /// Reads the suite at `path`; the files that it names come out relative to the current
+    /// directory, and are not read.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        let text = read_text(path)?;
+        let wrong = |problems| FileError::new(path.display(), &text, problems);
+        let document = parse(&text).map_err(|problem| wrong(vec![problem]))?;
+        let mut suite: Self = read(&document).map_err(|problem| wrong(vec![problem]))?;
+        let place = Cursor::of(&document);
+        let mut problems = Vec::new();
+        if suite.version != 1 {
+            let message = format!("version {} of this format is not known", suite.version);
+            problems.push(Problem::at(place.key("version").origin(), message).hint("write 1"));
+        }
+        if suite.runs.is_empty() {
+            let nothing = Problem::at(place.key("runs").origin(), "the suite runs nothing");
+            problems.push(nothing.hint("as in runs: [{experiment: kill-leader.yaml}]"));
+        }
+        for (index, run) in suite.runs.iter().enumerate() {
+            if run.trials == Some(0) {
+                let origin = place.key("runs").index(index).key("trials").origin();
+                problems.push(Problem::at(origin, "a run has one trial at least"));
+            }
+        }
+        if !problems.is_empty() {
+            return Err(wrong(problems));
+        }
+        let beside = |file: &str| -> PathBuf { path.parent().unwrap_or(Path::new("")).join(file) };
+        for run in &mut suite.runs {
+            run.experiment = beside(&run.experiment).display().to_string();
+            run.topology = run.topology.as_deref().map(|it| beside(it).display().to_string());
+        }
+        Ok(suite)
+    }
+}

@@ -1,0 +1,81 @@
+//! `tandem export`: sends finished runs to a collector.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::judged::Judged;
+use super::sending::{OtlpArgs, Sending};
+use super::{EXIT_FILES, Failure};
+use crate::telemetry::{Live, Settings};
+use crate::time::Span;
+
+/// Send finished runs to a collector of telemetry, over OTLP.
+///
+/// Sends the traces and logs of each run, from its journal alone, and notes in its result.json what
+/// was taken. Ids are those of the run: what is sent twice is the same trace. Where the collector
+/// is and how it is spoken to is read from OpenTelemetry's variables (OTEL_EXPORTER_OTLP_ENDPOINT,
+/// _HEADERS, _PROTOCOL, _TIMEOUT, _COMPRESSION, _CERTIFICATE, _CLIENT_CERTIFICATE, _CLIENT_KEY, each
+/// also for one signal, as in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT).
+///
+/// Exit codes: 0 all was taken; 1 a run could not be read, or something was not taken; 2 no
+/// collector is named, or a setting means nothing.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem export tandem-out/kill-leader-20261121T132004.123Z --otlp http://127.0.0.1:4318
+  OTEL_EXPORTER_OTLP_ENDPOINT=https://collector:4318 tandem export tandem-out/*")]
+pub(super) struct ExportArgs {
+    /// The folders of the runs, each with a journal.jsonl.
+    #[arg(required = true)]
+    dirs: Vec<PathBuf>,
+    #[command(flatten)]
+    otlp: OtlpArgs,
+    /// How long one run may take.
+    #[arg(long, value_name = "DURATION", default_value = "1m")]
+    within: Span,
+}
+
+/// Runs the command; its exit code.
+pub(super) fn run(args: &ExportArgs) -> Result<u8, Failure> {
+    let Some(settings) = args.otlp.settings()? else {
+        let meant = "name a collector with --otlp URL or OTEL_EXPORTER_OTLP_ENDPOINT";
+        return Err(Failure::text(EXIT_FILES, format!("nothing to send to: {meant}")));
+    };
+    let mut code = 0;
+    for dir in &args.dirs {
+        // The others are sent all the same.
+        match export(dir, &settings, args.within) {
+            Ok(true) => {}
+            Ok(false) => code = 1,
+            Err(failure) => {
+                writeln!(std::io::stderr(), "{}: {failure}", dir.display()).ok();
+                code = 1;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Sends one run; whether all of it was taken.
+fn export(dir: &Path, settings: &Settings, within: Span) -> Result<bool, Failure> {
+    let failed = |error| Failure::new(1, &error);
+    let (mut judged, timeline) = Judged::of(dir).map_err(failed)?;
+    let sending = Sending::start(settings, &judged.header, Live::default())?;
+    let traces = Arc::new(judged.traces(timeline));
+    sending.replay(&judged);
+    sending.send(&traces, within.get());
+    let spans = traces.iter().map(|trace| trace.len()).sum::<usize>();
+    let telemetry = sending.finish(u64::try_from(spans).unwrap_or(u64::MAX), judged.logs());
+    let (told, whole) = (telemetry.told().join("; "), !telemetry.lossy());
+    judged.report.telemetry = Some(telemetry);
+    judged.write().map_err(failed)?;
+    let line = format!("{}: {told}", dir.display());
+    if whole {
+        // Somebody who reads no further is no error.
+        writeln!(std::io::stdout(), "{line}").ok();
+    } else {
+        writeln!(std::io::stderr(), "{line}").ok();
+    }
+    Ok(whole)
+}

@@ -1,0 +1,190 @@
+//! A run that was judged, and the files that are written of it.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use super::Output;
+use super::recording::recording;
+use crate::journal::{Header, JournalError, Recording};
+use crate::observation::Fact;
+use crate::page::{Subject, page};
+use crate::telemetry::document::{self, Written};
+use crate::telemetry::{Logbook, Scene, Traces};
+use crate::time::Mono;
+use crate::timeline::Timeline;
+use crate::verdict::{Report, Telemetry, render};
+
+/// The journal of a run, in its folder.
+pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
+/// The report of a run, in its folder.
+pub(super) const RESULT_FILE: &str = "result.json";
+/// The same for people, in its folder.
+pub(super) const PAGE_FILE: &str = "report.html";
+/// The traces of a run, in its folder.
+pub(super) const TRACES_FILE: &str = "traces.otlp.json";
+
+/// What can go wrong with a report.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReportError {
+    /// The journal cannot be read.
+    #[error("cannot judge the run")]
+    Journal(#[source] JournalError),
+    /// The report cannot be written. Worth another try.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file, or the standard output.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A report that JSON cannot express: a mistake of ours.
+    #[error("cannot write the report as JSON")]
+    Unwritable(#[source] serde_json::Error),
+}
+
+/// A run that was judged.
+pub(super) struct Judged {
+    /// What it was.
+    pub header: Header,
+    /// What happened.
+    pub facts: Vec<Fact>,
+    /// What is said about it.
+    pub report: Report,
+    dir: PathBuf,
+}
+
+impl Judged {
+    /// Judges the run in `dir`. A run that has just ended comes here as well, so both say the same.
+    pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
+        let Recording { header, facts, torn_tail: _ } =
+            recording(dir).map_err(ReportError::Journal)?;
+        let dir = folder(dir)?;
+        let timeline = Timeline::compute(&header.plan, &facts);
+        let report = Report::of(&header.plan, &header.brief, header.seed, header.zero, &timeline);
+        Ok((Self { header, facts, report, dir }, timeline))
+    }
+
+    /// Writes the result, then prints the report.
+    pub(super) fn tell(&self, output: Output, colour: bool) -> Result<(), ReportError> {
+        let json = self.write()?;
+        let text = match output {
+            Output::Text => render(&self.report, &self.dir.display().to_string(), colour),
+            Output::Json => json,
+        };
+        print(&text)
+    }
+
+    /// Writes the result; what was written.
+    pub(super) fn write(&self) -> Result<String, ReportError> {
+        let mut json =
+            serde_json::to_string_pretty(&self.report).map_err(ReportError::Unwritable)?;
+        json.push('\n');
+        replace(&self.dir.join(RESULT_FILE), |file| file.write_all(json.as_bytes()))?;
+        Ok(json)
+    }
+
+    /// What an earlier result says of telemetry.
+    pub(super) fn remembered(&self) -> Option<Telemetry> {
+        let text = fs::read(self.dir.join(RESULT_FILE)).ok()?;
+        let earlier: Report = serde_json::from_slice(&text).ok()?;
+        earlier.telemetry
+    }
+
+    /// Its traces.
+    pub(super) fn traces(&self, timeline: Timeline) -> Traces {
+        let end = self.facts.iter().map(|fact| fact.t).max().unwrap_or(Mono::ZERO);
+        Traces::of(&self.header, Scene::of(&self.header), timeline, end)
+    }
+
+    /// How many log records it has.
+    pub(super) fn logs(&self) -> u64 {
+        let mut book = Logbook::new(Scene::of(&self.header));
+        let told = self.facts.iter().filter(|fact| book.observe(fact).is_some()).count();
+        u64::try_from(told).unwrap_or(u64::MAX)
+    }
+
+    /// Writes the page, to its folder and wherever else it is wanted.
+    pub(super) fn write_page(
+        &self,
+        timeline: &Timeline,
+        elsewhere: Option<&Path>,
+    ) -> Result<(), ReportError> {
+        let page = page(&Subject {
+            report: &self.report,
+            timeline,
+            plan: &self.header.plan,
+            run: &self.header.run,
+            zero: self.header.zero,
+            began: self.header.zero_wall,
+            tandem: &self.header.tandem,
+        });
+        let own = self.dir.join(PAGE_FILE);
+        for path in [Some(own.as_path()), elsewhere].into_iter().flatten() {
+            replace(path, |file| file.write_all(page.as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the traces as a file.
+    pub(super) fn write_traces(&self, traces: &Traces) -> Result<Written, ReportError> {
+        let written = replace(&self.dir.join(TRACES_FILE), |file| {
+            let mut file = BufWriter::new(file);
+            let written = document::write(traces, document::SIZE_MAX, &mut file)?;
+            file.flush()?;
+            Ok(written)
+        })?;
+        if written.left_out > 0 {
+            let (left_out, all) = (written.left_out, written.all());
+            let told = format!("{TRACES_FILE} has no room for {left_out} of {all} spans");
+            writeln!(io::stderr(), "{told}; `tandem export` sends them all").ok();
+        }
+        Ok(written)
+    }
+}
+
+/// Where what is said of a run goes: into its folder, or where it is one file of several, into one
+/// of its own.
+fn folder(dir: &Path) -> Result<PathBuf, ReportError> {
+    if !dir.is_file() {
+        return Ok(dir.to_owned());
+    }
+    let own = dir.with_extension("");
+    fs::create_dir_all(&own).map_err(|source| ReportError::Write { path: own.clone(), source })?;
+    Ok(own)
+}
+
+/// Whether the standard output wants colours.
+#[must_use]
+pub(super) fn colour() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !refused && io::stdout().is_terminal()
+}
+
+/// Writes beside the file, then renames: a reader sees the old one or the new one, never half.
+fn replace<R>(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<R>,
+) -> Result<R, ReportError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let write = || {
+        let mut file = File::create(&beside)?;
+        let filled = fill(&mut file)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)?;
+        Ok(filled)
+    };
+    write().map_err(|source| ReportError::Write { path: path.to_owned(), source })
+}
+
+/// Somebody who reads no further (`| head`) is no error.
+pub(super) fn print(text: &str) -> Result<(), ReportError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {
+            Err(ReportError::Write { path: PathBuf::from("the standard output"), source })
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,86 @@
+//! Telemetry on the command line: where it goes, and what is said of what was sent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::judged::Judged;
+use super::{EXIT_FILES, Failure};
+use crate::controller::Record;
+use crate::journal::Header;
+use crate::telemetry::{Listener, Live, Scene, Session, Settings, Target, Traces};
+use crate::verdict::Telemetry;
+
+/// Where telemetry goes.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct OtlpArgs {
+    /// Send traces, logs and metrics to this collector, over OTLP; instead of what
+    /// OTEL_EXPORTER_OTLP_ENDPOINT names. As in http://127.0.0.1:4318, or with
+    /// OTEL_EXPORTER_OTLP_PROTOCOL=grpc http://127.0.0.1:4317.
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+}
+
+impl OtlpArgs {
+    /// Where telemetry goes; nothing where nobody named a collector.
+    pub(super) fn settings(&self) -> Result<Option<Settings>, Failure> {
+        let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+        Settings::read(self.otlp.as_deref(), variable).map_err(|e| Failure::new(EXIT_FILES, &e))
+    }
+}
+
+/// What is sent of one run.
+pub(super) struct Sending {
+    session: Session,
+    to: Vec<String>,
+}
+
+impl Sending {
+    /// Starts what sends, before anything else of the run is started.
+    pub(super) fn start(settings: &Settings, header: &Header, live: Live) -> Result<Self, Failure> {
+        let session = Session::start(settings, Scene::of(header), live);
+        let session = session.map_err(|error| Failure::new(1, &error))?;
+        let mut to: Vec<_> = settings.targets().map(Target::shown).collect();
+        to.dedup();
+        Ok(Self { session, to })
+    }
+
+    /// What shows the record to whoever sends logs of it.
+    pub(super) fn show(sending: Option<&Self>) -> Box<dyn Fn(&Record) + Send + Sync> {
+        let listener = sending.and_then(|sending| sending.session.listener());
+        Box::new(move |record| {
+            if let Some(Err(error)) =
+                listener.clone().map(|one: Listener| one.hear(record.follow()))
+            {
+                tracing::warn!(%error, "No logs of this run are sent.");
+            }
+        })
+    }
+
+    /// Sends all logs of a run that is over.
+    pub(super) fn replay(&self, judged: &Judged) {
+        self.session.replay(judged.facts.clone());
+    }
+
+    /// Sends traces; nobody waits for them yet.
+    pub(super) fn send(&self, traces: &Arc<Traces>, within: Duration) {
+        self.session.hurry(within);
+        self.session.send(Arc::clone(traces));
+    }
+
+    /// Waits until all was sent, or until the time for it is over; `spans` and `logs` is what there
+    /// was to be sent.
+    pub(super) fn finish(self, spans: u64, logs: u64) -> Telemetry {
+        let (has_traces, has_logs) = self.session.signals();
+        let (of_traces, of_logs) = self.session.finish();
+        let spans = if has_traces { spans.saturating_add(of_traces.more) } else { 0 };
+        let logs = if has_logs { logs } else { 0 };
+        Telemetry {
+            to: self.to,
+            spans,
+            spans_lost: spans.saturating_sub(of_traces.taken),
+            logs,
+            logs_lost: logs.saturating_sub(of_logs.taken),
+            why: of_traces.why.or(of_logs.why),
+        }
+    }
+}

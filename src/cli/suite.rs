@@ -1,0 +1,131 @@
+//! `tandem chaos suite`: several experiments, one after the other; one folder, one summary, one
+//! exit code.
+//!
+//! Each is run by a `tandem chaos run` of its own, so that one that fails takes no other with it,
+//! and a suite does nothing that a user could not do by hand. What each wrote stands in a folder of
+//! its own; the suite only counts.
+
+mod child;
+mod junit;
+mod list;
+mod summary;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use child::{Child, Signals};
+use list::{Item, list};
+use summary::{Row, Summary};
+
+use super::{EXIT_FILES, Failure, Output};
+use crate::time::{Mono, Span, Wall};
+
+/// Run several experiments, one after the other, and sum up.
+///
+/// SUITE is a folder: every experiment in it, in order of name; or a suite's file, which lists
+/// experiments with topologies and trials. All files are read before anything is started. Each run
+/// has a folder of its own in the output folder, beside summary.txt, suite.json and, for CI,
+/// junit.xml. Ctrl-C ends the run under way, healed, and the suite with it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem chaos suite chaos/suite.yaml
+  tandem chaos suite chaos/suite.yaml --out /tmp/suite -o json
+  tandem chaos suite my-experiments -f mine.yaml -f theirs.yaml --trials 2
+
+Exit codes: that of its worst run, in the order 6, 130, 5, 3, 4, 1, 0. An experiment that cannot run
+here (its brokers are not there, or it does not fit the topology of -f) counts as 1, unless
+--skip-unable is given. 2: a file is invalid, and nothing was started.")]
+pub(super) struct SuiteArgs {
+    /// A folder of experiments, or a suite's file.
+    suite: PathBuf,
+    /// The topology, instead of what the experiments or the suite say; each runs on each of them.
+    #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
+    topologies: Vec<PathBuf>,
+    /// How many trials each, instead of what the experiments or the suite say.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    trials: Option<u32>,
+    /// What every choice of every run is drawn from.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Where everything goes: a folder that is empty or does not exist.
+    /// Else tandem-out/suite-<time>.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// How to print the summary.
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Text)]
+    output: Output,
+    /// What cannot run here is told, and is no failure.
+    #[arg(long)]
+    skip_unable: bool,
+}
+
+/// Runs them all; the worst of their exit codes.
+pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
+    let items = list(&args.suite, &args.topologies, args.trials, args.seed)
+        .map_err(|error| Failure::text(EXIT_FILES, error))?;
+    let failed = |error: std::io::Error| Failure::new(1, &error);
+    let out = args.out.clone().unwrap_or_else(|| {
+        Path::new("tandem-out").join(format!("suite-{}", super::chaos::utc(Wall::now())))
+    });
+    prepare(&out)?;
+    let signals = Signals::listen().map_err(failed)?;
+    let program = std::env::current_exe().map_err(failed)?;
+    let (mut err, mut rows) = (std::io::stderr(), Vec::new());
+    for (number, item) in (1..).zip(&items) {
+        // Nobody reads it: it is run all the same.
+        writeln!(err, "{number} of {}: {item}", items.len()).ok();
+        let row = if signals.interrupted() {
+            Row::unplayed(item)
+        } else {
+            let folder = out.join(format!("{number:02}-{}", item.name()));
+            let began = Mono::now();
+            let outcome = match &item.unable {
+                Some(why) => Ok((1, why.clone())),
+                None => Child::start(&program, item, &folder).map(|child| child.finish(&signals)),
+            };
+            let (code, why) = outcome.unwrap_or_else(|error| (1, error.to_string()));
+            Row::of(item, &folder, code, why, Span(Mono::now().since(began)))
+        };
+        writeln!(err, "{}", row.line()).ok();
+        rows.push(row);
+    }
+    let summary = Summary::new(rows, signals.interrupted(), args.skip_unable);
+    let json = summary.json().map_err(|error| Failure::new(1, &error))?;
+    let text = summary.to_string();
+    fs::write(out.join("suite.json"), &json).map_err(failed)?;
+    fs::write(out.join("summary.txt"), &text).map_err(failed)?;
+    let xml = junit::junit(&summary).map_err(|error| Failure::new(1, &error))?;
+    fs::write(out.join("junit.xml"), xml).map_err(failed)?;
+    let shown = match args.output {
+        Output::Text => format!("{text}files  {}\n", out.display()),
+        Output::Json => json,
+    };
+    // Who stopped reading has seen enough.
+    std::io::stdout().lock().write_all(shown.as_bytes()).ok();
+    Ok(summary.code)
+}
+
+/// The folder must be empty or missing: nothing is ever overwritten.
+fn prepare(out: &Path) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| {
+        Failure::text(1, format!("cannot write to {}: {error}", out.display()))
+    };
+    fs::create_dir_all(out).map_err(cannot)?;
+    if fs::read_dir(out).map_err(cannot)?.next().is_some() {
+        let what = "is not empty: name another folder with --out, or remove it";
+        return Err(Failure::text(1, format!("{} {what}", out.display())));
+    }
+    Ok(())
+}
+
+impl std::fmt::Display for Item {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.experiment.display())?;
+        match &self.topology {
+            Some(topology) => write!(f, " on {}", topology.display()),
+            None => Ok(()),
+        }
+    }
+}

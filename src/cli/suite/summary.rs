@@ -1,0 +1,179 @@
+//! What came of a suite: a line a run, one exit code.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::list::Item;
+use crate::cli::judged::RESULT_FILE;
+use crate::time::Span;
+use crate::verdict::Report;
+
+/// The worst first: something is unhealed, interrupted, stopped by a limit, fail, unknown, could
+/// not run, pass.
+const ORDER: [u8; 7] = [6, 130, 5, 3, 4, 1, 0];
+
+/// What came of one run.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Row {
+    /// The experiment's file.
+    pub experiment: String,
+    /// The topology's, where somebody said so.
+    pub topology: Option<String>,
+    /// Its exit code; nothing where it was not played.
+    pub code: Option<u8>,
+    /// The code in a word.
+    pub outcome: &'static str,
+    /// How many of the trials were played.
+    pub trials: Option<u32>,
+    /// What the choices were drawn from.
+    pub seed: Option<u64>,
+    /// How many joint gaps there were.
+    pub joint_gaps: Option<u64>,
+    /// The longest gap of a group that a fault caused, in milliseconds.
+    pub group_gap_ms_max: Option<f64>,
+    /// How long it took, as in `12.3s`.
+    pub took: Option<String>,
+    /// Its folder; nothing where there is none.
+    pub folder: Option<String>,
+    /// Why, a sentence each.
+    pub reasons: Vec<String>,
+    /// Each claim and what came of it; for JUnit.
+    #[serde(skip)]
+    pub report: Option<Box<Report>>,
+}
+
+/// What came of all of them.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Summary {
+    /// The worst exit code.
+    pub code: u8,
+    /// Whether a signal ended it.
+    pub interrupted: bool,
+    /// A line a run, in order.
+    pub runs: Vec<Row>,
+}
+
+fn word(code: u8) -> &'static str {
+    match code {
+        0 => "pass",
+        1 | 2 => "unable",
+        3 => "fail",
+        5 => "aborted",
+        6 => "unhealed",
+        130 => "interrupted",
+        _ => "unknown",
+    }
+}
+
+impl Row {
+    /// One that a signal kept from being played.
+    pub(super) fn unplayed(item: &Item) -> Self {
+        Self {
+            experiment: item.experiment.display().to_string(),
+            topology: item.topology.as_ref().map(|path| path.display().to_string()),
+            code: None,
+            outcome: "not played",
+            trials: None,
+            seed: None,
+            joint_gaps: None,
+            group_gap_ms_max: None,
+            took: None,
+            folder: None,
+            reasons: Vec::new(),
+            report: None,
+        }
+    }
+
+    /// One that was played, or could not be.
+    pub(super) fn of(item: &Item, folder: &Path, code: u8, why: String, took: Span) -> Self {
+        let json = fs::read_to_string(folder.join(RESULT_FILE)).ok();
+        let report = json.and_then(|json| serde_json::from_str::<Report>(&json).ok());
+        let mut row = Self { code: Some(code), outcome: word(code), ..Self::unplayed(item) };
+        row.reasons.extend((!why.is_empty()).then_some(why));
+        row.took = Some(format!("{:.1}s", took.get().as_secs_f64()));
+        if let Some(report) = report {
+            let gaps = report.groups.values().filter_map(|group| group.fault.gap.max_ms);
+            row.group_gap_ms_max = gaps.reduce(f64::max);
+            row.joint_gaps = Some(report.joint.gap.count);
+            (row.trials, row.seed) = (Some(report.trials), Some(report.seed));
+            row.reasons.extend(report.reasons.iter().cloned());
+            row.folder = Some(folder.display().to_string());
+            row.report = Some(Box::new(report));
+        }
+        row
+    }
+
+    /// In a line.
+    pub(super) fn line(&self) -> String {
+        let took = self.took.as_deref().unwrap_or("-");
+        match self.reasons.first() {
+            Some(why) if self.code != Some(0) => format!("  {} after {took}: {why}", self.outcome),
+            Some(_) | None => format!("  {} after {took}", self.outcome),
+        }
+    }
+}
+
+impl Summary {
+    /// Sums up. What could not run here counts, unless `skip_unable`.
+    pub(super) fn new(runs: Vec<Row>, interrupted: bool, skip_unable: bool) -> Self {
+        let counts = |code: u8| match code {
+            1 | 2 if skip_unable => 0,
+            2 => 1,
+            code if ORDER.contains(&code) => code,
+            _ => 4,
+        };
+        let mut codes: Vec<u8> = runs.iter().filter_map(|row| row.code).map(counts).collect();
+        codes.extend(interrupted.then_some(130));
+        let rank = |code: &u8| ORDER.iter().position(|one| one == code);
+        let code = codes.into_iter().min_by_key(rank).unwrap_or(0);
+        Self { code, interrupted, runs }
+    }
+
+    /// For programs.
+    ///
+    /// # Errors
+    /// JSON cannot express it: a mistake of ours.
+    pub(super) fn json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self).map(|json| json + "\n")
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |row: &Row| {
+            let stem = |path: &str| {
+                Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned())
+            };
+            let on = row.topology.as_deref().and_then(stem);
+            let experiment = stem(&row.experiment).unwrap_or_default();
+            on.map_or_else(|| experiment.clone(), |on| format!("{experiment} on {on}"))
+        };
+        let names: Vec<String> = self.runs.iter().map(name).collect();
+        let width = names.iter().map(String::len).max().unwrap_or_default().max(10);
+        writeln!(
+            f,
+            "{:<width$}  {:<12}{:>6}{:>12}{:>15}{:>9}",
+            "experiment", "outcome", "trials", "joint gaps", "group gap, ms", "took"
+        )?;
+        for (row, name) in self.runs.iter().zip(&names) {
+            let count = |number: Option<u64>| number.map_or("-".to_owned(), |it| it.to_string());
+            let gap = row.group_gap_ms_max.map_or("-".to_owned(), |ms| format!("{ms:.0}"));
+            let (trials, joint) = (count(row.trials.map(u64::from)), count(row.joint_gaps));
+            let took = row.took.as_deref().unwrap_or("-");
+            writeln!(
+                f,
+                "{name:<width$}  {:<12}{trials:>6}{joint:>12}{gap:>15}{took:>9}",
+                row.outcome
+            )?;
+            for why in row.reasons.iter().filter(|_| row.code != Some(0)) {
+                writeln!(f, "  {why}")?;
+            }
+        }
+        let passed = self.runs.iter().filter(|row| row.code == Some(0)).count();
+        let all = self.runs.len();
+        writeln!(f, "\n{passed} of {all} passed: exit code {}", self.code)
+    }
+}

@@ -1,0 +1,206 @@
+//! What the page's script draws: compact JSON, times in nanoseconds since the run's zero.
+//!
+//! Everything that was found is in it, exactly. Who served is in microseconds, and is thinned first
+//! where a run is large; see [`Thinning`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::Subject;
+use super::scene::{Group, Scene, Sublane};
+use super::thin::Thinning;
+use crate::ids::{Life, TrialNumber};
+use crate::time::Mono;
+use crate::timeline::{Cause, Finding, Interval};
+
+#[derive(Serialize)]
+struct Data<'a> {
+    window: [u64; 2],
+    groups: Vec<GroupData<'a>>,
+    /// Number, from, until, whether it is drawn (0 where it was thinned out).
+    trials: Vec<(TrialNumber, u64, u64, u8)>,
+    faults: Vec<FaultData<'a>>,
+    stalls: Vec<[u64; 2]>,
+    causes: Vec<String>,
+    folds: Vec<FoldData>,
+}
+
+#[derive(Serialize)]
+struct GroupData<'a> {
+    name: &'a str,
+    /// Every life, and the place of its member in the group.
+    lives: Vec<(String, usize)>,
+    /// By partition.
+    lanes: BTreeMap<u32, LaneData>,
+}
+
+/// Findings are six numbers each: from, length, uncertainty, trial, cause, whether still open.
+#[derive(Serialize)]
+struct LaneData {
+    /// Three numbers each, in microseconds: since the end of the one before, length, life.
+    #[serde(rename = "s")]
+    served: Vec<i64>,
+    #[serde(rename = "g")]
+    gaps: Vec<u64>,
+    #[serde(rename = "o")]
+    overlaps: Vec<u64>,
+    #[serde(rename = "u")]
+    unknown: Vec<u64>,
+}
+
+#[derive(Serialize)]
+struct FoldData {
+    roles: Vec<String>,
+    on: Vec<u32>,
+    #[serde(rename = "g")]
+    gaps: Vec<u64>,
+    #[serde(rename = "u")]
+    unknown: Vec<u64>,
+}
+
+#[derive(Serialize)]
+struct FaultData<'a> {
+    id: String,
+    kind: &'a str,
+    whom: &'a [String],
+    asked: u64,
+    force: Option<u64>,
+    healed: Option<u64>,
+    failed: Option<&'a str>,
+}
+
+/// Gives each cause a number; 0 is none.
+struct Causes(BTreeMap<String, u64>);
+
+/// The JSON.
+pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning) -> String {
+    let record = &subject.timeline.record;
+    let ns = |at: Mono| at.since(subject.zero).as_nanos().try_into().unwrap_or(u64::MAX);
+    let span = |of: Interval| [ns(of.from), ns(of.until)];
+    let mut writer = Writer { zero: subject.zero, thinning, causes: Causes(BTreeMap::new()) };
+    let groups = scene.groups.iter().map(|group| writer.group(group)).collect();
+    let folds = scene.folds.iter().map(|fold| FoldData {
+        roles: fold.roles.iter().map(ToString::to_string).collect(),
+        on: fold.partitions.iter().map(|partition| partition.0).collect(),
+        gaps: writer.findings(&fold.joint.gaps),
+        unknown: writer.findings(&fold.joint.unknown),
+    });
+    let folds = folds.collect();
+    let trial = |trial: &crate::timeline::Trial| {
+        let [from, until] = span(trial.window);
+        (trial.number, from, until, u8::from(thinning.shows(trial.number)))
+    };
+    let data = Data {
+        window: span(scene.window),
+        groups,
+        trials: record.trials.iter().map(trial).collect(),
+        faults: record
+            .incidents
+            .iter()
+            .map(|(id, one)| FaultData {
+                id: id.to_string(),
+                kind: &one.kind,
+                whom: &one.targets,
+                asked: ns(one.asked),
+                force: one.in_force.map(ns),
+                healed: one.healed.map(ns),
+                failed: one.failed.as_deref(),
+            })
+            .collect(),
+        stalls: record.stalls.iter().map(|stall| span(*stall)).collect(),
+        causes: writer.causes.list(),
+        folds,
+    };
+    // Maps with numbers as keys and plain values: nothing in it can fail.
+    super::html::embed(&serde_json::to_string(&data).unwrap_or_else(|_| "null".to_owned()))
+}
+
+struct Writer<'a> {
+    zero: Mono,
+    thinning: &'a Thinning,
+    causes: Causes,
+}
+
+impl Writer<'_> {
+    fn ns(&self, at: Mono) -> u64 {
+        at.since(self.zero).as_nanos().try_into().unwrap_or(u64::MAX)
+    }
+
+    fn group<'a>(&mut self, group: &Group<'a>) -> GroupData<'a> {
+        let lives = group.lanes.values().flat_map(|one| &one.lane.served).map(|(life, _)| life);
+        let lives: BTreeSet<&Life> = lives.collect();
+        let places: BTreeMap<&Life, usize> = lives.iter().copied().zip(0..).collect();
+        let member = |life: &&Life| {
+            let place = group.planned.members.iter().position(|member| *member == life.member);
+            (life.to_string(), place.unwrap_or(0))
+        };
+        GroupData {
+            name: group.name.as_str(),
+            lives: lives.iter().map(member).collect(),
+            lanes: group.lanes.iter().map(|(on, lane)| (on.0, self.lane(lane, &places))).collect(),
+        }
+    }
+
+    fn lane(&mut self, of: &Sublane<'_>, places: &BTreeMap<&Life, usize>) -> LaneData {
+        LaneData {
+            served: self.served(of, places),
+            gaps: self.findings(&of.marks.gaps),
+            overlaps: self.findings(&of.marks.overlaps),
+            unknown: self.findings(&of.marks.unknown),
+        }
+    }
+
+    fn served(&self, of: &Sublane<'_>, places: &BTreeMap<&Life, usize>) -> Vec<i64> {
+        let kept = self.thinning.services(of);
+        let mut all: Vec<(Interval, usize)> = Vec::new();
+        for (life, view) in &of.lane.served {
+            let Some(place) = places.get(life) else { continue };
+            all.extend(view.sure.intersect(&kept).iter().map(|span| (span, *place)));
+        }
+        all.sort_unstable();
+        let us = |at: Mono| i64::try_from(self.ns(at) / 1_000).unwrap_or(i64::MAX);
+        let mut last = 0;
+        let mut numbers = Vec::with_capacity(all.len() * 3);
+        for (span, place) in all {
+            let (from, until) = (us(span.from), us(span.until));
+            numbers.extend([from - last, until - from, i64::try_from(place).unwrap_or(0)]);
+            last = until;
+        }
+        numbers
+    }
+
+    fn findings(&mut self, found: &[&Finding]) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        for one in found.iter().filter(|one| self.thinning.shows(one.trial)) {
+            let ns = |of: std::time::Duration| u64::try_from(of.as_nanos()).unwrap_or(u64::MAX);
+            numbers.extend([
+                self.ns(one.span.from),
+                ns(one.span.length()),
+                ns(one.uncertainty),
+                u64::from(one.trial.0),
+                self.causes.number(&one.cause),
+                u64::from(one.censored),
+            ]);
+        }
+        numbers
+    }
+}
+
+impl Causes {
+    fn number(&mut self, cause: &Cause) -> u64 {
+        let text = match cause {
+            Cause::Fault(id) => format!("fault {id}"),
+            Cause::Restart(life) => format!("the start of {life}"),
+            Cause::Nothing => return 0,
+        };
+        let next = u64::try_from(self.0.len()).unwrap_or(0) + 1;
+        *self.0.entry(text).or_insert(next)
+    }
+
+    fn list(self) -> Vec<String> {
+        let mut all: Vec<_> = self.0.into_iter().map(|(text, number)| (number, text)).collect();
+        all.sort_unstable();
+        std::iter::once(String::new()).chain(all.into_iter().map(|(_, text)| text)).collect()
+    }
+}

@@ -1,0 +1,210 @@
+//! Intervals as SVG that needs no script: one path a look, with a least width, so that nothing that
+//! was found is too short to be seen.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Subject;
+use super::html::{Safe, number};
+use super::scene::{Fold, Scene, Sublane};
+use crate::time::Mono;
+use crate::timeline::{Finding, Incident, Interval};
+use crate::topology::PlannedGroup;
+
+/// How many looks there are for members; then they begin again.
+pub(super) const LOOKS: usize = 6;
+/// A lane's height, without the space below it.
+pub(super) const LANE: f64 = 13.0;
+/// From one lane to the next.
+pub(super) const STEP: f64 = 16.0;
+/// Whatever was found is no narrower.
+const MARK_LEAST: f64 = 1.6;
+
+/// Time to pixels.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    pub(super) window: Interval,
+    pub(super) left: f64,
+    pub(super) width: f64,
+}
+
+impl Scale {
+    pub(super) fn x(&self, at: Mono) -> f64 {
+        let all = self.window.length().as_secs_f64().max(1e-9);
+        let part = at.since(self.window.from).as_secs_f64() / all;
+        self.left + self.width * part.clamp(0.0, 1.0)
+    }
+
+    /// All of `spans` as one path; those that would be hidden within the one before are.
+    pub(super) fn path(
+        &self,
+        look: &str,
+        spans: impl Iterator<Item = Interval>,
+        (y, height, least): (f64, f64, f64),
+    ) -> String {
+        let mut shown: Vec<(f64, f64)> = Vec::new();
+        for span in spans.map(|span| span.intersect(self.window)).filter(|it| !it.is_empty()) {
+            let from = self.x(span.from);
+            let until = self.x(span.until).max(from + least);
+            match shown.last_mut() {
+                Some(last) if from >= last.0 && from < last.1 + 0.2 => last.1 = last.1.max(until),
+                Some(_) | None => shown.push((from, until)),
+            }
+        }
+        if shown.is_empty() {
+            return String::new();
+        }
+        let mut d = String::new();
+        for (from, until) in shown {
+            let (x, width) = (tenth(from), tenth(until - from));
+            d.push_str(&format!("M{x} {}h{width}v{height}h-{width}z", tenth(y)));
+        }
+        format!("<path class=\"{look}\" d=\"{d}\"/>")
+    }
+
+    /// What was found on a lane, over what stands there already.
+    pub(super) fn marks(&self, look: &str, found: &[&Finding], y: f64) -> String {
+        self.path(look, found.iter().map(|one| one.span), (y, LANE, MARK_LEAST))
+    }
+
+    /// One lane of a group: who served, and what was found.
+    pub(super) fn lane(&self, group: &PlannedGroup, of: &Sublane<'_>, y: f64) -> String {
+        let mut members: BTreeMap<usize, Vec<Interval>> = BTreeMap::new();
+        for (life, view) in &of.lane.served {
+            let place = group.members.iter().position(|member| *member == life.member);
+            members.entry(place.unwrap_or(0) % LOOKS).or_default().extend(view.sure.iter());
+        }
+        let mut svg = String::new();
+        for (place, mut spans) in members {
+            spans.sort_unstable();
+            svg.push_str(&self.path(&format!("m{place}"), spans.into_iter(), (y, LANE, 0.3)));
+        }
+        svg.push_str(&self.marks("overlap", &of.marks.overlaps, y));
+        svg.push_str(&self.marks("unknown", &of.marks.unknown, y));
+        svg.push_str(&self.marks("gap", &of.marks.gaps, y));
+        svg
+    }
+
+    /// All lanes of a fold from `y` on, labelled; and where they end.
+    pub(super) fn fold(
+        &self,
+        subject: &Subject<'_>,
+        scene: &Scene<'_>,
+        fold: &Fold<'_>,
+        y: f64,
+    ) -> (String, f64) {
+        let (mut svg, mut y) = (String::new(), y);
+        let trials = || subject.timeline.record.trials.iter().map(|trial| trial.window);
+        for (group, lane) in scene.lanes(fold) {
+            svg.push_str(&self.label(&group.name, y));
+            svg.push_str(&self.path("bed", trials(), (y, LANE, 0.3)));
+            svg.push_str(&self.lane(group.planned, lane, y));
+            y += STEP;
+        }
+        svg.push_str(&self.label(&"joint", y));
+        svg.push_str(&self.path("led", trials(), (y, LANE, 0.3)));
+        svg.push_str(&self.marks("unknown", &fold.joint.unknown, y));
+        svg.push_str(&self.marks("gap", &fold.joint.gaps, y));
+        (svg, y + STEP)
+    }
+
+    fn label(&self, text: &dyn std::fmt::Display, y: f64) -> String {
+        let text: String = text.to_string().chars().take(14).collect();
+        let (x, y) = (tenth(self.left - 6.0), tenth(y + LANE - 3.0));
+        format!("<text class=\"end\" x=\"{x}\" y=\"{y}\">{}</text>", Safe(text))
+    }
+
+    /// The grounds of the faults from `top` to `bottom`: they stand behind the lanes, whose colours
+    /// they must not change.
+    pub(super) fn grounds(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
+        let faults = subject.timeline.record.incidents.values();
+        let bands = faults.filter_map(|one| self.band(one));
+        let rect = |(x, width)| {
+            let (x, width, height) = (tenth(x), tenth(width), tenth(bottom - top));
+            format!(
+                "<rect class=\"band\" x=\"{x}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>"
+            )
+        };
+        bands.map(rect).collect()
+    }
+
+    /// Their edges, which stand over the lanes, each with its kind and id where there is room.
+    pub(super) fn edges(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
+        let (mut svg, mut free) = (String::new(), 0.0);
+        for (id, one) in &subject.timeline.record.incidents {
+            let Some((x, width)) = self.band(one) else { continue };
+            let name = format!("{} {id}", one.kind);
+            svg.push_str(&format!(
+                "<path class=\"edge\" d=\"M{0} {top}V{bottom}M{1} {top}V{bottom}\">\
+                 <title>{2}</title></path>",
+                tenth(x),
+                tenth(x + width),
+                Safe(&name)
+            ));
+            let long = 6.5 * number(name.chars().count());
+            if x >= free && x + long < self.left + self.width {
+                free = x + long + 8.0;
+                let (x, y) = (tenth(x), tenth(top - 4.0));
+                svg.push_str(&format!("<text x=\"{x}\" y=\"{y}\">{}</text>", Safe(&name)));
+            }
+        }
+        svg
+    }
+
+    fn band(&self, of: &Incident) -> Option<(f64, f64)> {
+        let band = Interval::new(of.asked, of.healed.unwrap_or(self.window.until));
+        let x = self.x(band.from);
+        let shown = !band.intersect(self.window).is_empty();
+        shown.then(|| (x, (self.x(band.until) - x).max(1.0)))
+    }
+
+    /// Ticks from `zero` on, at round numbers.
+    pub(super) fn axis(&self, zero: Mono, y: f64) -> String {
+        let step = round_step(self.window.length(), 10);
+        let first = self.window.from.since(zero).as_nanos().div_ceil(step.as_nanos().max(1));
+        let mut svg = String::new();
+        for place in 0..=12u32 {
+            let after =
+                step.saturating_mul(u32::try_from(first).unwrap_or(0).saturating_add(place));
+            let at = zero + after;
+            if at > self.window.until {
+                break;
+            }
+            let x = tenth(self.x(at));
+            svg.push_str(&format!(
+                "<path class=\"tick\" d=\"M{x} {}v4\"/>\
+                 <text class=\"mid\" x=\"{x}\" y=\"{}\">{}</text>",
+                tenth(y),
+                tenth(y + 15.0),
+                seconds(after)
+            ));
+        }
+        svg
+    }
+}
+
+/// The least of 1, 2, 5, 10, 20 … (in ms) of which no more than `most` fit.
+pub(super) fn round_step(all: Duration, most: u32) -> Duration {
+    let mut unit = Duration::from_millis(1);
+    loop {
+        for times in [1, 2, 5] {
+            let step = unit.saturating_mul(times);
+            if step.saturating_mul(most) >= all {
+                return step;
+            }
+        }
+        unit = unit.saturating_mul(10);
+    }
+}
+
+/// `12 s`, `0.35 s`.
+fn seconds(of: Duration) -> String {
+    let text = format!("{:.3}", of.as_secs_f64());
+    format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A length in pixels, as short as it can be.
+pub(super) fn tenth(of: f64) -> String {
+    let text = format!("{of:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}

@@ -1,0 +1,76 @@
+//! Gaps, overlaps and unknown times as rows, the longest first, for
+//! readers who do not see the lanes.
+
+use super::Subject;
+use super::html::{count, table};
+use super::scene::{Marks, Scene};
+use super::tables::section;
+use crate::timeline::{Cause, Finding};
+use crate::verdict::ms;
+
+/// So many rows a table, the longest; the data of the page and the tables above count all.
+const ROWS_MAX: usize = 500;
+
+/// The section.
+pub(super) fn findings(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+    let mut gaps = Vec::new();
+    let mut overlaps = Vec::new();
+    let mut unknown = Vec::new();
+    let mut add = |place: &str, roles: &str, marks: &Marks<'_>| {
+        let row = |one: &&Finding| (one.span.length(), row(subject, place, roles, one));
+        gaps.extend(marks.gaps.iter().map(row));
+        overlaps.extend(marks.overlaps.iter().map(row));
+        unknown.extend(marks.unknown.iter().map(row));
+    };
+    for fold in &scene.folds {
+        add("joint", &fold.title(), &fold.joint);
+    }
+    for group in &scene.groups {
+        for (partition, lane) in &group.lanes {
+            let place = format!("{}, partition {partition}", group.name);
+            add(&place, "", &lane.marks);
+        }
+    }
+    let tables = [("gap", gaps), ("unknown time", unknown), ("overlap", overlaps)];
+    let body: String = tables.into_iter().map(|(kind, rows)| one(kind, rows)).collect();
+    let intro = "<p>Once a lane, whatever the number of roles on it. Times are in milliseconds; \
+                 from when on is counted from the beginning of the run.</p>\n";
+    section("findings", "Everything that was found", &format!("{intro}{body}"))
+}
+
+fn one(kind: &str, mut rows: Vec<(std::time::Duration, Vec<String>)>) -> String {
+    if rows.is_empty() {
+        return format!("<p>No {kind}.</p>\n");
+    }
+    let all = rows.len();
+    let counted = count(all, kind);
+    rows.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
+    let head = ["where", "roles", "trial", "from", "length", "within", "after", ""];
+    let shown = all.min(ROWS_MAX);
+    let caption = if shown < all {
+        format!("The {shown} longest of {counted}; all of them are on the lanes")
+    } else {
+        "The longest first".to_owned()
+    };
+    let rows = rows.into_iter().take(ROWS_MAX).map(|(_, row)| row);
+    let rows = table(&caption, &head, rows);
+    format!("<details><summary>{counted}</summary>{rows}</details>\n")
+}
+
+fn row(subject: &Subject<'_>, place: &str, roles: &str, of: &Finding) -> Vec<String> {
+    let cause = match &of.cause {
+        Cause::Fault(id) => format!("fault {id}"),
+        Cause::Restart(life) => format!("the start of {life}"),
+        Cause::Nothing => "nothing".to_owned(),
+    };
+    vec![
+        place.to_owned(),
+        roles.to_owned(),
+        of.trial.to_string(),
+        format!("{:.3}", ms(of.span.from.since(subject.zero))),
+        format!("{:.3}", ms(of.span.length())),
+        format!("{:.3}", ms(of.uncertainty)),
+        cause,
+        if of.censored { "still open at the end".to_owned() } else { String::new() },
+    ]
+}

@@ -1,0 +1,123 @@
+//! The lanes: still pictures for readers without scripts and for paper, the place where the script
+//! draws all of them, and the same in words.
+
+use super::Subject;
+use super::drawing::{STEP, Scale};
+use super::html::{Safe, count, length, number, table};
+use super::scene::{Fold, Marks, Scene};
+use super::thin::Thinning;
+
+/// So many bytes of still pictures, and then no further one: the script draws the rest.
+const STILL_MAX: usize = 400_000;
+/// So many rows of words.
+const ROWS_MAX: usize = 400;
+/// The legend, and what the script fills, which is hidden where there is none.
+const LEGEND_AND_STAGE: &str = include_str!("lanes.html");
+const WIDTH: f64 = 1000.0;
+const LEFT: f64 = 100.0;
+const TOP: f64 = 20.0;
+
+/// The section.
+pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning) -> String {
+    let quiet = scene.folds.iter().filter(|fold| scene.is_quiet(fold)).count();
+    let lanes = scene.folds.len();
+    let roles = count(subject.plan.roles.len(), "role");
+    let mut html = format!(
+        "<section id=\"lanes\" aria-labelledby=\"lanes-h\"><h2 id=\"lanes-h\">Who led what, and \
+         when</h2>\n<p>{roles} on {}: roles on the same partitions have the same \
+         intervals and share a lane. On {quiet} of them nothing was found.</p>\n",
+        count(lanes, "lane")
+    );
+    for sentence in thinning.told() {
+        html.push_str(&format!("<p class=\"note\">{}</p>\n", Safe(sentence)));
+    }
+    html.push_str(LEGEND_AND_STAGE);
+    html.push_str(&still(subject, scene));
+    html.push_str(&words(scene));
+    html.push_str("</section>\n");
+    html
+}
+
+/// Pictures of the whole run, of the lanes on which something was found first.
+fn still(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+    let mut html = "<div id=\"still\">".to_owned();
+    let (mut shown, mut size) = (0, 0);
+    let folds = || scene.folds.iter();
+    let loud = folds().filter(|fold| !scene.is_quiet(fold));
+    let quiet = folds().filter(|fold| scene.is_quiet(fold));
+    for fold in loud.chain(quiet) {
+        let picture = picture(subject, scene, fold);
+        size += picture.len();
+        if size > STILL_MAX && shown > 0 {
+            break;
+        }
+        html.push_str(&picture);
+        shown += 1;
+    }
+    let left = scene.folds.len() - shown;
+    if left > 0 {
+        html.push_str(&format!(
+            "<p class=\"note\">{} more {} drawn by the page's script alone; the table below has \
+             them in words.</p>",
+            left,
+            if left == 1 { "lane is" } else { "lanes are" }
+        ));
+    }
+    html.push_str("</div>\n");
+    html
+}
+
+fn picture(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>) -> String {
+    let scale = Scale { window: scene.window, left: LEFT, width: WIDTH - LEFT - 10.0 };
+    let bottom = TOP + STEP * number(scene.groups.len() + 1);
+    let (lanes, _) = scale.fold(subject, scene, fold, TOP);
+    let title = format!("{}: {}", fold.title(), summary(scene, fold));
+    format!(
+        "<figure class=\"lane\"><figcaption>{0}</figcaption><div class=\"scroll\">\
+         <svg viewBox=\"0 0 {WIDTH} {1}\" role=\"img\" aria-label=\"{2}\">\
+         {3}{lanes}{4}{5}</svg></div></figure>\n",
+        Safe(fold.title()),
+        bottom + 20.0,
+        Safe(title),
+        scale.grounds(subject, TOP - 2.0, bottom),
+        scale.edges(subject, TOP - 2.0, bottom),
+        scale.axis(subject.zero, bottom),
+    )
+}
+
+/// `p1: 2 gaps, the longest 1108 ms; 8 overlaps, the longest 4138 ms. joint: nothing.`
+fn summary(scene: &Scene<'_>, fold: &Fold<'_>) -> String {
+    let groups =
+        scene.lanes(fold).map(|(group, lane)| format!("{}: {}", group.name, found(&lane.marks)));
+    let all: Vec<_> = groups.chain([format!("joint: {}", found(&fold.joint))]).collect();
+    all.join(". ") + "."
+}
+
+fn found(marks: &Marks<'_>) -> String {
+    let kinds =
+        [("gap", &marks.gaps), ("overlap", &marks.overlaps), ("unknown time", &marks.unknown)];
+    let told = kinds.into_iter().filter_map(|(kind, all)| {
+        let longest = all.iter().map(|one| one.span.length()).max()?;
+        Some(format!("{}, the longest {}", count(all.len(), kind), length(longest)))
+    });
+    let told: Vec<_> = told.collect();
+    if told.is_empty() { "nothing found".to_owned() } else { told.join("; ") }
+}
+
+/// Every lane in words, for whoever does not see them.
+fn words(scene: &Scene<'_>) -> String {
+    let loud: Vec<_> = scene.folds.iter().filter(|fold| !scene.is_quiet(fold)).collect();
+    let mut head = vec!["roles"];
+    head.extend(scene.groups.iter().map(|group| group.name.as_str()));
+    head.push("joint");
+    let row = |fold: &&Fold<'_>| {
+        let lanes = scene.lanes(fold).map(|(_, lane)| found(&lane.marks));
+        std::iter::once(fold.title()).chain(lanes).chain([found(&fold.joint)]).collect()
+    };
+    let rows = table("Lanes with a finding", &head, loud.iter().take(ROWS_MAX).map(row));
+    let left = match loud.len().checked_sub(ROWS_MAX) {
+        Some(left @ 1..) => format!("<p class=\"note\">{} more.</p>", count(left, "lane")),
+        Some(_) | None => String::new(),
+    };
+    format!("<details><summary>The lanes in words</summary>{rows}{left}</details>\n")
+}

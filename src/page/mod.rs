@@ -1,0 +1,112 @@
+//! A run as one HTML file that works offline: the verdict first, then who led what and when, how
+//! long everything lasted, what hit what.
+//!
+//! ```text
+//!   Report, Timeline, Plan --> Scene (lanes, and the roles that share them) --> sections --> HTML
+//!                                 \--> Thinning --> Data as JSON --> page.js draws the lanes
+//! ```
+//!
+//! The page loads nothing: its style and script are in it, and its policy allows these two alone,
+//! by their hashes. Everything that is said stands there without the script as well; the script
+//! draws the lanes so that one can zoom and move in time.
+
+mod data;
+mod drawing;
+mod findings;
+mod head;
+mod hits;
+mod html;
+mod lanes;
+mod plot;
+mod scene;
+mod tables;
+mod thin;
+mod worst;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use self::html::Safe;
+use self::scene::Scene;
+pub use self::thin::Room;
+use self::thin::Thinning;
+use crate::time::{Mono, Wall};
+use crate::timeline::Timeline;
+use crate::topology::Plan;
+use crate::verdict::Report;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = concat!(include_str!("model.js"), include_str!("page.js"));
+/// Where a reader may jump to (the first link is there for those who come by keyboard), and the
+/// hatching and the dots of all pictures.
+const TOP: &str = include_str!("top.html");
+const END: &str = include_str!("end.html");
+
+/// What a page is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The judgement.
+    pub report: &'a Report,
+    /// The intervals that were judged.
+    pub timeline: &'a Timeline,
+    /// What was run.
+    pub plan: &'a Plan,
+    /// The run's name.
+    pub run: &'a str,
+    /// The run's zero on the clock of the facts.
+    pub zero: Mono,
+    /// The same instant on the wall clock.
+    pub began: Wall,
+    /// The version of Tandem that wrote the journal.
+    pub tandem: &'a str,
+}
+
+/// The page: at most 10 MB, however long the run was. What comes from files is escaped, whatever is
+/// in it.
+#[must_use]
+pub fn page(subject: &Subject<'_>) -> String {
+    page_within(subject, Room::default())
+}
+
+/// The same, with more or less room for what the lanes show.
+#[must_use]
+pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
+    let scene = Scene::of(subject);
+    let thinning = Thinning::of(subject, &scene, room);
+    let report = subject.report;
+    let word = report.verdict.as_str().to_uppercase();
+    let title = format!("{word}: {} on {}", report.experiment, report.topology);
+    let mut html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         base-uri 'none'; form-action 'none'; img-src data:; \
+         style-src 'sha256-{}'; script-src 'sha256-{}'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
+         <link rel=\"icon\" href=\"data:,\">\n<style>{STYLE}</style>\n</head>\n<body>\n",
+        hash(STYLE),
+        hash(SCRIPT),
+        Safe(title),
+    );
+    html.push_str(TOP);
+    html.push_str(&head::head(subject));
+    html.push_str("<main id=\"main\" tabindex=\"-1\">\n");
+    html.push_str(&lanes::section(subject, &scene, &thinning));
+    html.push_str(&plot::section(subject, &scene));
+    html.push_str(&worst::section(subject, &scene));
+    html.push_str(&hits::hits(subject, &scene));
+    html.push_str(&tables::rulings(subject));
+    html.push_str(&tables::trust(subject));
+    html.push_str(&findings::findings(subject, &scene));
+    html.push_str("</main>\n");
+    html.push_str(END);
+    let data = data::data(subject, &scene, &thinning);
+    html.push_str(&format!("<script type=\"application/json\" id=\"data\">{data}</script>\n"));
+    html.push_str(&format!("<script>{SCRIPT}</script>\n</body>\n</html>\n"));
+    html
+}
+
+/// A hash as a policy wants it.
+fn hash(text: &str) -> String {
+    STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()))
+}

@@ -1,0 +1,146 @@
+//! The numbers of the report as tables: by group, by claim, stalls, confidence, bounds.
+
+use super::Subject;
+use super::head::{measured, sign};
+use super::html::{Safe, count, milliseconds, table};
+use crate::verdict::{BoundReport, Distribution, LimitReport, Measures, Ruling, short};
+
+/// So many stalls are listed.
+const STALLS_MAX: usize = 200;
+
+const NUMBERS: [&str; 14] = [
+    "group",
+    "gaps",
+    "median",
+    "95 %",
+    "longest",
+    "bound",
+    "slack",
+    "overlaps",
+    "95 %",
+    "longest",
+    "bound",
+    "slack",
+    "takeovers",
+    "longest",
+];
+
+/// Every group, by cause, and all together.
+pub(super) fn numbers(subject: &Subject<'_>) -> String {
+    let report = subject.report;
+    let mut rows = Vec::new();
+    for (name, group) in &report.groups {
+        rows.push(row(format!("{name}, after faults"), &group.fault, Some(&group.limit)));
+        let others = [("restarts", &group.other.restart), ("no cause", &group.other.none)];
+        for (cause, of) in others {
+            if of.gap.count + of.overlap.count + of.takeover.count > 0 {
+                rows.push(row(format!("{name}, {cause}"), of, None));
+            }
+        }
+    }
+    let (gap, overlap) = (report.joint.gap, report.joint.overlap);
+    let joint = Measures { gap, overlap, takeover: Distribution::default() };
+    rows.push(row("joint, all causes".to_owned(), &joint, Some(&report.joint.limit)));
+    table("Gaps, overlaps and takeovers, in milliseconds", &NUMBERS, rows.into_iter())
+}
+
+fn row(name: String, of: &Measures, limit: Option<&LimitReport>) -> Vec<String> {
+    let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), short);
+    let limit = |of: fn(&LimitReport) -> Option<f64>| number(limit.and_then(of));
+    vec![
+        name,
+        of.gap.count.to_string(),
+        number(of.gap.p50_ms),
+        number(of.gap.p95_ms),
+        number(of.gap.max_ms),
+        limit(|it| it.gap_ms),
+        limit(|it| it.gap_slack_ms),
+        of.overlap.count.to_string(),
+        number(of.overlap.p95_ms),
+        number(of.overlap.max_ms),
+        limit(|it| it.overlap_ms),
+        limit(|it| it.overlap_slack_ms),
+        of.takeover.count.to_string(),
+        number(of.takeover.max_ms),
+    ]
+}
+
+/// What was claimed, and what came of it.
+pub(super) fn rulings(subject: &Subject<'_>) -> String {
+    let report = subject.report;
+    let row = |kind: &str, of: &Ruling| {
+        let group = of.group.as_ref().map_or("all".to_owned(), ToString::to_string);
+        let outcome = format!("{} {}", sign(of.outcome), of.outcome.as_str());
+        let why = of.why.clone().unwrap_or_default();
+        vec![of.text.clone(), kind.to_owned(), group, outcome, measured(of), why]
+    };
+    let objective = report.objective.iter().map(|of| row("objective", of));
+    let claims = report.assertions.iter().map(|of| row("assertion", of));
+    let head = ["claim", "kind", "group", "outcome", "measured", "why"];
+    let rows = table("Objective and assertions", &head, objective.chain(claims));
+    section("claims", "What was claimed", &rows)
+}
+
+/// What the trials say about those to come, and what disturbed the instrument.
+pub(super) fn trust(subject: &Subject<'_>) -> String {
+    let report = subject.report;
+    let of = report.confidence;
+    let trials = count(usize::try_from(of.trials).unwrap_or(usize::MAX), "trial");
+    let sentence = match (of.trials, of.probability_max) {
+        (_, Some(most)) => format!(
+            "No joint gap in {trials}: with 95 % confidence at most {:.1} % of such trials \
+             have one.",
+            most * 100.0
+        ),
+        (0, None) => "No trial was observed to its end, so nothing is said of others.".to_owned(),
+        (_, None) => format!("A joint gap in {} of {trials}.", of.with_joint_gap),
+    };
+    let mut body = format!("<p>{}</p>\n", Safe(sentence));
+    let stalls = &report.stalls;
+    if stalls.is_empty() {
+        body.push_str("<p>The host let the instrument run all the time: no stall.</p>\n");
+    } else {
+        let row = |stall: &crate::verdict::Stall| {
+            let (from, until) = (stall.from_ms, stall.until_ms);
+            vec![format!("{from:.3}"), format!("{until:.3}"), format!("{:.3}", until - from)]
+        };
+        let shown = stalls.iter().take(STALLS_MAX).map(row);
+        let caption = format!("Stalls of the host ({}), in milliseconds", stalls.len());
+        body.push_str(&table(&caption, &["from", "until", "length"], shown));
+        if stalls.len() > STALLS_MAX {
+            body.push_str("<p class=\"note\">The others are in result.json.</p>\n");
+        }
+    }
+    section("trust", "How far this can be trusted", &(body + &bounds(subject)))
+}
+
+/// What each kind of fault may cost each group.
+fn bounds(subject: &Subject<'_>) -> String {
+    let mut rows = Vec::new();
+    for (name, of) in &subject.report.bounds {
+        let kinds = [
+            ("kill", of.kill),
+            ("leave", of.leave),
+            ("isolation", of.isolation),
+            ("pause", of.pause),
+            ("restart", of.restart),
+            ("broker", of.broker),
+        ];
+        rows.extend(kinds.map(|(kind, bound): (&str, BoundReport)| {
+            let range =
+                |[low, high]: [f64; 2]| format!("{} to {}", short(low), milliseconds(Some(high)));
+            vec![format!("{name}, {kind}"), range(bound.gap_ms), range(bound.overlap_ms)]
+        }));
+    }
+    let head = ["group and fault", "gap", "overlap"];
+    let rows = table("Bounds, from the configuration", &head, rows.into_iter());
+    format!("<details><summary>What each fault may cost at most</summary>{rows}</details>\n")
+}
+
+/// A part of the page, with its heading.
+pub(super) fn section(id: &str, title: &str, body: &str) -> String {
+    format!(
+        "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{title}</h2>\n\
+         {body}</section>\n"
+    )
+}

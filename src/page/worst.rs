@@ -1,0 +1,108 @@
+//! The five longest gaps, enlarged: what each group did around them.
+
+use std::time::Duration;
+
+use super::Subject;
+use super::drawing::{STEP, Scale};
+use super::html::{Safe, milliseconds, number};
+use super::scene::{Fold, Scene};
+use crate::timeline::{Finding, Interval};
+use crate::verdict::{CauseKind, Worst, ms};
+
+const WIDTH: f64 = 1000.0;
+const TOP: f64 = 20.0;
+
+/// The section.
+pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+    let mut html =
+        "<section id=\"worst\" aria-labelledby=\"worst-h\"><h2 id=\"worst-h\">The longest \
+                    gaps</h2>\n"
+            .to_owned();
+    if subject.report.worst.is_empty() {
+        html.push_str("<p>No group had a gap.</p>\n");
+    }
+    for worst in &subject.report.worst {
+        html.push_str(&one(subject, scene, worst));
+    }
+    html.push_str("</section>\n");
+    html
+}
+
+fn one(subject: &Subject<'_>, scene: &Scene<'_>, worst: &Worst) -> String {
+    let others = match worst.roles {
+        0 | 1 => String::new(),
+        roles => format!(" and {} more", roles - 1),
+    };
+    let title = format!(
+        "{} in {}: {}{others}, trial {}",
+        milliseconds(Some(worst.duration_ms)),
+        worst.group,
+        worst.role,
+        worst.trial
+    );
+    let picture =
+        find(subject, scene, worst).map(|(fold, gap)| draw(subject, scene, fold, gap.span));
+    format!(
+        "<figure class=\"lane\"><figcaption><b>{}</b> <span>{}</span></figcaption>{}</figure>\n",
+        Safe(title),
+        Safe(told(worst)),
+        picture.unwrap_or_default()
+    )
+}
+
+fn told(worst: &Worst) -> String {
+    let mut told = vec![
+        format!(
+            "{:.3} ms, known to within {}",
+            worst.duration_ms,
+            milliseconds(Some(worst.uncertainty_ms))
+        ),
+        format!("from {:.3} s on", worst.from_ms / 1e3),
+        match (worst.cause, &worst.by) {
+            (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
+            (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
+            (CauseKind::Fault | CauseKind::Restart | CauseKind::None, _) => "no cause".to_owned(),
+        },
+    ];
+    if worst.censored {
+        told.push("still open when its trial ended".to_owned());
+    }
+    if let Some(stall) = worst.stall {
+        let length = milliseconds(Some(stall.until_ms - stall.from_ms));
+        told.push(format!("the host stalled for {length} in it"));
+    }
+    told.join("; ") + "."
+}
+
+fn find<'s, 'a>(
+    subject: &Subject<'_>,
+    scene: &'s Scene<'a>,
+    worst: &Worst,
+) -> Option<(&'s Fold<'a>, &'a Finding)> {
+    let fold = scene.folds.iter().find(|fold| fold.roles.contains(&&worst.role))?;
+    let lanes = scene.lanes(fold);
+    let mut lanes = lanes.filter(|(group, _)| *group.name == worst.group);
+    let gaps = &lanes.next()?.1.marks.gaps;
+    let same = |gap: &&&Finding| {
+        let from = ms(gap.span.from.since(subject.zero));
+        gap.trial == worst.trial && from.total_cmp(&worst.from_ms).is_eq()
+    };
+    Some((fold, gaps.iter().find(same).copied()?))
+}
+
+fn draw(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>, gap: Interval) -> String {
+    let around = (gap.length() / 2).max(Duration::from_millis(50));
+    let window = Interval::new(gap.from - around, gap.until + around);
+    let scale = Scale { window, left: 100.0, width: WIDTH - 110.0 };
+    let bottom = TOP + STEP * number(scene.groups.len() + 1);
+    let (lanes, _) = scale.fold(subject, scene, fold, TOP);
+    format!(
+        "<div class=\"scroll\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"The lanes \
+         of {} around this gap\">{}{lanes}{}{}</svg></div>",
+        bottom + 20.0,
+        Safe(fold.title()),
+        scale.grounds(subject, TOP - 2.0, bottom),
+        scale.edges(subject, TOP - 2.0, bottom),
+        scale.axis(subject.zero, bottom),
+    )
+}

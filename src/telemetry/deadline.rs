@@ -1,0 +1,28 @@
+//! An instant after which nobody waits any more; far away until it is set.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::time::Mono;
+
+/// The instant; all clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct Deadline(Arc<AtomicU64>);
+
+impl Deadline {
+    /// None so far.
+    pub(super) fn never() -> Self {
+        Self(Arc::new(AtomicU64::new(u64::MAX)))
+    }
+
+    /// So long from now.
+    pub(super) fn set(&self, within: Duration) {
+        self.0.store((Mono::now() + within).0, Ordering::Relaxed);
+    }
+
+    /// How long it is until then.
+    pub(super) fn left(&self) -> Duration {
+        Mono(self.0.load(Ordering::Relaxed)).since(Mono::now())
+    }
+}

@@ -1,0 +1,112 @@
+//! OTLP over HTTP, in protobuf.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use prost::Message;
+use reqwest::blocking::{Client, Response};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{StatusCode, Url};
+
+use super::courier::{CourierError, Refusal};
+use super::settings::Target;
+use super::signal::Signal;
+use super::tls;
+
+/// The most that is read of an answer.
+const ANSWER_MAX: u64 = 64 << 10;
+
+/// A client of one collector.
+pub(super) struct Http {
+    client: Client,
+    url: Url,
+    gzip: bool,
+}
+
+impl Http {
+    pub(super) fn new(target: &Target) -> Result<Self, CourierError> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &target.headers {
+            let name = reqwest::header::HeaderName::try_from(name.as_str());
+            let value = reqwest::header::HeaderValue::try_from(value.as_str());
+            // The settings have refused those that are no headers.
+            if let (Ok(name), Ok(mut value)) = (name, value) {
+                value.set_sensitive(true);
+                headers.insert(name, value);
+            }
+        }
+        // A configuration of our own even where there is no TLS: reqwest would look for a provider
+        // of cryptography that nobody has installed.
+        let tls = if target.url.scheme() == "https" { target.trust.http()? } else { tls::none()? };
+        let mut client = Client::builder()
+            .user_agent(concat!("tandem/", env!("CARGO_PKG_VERSION")))
+            .default_headers(headers)
+            // A redirected POST loses its body.
+            .redirect(Policy::none())
+            .tls_backend_preconfigured(tls);
+        if target.is_near() {
+            client = client.no_proxy();
+        }
+        let client = client.build().map_err(CourierError::Http)?;
+        Ok(Self { client, url: target.url.clone(), gzip: target.gzip })
+    }
+
+    pub(super) fn send<S: Signal>(
+        &self,
+        request: &S,
+        within: Duration,
+    ) -> Result<S::Answer, Refusal> {
+        let mut body = request.encode_to_vec();
+        let mut post = self.client.post(self.url.clone()).timeout(within);
+        if self.gzip {
+            body = packed(&body).map_err(|error| Refusal::last(error.to_string()))?;
+            post = post.header(CONTENT_ENCODING, "gzip");
+        }
+        let post = post.header(CONTENT_TYPE, "application/x-protobuf").body(body);
+        // The address may hold a password: the error is told without it.
+        let lost = |error: reqwest::Error| {
+            let error = error.without_url();
+            Refusal { again: true, after: None, why: crate::error::chain(&error) }
+        };
+        let answer = post.send().map_err(lost)?;
+        if !answer.status().is_success() {
+            return Err(refusal(&answer));
+        }
+        let mut bytes = Vec::new();
+        let read = answer.take(ANSWER_MAX).read_to_end(&mut bytes);
+        // It was taken, whatever became of the answer's body.
+        let bytes = read.map_or(&[][..], |_| &bytes[..]);
+        Ok(S::Answer::decode(bytes).unwrap_or_default())
+    }
+}
+
+impl Refusal {
+    pub(super) fn last(why: String) -> Self {
+        Self { again: false, after: None, why }
+    }
+}
+
+fn packed(body: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(body)?;
+    packed.finish()
+}
+
+/// The specification names the four that may be tried again.
+fn refusal(answer: &Response) -> Refusal {
+    let status = answer.status();
+    let again = matches!(
+        status,
+        StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT
+    );
+    let after =
+        answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let why = format!("the collector answered {status}");
+    Refusal { again, after: after.map(Duration::from_secs), why }
+}

@@ -1,0 +1,251 @@
+//! Facts to log records: those that a person wants to read, in the order in which they come.
+//!
+//! A fact of a fault belongs to that fault's span, another one within a trial to the trial's, and
+//! all else to the run's. Renewals, ticks, claims and assignments are no news: traces have them.
+
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
+use opentelemetry_proto::tonic::logs::v1::{LogRecord, SeverityNumber};
+
+use super::scene::{Scene, number, text, truth};
+use super::traces::outcome;
+use super::{ids, names};
+use crate::ids::{FaultId, TrialNumber};
+use crate::observation::{Fact, Outcome, What};
+
+/// Turns facts into records; it remembers which trial is under way.
+#[derive(Debug, Clone)]
+pub struct Logbook {
+    scene: Scene,
+    trial: TrialNumber,
+}
+
+/// What a fact says.
+struct News<'a> {
+    name: &'static str,
+    severity: SeverityNumber,
+    body: String,
+    fault: Option<&'a FaultId>,
+    more: Vec<KeyValue>,
+}
+
+impl<'a> News<'a> {
+    fn new(name: &'static str, body: impl Into<String>) -> Self {
+        let (severity, body) = (SeverityNumber::Info, body.into());
+        Self { name, severity, body, fault: None, more: Vec::new() }
+    }
+
+    fn warn(name: &'static str, body: impl Into<String>) -> Self {
+        Self { severity: SeverityNumber::Warn, ..Self::new(name, body) }
+    }
+
+    fn of(self, fault: &'a FaultId) -> Self {
+        Self { fault: Some(fault), ..self }
+    }
+
+    fn with(mut self, more: impl IntoIterator<Item = KeyValue>) -> Self {
+        self.more.extend(more);
+        self
+    }
+}
+
+impl Logbook {
+    /// Of the run that `scene` shows.
+    #[must_use]
+    pub fn new(scene: Scene) -> Self {
+        Self { scene, trial: ids::OWN }
+    }
+
+    /// The record of a fact, if it is one that is told.
+    pub fn observe(&mut self, fact: &Fact) -> Option<LogRecord> {
+        if let What::TrialBegan { trial } = fact.what {
+            self.trial = trial;
+        }
+        let news = news(fact);
+        let record = news.map(|news| self.record(fact, news));
+        if let What::TrialEnded { .. } | What::Ended { .. } = fact.what {
+            self.trial = ids::OWN;
+        }
+        record
+    }
+
+    fn record(&self, fact: &Fact, news: News<'_>) -> LogRecord {
+        let run = &self.scene.run;
+        let trial = news.fault.map_or(self.trial, |fault| fault.trial);
+        let key = news.fault.map_or_else(|| ids::root(trial).to_owned(), ids::fault);
+        let mut attributes = vec![number(names::SEQ, fact.seq)];
+        if trial != ids::OWN {
+            attributes.push(number(names::TRIAL_NUMBER, trial.0));
+        }
+        if let Some(life) = &fact.life {
+            attributes.push(text(names::MEMBER, life.member.as_str()));
+            attributes.push(number(names::INCARNATION, life.incarnation.0));
+        }
+        attributes.extend(news.fault.map(|fault| text(names::FAULT_ID, &fault.to_string())));
+        attributes.extend(news.more);
+        let at = self.scene.at(fact.t);
+        LogRecord {
+            time_unix_nano: at,
+            observed_time_unix_nano: at,
+            severity_number: news.severity.into(),
+            severity_text: severity(news.severity).to_owned(),
+            body: Some(AnyValue { value: Some(Value::StringValue(news.body)) }),
+            attributes,
+            flags: 1,
+            trace_id: ids::trace_id(run, trial).to_vec(),
+            span_id: ids::span_id(run, trial, &key).to_vec(),
+            event_name: news.name.to_owned(),
+            ..LogRecord::default()
+        }
+    }
+}
+
+/// Of the three that are used.
+fn severity(of: SeverityNumber) -> &'static str {
+    if of >= SeverityNumber::Error {
+        "ERROR"
+    } else if of >= SeverityNumber::Warn {
+        "WARN"
+    } else {
+        "INFO"
+    }
+}
+
+fn news(fact: &Fact) -> Option<News<'_>> {
+    let whom = fact.life.as_ref().map_or_else(String::new, ToString::to_string);
+    Some(match &fact.what {
+        What::Assigned { .. }
+        | What::Revoked { .. }
+        | What::Lost { .. }
+        | What::Claimed { .. }
+        | What::Renewed { .. }
+        | What::Lapsed { .. }
+        | What::Ticks { .. }
+        | What::Clock { .. }
+        | What::Leaving
+        | What::NotYet => return None,
+        What::Hole { from, until } => {
+            let length = number(names::DURATION_NS, until.since(*from).as_nanos());
+            let body = format!("What {whom} did for a while is not known.");
+            News::warn(names::MEMBER_HOLE, body).with([length])
+        }
+        What::Started { pid } => News::new(names::MEMBER_STARTED, format!("{whom} was started."))
+            .with([number(names::PID, *pid)]),
+        What::Died { signal, status } => {
+            let signal = signal.map(|signal| number(names::SIGNAL, signal));
+            let status = status.map(|status| number(names::STATUS, status));
+            let body = format!("{whom} is gone.");
+            News::new(names::MEMBER_DIED, body).with(signal).with(status)
+        }
+        What::Stopped => News::new(names::MEMBER_STOPPED, format!("{whom} is stopped.")),
+        What::Continued => News::new(names::MEMBER_CONTINUED, format!("{whom} goes on.")),
+        What::FaultAsked { .. }
+        | What::FaultInForce { .. }
+        | What::FaultHealed { .. }
+        | What::Reconnected { .. }
+        | What::FaultFailed { .. }
+        | What::Struck { .. } => return of_fault(&fact.what, &whom),
+        What::TrialBegan { trial } => {
+            News::new(names::TRIAL_BEGAN, format!("Trial {trial} begins."))
+        }
+        What::TrialEnded { trial, recovered } => {
+            let told = recovered.map(|recovered| truth(names::RECOVERED, recovered));
+            News::new(names::TRIAL_ENDED, format!("Trial {trial} ends.")).with(told)
+        }
+        What::Settled { group } => {
+            News::new(names::GROUP_SETTLED, format!("Group {group} has settled."))
+                .with([text(names::GROUP, group.as_str())])
+        }
+        What::ClusterStarted { cluster, address, pid } => {
+            News::new(names::CLUSTER_STARTED, format!("The broker of cluster {cluster} answers."))
+                .with([text(names::CLUSTER, cluster.as_str()), text(names::BROKER, address)])
+                .with([number(names::PID, *pid)])
+        }
+        What::ClusterDied { cluster } => {
+            News::warn(names::CLUSTER_DIED, format!("The broker of cluster {cluster} is gone."))
+                .with([text(names::CLUSTER, cluster.as_str())])
+        }
+        What::EdgesStarted { pid } => {
+            News::new(names::EDGES_STARTED, "The edges answer.").with([number(names::PID, *pid)])
+        }
+        What::EdgesDied => News::warn(names::EDGES_DIED, "The edges are gone."),
+        What::Stall { from, until } => {
+            News::warn(names::HOST_STALL, "The host did not let the controller run.")
+                .with([number(names::DURATION_NS, until.since(*from).as_nanos())])
+        }
+        What::Ended { how, why } => ended(*how, why.as_deref()),
+    })
+}
+
+fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
+    let broker = |broker: &str| text(names::BROKER, broker);
+    let kind = |kind: &str| text(names::FAULT_KIND, kind);
+    match what {
+        What::FaultAsked { fault, kind: is, broker: at, cluster } => {
+            let whom = at.as_deref().unwrap_or(whom);
+            let body = format!("Fault {fault} ({is}) is about to strike {whom}.");
+            let cluster = cluster.as_ref().map(|one| text(names::CLUSTER, one.as_str()));
+            let more = [kind(is)].into_iter().chain(at.as_deref().map(broker)).chain(cluster);
+            Some(News::new(names::FAULT_ASKED, body).of(fault).with(more))
+        }
+        What::FaultInForce { fault } => {
+            let body = format!("Fault {fault} is in force.");
+            Some(News::new(names::FAULT_IN_FORCE, body).of(fault))
+        }
+        What::FaultHealed { fault } => {
+            let body = format!("Fault {fault} is healed.");
+            Some(News::new(names::FAULT_HEALED, body).of(fault))
+        }
+        What::Reconnected { fault, broker: at } => {
+            let body = format!("{whom} is answered again by {at} after fault {fault}.");
+            Some(News::new(names::FAULT_RECONNECTED, body).of(fault).with([broker(at)]))
+        }
+        What::FaultFailed { fault, kind: is, why } => {
+            let body = format!("Fault {fault} ({is}) failed: {why}.");
+            let mut news = News::new(names::FAULT_FAILED, body).of(fault);
+            news.severity = SeverityNumber::Error;
+            Some(news.with([kind(is), text(names::WHY, why)]))
+        }
+        What::Struck { fault, victims, skew_ns } => {
+            let body = format!("Fault {fault} has struck the last of {victims}.");
+            let skew = number(names::FAULT_SKEW_NS, *skew_ns);
+            Some(News::new(names::FAULT_STRUCK, body).of(fault).with([skew]))
+        }
+        What::Assigned { .. }
+        | What::Revoked { .. }
+        | What::Lost { .. }
+        | What::Claimed { .. }
+        | What::Renewed { .. }
+        | What::Lapsed { .. }
+        | What::Ticks { .. }
+        | What::Clock { .. }
+        | What::Leaving
+        | What::NotYet
+        | What::Hole { .. }
+        | What::Started { .. }
+        | What::Died { .. }
+        | What::Stopped
+        | What::Continued
+        | What::TrialBegan { .. }
+        | What::TrialEnded { .. }
+        | What::Settled { .. }
+        | What::ClusterStarted { .. }
+        | What::ClusterDied { .. }
+        | What::EdgesStarted { .. }
+        | What::EdgesDied
+        | What::Stall { .. }
+        | What::Ended { .. } => None,
+    }
+}
+
+fn ended(how: Outcome, why: Option<&str>) -> News<'static> {
+    let how_it_ended = text(names::OUTCOME, outcome(how));
+    let body = why.map_or_else(
+        || format!("The run is over: {}.", outcome(how)),
+        |why| format!("The run is over: {}: {why}.", outcome(how)),
+    );
+    let mut news = News::new(names::RUN_ENDED, body).with([how_it_ended]);
+    if how != Outcome::Completed {
+        news.severity = SeverityNumber::Error;
+    }
+    news
+}

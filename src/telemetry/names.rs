@@ -1,0 +1,165 @@
+//! Every name under which traces and logs are exported: spans, events, attributes. Few span names;
+//! what tells two spans of one name apart is an attribute.
+
+pub use opentelemetry_semantic_conventions::resource::{
+    SERVICE_INSTANCE_ID, SERVICE_NAME, SERVICE_VERSION,
+};
+
+/// The instrumentation scope of all that is computed from facts.
+pub const SCOPE: &str = "tandem";
+/// What `service.name` is unless `OTEL_SERVICE_NAME` says otherwise.
+pub const SERVICE: &str = "tandem";
+
+// ---- spans -------------------------------------------------------------------------------------
+
+/// A run, from its zero to its end; alone in a trace of its own, with the live operations.
+pub const RUN: &str = "chaos.run";
+/// A trial; the root of its trace.
+pub const TRIAL: &str = "chaos.trial";
+/// From a fault being asked for until it is known to be gone.
+pub const FAULT: &str = "fault.window";
+/// One member's claim of one role: a term.
+pub const LEADERSHIP: &str = "leadership";
+/// Nobody served a role.
+pub const GAP: &str = "leadership.gap";
+/// Two or more claimed a role.
+pub const OVERLAP: &str = "leadership.overlap";
+
+// ---- spans of live operations ------------------------------------------------------------------
+
+/// The target of such spans.
+pub const LIVE: &str = "tandem::live";
+/// Embedded brokers are started.
+pub const START_CLUSTERS: &str = "clusters.start";
+/// Topics are seen to.
+pub const PROVISION: &str = "topics.provision";
+/// A member's process is started.
+pub const START_MEMBER: &str = "member.start";
+/// A fault is injected.
+pub const INJECT: &str = "fault.inject";
+/// A fault is undone.
+pub const HEAL: &str = "fault.heal";
+
+// ---- events of spans and of logs ---------------------------------------------------------------
+
+/// A fault is about to be injected.
+pub const FAULT_ASKED: &str = "fault.asked";
+/// A fault is known to be in force.
+pub const FAULT_IN_FORCE: &str = "fault.in_force";
+/// A fault is known to be gone.
+pub const FAULT_HEALED: &str = "fault.healed";
+/// A broker answered a member that had been cut off.
+pub const FAULT_RECONNECTED: &str = "fault.reconnected";
+/// A fault could not be injected, or not be healed.
+pub const FAULT_FAILED: &str = "fault.failed";
+/// A fault across several victims has struck the last of them.
+pub const FAULT_STRUCK: &str = "fault.struck";
+/// A member's process was started.
+pub const MEMBER_STARTED: &str = "member.started";
+/// A member's process is gone.
+pub const MEMBER_DIED: &str = "member.died";
+/// A member's process is stopped.
+pub const MEMBER_STOPPED: &str = "member.stopped";
+/// A member's process goes on.
+pub const MEMBER_CONTINUED: &str = "member.continued";
+/// What a member did for a while is not known.
+pub const MEMBER_HOLE: &str = "member.hole";
+/// A group has settled.
+pub const GROUP_SETTLED: &str = "group.settled";
+/// A cluster's embedded broker answers.
+pub const CLUSTER_STARTED: &str = "cluster.started";
+/// A cluster's embedded broker is gone.
+pub const CLUSTER_DIED: &str = "cluster.died";
+/// The process through which members reach brokers answers.
+pub const EDGES_STARTED: &str = "edges.started";
+/// It is gone.
+pub const EDGES_DIED: &str = "edges.died";
+/// A trial begins.
+pub const TRIAL_BEGAN: &str = "trial.began";
+/// A trial ends.
+pub const TRIAL_ENDED: &str = "trial.ended";
+/// The host did not let the controller run.
+pub const HOST_STALL: &str = "host.stall";
+/// The run ended by itself.
+pub const RUN_ENDED: &str = "run.ended";
+
+// ---- attributes --------------------------------------------------------------------------------
+
+/// Of the resource: the run's name.
+pub const RUN_ID: &str = "tandem.run";
+/// Of the resource: the topology's name.
+pub const TOPOLOGY: &str = "tandem.topology";
+/// Of the resource: the experiment's name.
+pub const EXPERIMENT: &str = "tandem.experiment";
+/// What every choice was drawn from.
+pub const SEED: &str = "tandem.seed";
+/// The trial's number, from 1.
+pub const TRIAL_NUMBER: &str = "neli.trial";
+/// Whether everything settled again before the trial ended.
+pub const RECOVERED: &str = "neli.recovered";
+/// How the run ended.
+pub const OUTCOME: &str = "neli.outcome";
+/// How many gaps of groups a trial had, of roles and intervals.
+pub const GAPS: &str = "neli.gaps";
+/// How many joint gaps.
+pub const JOINT_GAPS: &str = "neli.joint_gaps";
+/// How many overlaps of groups.
+pub const OVERLAPS: &str = "neli.overlaps";
+/// The role's name.
+pub const ROLE: &str = "neli.role";
+/// The group's name; none where all groups together are meant.
+pub const GROUP: &str = "neli.group";
+/// `group`, or `joint` where all groups together are meant.
+pub const SCOPED: &str = "neli.scope";
+/// The member's name.
+pub const MEMBER: &str = "neli.member";
+/// Which life of the member, from 1.
+pub const INCARNATION: &str = "neli.incarnation";
+/// Which of that life's claims on the partition, from 1.
+pub const TERM: &str = "neli.term";
+/// The partition that bears the role.
+pub const PARTITION: &str = "neli.partition";
+/// The term had begun before its trial did: the span is cut.
+pub const BEGAN_BEFORE: &str = "neli.began_before";
+/// The term outlasted its trial: the span is cut.
+pub const GOES_ON: &str = "neli.goes_on";
+/// How much of a span could not be observed, in nanoseconds.
+pub const UNKNOWN_NS: &str = "neli.unknown_ns";
+/// Nobody can tell whether there was a gap, or an overlap, in this interval.
+pub const UNKNOWN: &str = "neli.unknown";
+/// How far the length may be from the truth, in nanoseconds, as a sum over both ends.
+pub const UNCERTAINTY_NS: &str = "neli.uncertainty_ns";
+/// It was still open when its trial ended: it is at least as long as this.
+pub const CENSORED: &str = "neli.censored";
+/// `fault`, `restart` or `none`.
+pub const CAUSE: &str = "neli.cause";
+/// Which fault, or which life.
+pub const CAUSE_BY: &str = "neli.cause.by";
+/// The fault's id, `<trial>.<step>`.
+pub const FAULT_ID: &str = "neli.fault.id";
+/// The fault's kind, as experiments write it.
+pub const FAULT_KIND: &str = "neli.fault.kind";
+/// Whom the fault struck.
+pub const FAULT_TARGETS: &str = "neli.fault.targets";
+/// From the first victim to the last, in nanoseconds.
+pub const FAULT_SKEW_NS: &str = "neli.fault.skew_ns";
+/// Whether the fault is known to be gone.
+pub const HEALED: &str = "neli.fault.healed";
+/// Of a link: `caused_by`, `continues` or `follows`.
+pub const LINK: &str = "neli.link";
+/// For how long, in nanoseconds.
+pub const DURATION_NS: &str = "neli.duration_ns";
+/// What went wrong.
+pub const WHY: &str = "neli.why";
+/// The cluster's name.
+pub const CLUSTER: &str = "neli.cluster";
+/// The broker's address.
+pub const BROKER: &str = "neli.broker";
+/// The process id.
+pub const PID: &str = "process.pid";
+/// The signal that ended a process.
+pub const SIGNAL: &str = "neli.signal";
+/// The status a process ended with.
+pub const STATUS: &str = "neli.status";
+/// The place of a fact in its author's order.
+pub const SEQ: &str = "neli.seq";

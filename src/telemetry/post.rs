@@ -1,0 +1,227 @@
+//! One thread a signal: takes what is handed in, sends it in chunks, counts what was taken.
+//!
+//! Whoever hands something in never waits: where there is no room it is lost, and counted.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use prost::Message;
+
+use super::Scene;
+use super::courier::Courier;
+use super::deadline::Deadline;
+use super::settings::Target;
+use super::signal::Chunks;
+use crate::time::Mono;
+
+/// How many items may wait.
+const WAITING_MAX: usize = 8_192;
+/// The most items that go in one request.
+const CHUNK_ITEMS: usize = 1_000;
+/// The most bytes, before compression; collectors take 4 MiB over gRPC unless told otherwise.
+const CHUNK_BYTES: usize = 2 << 20;
+/// The longest that an item waits for others.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// What a thread is handed.
+enum Parcel<I> {
+    One(I),
+    All(Box<dyn Iterator<Item = Vec<I>> + Send>),
+    /// Nothing comes after it.
+    End,
+}
+
+/// What became of what was handed in.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    taken: AtomicU64,
+    why: Mutex<Option<String>>,
+}
+
+impl Tally {
+    /// How many items the collector took.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// The first thing that went wrong.
+    pub(super) fn why(&self) -> Option<String> {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn blame(&self, why: String) {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+    }
+}
+
+/// A signal on its way.
+pub(super) struct Post<S: Chunks> {
+    parcels: SyncSender<Parcel<S::Item>>,
+    tally: Arc<Tally>,
+    done: Receiver<()>,
+}
+
+/// A slot through which single items are handed in.
+pub(super) struct Slot<I>(SyncSender<Parcel<I>>, Arc<Tally>);
+
+impl<I> std::fmt::Debug for Slot<I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Slot")
+    }
+}
+
+impl<I> Clone for Slot<I> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), Arc::clone(&self.1))
+    }
+}
+
+impl<I> Slot<I> {
+    /// Hands in one item, at once.
+    pub(super) fn put(&self, item: I) {
+        if let Err(TrySendError::Full(_)) = self.0.try_send(Parcel::One(item)) {
+            self.1.blame(format!("more than {WAITING_MAX} items waited to be sent"));
+        }
+    }
+
+    /// Nothing comes any more. Where there is no room to say so, that this slot is gone says it.
+    pub(super) fn end(self) {
+        self.0.try_send(Parcel::End).ok();
+    }
+}
+
+impl<S: Chunks> Post<S> {
+    /// Starts the thread, which sends to `target` until `deadline`.
+    pub(super) fn start(
+        name: &str,
+        target: &Target,
+        scene: Scene,
+        deadline: Deadline,
+    ) -> std::io::Result<Self> {
+        let (parcels, taken) = sync_channel(WAITING_MAX);
+        let (finished, done) = sync_channel(1);
+        let tally = Arc::new(Tally::default());
+        let (target, kept) = (target.clone(), Arc::clone(&tally));
+        thread::Builder::new().name(name.to_owned()).spawn(move || {
+            match Courier::new(&target, deadline.clone()) {
+                Ok(courier) => {
+                    let chunk = Vec::new();
+                    Carrier::<S> { courier, scene, tally: kept, deadline, chunk, bytes: 0 }
+                        .run(&taken);
+                }
+                Err(error) => kept.blame(crate::error::chain(&error)),
+            }
+            // Nobody waits any more: then nobody misses it.
+            finished.send(()).ok();
+        })?;
+        Ok(Self { parcels, tally, done })
+    }
+
+    /// Where single items are handed in.
+    pub(super) fn slot(&self) -> Slot<S::Item> {
+        Slot(self.parcels.clone(), Arc::clone(&self.tally))
+    }
+
+    /// Hands in all that is left, to be made while it is sent.
+    pub(super) fn all(&self, items: Box<dyn Iterator<Item = Vec<S::Item>> + Send>) {
+        if let Err(TrySendError::Full(_)) = self.parcels.try_send(Parcel::All(items)) {
+            self.tally.blame(format!("more than {WAITING_MAX} items waited to be sent"));
+        }
+    }
+
+    /// Nothing comes any more, though slots may live on.
+    pub(super) fn end(&self) {
+        self.slot().end();
+    }
+
+    /// Waits until everything was sent, at most until the deadline; what became of it. The thread
+    /// may live on: nobody waits for it.
+    pub(super) fn finish(self, deadline: &Deadline) -> Arc<Tally> {
+        let Self { parcels, tally, done } = self;
+        drop(parcels);
+        if let Err(RecvTimeoutError::Timeout) = done.recv_timeout(deadline.left()) {
+            tally.blame("the collector did not take everything in time".to_owned());
+        }
+        tally
+    }
+}
+
+struct Carrier<S: Chunks> {
+    courier: Courier,
+    scene: Scene,
+    tally: Arc<Tally>,
+    deadline: Deadline,
+    chunk: Vec<S::Item>,
+    bytes: usize,
+}
+
+impl<S: Chunks> Carrier<S> {
+    fn run(mut self, parcels: &Receiver<Parcel<S::Item>>) {
+        let mut due: Option<Mono> = None;
+        loop {
+            let wait = due.map_or(Duration::from_secs(3_600), |due| due.since(Mono::now()));
+            match parcels.recv_timeout(wait) {
+                Ok(Parcel::One(item)) => {
+                    self.add(item);
+                    due = due.or_else(|| Some(Mono::now() + LINGER));
+                }
+                Ok(Parcel::All(items)) => self.add_all(items),
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Parcel::End) | Err(RecvTimeoutError::Disconnected) => {
+                    self.flush();
+                    return;
+                }
+            }
+            if due.is_some_and(|due| due <= Mono::now()) {
+                self.flush();
+            }
+            if self.chunk.is_empty() {
+                due = None;
+            }
+        }
+    }
+
+    fn add_all(&mut self, items: impl Iterator<Item = Vec<S::Item>>) {
+        for some in items {
+            if self.deadline.left().is_zero() {
+                return;
+            }
+            some.into_iter().for_each(|item| self.add(item));
+        }
+        self.flush();
+    }
+
+    fn add(&mut self, item: S::Item) {
+        let bytes = item.encoded_len();
+        if self.bytes.saturating_add(bytes) > CHUNK_BYTES {
+            self.flush();
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.chunk.push(item);
+        if self.chunk.len() >= CHUNK_ITEMS {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let chunk = std::mem::take(&mut self.chunk);
+        self.bytes = 0;
+        let count = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
+        if count == 0 {
+            return;
+        }
+        match self.courier.send(&S::of(&self.scene, chunk)) {
+            Ok((rejected, why)) => {
+                let taken = count.saturating_sub(rejected);
+                self.tally.taken.fetch_add(taken, Ordering::Relaxed);
+                if rejected > 0 {
+                    self.tally.blame(format!("the collector refused {rejected} items: {why}"));
+                }
+            }
+            Err(why) => self.tally.blame(why),
+        }
+    }
+}

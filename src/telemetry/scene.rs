@@ -1,0 +1,167 @@
+//! What all spans and logs of one run share: its name, its clock, its resource; and how attributes
+//! are made.
+
+use opentelemetry_proto::tonic::common::v1::{
+    AnyValue, ArrayValue, InstrumentationScope, KeyValue, any_value::Value,
+};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::{Span, Status, span::Event, span::Link, status};
+
+use super::{ids, names};
+use crate::ids::TrialNumber;
+use crate::journal::Header;
+use crate::time::{Mono, Wall};
+use crate::timeline::Interval;
+
+/// Sampled, and the parent is of the same process.
+const FLAGS: u32 = 0x101;
+
+/// One run, seen from outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scene {
+    /// The run's name.
+    pub run: String,
+    zero: Mono,
+    zero_wall: Wall,
+    resource: Resource,
+}
+
+impl Scene {
+    /// Of the run that `header` begins.
+    #[must_use]
+    pub fn of(header: &Header) -> Self {
+        let attributes = vec![
+            text(names::SERVICE_NAME, names::SERVICE),
+            text(names::SERVICE_VERSION, &header.tandem),
+            text(names::SERVICE_INSTANCE_ID, &header.run),
+            text(names::RUN_ID, &header.run),
+            text(names::TOPOLOGY, header.plan.topology.as_str()),
+            text(names::EXPERIMENT, &header.brief.experiment),
+        ];
+        Self {
+            run: header.run.clone(),
+            zero: header.zero,
+            zero_wall: header.zero_wall,
+            resource: Resource { attributes, ..Resource::default() },
+        }
+    }
+
+    /// Adds what the environment says of the resource. It renames the service; of everything else
+    /// that is known here, what is known here stays.
+    #[must_use]
+    pub fn with_resource(mut self, service: Option<&str>, more: &[(String, String)]) -> Self {
+        let ours = &mut self.resource.attributes;
+        for (key, value) in more {
+            match ours.iter_mut().find(|attribute| attribute.key == *key) {
+                Some(known) if key == names::SERVICE_NAME => *known = text(key, value),
+                Some(_) => {}
+                None => ours.push(text(key, value)),
+            }
+        }
+        if let Some(service) = service
+            && let Some(name) = ours.iter_mut().find(|one| one.key == names::SERVICE_NAME)
+        {
+            *name = text(names::SERVICE_NAME, service);
+        }
+        self
+    }
+
+    /// Whose telemetry it is.
+    #[must_use]
+    pub fn resource(&self) -> Resource {
+        self.resource.clone()
+    }
+
+    /// What made it.
+    #[must_use]
+    pub fn scope() -> InstrumentationScope {
+        InstrumentationScope {
+            name: names::SCOPE.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..InstrumentationScope::default()
+        }
+    }
+
+    /// An instant in nanoseconds since 1970-01-01 UTC. The wall clock is that of the run's zero, to
+    /// the millisecond; from there on the monotonic one counts, to the nanosecond.
+    #[must_use]
+    pub fn at(&self, at: Mono) -> u64 {
+        let zero = i128::from(self.zero_wall.0) * 1_000_000;
+        let at = zero + i128::from(at.0) - i128::from(self.zero.0);
+        u64::try_from(at.max(0)).unwrap_or(u64::MAX)
+    }
+
+    /// The root of a trace.
+    pub(super) fn root(&self, trial: TrialNumber, during: Interval) -> Span {
+        let mut span = self.span(trial, ids::root(trial), ids::root(trial), during);
+        span.parent_span_id.clear();
+        span
+    }
+
+    /// A child of the root of the trace of `trial`.
+    pub(super) fn span(&self, trial: TrialNumber, name: &str, key: &str, during: Interval) -> Span {
+        Span {
+            trace_id: ids::trace_id(&self.run, trial).to_vec(),
+            span_id: ids::span_id(&self.run, trial, key).to_vec(),
+            parent_span_id: ids::span_id(&self.run, trial, ids::root(trial)).to_vec(),
+            flags: FLAGS,
+            name: name.to_owned(),
+            kind: 1, // internal
+            start_time_unix_nano: self.at(during.from),
+            end_time_unix_nano: self.at(during.until),
+            status: Some(Status::default()),
+            ..Span::default()
+        }
+    }
+
+    /// A link to the span with `key` in the trace of `trial`.
+    pub(super) fn link(&self, trial: TrialNumber, key: &str, relation: &str) -> Link {
+        Link {
+            trace_id: ids::trace_id(&self.run, trial).to_vec(),
+            span_id: ids::span_id(&self.run, trial, key).to_vec(),
+            attributes: vec![text(names::LINK, relation)],
+            flags: FLAGS,
+            ..Link::default()
+        }
+    }
+
+    /// Something that happened at one instant.
+    pub(super) fn event(&self, name: &str, at: Mono, attributes: Vec<KeyValue>) -> Event {
+        let time_unix_nano = self.at(at);
+        Event { time_unix_nano, name: name.to_owned(), attributes, ..Event::default() }
+    }
+}
+
+/// A status that says what is wrong.
+pub(super) fn error(why: String) -> Option<Status> {
+    Some(Status { message: why, code: status::StatusCode::Error.into() })
+}
+
+/// An attribute.
+pub(super) fn text(key: &str, value: &str) -> KeyValue {
+    attribute(key, Value::StringValue(value.to_owned()))
+}
+
+/// An attribute.
+pub(super) fn number(key: &str, value: impl TryInto<i64>) -> KeyValue {
+    attribute(key, Value::IntValue(value.try_into().unwrap_or(i64::MAX)))
+}
+
+/// An attribute.
+pub(super) fn truth(key: &str, value: bool) -> KeyValue {
+    attribute(key, Value::BoolValue(value))
+}
+
+/// An attribute.
+pub(super) fn texts(key: &str, values: &[String]) -> KeyValue {
+    let value = |text: &String| AnyValue { value: Some(Value::StringValue(text.clone())) };
+    attribute(key, Value::ArrayValue(ArrayValue { values: values.iter().map(value).collect() }))
+}
+
+fn attribute(key: &str, value: Value) -> KeyValue {
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(AnyValue { value: Some(value) }),
+        ..KeyValue::default()
+    }
+}

@@ -1,0 +1,156 @@
+//! Telemetry of one run, from before its members start until after its verdict is told.
+//!
+//! Logs and live operations leave while the run goes on. Traces leave at its end: only then is
+//! known who led what. No one waits for a collector but [`Session::finish`], and that for two
+//! seconds at most; what was not taken by then is counted, and `tandem export` sends it again.
+
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+use super::deadline::Deadline;
+use super::post::{Post, Slot, Tally};
+use super::settings::Settings;
+use super::{Live, Logbook, Scene, Traces};
+use crate::observation::{Fact, What};
+
+/// How long the exit may wait for a collector after the verdict.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What was sent, and what was not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sent {
+    /// What collectors took.
+    pub taken: u64,
+    /// What there was to send beside what the journal tells.
+    pub more: u64,
+    /// The first thing that went wrong.
+    pub why: Option<String>,
+}
+
+/// Sends logs of facts as they come.
+#[derive(Clone)]
+pub struct Listener {
+    slot: Slot<LogRecord>,
+    book: Logbook,
+}
+
+impl Listener {
+    /// Begins to, on a thread of its own, until the run's last fact.
+    ///
+    /// # Errors
+    /// The system has no thread to spare.
+    pub fn hear(self, mut facts: Receiver<Arc<Fact>>) -> io::Result<()> {
+        let Self { slot, mut book } = self;
+        thread::Builder::new().name("logbook".to_owned()).spawn(move || {
+            loop {
+                match facts.blocking_recv() {
+                    Ok(fact) => {
+                        if let Some(record) = book.observe(&fact) {
+                            slot.put(record);
+                        }
+                        if let What::Ended { .. } = fact.what {
+                            break;
+                        }
+                    }
+                    // Which of them would have been told, the journal says in the end.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => break,
+                }
+            }
+            slot.end();
+        })?;
+        Ok(())
+    }
+}
+
+/// Telemetry of one run.
+pub struct Session {
+    traces: Option<Post<ExportTraceServiceRequest>>,
+    logs: Option<Post<ExportLogsServiceRequest>>,
+    live: Live,
+    scene: Scene,
+    deadline: Deadline,
+}
+
+impl Session {
+    /// Starts what sends, of the run that `scene` shows and whose operations `live` hears of.
+    ///
+    /// # Errors
+    /// The system has no thread to spare.
+    pub fn start(settings: &Settings, scene: Scene, live: Live) -> io::Result<Self> {
+        let deadline = Deadline::never();
+        let scene = scene.with_resource(settings.service.as_deref(), &settings.attributes);
+        let traces = settings.traces.as_ref();
+        let traces =
+            traces.map(|target| Post::start("traces", target, scene.clone(), deadline.clone()));
+        let logs = settings.logs.as_ref();
+        let logs = logs.map(|target| Post::start("logs", target, scene.clone(), deadline.clone()));
+        let (traces, logs) = (traces.transpose()?, logs.transpose()?);
+        if let Some(traces) = &traces {
+            live.connect(traces.slot(), &scene.run);
+        }
+        Ok(Self { traces, logs, live, scene, deadline })
+    }
+
+    /// The run as collectors see it.
+    #[must_use]
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// What sends logs of facts as they come; nothing where logs go nowhere.
+    #[must_use]
+    pub fn listener(&self) -> Option<Listener> {
+        let logs = self.logs.as_ref()?;
+        Some(Listener { slot: logs.slot(), book: Logbook::new(self.scene.clone()) })
+    }
+
+    /// Sends logs of all these facts, of a run that is over.
+    pub fn replay(&self, facts: Vec<Fact>) {
+        let Some(logs) = &self.logs else { return };
+        let mut book = Logbook::new(self.scene.clone());
+        let records = facts.into_iter().map(move |fact| book.observe(&fact).into_iter().collect());
+        logs.all(Box::new(records));
+    }
+
+    /// Sends these traces, the last there are.
+    pub fn send(&self, traces: Arc<Traces>) {
+        if let Some(post) = &self.traces {
+            let count = traces.count();
+            post.all(Box::new((0..count).map(move |place| traces.get(place))));
+            post.end();
+        }
+    }
+
+    /// Whether anything was to be sent: traces, logs.
+    #[must_use]
+    pub fn signals(&self) -> (bool, bool) {
+        (self.traces.is_some(), self.logs.is_some())
+    }
+
+    /// Nobody waits for longer than this any more.
+    pub fn hurry(&self, within: Duration) {
+        self.deadline.set(within);
+    }
+
+    /// Waits until all was sent, and no longer than [`hurry`](Self::hurry) has said; what was of
+    /// traces, and of logs.
+    #[must_use]
+    pub fn finish(self) -> (Sent, Sent) {
+        let more = self.live.heard();
+        let traces = self.traces.map(|post| post.finish(&self.deadline));
+        let logs = self.logs.map(|post| post.finish(&self.deadline));
+        let sent = |tally: Option<Arc<Tally>>, more| {
+            let sent = |tally: Arc<Tally>| Sent { taken: tally.taken(), more, why: tally.why() };
+            tally.map_or_else(Sent::default, sent)
+        };
+        (sent(traces, more), sent(logs, 0))
+    }
+}

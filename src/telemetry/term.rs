@@ -1,0 +1,120 @@
+//! Terms as spans: who claimed what, from when to when, and who did before.
+
+use std::collections::BTreeMap;
+
+use opentelemetry_proto::tonic::trace::v1::Span;
+
+use super::finding::role_name;
+use super::scene::{Scene, number, text, truth};
+use super::{ids, names};
+use crate::ids::{GroupName, Life, PartitionId, RoleIndex, Term, TrialNumber};
+use crate::timeline::{Interval, IntervalSet, Lane, Timeline, Trial, View};
+use crate::topology::Plan;
+
+/// One term for one role, within one trial.
+#[derive(Debug, Clone)]
+pub(super) struct Tenure {
+    group: GroupName,
+    role: RoleIndex,
+    partition: PartitionId,
+    life: Life,
+    term: Term,
+    claim: Interval,
+    unknown: IntervalSet,
+    earlier: Option<Earlier>,
+}
+
+/// What came before.
+#[derive(Debug, Clone)]
+struct Earlier {
+    trial: TrialNumber,
+    life: Life,
+    term: Term,
+    relation: &'static str,
+}
+
+/// All terms, by trial; one that goes through several stands in each.
+pub(super) fn sorted(plan: &Plan, timeline: &Timeline) -> BTreeMap<TrialNumber, Vec<Tenure>> {
+    let mut all: BTreeMap<_, Vec<Tenure>> = BTreeMap::new();
+    for (name, line) in &timeline.groups {
+        let Some(group) = plan.groups.get(name) else { continue };
+        for (partition, lane) in &line.lanes {
+            let bears = group.role_partitions.iter().zip((0..).map(RoleIndex));
+            let roles: Vec<_> =
+                bears.filter(|(on, _)| *on == partition).map(|(_, role)| role).collect();
+            for (trial, tenure) in tenures(name, *partition, lane, &timeline.record.trials) {
+                let list = all.entry(trial).or_default();
+                list.extend(roles.iter().map(|&role| Tenure { role, ..tenure.clone() }));
+            }
+        }
+    }
+    all
+}
+
+/// The terms on one partition with the trials that they meet, in the order of their beginnings.
+fn tenures(
+    group: &GroupName,
+    partition: PartitionId,
+    lane: &Lane,
+    trials: &[Trial],
+) -> Vec<(TrialNumber, Tenure)> {
+    let mut terms: Vec<_> = lane.terms.iter().collect();
+    terms.sort_by(|one, other| (one.2, &one.0, one.1).cmp(&(other.2, &other.0, other.1)));
+    let views: BTreeMap<&Life, &View> =
+        lane.claimed.iter().map(|(life, view)| (life, view)).collect();
+    let mut all = Vec::new();
+    let mut before: Option<Vec<Earlier>> = None;
+    for (life, term, claim) in terms {
+        let mut seen: Vec<Earlier> = Vec::new();
+        let near = trials.partition_point(|trial| trial.window.until <= claim.from);
+        let met = trials.iter().skip(near).take_while(|trial| trial.window.from < claim.until);
+        let sure = views.get(life).map(|view| &view.sure);
+        for trial in met {
+            let within = IntervalSet::from(claim.intersect(trial.window));
+            let last = before.iter().flatten().rev().find(|one| one.trial <= trial.number);
+            let earlier = seen.last().cloned().or_else(|| last.cloned());
+            let tenure = Tenure {
+                group: group.clone(),
+                role: RoleIndex(0),
+                partition,
+                life: life.clone(),
+                term: *term,
+                claim: *claim,
+                unknown: sure.map_or_else(|| within.clone(), |sure| within.subtract(sure)),
+                earlier,
+            };
+            all.push((trial.number, tenure));
+            let (life, term) = (life.clone(), *term);
+            seen.push(Earlier { trial: trial.number, life, term, relation: "continues" });
+        }
+        if !seen.is_empty() {
+            seen.iter_mut().for_each(|one| one.relation = "follows");
+            before = Some(seen);
+        }
+    }
+    all
+}
+
+impl Tenure {
+    pub(super) fn span(&self, scene: &Scene, plan: &Plan, trial: &Trial) -> Span {
+        let key = |life: &Life, term: Term| ids::term(&self.group, self.role, life, term);
+        let during = self.claim.intersect(trial.window);
+        let own = key(&self.life, self.term);
+        let mut span = scene.span(trial.number, names::LEADERSHIP, &own, during);
+        span.attributes = vec![
+            text(names::ROLE, role_name(plan, self.role)),
+            text(names::GROUP, self.group.as_str()),
+            text(names::MEMBER, self.life.member.as_str()),
+            number(names::INCARNATION, self.life.incarnation.0),
+            number(names::TERM, self.term.0),
+            number(names::PARTITION, self.partition.0),
+            number(names::TRIAL_NUMBER, trial.number.0),
+            truth(names::BEGAN_BEFORE, self.claim.from < trial.window.from),
+            truth(names::GOES_ON, self.claim.until > trial.window.until),
+            number(names::UNKNOWN_NS, self.unknown.total().as_nanos()),
+        ];
+        let link = |one: &Earlier| scene.link(one.trial, &key(&one.life, one.term), one.relation);
+        span.links = self.earlier.iter().map(link).collect();
+        span
+    }
+}

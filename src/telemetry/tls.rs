@@ -1,0 +1,156 @@
+//! Whom a collector's certificate must come from, and as whom we speak to it; in PEM files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use tonic::transport::{Certificate, ClientTlsConfig, Identity};
+
+/// Certificates and key as they stand in their files. The system's authorities are believed unless
+/// others are named.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Trust {
+    authorities: Option<Vec<u8>>,
+    identity: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What is wrong with certificates or a key. Final.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// There is nothing in it that is needed.
+    #[error("{} holds no {what} in PEM", path.display())]
+    Empty {
+        /// Which.
+        path: PathBuf,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// It cannot be used.
+    #[error("{} cannot be used", path.display())]
+    Unusable {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: rustls::Error,
+    },
+    /// The system has no authorities that could be read.
+    #[error(
+        "this system has no certificate authorities: name some with OTEL_EXPORTER_OTLP_CERTIFICATE"
+    )]
+    NoAuthorities,
+    /// TLS itself cannot be set up.
+    #[error("TLS cannot be set up")]
+    Setup(#[source] rustls::Error),
+}
+
+/// Never shows a key.
+impl std::fmt::Debug for Trust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let named = self.authorities.is_some();
+        let identity = self.identity.is_some();
+        f.debug_struct("Trust").field("named", &named).field("identity", &identity).finish()
+    }
+}
+
+impl Trust {
+    /// Believes the authorities in `path`, and no others.
+    pub(super) fn authorities(&mut self, path: &Path) -> Result<(), TrustError> {
+        let pem = read(path)?;
+        named(path, &pem)?;
+        self.authorities = Some(pem);
+        Ok(())
+    }
+
+    /// Speaks as whom the chain in `chain` names, with the key in `key`.
+    pub(super) fn identity(&mut self, chain: &Path, key: &Path) -> Result<(), TrustError> {
+        let (chain_pem, key_pem) = (read(chain)?, read(key)?);
+        if certificates(&chain_pem).is_empty() {
+            return Err(TrustError::Empty { path: chain.to_owned(), what: "certificate" });
+        }
+        let Ok(secret) = PrivateKeyDer::from_pem_slice(&key_pem) else {
+            return Err(TrustError::Empty { path: key.to_owned(), what: "private key" });
+        };
+        let unusable = |source| TrustError::Unusable { path: key.to_owned(), source };
+        builder()?
+            .with_root_certificates(RootCertStore::empty())
+            .with_client_auth_cert(certificates(&chain_pem), secret)
+            .map_err(unusable)?;
+        self.identity = Some((chain_pem, key_pem));
+        Ok(())
+    }
+
+    /// For HTTP.
+    pub(super) fn http(&self) -> Result<ClientConfig, TrustError> {
+        let mut roots = RootCertStore::empty();
+        match &self.authorities {
+            Some(pem) => roots.add_parsable_certificates(certificates(pem)),
+            None => roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs),
+        };
+        if roots.is_empty() {
+            return Err(TrustError::NoAuthorities);
+        }
+        let builder = builder()?.with_root_certificates(roots);
+        let Some((chain, key)) = &self.identity else { return Ok(builder.with_no_client_auth()) };
+        let none = |_| TrustError::Setup(rustls::Error::General("no private key".to_owned()));
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(none)?;
+        builder.with_client_auth_cert(certificates(chain), key).map_err(TrustError::Setup)
+    }
+
+    /// For gRPC.
+    pub(super) fn grpc(&self) -> ClientTlsConfig {
+        let config = ClientTlsConfig::new();
+        let config = match &self.authorities {
+            Some(pem) => config.ca_certificate(Certificate::from_pem(pem)),
+            None => config.with_native_roots(),
+        };
+        match &self.identity {
+            Some((chain, key)) => config.identity(Identity::from_pem(chain, key)),
+            None => config,
+        }
+    }
+}
+
+/// For those who need no TLS: nobody is believed.
+pub(super) fn none() -> Result<ClientConfig, TrustError> {
+    Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+type Builder = rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>;
+
+fn builder() -> Result<Builder, TrustError> {
+    // Named, not the process's default: nobody may have installed one.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider);
+    builder.with_safe_default_protocol_versions().map_err(TrustError::Setup)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TrustError> {
+    fs::read(path).map_err(|source| TrustError::File { path: path.to_owned(), source })
+}
+
+fn named(path: &Path, pem: &[u8]) -> Result<(), TrustError> {
+    let mut roots = RootCertStore::empty();
+    let mut found = false;
+    for one in certificates(pem) {
+        found = true;
+        let unusable = |source| TrustError::Unusable { path: path.to_owned(), source };
+        roots.add(one).map_err(unusable)?;
+    }
+    let empty = || TrustError::Empty { path: path.to_owned(), what: "certificate" };
+    found.then_some(()).ok_or_else(empty)
+}
+
+fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
+    CertificateDer::pem_slice_iter(pem).filter_map(Result::ok).collect()
+}

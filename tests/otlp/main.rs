@@ -1,0 +1,23 @@
+//! Telemetry as a collector sees it: a real one made of OTLP's own types, over HTTP and gRPC, with
+//! TLS and without, that keeps all it got.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "a test may fail loudly"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod agrees;
+mod certificates;
+mod features;
+mod many;
+mod receiver;
+mod runs;
+mod settings;
+mod trouble;

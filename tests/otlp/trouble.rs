@@ -1,0 +1,131 @@
+//! Collectors that are busy, mute, picky or gone: no verdict waits for them, and what is lost is
+//! told.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use tandem::time::Mono;
+use tandem::verdict::Telemetry;
+
+use crate::many;
+use crate::receiver::{Kept, Receiver};
+use crate::support::experiment::{Experiment, Finished, eventually, tandem};
+
+/// The exit may be later than the verdict by this, on a machine that does other things as well.
+const LATE: Duration = Duration::from_millis(3_000);
+
+/// Runs to the end; how long after its verdict the process was gone.
+fn timed(order: Experiment) -> (Finished, Duration) {
+    let stdout = order.folder.path().join("stdout");
+    let running = order.start();
+    let told = || std::fs::metadata(&stdout).is_ok_and(|file| file.len() > 0).then_some(());
+    eventually("the verdict", Duration::from_secs(120), told);
+    let told = Mono::now();
+    let run = running.finish();
+    (run, Mono::now().since(told))
+}
+
+fn telemetry(run: &Finished) -> Telemetry {
+    run.report().telemetry.unwrap_or_else(|| panic!("no telemetry: {run}"))
+}
+
+/// The verdict is what the journal says, whatever became of telemetry; and so is the exit code.
+fn is_judged_alike(run: &Finished) {
+    assert!(matches!(run.code(), Some(0 | 3 | 4)), "it was judged: {run}");
+    let again = run.judged_again();
+    assert_eq!(again.status.code(), run.code(), "{run}");
+    assert_eq!(String::from_utf8_lossy(&again.stdout), run.stdout, "{run}");
+}
+
+/// It is judged, exits in time, and says that all of it was lost.
+fn loses_all(url: &str, protocol: &str) {
+    let order = Experiment::calm("1s").with(&format!("--trials 1 --otlp {url}"));
+    let (run, late) = timed(order.set("OTEL_EXPORTER_OTLP_PROTOCOL", protocol));
+    is_judged_alike(&run);
+    assert!(late < LATE, "{late:?} after the verdict: {run}");
+    let lost = telemetry(&run);
+    assert!(lost.spans > 0 && lost.logs > 0, "{lost:?}");
+    assert_eq!((lost.spans_lost, lost.logs_lost), (lost.spans, lost.logs), "{lost:?}");
+    assert!(lost.why.is_some(), "{lost:?}");
+    let told = format!("lost {} spans, {} log records", lost.spans_lost, lost.logs_lost);
+    assert!(run.stderr.contains(&told), "{run}");
+    assert!(run.stdout.contains(&told), "{run}");
+}
+
+#[test]
+fn nobody_waits_for_a_collector_that_never_answers() {
+    for protocol in ["http/protobuf", "grpc"] {
+        // It listens, so the kernel takes connections and what is written to them.
+        let mute = TcpListener::bind("127.0.0.1:0").unwrap();
+        loses_all(&format!("http://{}", mute.local_addr().unwrap()), protocol);
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_collector_that_is_not_there() {
+    for protocol in ["http/protobuf", "grpc"] {
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        loses_all(&format!("http://{gone}"), protocol);
+    }
+}
+
+#[test]
+fn a_collector_that_is_killed_in_the_middle_costs_what_it_did_not_take() {
+    let receiver = Receiver::http(Kept::default(), None);
+    let url = receiver.url("http");
+    let order = Experiment::calm("3s").with(&format!("--trials 1 --otlp {url}"));
+    let stdout = order.folder.path().join("stdout");
+    let running = order.start();
+    let first = || (!receiver.logs().is_empty()).then_some(());
+    eventually("the first log record", Duration::from_secs(60), first);
+    let (operations, taken) = (receiver.spans().len() as u64, receiver.logs().len() as u64);
+    drop(receiver);
+    let told = || std::fs::metadata(&stdout).is_ok_and(|file| file.len() > 0).then_some(());
+    eventually("the verdict", Duration::from_secs(120), told);
+    let told = Mono::now();
+    let run = running.finish();
+    assert!(Mono::now().since(told) < LATE, "{run}");
+    is_judged_alike(&run);
+    let lost = telemetry(&run);
+    // Traces leave at the end; what came before were operations.
+    assert!(lost.spans_lost > 0 && lost.spans_lost <= lost.spans - operations, "{lost:?}");
+    assert!(lost.logs_lost > 0 && lost.logs_lost <= lost.logs - taken, "{taken}: {lost:?}");
+}
+
+#[test]
+fn a_collector_that_is_busy_for_a_moment_costs_nothing() {
+    for grpc in [false, true] {
+        let make = if grpc { Receiver::grpc } else { Receiver::http };
+        let receiver = make(Kept::busy(4), None);
+        let journal = many::written(2);
+        let protocol = if grpc { "grpc" } else { "http/protobuf" };
+        let done = export(journal.path(), &receiver, protocol);
+        assert_eq!(done.0, Some(0), "{}", done.1);
+        assert!(!receiver.spans().is_empty());
+    }
+}
+
+#[test]
+fn what_a_collector_refuses_in_an_answer_that_is_a_success_is_lost() {
+    for grpc in [false, true] {
+        let make = if grpc { Receiver::grpc } else { Receiver::http };
+        let receiver = make(Kept::picky(3), None);
+        let journal = many::written(2);
+        let protocol = if grpc { "grpc" } else { "http/protobuf" };
+        let done = export(journal.path(), &receiver, protocol);
+        assert_eq!(done.0, Some(1), "{}", done.1);
+        assert!(done.1.contains("lost 3 spans, 0 log records"), "{}", done.1);
+        assert!(done.1.contains("the collector refused 3 items: not these"), "{}", done.1);
+    }
+}
+
+/// Sends a run; the exit code, and what was said.
+pub(crate) fn export(dir: &Path, receiver: &Receiver, protocol: &str) -> (Option<i32>, String) {
+    let state = tempfile::tempdir().unwrap();
+    let mut command = tandem(state.path());
+    command.arg("export").arg(dir).args(["--otlp", &receiver.url("http")]);
+    let done = command.env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol).output().unwrap();
+    let text = [done.stdout, done.stderr].concat();
+    (done.status.code(), String::from_utf8_lossy(&text).into_owned())
+}
