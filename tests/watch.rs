@@ -13,6 +13,9 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::as_conversions,
+    clippy::cast_precision_loss,
     reason = "a test may fail loudly"
 )]
 mod support;
@@ -21,11 +24,12 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use rustix::time::{ClockId, clock_gettime};
 use support::chance::{Draws, history};
 use support::facts::{Story, at, plan};
 use support::transcript::{Command, check_folder};
 use support::watched::{drive, found, judged, plausible};
-use tandem::ids::{GroupName, RoleIndex};
+use tandem::ids::{GroupName, PartitionId, RoleIndex};
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
 use tandem::topology::Plan;
@@ -62,6 +66,59 @@ fn told(plan: &Plan, facts: &[Fact], place: &(Option<GroupName>, u32)) -> String
     facts.sort_by_key(|fact| fact.t);
     let line = |fact: &&Fact| format!("{}\n", serde_json::to_string(fact).unwrap());
     facts.iter().map(line).collect()
+}
+
+/// A thousand roles on 64 partitions in three groups of five, all led, for a minute: for how much of
+/// a core the watch over them asks, compiled as tests are. And what it keeps does not grow.
+#[test]
+fn a_thousand_roles_cost_little() {
+    let plan = plan(1_000, &[("p1", 64, 5), ("p2", 64, 5), ("p3", 64, 5)]);
+    let mut story = Story::default();
+    for ms in (0..60_000).step_by(50) {
+        for (group, member) in (1..=3).flat_map(|group| (1..=5).map(move |member| (group, member)))
+        {
+            let who = format!("p{group}-{member}.1");
+            let led: Vec<u32> = (0..64).filter(|on| on % 5 == member - 1).collect();
+            if ms == 0 {
+                for on in &led {
+                    story.claimed(&who, *on, 1, [0, 9_000]);
+                }
+            }
+            let partitions = led.iter().copied().map(PartitionId).collect();
+            let (from, until) = (at(0), at(ms));
+            story.says(&who, ms, What::Ticks { partitions, from, until });
+            if ms % 100 == 0 {
+                let claims: Vec<_> = led.iter().map(|on| (*on, 1, ms + 9_000)).collect();
+                story.renewed(&who, ms, &claims);
+            }
+        }
+    }
+    let mut watch = Watch::new(&plan);
+    let (before, mut kept) = (clock_gettime(ClockId::ThreadCPUTime), Vec::new());
+    for fact in &story.facts {
+        while let Some(next) = watch.poll_timeout().filter(|next| *next <= fact.t) {
+            watch.handle_timeout(next);
+            while watch.poll_event().is_some() {}
+        }
+        watch.observe(fact);
+        if fact.t == at(10_000) && kept.is_empty() {
+            kept.push(format!("{watch:?}").len()); // costs some milliseconds, once
+        }
+    }
+    let after = clock_gettime(ClockId::ThreadCPUTime);
+    kept.push(format!("{watch:?}").len());
+    let cpu = Duration::from_secs((after.tv_sec - before.tv_sec).unsigned_abs());
+    let cpu = cpu.as_secs_f64() + (after.tv_nsec - before.tv_nsec) as f64 / 1e9;
+    let share = cpu / 60.0;
+    eprintln!("the watch over 1,000 roles takes {:.2} % of a core", share * 100.0);
+    assert!(share < 0.05, "{share}");
+    let (first, last) = (kept[0], kept[kept.len() - 1]);
+    assert!(last < first + first / 10, "what is kept grows: from {first} to {last}");
+    for role in [0, 63, 64, 999].map(RoleIndex) {
+        let totals = watch.totals(None, role);
+        assert_eq!((totals.unavailable, totals.unknown), (Duration::ZERO, Duration::ZERO));
+        assert_eq!(watch.led(role), 3);
+    }
 }
 
 struct Play {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::dry_run::tell;
+use super::metering::{Metering, MetricsArgs, interval};
 use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
@@ -66,6 +67,8 @@ pub(super) struct RunArgs {
     keep: bool,
     #[command(flatten)]
     otlp: OtlpArgs,
+    #[command(flatten)]
+    metrics: MetricsArgs,
     /// Say what would be done to whom and when, what that may cost and how it is undone; start
     /// nothing.
     #[arg(long)]
@@ -75,6 +78,7 @@ pub(super) struct RunArgs {
 /// Runs the experiment; the exit code of its verdict.
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let settings = args.otlp.settings()?;
+    let (interval, grafana) = (interval()?, args.metrics.grafana()?);
     let live = Live::default();
     log_to_stderr(settings.is_some().then(|| live.layer()));
     let choice = Choice {
@@ -104,15 +108,22 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         .map_err(|error| Failure::new(1, &error))?;
     let program = std::env::current_exe().map_err(|error| Failure::new(1, &error))?;
     let mut order = order(args, prepared, program);
+    let listener = args.metrics.bind()?;
+    let mut metering =
+        Metering::start(&order.header, settings.as_ref(), interval, listener, grafana)?;
     let sending =
         settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
     order.show = Sending::show(sending.as_ref());
+    metering.follow(&mut order);
     let played = runtime.block_on(play(&order));
     // Whatever a client still waits for, the process does not, least of all when it was
     // interrupted.
     runtime.shutdown_background();
     played?;
-    conclude(&order.folder, args.output, sending).map_err(|error| Failure::new(1, &error))
+    metering.conclude();
+    let concluded = conclude(&order.folder, args.output, sending);
+    metering.finish();
+    concluded.map_err(|error| Failure::new(1, &error))
 }
 
 /// Undoes what runs have left that were killed together with their guards; a line each.

@@ -24,6 +24,7 @@ mod guard;
 mod halt;
 mod judged;
 mod member;
+mod metering;
 mod plan;
 mod progress;
 mod recording;

@@ -69,15 +69,21 @@ impl LifeLine {
             return None;
         }
         let asked = [self.asked.kill, self.asked.pause, self.not_yet];
-        let speaks = (self.runs() || self.death.is_some()) && !self.open.is_empty();
-        let spoke = self.spoke().filter(|_| speaks).map(|t| t.max(self.woke()));
-        let open = self.open.iter().filter(|_| self.runs()).filter_map(|key| {
-            let claim = self.claims.get(key)?;
+        // Who is stopped says nothing; what it said before may still be on its way.
+        let sleeps = |stop: &Stop| stop.until.is_none() && stop.began.confirmed < known;
+        let speaks = !self.stops.last().is_some_and(sleeps);
+        let spoke = self.spoke().filter(|_| speaks && !self.open.is_empty());
+        let spoke = spoke.map(|t| t.max(self.woke()));
+        let claims = self.claims.iter().filter(|_| speaks).filter(|(key, claim)| {
+            // One that ended with its last word may border on what it does not tell any more.
+            self.open.contains(key) || spoke.is_some_and(|spoke| claim.until >= spoke)
+        });
+        let open = claims.map(|(key, claim)| {
             // It may be renewed, or end; or go on without ticks, which may come yet.
             let began = claim.from.max(self.woke());
             let runs = self.ticks.get(&key.0).map_or(&[][..], Vec::as_slice);
             let ticked = runs.iter().rev().find(|run| run.from < claim.until);
-            Some(claim.until.min(ticked.map_or(began, |run| run.until.max(began))))
+            claim.until.min(ticked.map_or(began, |run| run.until.max(began)))
         });
         asked.into_iter().flatten().chain(spoke).chain(open).filter(|at| *at < known).min()
     }

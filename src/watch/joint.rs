@@ -51,7 +51,7 @@ impl Class {
         tell: &mut Vec<Event>,
     ) {
         let lanes = self.at.iter().filter_map(|(name, on)| services.get(name)?.get(on));
-        let sum = lanes.fold(Coverage::default(), |sum, lane| sum.plus(lane));
+        let sum = lanes.fold(Coverage::default(), Coverage::plus);
         for (step, count) in sum.steps(window) {
             self.tally.serve(step, count, tell);
         }

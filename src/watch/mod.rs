@@ -134,9 +134,9 @@ impl Watch {
             return;
         };
         if own {
-            company.told(life, fact)
+            company.told(life, fact);
         } else {
-            company.hear(life, fact)
+            company.hear(life, fact);
         }
         // These say each time what is so anyway; whether something has changed is looked at soon.
         if !matches!(fact.what, What::Ticks { .. } | What::Renewed { .. }) {

@@ -58,7 +58,7 @@ pub(crate) fn written(trials: u32) -> TempDir {
 }
 
 /// How many spans such a run has.
-fn spans(trials: u32) -> usize {
+pub(crate) fn spans(trials: u32) -> usize {
     1 + trials as usize * A_TRIAL
 }
 

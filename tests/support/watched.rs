@@ -171,9 +171,10 @@ pub fn plausible(facts: Vec<Fact>, end: u64) -> Vec<Fact> {
 }
 
 fn truthful(facts: &mut [Fact], own: &[Fact], life: &Life) {
-    let (mut open, mut told) = (BTreeMap::new(), Mono::ZERO);
+    let (mut open, mut ended, mut told) = (BTreeMap::new(), BTreeMap::new(), Mono::ZERO);
     let stops = own.iter().filter(|fact| fact.life.as_ref() == Some(life));
     let stops: Vec<_> = stops.filter(|fact| fact.what == What::Continued).map(|f| f.t).collect();
+    let slept = |until, now| stops.iter().any(|woke| until < *woke && *woke <= now);
     for fact in facts {
         let t = fact.t;
         match &mut fact.what {
@@ -184,13 +185,23 @@ fn truthful(facts: &mut [Fact], own: &[Fact], life: &Life) {
             What::Renewed { claims } => {
                 claims.retain(|claim| {
                     let key = (claim.partition, claim.term);
-                    let slept = |until: &Mono| stops.iter().any(|woke| until < woke && *woke <= t);
-                    open.get(&key).is_some_and(|until| !slept(until))
+                    let slept = |until| slept(until, t);
+                    open.get(&key).is_some_and(|until| !slept(*until))
                 });
-                open = claims.iter().map(|one| ((one.partition, one.term), one.until)).collect();
+                let named =
+                    claims.iter().map(|one| ((one.partition, one.term), one.until)).collect();
+                let gone = std::mem::replace(&mut open, named).into_iter();
+                ended.extend(gone.map(|(key, until)| (key, until.min(t))));
+                ended.retain(|key, _| !open.contains_key(key));
                 told = t;
             }
-            What::Lapsed { at, .. } => *at = (*at).max(told),
+            What::Lapsed { partition, term, at, .. } => {
+                let key = (*partition, *term);
+                let slept = open.remove(&key).filter(|until| slept(*until, t));
+                let over = ended.get(&key).copied();
+                *at = slept.or(over).unwrap_or((*at).max(told));
+                ended.insert(key, *at);
+            }
             _ => {}
         }
     }
