@@ -3,15 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
-
 use super::dry_run::tell;
 use super::metering::{Metering, MetricsArgs, interval};
 use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
+use super::signals::Interrupt;
 use super::{EXIT_FILES, Failure, Output, log_to_stderr};
 use crate::chaos::{Choice, Prepared, Preview, load};
 use crate::guard::{heal_all, runs};
@@ -134,7 +131,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
 }
 
 /// Undoes what runs have left that were killed together with their guards; a line each.
-fn heal_remains() {
+pub(super) fn heal_remains() {
     let mut err = std::io::stderr();
     let healed = heal_all(&runs()).unwrap_or_else(|error| {
         let folder = runs().display().to_string();
@@ -184,6 +181,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         overrides: prepared.overrides,
         plan: prepared.plan,
         brief: prepared.brief,
+        part: None,
     };
     let progress = Progress::new(trials.count);
     Order {
@@ -198,7 +196,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
 }
 
 /// Short enough to be typed again; the clock is chance enough, and the seed is recorded.
-fn drawn_seed() -> u64 {
+pub(super) fn drawn_seed() -> u64 {
     Mono::now().0 % 1_000_000_007
 }
 
@@ -209,28 +207,13 @@ pub(super) fn utc(at: Wall) -> String {
 }
 
 async fn play(order: &Order) -> Result<(), Failure> {
-    let interrupt = CancellationToken::new();
-    let mut signals = JoinSet::new();
-    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        let mut signal = signal(kind).map_err(|error| Failure::new(1, &error))?;
-        let interrupt = interrupt.clone();
-        signals.spawn(async move {
-            while signal.recv().await.is_some() {
-                if interrupt.is_cancelled() {
-                    // Asked twice: the guard does what is left to do.
-                    leave_at_once();
-                }
-                interrupt.cancel();
-            }
-        });
-    }
-    run_order(order, &interrupt).await.map_err(|error| {
-        let code = if matches!(error, RunError::Interrupted) { 130 } else { 1 };
-        Failure::new(code, &error)
-    })
+    let interrupt = Interrupt::default();
+    let _signals = interrupt.listen()?;
+    run_order(order, interrupt.token()).await.map_err(|error| could_not_run(&error))
 }
 
-#[expect(clippy::exit, reason = "the second signal ends the process, whatever it is doing")]
-fn leave_at_once() {
-    std::process::exit(130);
+/// Exit code 1, or 130 where it was interrupted.
+pub(super) fn could_not_run(error: &RunError) -> Failure {
+    let code = if matches!(error, RunError::Interrupted) { 130 } else { 1 };
+    Failure::new(code, error)
 }
