@@ -53,8 +53,8 @@
   };
   const theme = () => {
     const style = getComputedStyle(document.documentElement);
-    const names = ["paper", "ink", "soft", "bed", "led", "gap", "on-gap", "hatch", "unknown", "dots", "band",
-      "edge", "on-member", ...Array.from({ length: LOOKS }, (_, at) => "m" + at)];
+    const names = ["paper", "ink", "soft", "bed", "led", "gap", "on-gap", "hatch", "unknown", "dots",
+      "band", "edge", "on-member", ...Array.from({ length: LOOKS }, (_, at) => "m" + at)];
     colours = Object.fromEntries(names.map((it) => [it, style.getPropertyValue("--" + it).trim()]));
     colours.hatched = tile((g) => {
       g.strokeStyle = colours.hatch;
