@@ -53,8 +53,8 @@
   };
   const theme = () => {
     const style = getComputedStyle(document.documentElement);
-    const names = ["paper", "ink", "soft", "bed", "led", "gap", "on-gap", "hatch", "unknown", "dots",
-      "band", "edge", "on-member", ...Array.from({ length: LOOKS }, (_, at) => "m" + at)];
+    const names = ["paper", "ink", "soft", "bed", "led", "gap", "on-gap", "hatch", "unknown",
+      "dots", "band", "edge", "on-member", ...Array.from({ length: LOOKS }, (_, at) => "m" + at)];
     colours = Object.fromEntries(names.map((it) => [it, style.getPropertyValue("--" + it).trim()]));
     colours.hatched = tile((g) => {
       g.strokeStyle = colours.hatch;
@@ -127,8 +127,8 @@
     // A gap is taller than its lane and stands off from it: red is not all that tells it.
     const pixel = (view[1] - view[0]) / width;
     g.fillStyle = colours.paper;
-    const around = one.gaps.map(({ from, until }) => ({ from: from - pixel, until: until + pixel }));
-    spans(on, around, y - 2, LANE + 4, LEAST + 2);
+    const wider = ({ from, until }) => ({ from: from - pixel, until: until + pixel });
+    spans(on, one.gaps.map(wider), y - 2, LANE + 4, LEAST + 2);
     g.fillStyle = colours.gap;
     spans(on, one.gaps, y - 2, LANE + 4, LEAST);
     let free = 0;
