@@ -7,6 +7,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::as_conversions,
+    clippy::wildcard_enum_match_arm,
     reason = "a test may fail loudly"
 )]
 
@@ -18,6 +19,7 @@ mod certificates;
 mod features;
 mod many;
 mod receiver;
+mod rotel;
 mod runs;
 mod settings;
 mod trouble;
