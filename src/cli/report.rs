@@ -48,8 +48,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
 }
 
 /// Judges the run in `dir`, which has just ended: writes its result and its page, prints the
-/// report, and returns
-/// the exit code. What is still to be sent is sent then, and waited for within a bound.
+/// report, and returns the exit code. What is still to be sent is sent then, and waited for within
+/// a bound.
 pub(super) fn conclude(
     dir: &Path,
     output: Output,
