@@ -111,7 +111,8 @@ fn plan_text(path: &Path, text: &str, overrides: &[Override]) -> Result<Plan, Fi
 }
 
 /// A path without its detours; only to be shown, for a link may make a difference.
-fn shown(path: &Path) -> String {
+#[must_use]
+pub fn shown(path: &Path) -> String {
     let mut short = PathBuf::new();
     for part in path.components() {
         let up = part == Component::ParentDir;

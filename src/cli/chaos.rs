@@ -3,14 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
-
 use super::dry_run::tell;
+use super::metering::{Metering, MetricsArgs, interval};
 use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
+use super::signals::Interrupt;
 use super::{EXIT_FILES, Failure, Output, log_to_stderr};
 use crate::chaos::{Choice, Prepared, Preview, load};
 use crate::guard::{heal_all, runs};
@@ -73,6 +71,8 @@ pub(super) struct RunArgs {
     keep: bool,
     #[command(flatten)]
     otlp: OtlpArgs,
+    #[command(flatten)]
+    metrics: MetricsArgs,
     /// Say what would be done to whom and when, what that may cost and how it is undone; start
     /// nothing.
     #[arg(long)]
@@ -82,6 +82,7 @@ pub(super) struct RunArgs {
 /// Runs the experiment; the exit code of its verdict.
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let settings = args.otlp.settings()?;
+    let (interval, grafana) = (interval()?, args.metrics.grafana()?);
     let live = Live::default();
     log_to_stderr(settings.is_some().then(|| live.layer()));
     let choice = Choice {
@@ -111,20 +112,26 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         .map_err(|error| Failure::new(1, &error))?;
     let program = std::env::current_exe().map_err(|error| Failure::new(1, &error))?;
     let mut order = order(args, prepared, program);
+    let listener = args.metrics.bind()?;
+    let mut metering =
+        Metering::start(&order.header, settings.as_ref(), interval, listener, grafana)?;
     let sending =
         settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
     order.show = Sending::show(sending.as_ref());
+    metering.follow(&mut order);
     let played = runtime.block_on(play(&order));
     // Whatever a client still waits for, the process does not, least of all when it was
     // interrupted.
     runtime.shutdown_background();
     played?;
-    let junit = args.junit.as_deref();
-    conclude(&order.folder, args.output, junit, sending).map_err(|error| Failure::new(1, &error))
+    metering.conclude();
+    let concluded = conclude(&order.folder, args.output, args.junit.as_deref(), sending);
+    metering.finish();
+    concluded.map_err(|error| Failure::new(1, &error))
 }
 
 /// Undoes what runs have left that were killed together with their guards; a line each.
-fn heal_remains() {
+pub(super) fn heal_remains() {
     let mut err = std::io::stderr();
     let healed = heal_all(&runs()).unwrap_or_else(|error| {
         let folder = runs().display().to_string();
@@ -174,6 +181,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         overrides: prepared.overrides,
         plan: prepared.plan,
         brief: prepared.brief,
+        part: None,
     };
     let progress = Progress::new(trials.count);
     Order {
@@ -188,7 +196,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
 }
 
 /// Short enough to be typed again; the clock is chance enough, and the seed is recorded.
-fn drawn_seed() -> u64 {
+pub(super) fn drawn_seed() -> u64 {
     Mono::now().0 % 1_000_000_007
 }
 
@@ -199,28 +207,13 @@ pub(super) fn utc(at: Wall) -> String {
 }
 
 async fn play(order: &Order) -> Result<(), Failure> {
-    let interrupt = CancellationToken::new();
-    let mut signals = JoinSet::new();
-    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        let mut signal = signal(kind).map_err(|error| Failure::new(1, &error))?;
-        let interrupt = interrupt.clone();
-        signals.spawn(async move {
-            while signal.recv().await.is_some() {
-                if interrupt.is_cancelled() {
-                    // Asked twice: the guard does what is left to do.
-                    leave_at_once();
-                }
-                interrupt.cancel();
-            }
-        });
-    }
-    run_order(order, &interrupt).await.map_err(|error| {
-        let code = if matches!(error, RunError::Interrupted) { 130 } else { 1 };
-        Failure::new(code, &error)
-    })
+    let interrupt = Interrupt::default();
+    let _signals = interrupt.listen()?;
+    run_order(order, interrupt.token()).await.map_err(|error| could_not_run(&error))
 }
 
-#[expect(clippy::exit, reason = "the second signal ends the process, whatever it is doing")]
-fn leave_at_once() {
-    std::process::exit(130);
+/// Exit code 1, or 130 where it was interrupted.
+pub(super) fn could_not_run(error: &RunError) -> Failure {
+    let code = if matches!(error, RunError::Interrupted) { 130 } else { 1 };
+    Failure::new(code, error)
 }

@@ -15,8 +15,8 @@ use crate::time::Span;
 /// Sends the traces and logs of each run, from its journal alone, and notes in its result.json what
 /// was taken. Ids are those of the run: what is sent twice is the same trace. Where the collector
 /// is and how it is spoken to is read from OpenTelemetry's variables (OTEL_EXPORTER_OTLP_ENDPOINT,
-/// _HEADERS, _PROTOCOL, _TIMEOUT, _COMPRESSION, _CERTIFICATE, _CLIENT_CERTIFICATE, _CLIENT_KEY, each
-/// also for one signal, as in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT).
+/// _HEADERS, _PROTOCOL, _TIMEOUT, _COMPRESSION, _CERTIFICATE, _CLIENT_CERTIFICATE, _CLIENT_KEY;
+/// each also for one signal, as in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT).
 ///
 /// Exit codes: 0 all was taken; 1 a run could not be read, or something was not taken; 2 no
 /// collector is named, or a setting means nothing.

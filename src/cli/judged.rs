@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::Output;
 use super::junit::{JUNIT_FILE, of_run};
-use crate::journal::{self, Header, JournalError};
+use super::recording::recording;
+use crate::journal::{Header, JournalError, Recording};
 use crate::observation::Fact;
 use crate::page::{Subject, page};
 use crate::telemetry::document::{self, Written};
@@ -60,11 +61,12 @@ pub(super) struct Judged {
 impl Judged {
     /// Judges the run in `dir`. A run that has just ended comes here as well, so both say the same.
     pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
-        let journal::Recording { header, facts, torn_tail: _ } =
-            journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;
+        let Recording { header, facts, torn_tail: _ } =
+            recording(dir).map_err(ReportError::Journal)?;
+        let dir = folder(dir)?;
         let timeline = Timeline::compute(&header.plan, &facts);
         let report = Report::of(&header.plan, &header.brief, header.seed, header.zero, &timeline);
-        Ok((Self { header, facts, report, dir: dir.to_owned() }, timeline))
+        Ok((Self { header, facts, report, dir }, timeline))
     }
 
     /// Writes the result, then prints the report.
@@ -153,6 +155,17 @@ impl Judged {
         }
         Ok(written)
     }
+}
+
+/// Where what is said of a run goes: into its folder, or where it is one file of several, into one
+/// of its own.
+fn folder(dir: &Path) -> Result<PathBuf, ReportError> {
+    if !dir.is_file() {
+        return Ok(dir.to_owned());
+    }
+    let own = dir.with_extension("");
+    fs::create_dir_all(&own).map_err(|source| ReportError::Write { path: own.clone(), source })?;
+    Ok(own)
 }
 
 /// Whether the standard output wants colours.

@@ -22,7 +22,8 @@ Examples:
   tandem report tandem-out/RUN -o json | jq .confidence
   tandem report tandem-out/RUN --junit reports/availability.xml")]
 pub(super) struct ReportArgs {
-    /// The folder of the run, which holds journal.jsonl.
+    /// The folder of the run, which holds journal.jsonl, or journal-000001.jsonl and so on; or one
+    /// of those, which is judged into a folder of its own beside it.
     pub dir: PathBuf,
     /// How to print the report.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]

@@ -187,10 +187,12 @@
       g.fillStyle = colour;
       g.fillRect(a, y + 2, Math.max(b - a - 1, 1), 1.5);
       g.globalAlpha = 1;
-      if (a < free || a + g.measureText(text).width > width) return;
+      const long = g.measureText(text).width;
+      // What began before this view gives way to what begins in it, unless it has room.
+      if (a < free || a + long > width || (x(at) < 0 && b - a < long)) return;
       g.fillStyle = colour;
       g.fillText(text, a + 2, y);
-      free = a + g.measureText(text).width + 10;
+      free = a + long + 10;
     };
     for (const [number, from, until] of shown) {
       label("trial " + number, from, until, 10, colours.soft);

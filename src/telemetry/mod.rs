@@ -1,13 +1,16 @@
-//! Facts to OpenTelemetry: traces and logs of who led what, as a file and over OTLP.
+//! Facts to OpenTelemetry: traces, logs and metrics of who led what, as a file, over OTLP, and to
+//! Prometheus.
 //!
 //! ```text
 //!   journal --> timeline --> Traces --+--> traces.otlp.json
 //!                                     +--> chunks --> Courier --HTTP or gRPC--> collector
-//!   facts, live --> Logbook --> records --------------^
+//!   facts, live -+-> Logbook --> records --------------^
+//!                +-> Metrics --> watch --> instruments-^--> GET /metrics
 //! ```
 //!
 //! This room reads; it decides nothing, and nothing waits for it.
 
+mod annotations;
 mod courier;
 mod deadline;
 pub mod document;
@@ -15,25 +18,37 @@ mod finding;
 mod grpc;
 mod http;
 pub mod ids;
+mod instruments;
 mod lists;
 mod live;
 mod logbook;
+mod metrics;
+mod metrics_push;
 pub mod names;
+pub mod names_metrics;
 pub mod otlp;
 mod post;
 mod scene;
+mod scrape;
 mod session;
 mod settings;
 mod signal;
 mod term;
 mod tls;
 mod traces;
+mod windows;
 
+pub use annotations::{Annotations, AnnotationsError, Follower, Grafana, Noted};
 pub use courier::CourierError;
+pub use instruments::SERIES_MAX;
 pub use live::Live;
 pub use logbook::Logbook;
+pub use metrics::{Feed, INTERVAL, Metrics, MetricsError, Outlets};
+pub use metrics_push::Pushed;
 pub use scene::Scene;
+pub use scrape::bind;
 pub use session::{Listener, PATIENCE, Sent, Session};
 pub use settings::{Protocol, Settings, SettingsError, Target};
 pub use tls::{Trust, TrustError};
 pub use traces::Traces;
+pub use windows::Annotation;

@@ -26,7 +26,7 @@ pub struct MetricExporter {
 
 enum State {
     New,
-    Open(Courier),
+    Open(Box<Courier>),
     Closed,
 }
 
@@ -46,7 +46,6 @@ impl MetricExporter {
     }
 
     /// Sets, from another thread, how long an export under way and all further ones may take.
-    #[must_use]
     pub fn hurry(&self) -> impl Fn(Duration) + Send + Sync + 'static {
         let deadline = self.deadline.clone();
         move |within| deadline.set(within)
@@ -57,7 +56,7 @@ impl MetricExporter {
         if let State::New = *state {
             // Made on the thread that uses it.
             let courier = Courier::new(&self.target, self.deadline.clone());
-            *state = State::Open(courier.map_err(|error| crate::error::chain(&error))?);
+            *state = State::Open(Box::new(courier.map_err(|error| crate::error::chain(&error))?));
         }
         let State::Open(courier) = &*state else {
             return Err("the exporter is closed".to_owned());

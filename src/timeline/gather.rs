@@ -97,7 +97,7 @@ impl Gathered {
 }
 
 /// Whether a member says such a thing of itself; else the controller does.
-pub(super) fn by_member(what: &What) -> bool {
+pub(crate) fn by_member(what: &What) -> bool {
     match what {
         What::Assigned { .. }
         | What::Revoked { .. }

@@ -14,25 +14,25 @@ pub(super) const TICKLESS_NS_MAX: u64 = 100_000_000;
 
 /// Who leads anything tells its ticks each 50 ms and its claims each 100 ms: whoever says nothing
 /// for longer than this, claims something and could speak, is not heard.
-const SILENCE_MAX: Duration = Duration::from_millis(250);
+pub(super) const SILENCE_MAX: Duration = Duration::from_millis(250);
 
 /// The end of time: that of what has not ended.
 pub(super) const END: Mono = Mono(u64::MAX);
 
 /// One life, as its own facts and the controller's tell it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LifeLine {
+pub(crate) struct LifeLine {
     pub(super) started: Option<Mono>,
     pub(super) claims: BTreeMap<(PartitionId, Term), Interval>,
-    open: BTreeSet<(PartitionId, Term)>,
+    pub(super) open: BTreeSet<(PartitionId, Term)>,
     pub(super) ticks: BTreeMap<PartitionId, Vec<Interval>>,
     pub(super) held: BTreeMap<PartitionId, Vec<Interval>>,
     pub(super) stops: Vec<Stop>,
     pub(super) death: Option<Pair>,
     pub(super) unknown: IntervalSet,
-    asked: Requests,
-    not_yet: Option<Mono>,
-    last: Option<(u64, Mono)>,
+    pub(super) asked: Requests,
+    pub(super) not_yet: Option<Mono>,
+    pub(super) last: Option<(u64, Mono)>,
 }
 
 /// The end of something: when it was asked for, and when it was known to have happened. Somewhere
@@ -54,14 +54,14 @@ pub(super) struct Stop {
 /// The first request of each kind whose effect was not seen yet: a later one, of whatever kind,
 /// does not undo what the earlier may have done already.
 #[derive(Debug, Clone, Copy, Default)]
-struct Requests {
-    kill: Option<Mono>,
-    pause: Option<Mono>,
+pub(super) struct Requests {
+    pub(super) kill: Option<Mono>,
+    pub(super) pause: Option<Mono>,
 }
 
 impl LifeLine {
     /// Takes the next fact that the member itself wrote, in the order of `seq`.
-    pub(super) fn hear(&mut self, fact: &Fact) {
+    pub(crate) fn hear(&mut self, fact: &Fact) {
         match self.last {
             Some((seq, _)) if fact.seq <= seq => return,
             Some((seq, t)) if fact.seq > seq + 1 => self.forget(Interval::new(t, fact.t)),
@@ -174,7 +174,7 @@ impl LifeLine {
     }
 
     /// Takes the next fact that the controller wrote of this life.
-    pub(super) fn told(&mut self, fact: &Fact) {
+    pub(crate) fn told(&mut self, fact: &Fact) {
         let not_yet = self.not_yet.take();
         match &fact.what {
             What::Started { .. } => self.started = Some(fact.t),
@@ -240,7 +240,7 @@ impl LifeLine {
     }
 
     /// Nothing is known of this life in `span`.
-    pub(super) fn forget(&mut self, span: Interval) {
+    pub(crate) fn forget(&mut self, span: Interval) {
         self.unknown = self.unknown.union(&span.into());
     }
 
@@ -253,7 +253,7 @@ impl LifeLine {
     /// All has been heard. Who still claimed when it last spoke, and spoke no more although it
     /// lived on, neither it nor the host (`stalls`) being stopped, has lost its channel: what it
     /// did from then on, until its death was confirmed, is unknown.
-    pub(super) fn close(&mut self, stalls: &IntervalSet) {
+    pub(crate) fn close(&mut self, stalls: &IntervalSet) {
         let end = self.death.map_or(END, |death| death.confirmed);
         if let Some((_, t)) = self.last
             && !self.open.is_empty()

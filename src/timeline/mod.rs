@@ -17,7 +17,8 @@
 //! Each trial is judged by itself: intervals are cut to its window, and one that is still open at
 //! its end is *censored*. What happens between trials is not judged.
 //!
-//! [`Standing`] is the live view that a run is steered by.
+//! [`Standing`] is the live view that a run is steered by; `watch` finds gaps and overlaps while a run
+//! goes on, from the same lives.
 
 mod coverage;
 mod finding;
@@ -25,6 +26,7 @@ mod gather;
 mod interval;
 mod lane;
 mod life;
+mod live;
 mod recent;
 mod record;
 mod standing;
@@ -37,8 +39,10 @@ use std::time::Duration;
 
 pub use coverage::{Count, Coverage};
 pub use finding::{Finding, Findings};
+pub(crate) use gather::by_member;
 pub use interval::{Interval, IntervalSet};
 pub use lane::{Lane, Lanes};
+pub(crate) use life::LifeLine;
 pub use recent::Recent;
 pub use record::{Incident, Record, Trial};
 pub use standing::{Obstacle, Standing};

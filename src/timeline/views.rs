@@ -59,7 +59,7 @@ impl LifeLine {
     }
 
     /// When it claimed `partition`.
-    pub(super) fn claimed(&self, partition: PartitionId) -> View {
+    pub(crate) fn claimed(&self, partition: PartitionId) -> View {
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.confirmed));
         let mut view = View::default();
         let claims: IntervalSet =
@@ -74,7 +74,7 @@ impl LifeLine {
     }
 
     /// When it served `partition`.
-    pub(super) fn served(&self, partition: PartitionId) -> View {
+    pub(crate) fn served(&self, partition: PartitionId) -> View {
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.asked));
         let claims: IntervalSet =
             self.claims_on(partition).map(|claim| claim.intersect(lived)).collect();

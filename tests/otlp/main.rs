@@ -18,6 +18,7 @@ mod certificates;
 mod features;
 mod many;
 mod receiver;
+mod rotel;
 mod runs;
 mod settings;
 mod trouble;

@@ -34,6 +34,7 @@ pub(crate) fn written(trials: u32) -> TempDir {
         overrides: Vec::new(),
         brief: brief(&plan, trials, &[]),
         plan,
+        part: None,
     };
     let mut story = Story::default();
     let partitions: Vec<_> = (0..ROLES).collect();
@@ -57,7 +58,7 @@ pub(crate) fn written(trials: u32) -> TempDir {
 }
 
 /// How many spans such a run has.
-fn spans(trials: u32) -> usize {
+pub(crate) fn spans(trials: u32) -> usize {
     1 + trials as usize * A_TRIAL
 }
 

@@ -189,9 +189,14 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub fn finish(mut self) -> Finished {
+    pub fn finish(self) -> Finished {
+        self.finish_within(PATIENCE)
+    }
+
+    /// Waits so long for its end.
+    pub fn finish_within(mut self, within: Duration) -> Finished {
         let ended = || self.child.try_wait().unwrap();
-        let status = eventually("the end of the run", PATIENCE, ended);
+        let status = eventually("the end of the run", within, ended);
         let read = |name: &str| {
             let bytes = fs::read(self.folder.path().join(name)).unwrap();
             String::from_utf8_lossy(&bytes).into_owned()

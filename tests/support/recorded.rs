@@ -25,6 +25,7 @@ pub fn record(folder: &Path, plan: &Plan, brief: &Brief, facts: &[Fact]) {
         overrides: Vec::new(),
         plan: plan.clone(),
         brief: brief.clone(),
+        part: None,
     };
     let mut journal = Journal::create(&folder.join("journal.jsonl"), &header).unwrap();
     for fact in facts {

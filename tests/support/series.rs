@@ -19,6 +19,8 @@ use super::results::{Claims, append};
 const AT_A_TIME: u32 = 10;
 /// How often a part may be played that the host has spoiled.
 const ATTEMPTS_MAX: u32 = 3;
+/// No part takes longer: whole clusters die and come back in some.
+const PART_MAX: Duration = Duration::from_secs(900);
 
 /// Where the parts of a series are kept.
 pub fn folder(name: &str) -> PathBuf {
@@ -91,7 +93,7 @@ impl Part {
         }
         fs::remove_dir_all(out).ok();
         await_quiet(Duration::from_secs(120));
-        let run = experiment().into(out).finish();
+        let run = experiment().into(out).start().finish_within(PART_MAX);
         eprintln!("{}", run.stdout);
         Self::read(out).unwrap_or_else(|| panic!("it did not come to its end: {run}"))
     }

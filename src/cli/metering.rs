@@ -1,0 +1,196 @@
+//! Live metrics on the command line: where they are scraped, how often they are sent, and on whose
+//! dashboard faults are shown.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::{EXIT_FILES, Failure};
+use crate::controller::Record;
+use crate::journal::Header;
+use crate::run::{Milestone, Order};
+use crate::secret::fetch;
+use crate::telemetry::{
+    self, Annotations, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Scene, Settings,
+};
+use crate::time::Mono;
+use crate::topology::Secret;
+
+/// The longest interval, in milliseconds.
+const INTERVAL_MS_MAX: u64 = 3_600_000;
+/// The variable that says how often metrics are sent.
+const INTERVAL_VARIABLE: &str = "OTEL_METRIC_EXPORT_INTERVAL";
+
+/// Where Grafana's token stands, or the name of the file in which it does.
+const TOKEN: &str = "GRAFANA_TOKEN";
+const TOKEN_FILE: &str = "GRAFANA_TOKEN_FILE";
+
+/// Where metrics can be scraped, and faults are shown.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct MetricsArgs {
+    /// Serve live metrics to Prometheus, at http://ADDR/metrics while the run goes on. As in
+    /// 127.0.0.1:9464; with port 0, one that is free is taken, and told.
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    metrics: Option<SocketAddr>,
+    /// Show fault windows on the dashboard of this Grafana, as annotations. As in
+    /// http://127.0.0.1:3000; the token is read from the variable GRAFANA_TOKEN, or from the file
+    /// that GRAFANA_TOKEN_FILE names.
+    #[arg(long, value_name = "URL")]
+    grafana: Option<String>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let meant = "write an IP address and a port, as in 127.0.0.1:9464 or [::]:9464";
+    text.parse().map_err(|_| meant.to_owned())
+}
+
+/// How often metrics are sent.
+///
+/// # Errors
+/// The variable says what cannot be meant.
+pub(super) fn interval() -> Result<Duration, Failure> {
+    let Some(value) = std::env::var_os(INTERVAL_VARIABLE).filter(|value| !value.is_empty()) else {
+        return Ok(INTERVAL);
+    };
+    let ms = value.to_str().and_then(|value| value.trim().parse().ok());
+    let ms = ms.filter(|ms| (1..=INTERVAL_MS_MAX).contains(ms));
+    ms.map(Duration::from_millis).ok_or_else(|| {
+        let meant = "write a whole number of milliseconds, from 1 to 3600000";
+        let told = format!("{INTERVAL_VARIABLE} is {}: {meant}", value.to_string_lossy());
+        Failure::text(EXIT_FILES, told)
+    })
+}
+
+impl MetricsArgs {
+    /// Takes the address.
+    ///
+    /// # Errors
+    /// Somebody has it already, or it is not ours.
+    pub(super) fn bind(&self) -> Result<Option<TcpListener>, Failure> {
+        let Some(address) = self.metrics else { return Ok(None) };
+        let told = |error: std::io::Error| {
+            let what = "name another with --metrics, or port 0 for one that is free";
+            Failure::text(1, format!("metrics cannot be served at {address}: {error}; {what}"))
+        };
+        let listener = telemetry::bind(address).map_err(told)?;
+        let bound = listener.local_addr().map_err(told)?;
+        // Nobody reads it: it is served all the same.
+        writeln!(std::io::stderr(), "metrics: http://{bound}/metrics").ok();
+        Ok(Some(listener))
+    }
+}
+
+impl MetricsArgs {
+    /// Where annotations go; nothing where nobody named a Grafana.
+    ///
+    /// # Errors
+    /// Address or token cannot be what they should be.
+    pub(super) fn grafana(&self) -> Result<Option<Grafana>, Failure> {
+        let Some(address) = &self.grafana else { return Ok(None) };
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let place = if set(TOKEN).is_some() {
+            Some(Secret::Env(TOKEN.to_owned()))
+        } else {
+            set(TOKEN_FILE).map(|path| Secret::File(path.to_string_lossy().into_owned()))
+        };
+        let token = place.map(|place| fetch(&place)).transpose();
+        let token = token.map_err(|error| Failure::new(EXIT_FILES, &error))?;
+        let grafana = Grafana::at(address, token.as_deref());
+        grafana.map(Some).map_err(|error| Failure::new(EXIT_FILES, &error))
+    }
+}
+
+/// What becomes of a run while it goes on: live metrics, annotations.
+pub(super) struct Metering {
+    metrics: Option<Metrics>,
+    annotations: Option<Annotations>,
+    concluded: Mono,
+}
+
+impl Metering {
+    /// Starts what anybody wants of it.
+    pub(super) fn start(
+        header: &Header,
+        settings: Option<&Settings>,
+        interval: Duration,
+        scrape: Option<TcpListener>,
+        grafana: Option<Grafana>,
+    ) -> Result<Self, Failure> {
+        let mut scene = Scene::of(header);
+        if let Some(settings) = settings {
+            scene = scene.with_resource(settings.service.as_deref(), &settings.attributes);
+        }
+        let annotations = grafana.map(|grafana| Annotations::start(grafana, &scene)).transpose();
+        let annotations = annotations.map_err(|error| Failure::new(1, &error))?;
+        let push = settings.and_then(|settings| settings.metrics.clone());
+        let wanted = scrape.is_some() || push.is_some();
+        let outlets = Outlets { scrape, push: push.map(|target| (target, interval)) };
+        let metrics = wanted.then(|| Metrics::start(&header.plan, &scene, outlets)).transpose();
+        let metrics = metrics.map_err(|error| Failure::new(1, &error))?;
+        Ok(Self { metrics, annotations, concluded: Mono::ZERO })
+    }
+
+    /// Lets them follow a run: its facts, and when its members are sent home.
+    pub(super) fn follow(&self, order: &mut Order) {
+        let feed = self.metrics.as_ref().map(Metrics::feed);
+        let follower = self.annotations.as_ref().map(Annotations::follower);
+        // Kept until the run shows its record, and no longer: what follows it knows when it ends.
+        let follower = Mutex::new(follower);
+        let show = std::mem::replace(&mut order.show, Box::new(|_| {}));
+        let counts = feed.clone();
+        order.show = Box::new(move |record: &Record| {
+            if let Some(feed) = &counts {
+                feed.hear(record.follow());
+            }
+            let follower = follower.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(Err(error)) = follower.map(|one: Follower| one.hear(record.follow())) {
+                tracing::warn!(%error, "No faults of this run are shown in Grafana.");
+            }
+            show(record);
+        });
+        let tell = std::mem::replace(&mut order.tell, Box::new(|_| {}));
+        order.tell = Box::new(move |milestone| {
+            if milestone == Milestone::Stopping
+                && let Some(feed) = &feed
+            {
+                feed.end(Mono::now());
+            }
+            tell(milestone);
+        });
+    }
+
+    /// All has been said; what is left is sent while the run is judged.
+    pub(super) fn conclude(&mut self) {
+        self.concluded = Mono::now();
+        if let Some(metrics) = &self.metrics {
+            metrics.conclude(PATIENCE);
+        }
+    }
+
+    /// Waits for what is still to be sent, within the bound; tells what was lost.
+    pub(super) fn finish(self) {
+        let left = (self.concluded + PATIENCE).since(Mono::now());
+        let (missed, pushed) = self.metrics.map(Metrics::finish).unwrap_or_default();
+        let noted = self.annotations.map(|annotations| annotations.finish(left));
+        let mut err = std::io::stderr();
+        // Nobody reads it: it is so all the same.
+        if missed > 0 {
+            writeln!(err, "metrics: {missed} facts were missed; the report has them all").ok();
+        }
+        if let Some(pushed) = pushed
+            && let Some(why) = pushed.why
+        {
+            let all = pushed.taken.saturating_add(pushed.lost);
+            let lost = pushed.lost;
+            writeln!(err, "telemetry: {lost} of {all} exports of metrics were lost: {why}").ok();
+        }
+        if let Some(noted) = noted
+            && let Some(why) = noted.why
+        {
+            let all = noted.taken.saturating_add(noted.lost);
+            let lost = noted.lost;
+            writeln!(err, "grafana: {lost} of {all} annotations were lost: {why}").ok();
+        }
+    }
+}

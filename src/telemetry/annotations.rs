@@ -1,0 +1,253 @@
+//! Fault windows as annotations in Grafana (`POST /api/annotations`), so that a dashboard shows what
+//! was done beside what came of it.
+//!
+//! A thread follows the facts, another one sends; neither is ever waited for but by
+//! [`finish`](Annotations::finish), within its bound. What was not taken is counted. The token is
+//! shown to nobody.
+
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::blocking::Client;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::redirect::Policy;
+use tokio::sync::broadcast::{self, error::RecvError};
+
+use super::Scene;
+use super::deadline::Deadline;
+use super::tls::{Trust, TrustError};
+use super::windows::{Annotation, Windows};
+use crate::observation::{Fact, What};
+
+/// How many annotations may wait.
+const WAITING_MAX: usize = 256;
+/// How long one request may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// How often one is sent at most.
+const TRIES: u32 = 3;
+/// How long to wait before the next try.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Why there can be no annotations.
+#[derive(Debug, thiserror::Error)]
+pub enum AnnotationsError {
+    /// The address is none.
+    #[error("{0:?} is no address of Grafana: write one as in http://127.0.0.1:3000")]
+    Address(String),
+    /// The token cannot stand in a header.
+    #[error("the token for Grafana holds characters that no header may have")]
+    Token,
+    /// Certificates.
+    #[error("Grafana's certificate cannot be looked at")]
+    Trust(#[from] TrustError),
+    /// The client cannot be built.
+    #[error("the HTTP client cannot be built")]
+    Client(#[source] reqwest::Error),
+    /// The system has no thread to spare.
+    #[error("annotations have no thread")]
+    Thread(#[source] io::Error),
+}
+
+/// Where annotations go.
+#[derive(Clone)]
+pub struct Grafana {
+    url: Url,
+    near: bool,
+    headers: HeaderMap,
+}
+
+impl Grafana {
+    /// At an address; with a token, if there is one.
+    ///
+    /// # Errors
+    /// One of them cannot be what it should be.
+    pub fn at(address: &str, token: Option<&str>) -> Result<Self, AnnotationsError> {
+        let none =
+            || AnnotationsError::Address(address.split('@').next_back().unwrap_or("").into());
+        let mut url = Url::parse(address).map_err(|_| none())?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(none());
+        }
+        let base = url.path().trim_end_matches('/').to_owned();
+        url.set_path(&format!("{base}/api/annotations"));
+        let mut headers = HeaderMap::new();
+        if let Some(token) = token {
+            let value = HeaderValue::try_from(format!("Bearer {token}"));
+            let mut value = value.map_err(|_| AnnotationsError::Token)?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let address = host.parse::<std::net::IpAddr>();
+        let near = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+        Ok(Self { near, url, headers })
+    }
+
+    fn client(self) -> Result<(Client, Url), AnnotationsError> {
+        let mut client = Client::builder().default_headers(self.headers).redirect(Policy::none());
+        client = if self.url.scheme() == "https" {
+            client.tls_backend_preconfigured(Trust::default().http()?)
+        } else {
+            client.tls_certs_only([])
+        };
+        if self.near {
+            client = client.no_proxy();
+        }
+        Ok((client.build().map_err(AnnotationsError::Client)?, self.url))
+    }
+}
+
+/// What became of annotations.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Noted {
+    /// How many Grafana took.
+    pub taken: u64,
+    /// How many it did not.
+    pub lost: u64,
+    /// The first thing that went wrong.
+    pub why: Option<String>,
+}
+
+impl Noted {
+    fn lose(&mut self, why: String) {
+        self.lost = self.lost.saturating_add(1);
+        self.why.get_or_insert(why);
+    }
+}
+
+type Tally = Arc<Mutex<Noted>>;
+
+fn tell(tally: &Tally, change: impl FnOnce(&mut Noted)) {
+    change(&mut tally.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+/// Annotations of one run.
+pub struct Annotations {
+    follower: Follower,
+    done: Receiver<()>,
+    deadline: Deadline,
+    tally: Tally,
+}
+
+/// Follows a run's facts.
+#[derive(Clone)]
+pub struct Follower {
+    send: SyncSender<Annotation>,
+    scene: Scene,
+    tally: Tally,
+}
+
+impl Annotations {
+    /// Starts what sends.
+    ///
+    /// # Errors
+    /// The system has no thread to spare.
+    pub fn start(grafana: Grafana, scene: &Scene) -> Result<Self, AnnotationsError> {
+        let (send, waiting) = sync_channel::<Annotation>(WAITING_MAX);
+        let (finished, done) = sync_channel(1);
+        let (deadline, tally) = (Deadline::never(), Tally::default());
+        let (until, kept) = (deadline.clone(), Arc::clone(&tally));
+        let thread = std::thread::Builder::new().name("annotations".to_owned());
+        // The client blocks, and is made and dropped on the thread that it blocks.
+        let thread = thread.spawn(move || {
+            let client = grafana.client();
+            for annotation in waiting {
+                let sent = match &client {
+                    Ok((client, url)) => post(client, url, &annotation, &until),
+                    Err(error) => Err(crate::error::chain(error)),
+                };
+                tell(&kept, |noted| match sent {
+                    Ok(()) => noted.taken = noted.taken.saturating_add(1),
+                    Err(why) => noted.lose(why),
+                });
+            }
+            // Nobody waits any more: then nobody misses it.
+            finished.send(()).ok();
+        });
+        thread.map_err(AnnotationsError::Thread)?;
+        let follower = Follower { send, scene: scene.clone(), tally: Arc::clone(&tally) };
+        Ok(Self { follower, done, deadline, tally })
+    }
+
+    /// What follows a run's facts.
+    #[must_use]
+    pub fn follower(&self) -> Follower {
+        self.follower.clone()
+    }
+
+    /// Waits until all was sent, for at most `within`; what became of it.
+    #[must_use]
+    pub fn finish(self, within: Duration) -> Noted {
+        let Self { follower, done, deadline, tally } = self;
+        deadline.set(within);
+        drop(follower);
+        if let Err(RecvTimeoutError::Timeout) = done.recv_timeout(within) {
+            tell(&tally, |noted| noted.lose("Grafana did not take everything in time".to_owned()));
+        }
+        tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Follower {
+    /// Begins to, on a thread of its own, until the run's last fact.
+    ///
+    /// # Errors
+    /// The system has no thread to spare.
+    pub fn hear(self, mut facts: broadcast::Receiver<Arc<Fact>>) -> io::Result<()> {
+        let Self { send, scene, tally } = self;
+        let put = move |annotation: Annotation| {
+            if send.try_send(annotation).is_err() {
+                tell(&tally, |noted| {
+                    noted.lose(format!("more than {WAITING_MAX} annotations waited to be sent"));
+                });
+            }
+        };
+        std::thread::Builder::new().name("windows".to_owned()).spawn(move || {
+            let mut windows = Windows::new(scene);
+            loop {
+                match facts.blocking_recv() {
+                    Ok(fact) => {
+                        windows.observe(&fact).into_iter().for_each(&put);
+                        if let What::Ended { .. } = fact.what {
+                            break;
+                        }
+                    }
+                    // A window whose end was missed is closed with its trial.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => break,
+                }
+            }
+        })?;
+        Ok(())
+    }
+}
+
+fn post(
+    client: &Client,
+    url: &Url,
+    annotation: &Annotation,
+    deadline: &Deadline,
+) -> Result<(), String> {
+    let mut last = "there was no time left".to_owned();
+    for _ in 0..TRIES {
+        let within = TIMEOUT.min(deadline.left());
+        if within.is_zero() {
+            break;
+        }
+        match client.post(url.clone()).timeout(within).json(annotation).send() {
+            Ok(answer) if answer.status().is_success() => return Ok(()),
+            Ok(answer) => {
+                last = format!("Grafana answered {}", answer.status());
+                if answer.status().is_client_error() {
+                    break;
+                }
+            }
+            Err(error) => last = crate::error::chain(&error.without_url()),
+        }
+        std::thread::sleep(PAUSE.min(deadline.left()));
+    }
+    Err(last)
+}

@@ -1,0 +1,260 @@
+//! The instruments, and the series that each has: read from the watch whenever somebody collects.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::{AsyncInstrument, Histogram, Meter};
+
+use super::names;
+use super::names_metrics as metrics;
+use crate::ids::{GroupName, RoleIndex};
+use crate::time::Mono;
+use crate::topology::Plan;
+use crate::watch::{Event, Place, Totals, Watch};
+
+/// How many series an instrument has at most, roles and groups multiplied. The library merges what
+/// is beyond 2,000 by itself, and says nothing.
+pub const SERIES_MAX: usize = 1_500;
+
+/// The edges of the buckets, in seconds.
+const EDGES: [f64; 16] =
+    [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0];
+
+/// What is collected from, between whoever feeds it and whoever reads it.
+#[derive(Debug)]
+pub(super) struct Board {
+    watch: Mutex<Watch>,
+    kinds: Mutex<BTreeSet<String>>,
+    lost: AtomicU64,
+    late: AtomicU64,
+}
+
+impl Board {
+    pub(super) fn new(plan: &Plan) -> Arc<Self> {
+        let (watch, kinds) = (Mutex::new(Watch::new(plan)), Mutex::default());
+        Arc::new(Self { watch, kinds, lost: AtomicU64::new(0), late: AtomicU64::new(0) })
+    }
+
+    pub(super) fn watch(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// So many facts were missed.
+    pub(super) fn lose(&self, facts: u64) {
+        self.lost.fetch_add(facts, Ordering::Relaxed);
+    }
+
+    /// How many facts were missed.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+/// One role, or all those that have no series of their own, in one group or in all together.
+#[derive(Debug, Clone)]
+struct Series {
+    group: Option<GroupName>,
+    roles: Vec<RoleIndex>,
+    labels: Vec<KeyValue>,
+}
+
+/// The series of a plan: by role and group, and by role. How many roles are merged.
+fn series(plan: &Plan) -> (Vec<Series>, usize) {
+    let own = SERIES_MAX / plan.groups.len().max(1);
+    let mut kinds: Vec<(String, Vec<RoleIndex>)> = Vec::new();
+    let mut merged = Vec::new();
+    for ((place, role), name) in (0..).zip((0..).map(RoleIndex)).zip(&plan.roles) {
+        // One place is kept for the others.
+        if plan.roles.len() <= own || place + 1 < own {
+            kinds.push((name.to_string(), vec![role]));
+        } else {
+            merged.push(role);
+        }
+    }
+    let count = merged.len();
+    if count > 0 {
+        kinds.push((metrics::OTHER.to_owned(), merged));
+    }
+    let groups = plan.groups.keys().map(Some).chain([None]);
+    let all = groups.flat_map(|group| {
+        kinds.iter().map(move |(name, roles)| {
+            let role = KeyValue::new(names::ROLE, name.clone());
+            let group_label = group.map(|group| KeyValue::new(names::GROUP, group.to_string()));
+            let labels = [role].into_iter().chain(group_label).collect();
+            Series { group: group.cloned(), roles: roles.clone(), labels }
+        })
+    });
+    (all.collect(), count)
+}
+
+impl Series {
+    fn sum(&self, watch: &Watch, of: impl Fn(&Totals) -> Duration) -> f64 {
+        let all = self.roles.iter().map(|role| of(&watch.totals(self.group.as_ref(), *role)));
+        all.fold(Duration::ZERO, Duration::saturating_add).as_secs_f64()
+    }
+
+    fn count(&self, watch: &Watch) -> u64 {
+        let all = self.roles.iter().map(|role| watch.totals(self.group.as_ref(), *role).takeovers);
+        all.fold(0, u64::saturating_add)
+    }
+
+    /// The fewest: of merged roles, one that nobody leads shows.
+    fn leaders(&self, watch: &Watch) -> u64 {
+        let leaders = |role: &RoleIndex| match &self.group {
+            Some(group) => watch.leaders(group, *role).0.len(),
+            None => watch.led(*role),
+        };
+        let fewest = self.roles.iter().map(leaders).min().unwrap_or_default();
+        u64::try_from(fewest).unwrap_or(u64::MAX)
+    }
+}
+
+/// What is recorded when it happens, by group.
+#[derive(Debug, Clone)]
+pub(super) struct Lengths {
+    gap: Histogram<f64>,
+    overlap: Histogram<f64>,
+    takeover: Histogram<f64>,
+}
+
+impl Lengths {
+    /// Records what happened; each role that it befell counts.
+    pub(super) fn record(&self, board: &Board, event: &Event) {
+        let (histogram, place, span) = match event {
+            Event::Gap(place, span) => (&self.gap, place, span),
+            Event::Overlap(place, span) => (&self.overlap, place, span),
+            Event::Takeover(place, span) => (&self.takeover, place, span),
+            Event::Late { facts, .. } => {
+                board.late.fetch_add(*facts, Ordering::Relaxed);
+                return;
+            }
+            Event::Leaders { .. } | Event::Health { .. } | Event::GapBegan(..) => return,
+        };
+        let Place { group: Some(group), roles } = place else { return };
+        let labels = [KeyValue::new(names::GROUP, group.to_string())];
+        for _ in roles {
+            histogram.record(span.length().as_secs_f64(), &labels);
+        }
+    }
+}
+
+/// Makes all instruments; how many roles are merged into one series, for want of room.
+pub(super) fn make(meter: &Meter, plan: &Plan, board: &Arc<Board>) -> (Lengths, usize) {
+    let (all, merged) = series(plan);
+    let (joint, each): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.group.is_none());
+    let maker = Maker { meter, board };
+    maker.gauge(metrics::LEADERS, &each);
+    maker.gauge(metrics::JOINT_LEADERS, &joint);
+    maker.seconds(metrics::UNAVAILABLE, &each, |totals| totals.unavailable);
+    maker.seconds(metrics::OVERLAP, &each, |totals| totals.overlap);
+    maker.seconds(metrics::UNKNOWN, &each, |totals| totals.unknown);
+    maker.seconds(metrics::JOINT_UNAVAILABLE, &joint, |totals| totals.unavailable);
+    maker.transitions(&each);
+    maker.faults();
+    maker.own();
+    let lengths = Lengths {
+        gap: maker.histogram(metrics::GAP),
+        overlap: maker.histogram(metrics::OVERLAP_LENGTH),
+        takeover: maker.histogram(metrics::TAKEOVER),
+    };
+    (lengths, merged)
+}
+
+struct Maker<'a> {
+    meter: &'a Meter,
+    board: &'a Arc<Board>,
+}
+
+impl Maker<'_> {
+    /// What observes each series at once, under one lock.
+    fn each<T>(
+        &self,
+        series: &[Series],
+        read: impl Fn(&Series, &Watch) -> T + Send + Sync + 'static,
+    ) -> impl Fn(&dyn AsyncInstrument<T>) + Send + Sync + 'static {
+        let (board, series) = (Arc::clone(self.board), series.to_vec());
+        move |observer| {
+            let watch = board.watch();
+            for one in &series {
+                observer.observe(read(one, &watch), &one.labels);
+            }
+        }
+    }
+
+    fn gauge(&self, what: metrics::Described, series: &[Series]) {
+        let builder = self.meter.u64_observable_gauge(what.name).with_unit(what.unit);
+        let builder = builder.with_description(what.says);
+        builder.with_callback(self.each(series, Series::leaders)).build();
+    }
+
+    fn seconds(
+        &self,
+        what: metrics::Described,
+        series: &[Series],
+        of: impl Fn(&Totals) -> Duration + Copy + Send + Sync + 'static,
+    ) {
+        let builder = self.meter.f64_observable_counter(what.name).with_unit(what.unit);
+        let builder = builder.with_description(what.says);
+        let read = move |one: &Series, watch: &Watch| one.sum(watch, of);
+        builder.with_callback(self.each(series, read)).build();
+    }
+
+    fn transitions(&self, series: &[Series]) {
+        let what = metrics::TRANSITIONS;
+        let builder = self.meter.u64_observable_counter(what.name).with_unit(what.unit);
+        let builder = builder.with_description(what.says);
+        builder.with_callback(self.each(series, Series::count)).build();
+    }
+
+    /// By kind; a kind that was once in force stays, at 0.
+    fn faults(&self) {
+        let (what, board) = (metrics::FAULTS, Arc::clone(self.board));
+        let builder = self.meter.u64_observable_gauge(what.name).with_unit(what.unit);
+        let builder = builder.with_description(what.says).with_callback(move |observer| {
+            let watch = board.watch();
+            let mut kinds = board.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+            kinds.extend(watch.faults().map(|(_, active)| active.kind.clone()));
+            for kind in &*kinds {
+                let count = watch.faults().filter(|(_, active)| active.kind == *kind).count();
+                let labels = [KeyValue::new(names::FAULT_KIND, kind.clone())];
+                observer.observe(u64::try_from(count).unwrap_or(u64::MAX), &labels);
+            }
+        });
+        builder.build();
+    }
+
+    fn own(&self) {
+        self.counter(metrics::LOST, |board| &board.lost);
+        self.counter(metrics::LATE, |board| &board.late);
+        let (what, board) = (metrics::LAG, Arc::clone(self.board));
+        let builder = self.meter.f64_observable_gauge(what.name).with_unit(what.unit);
+        let builder = builder.with_description(what.says).with_callback(move |observer| {
+            let settled = board.watch().settled();
+            if settled > Mono::ZERO {
+                observer.observe(Mono::now().since(settled).as_secs_f64(), &[]);
+            }
+        });
+        builder.build();
+    }
+
+    fn counter(
+        &self,
+        what: metrics::Described,
+        read: impl Fn(&Board) -> &AtomicU64 + Send + Sync + 'static,
+    ) {
+        let board = Arc::clone(self.board);
+        let builder = self.meter.u64_observable_counter(what.name).with_unit(what.unit);
+        let builder = builder.with_description(what.says).with_callback(move |observer| {
+            observer.observe(read(&board).load(Ordering::Relaxed), &[]);
+        });
+        builder.build();
+    }
+
+    fn histogram(&self, what: metrics::Described) -> Histogram<f64> {
+        let builder = self.meter.f64_histogram(what.name).with_unit(what.unit);
+        builder.with_description(what.says).with_boundaries(EDGES.to_vec()).build()
+    }
+}

@@ -1,0 +1,293 @@
+//! Live metrics of one run: facts in at one end; Prometheus, and a collector, at the other.
+//!
+//! ```text
+//!   Record::follow --> Watch --> instruments --+--> GET /metrics
+//!                                              +--> Courier --> collector, at an interval
+//! ```
+//!
+//! All of it is on a thread of its own, so that neither a scrape nor a collector delays the run.
+//! What it is too slow for is counted as `neli.telemetry.lost`.
+
+use std::io;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use opentelemetry::metrics::MeterProvider;
+use opentelemetry::{InstrumentationScope, KeyValue};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::metrics::SdkMeterProvider;
+use prometheus::Registry;
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::{mpsc, oneshot};
+
+use super::instruments::{Board, Lengths, make};
+use super::metrics_push::{Push, Pushed, Shared};
+use super::settings::Target;
+use super::{Scene, names, scrape};
+use crate::observation::Fact;
+use crate::time::Mono;
+use crate::topology::Plan;
+
+/// How often a collector is sent to, unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise.
+pub const INTERVAL: Duration = Duration::from_secs(60);
+
+/// Why there can be no metrics.
+#[derive(Debug, thiserror::Error)]
+pub enum MetricsError {
+    /// The system has no thread to spare.
+    #[error("metrics have no thread")]
+    Thread(#[source] io::Error),
+    /// The exporter refuses.
+    #[error("metrics cannot be exported")]
+    Exporter(#[source] opentelemetry_sdk::error::OTelSdkError),
+}
+
+/// Where metrics are read, and where they are sent.
+pub struct Outlets {
+    /// Who may scrape them.
+    pub scrape: Option<TcpListener>,
+    /// Which collector they go to, and how often.
+    pub push: Option<(Target, Duration)>,
+}
+
+/// What a run tells whoever counts.
+enum Order {
+    Hear(broadcast::Receiver<Arc<Fact>>),
+    End(Mono),
+    /// Nothing comes any more; whoever sends is told when that is counted.
+    Finish(Option<SyncSender<()>>),
+}
+
+/// Hands a run's facts, and its end, to whoever counts; may be cloned.
+#[derive(Clone)]
+pub struct Feed(mpsc::UnboundedSender<Order>);
+
+impl Feed {
+    /// Counts these facts.
+    pub fn hear(&self, facts: broadcast::Receiver<Arc<Fact>>) {
+        self.0.send(Order::Hear(facts)).ok();
+    }
+
+    /// The members are sent home: what comes after `at` is not counted.
+    pub fn end(&self, at: Mono) {
+        self.0.send(Order::End(at)).ok();
+    }
+}
+
+/// Live metrics of one run.
+pub struct Metrics {
+    feed: Feed,
+    board: Arc<Board>,
+    /// As long as it lives, the instruments do.
+    provider: SdkMeterProvider,
+    thread: Option<JoinHandle<()>>,
+    stop: Option<oneshot::Sender<()>>,
+    push: Option<Push>,
+}
+
+impl Metrics {
+    /// Starts to count, and to serve.
+    ///
+    /// # Errors
+    /// The system, or the exporter, refuses.
+    pub fn start(plan: &Plan, scene: &Scene, outlets: Outlets) -> Result<Self, MetricsError> {
+        let board = Board::new(plan);
+        let registry = Registry::new();
+        let exporter = opentelemetry_prometheus::exporter()
+            .with_registry(registry.clone())
+            .scope_info_enabled(false)
+            .build()
+            .map_err(MetricsError::Exporter)?;
+        let pull = Shared::default();
+        let provider = SdkMeterProvider::builder()
+            .with_resource(resource(scene))
+            .with_reader(exporter)
+            .with_reader(pull.clone())
+            .build();
+        let scope = InstrumentationScope::builder(names::SCOPE)
+            .with_version(env!("CARGO_PKG_VERSION"))
+            .build();
+        let (lengths, merged) = make(&provider.meter_with_scope(scope), plan, &board);
+        if merged > 0 {
+            let series = super::instruments::SERIES_MAX;
+            tracing::warn!(
+                merged,
+                series,
+                "There are more roles than metrics have room for: those \
+                beyond it are merged into the role \"other\"."
+            );
+        }
+        let push = outlets.push.map(|(target, interval)| {
+            Push::start(&target, interval, pull).map_err(MetricsError::Thread)
+        });
+        let push = push.transpose()?;
+        let (orders, taken) = mpsc::unbounded_channel();
+        let (stop, stopped) = oneshot::channel();
+        let counter = Counter { board: Arc::clone(&board), lengths };
+        let thread = std::thread::Builder::new().name("metrics".to_owned());
+        let thread = thread
+            .spawn(move || run(counter, taken, outlets.scrape, registry, stopped))
+            .map_err(MetricsError::Thread)?;
+        let (thread, stop) = (Some(thread), Some(stop));
+        Ok(Self { feed: Feed(orders), board, provider, thread, stop, push })
+    }
+
+    /// What hands it facts.
+    #[must_use]
+    pub fn feed(&self) -> Feed {
+        self.feed.clone()
+    }
+
+    /// Everything has been said: counts what is left and sends it, for at most `within`; nobody
+    /// waits for it yet.
+    pub fn conclude(&self, within: Duration) {
+        let end = self.push.as_ref().map(|push| push.hurry(within));
+        self.feed.0.send(Order::Finish(end)).ok();
+    }
+
+    /// Waits until all was sent, and no longer than [`conclude`](Self::conclude) has said. How many
+    /// facts were missed, and what became of what was sent.
+    #[must_use]
+    pub fn finish(mut self) -> (u64, Option<Pushed>) {
+        let pushed = self.push.take().map(Push::finish);
+        (self.board.lost(), pushed)
+    }
+}
+
+impl Drop for Metrics {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It only ever waits for what this just ended.
+            thread.join().ok();
+        }
+        self.provider.shutdown().ok();
+    }
+}
+
+fn resource(scene: &Scene) -> Resource {
+    use opentelemetry_proto::tonic::common::v1::any_value::Value;
+    let attributes = scene.resource().attributes.into_iter().filter_map(|attribute| {
+        let Some(Value::StringValue(value)) = attribute.value?.value else { return None };
+        Some(KeyValue::new(attribute.key, value))
+    });
+    Resource::builder_empty().with_attributes(attributes).build()
+}
+
+/// Feeds the watch with facts.
+struct Counter {
+    board: Arc<Board>,
+    lengths: Lengths,
+}
+
+fn run(
+    counter: Counter,
+    orders: mpsc::UnboundedReceiver<Order>,
+    scrape: Option<TcpListener>,
+    registry: Registry,
+    stopped: oneshot::Receiver<()>,
+) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tracing::warn!(%error, "There are no metrics of this run.");
+            return;
+        }
+    };
+    runtime.block_on(async move {
+        let serve = async {
+            let Some(listener) = scrape else { return std::future::pending().await };
+            if let Err(error) = scrape::serve(listener, registry).await {
+                tracing::warn!(%error, "Metrics can no longer be scraped.");
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            _ = stopped => {}
+            () = serve => {}
+            () = counter.count(orders) => {}
+        }
+    });
+}
+
+/// What the counter waits for.
+enum Input {
+    Order(Option<Order>),
+    Fact(Result<Arc<Fact>, RecvError>),
+    Timeout,
+}
+
+impl Counter {
+    /// Counts, and goes on to answer until it is dropped.
+    async fn count(self, mut orders: mpsc::UnboundedReceiver<Order>) {
+        let mut facts: Option<broadcast::Receiver<Arc<Fact>>> = None;
+        loop {
+            let next = self.board.watch().poll_timeout();
+            let input = tokio::select! {
+                biased;
+                order = orders.recv() => Input::Order(order),
+                () = until(next) => Input::Timeout,
+                fact = next_fact(&mut facts) => Input::Fact(fact),
+            };
+            match input {
+                Input::Order(Some(Order::Hear(more))) => facts = Some(more),
+                Input::Order(Some(Order::End(at))) => self.board.watch().end(at),
+                Input::Order(Some(Order::Finish(end))) => {
+                    self.finish(facts.take());
+                    // It may have ended by itself.
+                    end.map(|end| end.try_send(()).ok());
+                }
+                Input::Order(None) => break,
+                Input::Fact(Ok(fact)) => self.board.watch().observe(&fact),
+                Input::Fact(Err(RecvError::Lagged(missed))) => self.board.lose(missed),
+                Input::Fact(Err(RecvError::Closed)) => facts = None,
+                Input::Timeout => self.board.watch().handle_timeout(Mono::now()),
+            }
+            self.drain();
+        }
+        std::future::pending::<()>().await;
+    }
+
+    /// Takes what is there still.
+    fn finish(&self, facts: Option<broadcast::Receiver<Arc<Fact>>>) {
+        if let Some(mut facts) = facts {
+            loop {
+                match facts.try_recv() {
+                    Ok(fact) => self.board.watch().observe(&fact),
+                    Err(broadcast::error::TryRecvError::Lagged(missed)) => self.board.lose(missed),
+                    Err(_) => break,
+                }
+            }
+        }
+        self.board.watch().finish(Mono::now());
+        self.drain();
+    }
+
+    fn drain(&self) {
+        loop {
+            let event = self.board.watch().poll_event();
+            let Some(event) = event else { return };
+            self.lengths.record(&self.board, &event);
+        }
+    }
+}
+
+async fn next_fact(
+    facts: &mut Option<broadcast::Receiver<Arc<Fact>>>,
+) -> Result<Arc<Fact>, RecvError> {
+    match facts {
+        Some(facts) => facts.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(next: Option<Mono>) {
+    match next {
+        Some(next) => tokio::time::sleep(next.since(Mono::now())).await,
+        None => std::future::pending().await,
+    }
+}

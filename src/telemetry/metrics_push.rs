@@ -1,0 +1,150 @@
+//! Metrics to a collector, at an interval and once at the end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::metrics::data::ResourceMetrics;
+use opentelemetry_sdk::metrics::reader::MetricReader;
+use opentelemetry_sdk::metrics::{InstrumentKind, ManualReader, Pipeline, Temporality};
+
+use super::courier::Courier;
+use super::deadline::Deadline;
+use super::settings::Target;
+
+/// A reader that the provider and whoever sends share.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shared(Arc<ManualReader>);
+
+impl MetricReader for Shared {
+    fn register_pipeline(&self, pipeline: Weak<Pipeline>) {
+        self.0.register_pipeline(pipeline);
+    }
+
+    fn collect(&self, into: &mut ResourceMetrics) -> OTelSdkResult {
+        self.0.collect(into)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.0.force_flush()
+    }
+
+    fn shutdown_with_timeout(&self, within: Duration) -> OTelSdkResult {
+        self.0.shutdown_with_timeout(within)
+    }
+
+    fn temporality(&self, kind: InstrumentKind) -> Temporality {
+        self.0.temporality(kind)
+    }
+}
+
+/// What became of what was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pushed {
+    /// How many exports were taken.
+    pub taken: u64,
+    /// How many were not, or not in full.
+    pub lost: u64,
+    /// The first thing that went wrong.
+    pub why: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    taken: AtomicU64,
+    lost: AtomicU64,
+    why: Mutex<Option<String>>,
+}
+
+impl Tally {
+    fn blame(&self, why: String) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+    }
+}
+
+/// A thread that sends.
+pub(super) struct Push {
+    end: SyncSender<()>,
+    done: Receiver<()>,
+    deadline: Deadline,
+    tally: Arc<Tally>,
+}
+
+impl Push {
+    /// Starts it.
+    pub(super) fn start(
+        target: &Target,
+        interval: Duration,
+        metrics: Shared,
+    ) -> std::io::Result<Self> {
+        let (end, ended) = sync_channel(1);
+        let (finished, done) = sync_channel(1);
+        let (deadline, tally) = (Deadline::never(), Arc::new(Tally::default()));
+        let (target, until, kept) = (target.clone(), deadline.clone(), Arc::clone(&tally));
+        let thread = std::thread::Builder::new().name("metrics-push".to_owned());
+        thread.spawn(move || {
+            match Courier::new(&target, until) {
+                Ok(courier) => send_each(&courier, interval, &metrics, &kept, &ended),
+                Err(error) => kept.blame(crate::error::chain(&error)),
+            }
+            // Nobody waits any more: then nobody misses it.
+            finished.send(()).ok();
+        })?;
+        Ok(Self { end, done, deadline, tally })
+    }
+
+    /// Nobody waits for longer than this any more. What tells it to send once more, and to end.
+    pub(super) fn hurry(&self, within: Duration) -> SyncSender<()> {
+        self.deadline.set(within);
+        self.end.clone()
+    }
+
+    /// Waits until it has ended, and no longer than [`hurry`](Self::hurry) has said. The thread may
+    /// live on: nobody waits for it.
+    pub(super) fn finish(self) -> Pushed {
+        let Self { end: _end, done, deadline, tally } = self;
+        if let Err(RecvTimeoutError::Timeout) = done.recv_timeout(deadline.left()) {
+            tally.blame("the collector did not take everything in time".to_owned());
+        }
+        let why = tally.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Pushed { taken: count(&tally.taken), lost: count(&tally.lost), why }
+    }
+}
+
+fn send_each(
+    courier: &Courier,
+    interval: Duration,
+    metrics: &Shared,
+    tally: &Tally,
+    ended: &Receiver<()>,
+) {
+    loop {
+        let last = match ended.recv_timeout(interval) {
+            Ok(()) => true,
+            Err(RecvTimeoutError::Timeout) => false,
+            // The run could not begin: there is nothing to tell.
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let mut all = ResourceMetrics::default();
+        if let Err(error) = metrics.collect(&mut all) {
+            tally.blame(error.to_string());
+        } else {
+            match courier.send(&ExportMetricsServiceRequest::from(&all)) {
+                Ok((0, _)) => drop(tally.taken.fetch_add(1, Ordering::Relaxed)),
+                Ok((points, why)) => {
+                    tally.blame(format!("the collector refused {points} points: {why}"));
+                }
+                Err(why) => tally.blame(why),
+            }
+        }
+        if last {
+            return;
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The scrape endpoint: what Prometheus asks for over HTTP, bounded on every side.
+//!
+//! One request a connection, which lives for ten seconds at most; so many connections at once; no
+//! more than a few kilobytes are read of a request.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::serve::Listener;
+use prometheus::{Encoder, Registry, TextEncoder};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Sleep;
+
+/// How many connections are open at most; more wait to be accepted.
+const CONNECTIONS_MAX: usize = 16;
+/// How long a connection lives.
+const LIFE: Duration = Duration::from_secs(10);
+/// How much is read from a connection at most.
+const READ_MAX: usize = 16 << 10;
+/// How long to wait after a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Takes the address; whoever has it already keeps it.
+///
+/// # Errors
+/// The address is taken, or not ours.
+pub fn bind(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let listener = std::net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Serves what `registry` gathers, until it is dropped.
+pub(super) async fn serve(listener: std::net::TcpListener, registry: Registry) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let app = Router::new()
+        .route("/metrics", get(move || std::future::ready(page(&registry))))
+        .route("/", get(|| std::future::ready(pointer())));
+    axum::serve(Bounded { listener, seats }, app).await
+}
+
+fn pointer() -> Response {
+    closing("Tandem. The metrics are at /metrics.\n".into_response())
+}
+
+fn page(registry: &Registry) -> Response {
+    let encoder = TextEncoder::new();
+    let mut text = Vec::new();
+    let answer = match encoder.encode(&registry.gather(), &mut text) {
+        Ok(()) => {
+            let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+            (kind, text).into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    };
+    closing(answer)
+}
+
+/// The connection ends with the answer, so that its end never meets the next request.
+fn closing(mut answer: Response) -> Response {
+    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    answer
+}
+
+/// Accepts no more connections than there are seats.
+struct Bounded {
+    listener: TcpListener,
+    seats: Arc<Semaphore>,
+}
+
+impl Listener for Bounded {
+    type Io = Connection;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
+        loop {
+            // Nobody closes it.
+            let Ok(seat) = Arc::clone(&self.seats).acquire_owned().await else {
+                std::future::pending::<()>().await;
+                continue;
+            };
+            match self.listener.accept().await {
+                Ok((stream, peer)) => {
+                    let life = Box::pin(tokio::time::sleep(LIFE));
+                    return (Connection { stream, life, left: READ_MAX, _seat: seat }, peer);
+                }
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A connection that ends when its time is over, or when it has said too much.
+struct Connection {
+    stream: TcpStream,
+    life: Pin<Box<Sleep>>,
+    left: usize,
+    _seat: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    fn over(&mut self, context: &mut Context<'_>) -> Option<io::Error> {
+        let over = self.life.as_mut().poll(context).is_ready();
+        over.then(|| io::Error::from(io::ErrorKind::TimedOut))
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Some(error) = self.over(context) {
+            return Poll::Ready(Err(error));
+        }
+        if self.left == 0 {
+            return Poll::Ready(Err(io::Error::from(io::ErrorKind::InvalidData)));
+        }
+        let before = into.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, into);
+        self.left = self.left.saturating_sub(into.filled().len().saturating_sub(before));
+        read
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if let Some(error) = self.over(context) {
+            return Poll::Ready(Err(error));
+        }
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

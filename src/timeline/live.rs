@@ -1,0 +1,141 @@
+//! One life while it goes on: what it leads now, what is still undecided, and what need not be kept.
+//!
+//! The definitions are those of the other files here, which look at a life when all has been heard.
+//! A few of them look ahead: whether a process that was asked to die did so, whether a member that
+//! fell silent speaks again, whether a time without ticks ends in a time of which nothing is known.
+//! As long as such a question is open, the time from its beginning on is *undecided*.
+
+use std::time::Duration;
+
+use super::life::{END, LifeLine, SILENCE_MAX, Stop, TICKLESS_NS_MAX};
+use super::{Interval, IntervalSet};
+use crate::ids::{PartitionId, Term};
+use crate::time::Mono;
+
+/// For how long before what is decided unknown times are kept, for a hole in the ticks may reach
+/// back to one.
+const UNKNOWN_KEPT: Duration = Duration::from_secs(10);
+
+impl LifeLine {
+    /// Its process lives, and is not stopped, as far as is known.
+    pub(crate) fn runs(&self) -> bool {
+        self.death.is_none() && self.stops.last().is_none_or(|stop| stop.until.is_some())
+    }
+
+    /// When its process was known to be dead.
+    pub(crate) fn died(&self) -> Option<Mono> {
+        self.death.map(|death| death.confirmed)
+    }
+
+    /// When it last spoke.
+    pub(crate) fn spoke(&self) -> Option<Mono> {
+        self.last.map(|(_, t)| t)
+    }
+
+    /// What it leads at `now`, and how far each claim reaches as far as was told.
+    pub(crate) fn leads(&self, now: Mono) -> impl Iterator<Item = (PartitionId, Term, Mono)> + '_ {
+        let open = self.open.iter().filter(|_| self.runs());
+        let claims = open.filter_map(|key| Some((key, self.claims.get(key)?)));
+        let claims = claims.filter(move |(_, claim)| now < claim.until);
+        claims.map(|((partition, term), claim)| (*partition, *term, claim.until))
+    }
+
+    /// When it stopped to lead with this claim, if it is known to have by `now`.
+    pub(crate) fn led_until(&self, of: (PartitionId, Term), now: Mono) -> Option<Mono> {
+        let claim = self.claims.get(&of).map(|claim| claim.until).filter(|until| *until <= now);
+        let death = self.death.map(|death| death.asked);
+        let stop = self.stops.last().filter(|stop| stop.until.is_none());
+        let stop = stop.map(|stop| stop.began.asked);
+        [claim, death, stop].into_iter().flatten().min()
+    }
+
+    /// When its process last went on after a stop; the beginning of time if it never did.
+    fn woke(&self) -> Mono {
+        let last = self.stops.last().and_then(|stop| stop.until);
+        last.map_or(Mono::ZERO, |until| until.confirmed)
+    }
+
+    /// Whether it may have to do with `partition`: it claims it, or something of it is not known.
+    pub(crate) fn concerns(&self, partition: PartitionId) -> bool {
+        let first = self.claims.range((partition, Term(0))..).next();
+        !self.unknown.is_empty() || first.is_some_and(|((on, _), _)| *on == partition)
+    }
+
+    /// From when on it is open what this life did, where all facts stamped before `known` have been
+    /// heard.
+    pub(crate) fn undecided_since(&self, known: Mono) -> Option<Mono> {
+        let decided = self.death.is_some_and(|death| death.confirmed < known);
+        if decided {
+            return None;
+        }
+        let asked = [self.asked.kill, self.asked.pause, self.not_yet];
+        // Who is stopped says nothing; what it said before may still be on its way.
+        let sleeps = |stop: &Stop| stop.until.is_none() && stop.began.confirmed < known;
+        let speaks = !self.stops.last().is_some_and(sleeps);
+        let spoke = self.spoke().filter(|_| speaks && !self.open.is_empty());
+        let spoke = spoke.map(|t| t.max(self.woke()));
+        let claims = self.claims.iter().filter(|_| speaks).filter(|(key, claim)| {
+            // One that ended with its last word may border on what it does not tell any more.
+            self.open.contains(key) || spoke.is_some_and(|spoke| claim.until >= spoke)
+        });
+        let open = claims.map(|(key, claim)| {
+            // It may be renewed, or end; or go on without ticks, which may come yet.
+            let began = claim.from.max(self.woke());
+            let runs = self.ticks.get(&key.0).map_or(&[][..], Vec::as_slice);
+            let ticked = runs.iter().rev().find(|run| run.from < claim.until);
+            claim.until.min(ticked.map_or(began, |run| run.until.max(began)))
+        });
+        asked.into_iter().flatten().chain(spoke).chain(open).filter(|at| *at < known).min()
+    }
+
+    /// All up to `until` is to be decided now, where all facts stamped before `known` have been
+    /// heard. Who fell silent before that, and should have spoken, is not waited for any longer:
+    /// what it does is unknown until it speaks.
+    pub(crate) fn decide(&mut self, until: Mono, known: Mono, stalls: &IntervalSet) {
+        if self.death.is_some_and(|death| death.confirmed < known) {
+            self.close(stalls);
+        } else if let Some(spoke) = self.spoke()
+            && self.runs()
+            && !self.open.is_empty()
+            && known.since(spoke.max(self.woke())) > SILENCE_MAX
+            && self.undecided_since(known).is_some_and(|at| at < until)
+        {
+            self.forget(Interval::new(spoke, known));
+        }
+        if self.unknown.is_empty() {
+            return;
+        }
+        let end = self.death.map_or(END, |death| death.confirmed);
+        let lived = Interval::new(self.started.unwrap_or(Mono::ZERO), end);
+        self.unknown = self.unknown.within(lived);
+    }
+
+    /// Drops what only says something about the time before `before`.
+    pub(crate) fn drop_before(&mut self, before: Mono) {
+        let recent = Mono(before.0.saturating_sub(TICKLESS_NS_MAX));
+        // Claims that meet are one piece of service.
+        let open = &self.open;
+        self.claims.retain(|key, claim| claim.until > recent || open.contains(key));
+        for runs in self.ticks.values_mut() {
+            // The last run before it shows from when on there were no ticks.
+            let later = runs.partition_point(|run| run.from <= before);
+            runs.drain(..later.saturating_sub(1));
+        }
+        self.ticks.retain(|on, runs| {
+            let claimed = self.claims.keys().any(|(claimed, _)| claimed == on);
+            claimed || runs.last().is_some_and(|run| run.until > recent)
+        });
+        self.held.retain(|_, holdings| {
+            holdings.retain(|one| one.until > before);
+            !holdings.is_empty()
+        });
+        // The last stop shows where service began again.
+        let over = |stop: &Stop| stop.until.is_some_and(|end| end.confirmed <= before);
+        let past = self.stops.iter().take_while(|stop| over(stop)).count();
+        self.stops.drain(..past.saturating_sub(1));
+        let kept = Interval::new(before - UNKNOWN_KEPT, END);
+        if self.unknown.iter().next().is_some_and(|first| first.from < kept.from) {
+            self.unknown = self.unknown.within(kept);
+        }
+    }
+}

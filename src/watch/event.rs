@@ -1,0 +1,84 @@
+//! What a watch tells.
+
+use std::time::Duration;
+
+use crate::ids::{GroupName, Life, PartitionId, RoleIndex};
+use crate::time::Mono;
+use crate::timeline::Interval;
+
+/// How all roles stand at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Health {
+    /// Not every group has led all of its roles yet.
+    #[default]
+    Starting,
+    /// Every group leads every role.
+    Led,
+    /// A group does not lead some role, and another does.
+    Degraded,
+    /// Some role is led in no group.
+    Down,
+}
+
+/// What happened. Instants are when it was so, which is some time before it is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Who leads a partition in a group has changed. May be corrected by a later one.
+    Leaders {
+        /// In which group.
+        group: GroupName,
+        /// Which partition.
+        partition: PartitionId,
+        /// Who leads it now; nobody where it is empty.
+        leaders: Vec<Life>,
+        /// Since when.
+        since: Mono,
+    },
+    /// How all roles stand has changed. May be corrected by a later one.
+    Health {
+        /// What it is now.
+        now: Health,
+        /// Since when.
+        since: Mono,
+    },
+    /// Nobody served from an instant on, as is certain now; the end is still to come.
+    GapBegan(Place, Mono),
+    /// A gap is over, and final.
+    Gap(Place, Interval),
+    /// An overlap is over, and final.
+    Overlap(Place, Interval),
+    /// Service passed from one life to another; final.
+    Takeover(Place, Interval),
+    /// Facts came so late that what they say of the time before could not be counted.
+    Late {
+        /// How many since this was last told.
+        facts: u64,
+        /// How far behind the last of them was.
+        by: Duration,
+    },
+}
+
+/// Where something happened.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// In which group; in all together where there is none.
+    pub group: Option<GroupName>,
+    /// The roles that it befell, ascending; each of them counts.
+    pub roles: Vec<RoleIndex>,
+}
+
+/// What was counted of one place from the first instant in which it was surely led, all of it
+/// final: no number ever goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Since when it is counted; nothing before it was first led.
+    pub since: Option<Mono>,
+    /// For how long nobody served it.
+    pub unavailable: Duration,
+    /// For how long nobody may have served it, and somebody may have.
+    pub unknown: Duration,
+    /// For how long two or more claimed it; of groups only.
+    pub overlap: Duration,
+    /// How often service passed from one life to another; of groups only.
+    pub takeovers: u64,
+}

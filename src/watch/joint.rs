@@ -1,0 +1,84 @@
+//! All groups together: in how many of them each role is led.
+
+use std::collections::BTreeMap;
+
+use super::company::Company;
+use super::event::{Event, Health, Place};
+use super::tally::Tally;
+use crate::ids::{GroupName, PartitionId, RoleIndex};
+use crate::time::Mono;
+use crate::timeline::{Coverage, Interval};
+use crate::topology::Plan;
+
+/// The roles that are on the same partitions in every group: what befalls one befalls all.
+#[derive(Debug, Clone)]
+pub(super) struct Class {
+    /// On which partition of each group they are.
+    pub(super) at: BTreeMap<GroupName, PartitionId>,
+    pub(super) tally: Tally,
+    /// In how many groups they are led now.
+    pub(super) led: usize,
+    /// Since when in none, where they once were.
+    down_since: Option<Mono>,
+}
+
+/// The classes of a plan's roles; there are no more of them than there are roles, and mostly as many
+/// as there are partitions.
+pub(super) fn classes(plan: &Plan) -> Vec<Class> {
+    let mut classes: BTreeMap<BTreeMap<GroupName, PartitionId>, Vec<RoleIndex>> = BTreeMap::new();
+    for (place, role) in (0..plan.roles.len()).zip((0..).map(RoleIndex)) {
+        let at = plan
+            .groups
+            .iter()
+            .filter_map(|(name, group)| Some((name.clone(), *group.role_partitions.get(place)?)));
+        classes.entry(at.collect()).or_default().push(role);
+    }
+    let class = |(at, roles)| Class {
+        at,
+        tally: Tally::new(Place { group: None, roles }),
+        led: 0,
+        down_since: None,
+    };
+    classes.into_iter().map(class).collect()
+}
+
+impl Class {
+    /// Counts a window of which it is known how many served each partition of each group.
+    pub(super) fn count(
+        &mut self,
+        window: Interval,
+        services: &BTreeMap<GroupName, BTreeMap<PartitionId, Coverage>>,
+        tell: &mut Vec<Event>,
+    ) {
+        let lanes = self.at.iter().filter_map(|(name, on)| services.get(name)?.get(on));
+        let sum = lanes.fold(Coverage::default(), Coverage::plus);
+        for (step, count) in sum.steps(window) {
+            self.tally.serve(step, count, tell);
+        }
+    }
+
+    /// Looks in how many groups it is led now, and how it stands with it.
+    pub(super) fn look(&mut self, groups: &BTreeMap<GroupName, Company>) -> (Health, Option<Mono>) {
+        let lanes = || self.at.iter().filter_map(|(name, on)| groups.get(name)?.lanes.get(on));
+        let led = lanes().filter(|lane| !lane.leaders.is_empty()).count();
+        let unled = lanes().filter(|lane| lane.leaders.is_empty());
+        let never = unled.clone().any(|lane| lane.since.is_none());
+        let health = match () {
+            () if led == 0 && unled.clone().any(|lane| lane.since.is_some()) => Health::Down,
+            () if never => Health::Starting,
+            () if led < self.at.len() => Health::Degraded,
+            () => Health::Led,
+        };
+        // It is down since the last of them fell, and degraded since the first.
+        let since = unled.filter_map(|lane| lane.since);
+        let since = if led == 0 { since.max() } else { since.min() };
+        self.led = led;
+        self.down_since = since.filter(|_| health == Health::Down);
+        (health, since)
+    }
+
+    /// Since when it is led in no group, where it once was.
+    pub(super) fn down_since(&self) -> Option<Mono> {
+        self.down_since
+    }
+}

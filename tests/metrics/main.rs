@@ -1,0 +1,23 @@
+//! Live metrics: the endpoint and its bounds, the cap on series, what is missed, and a real
+//! Prometheus with the rules that are shipped. Needs `prometheus` and `promtool`, and fails without
+//! them; `tests/all --install` brings them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    clippy::float_cmp,
+    reason = "a test may fail loudly"
+)]
+
+mod endpoint;
+mod feed;
+mod grafana;
+mod prometheus;
+mod real;
+mod shipped;
+#[path = "../support/mod.rs"]
+mod support;
+mod web;

@@ -1,0 +1,44 @@
+//! HTTP as far as these tests need it: one request a connection, no library between.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+/// Nothing here takes longer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A port that nobody has at this moment.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Status and body of what a server on this machine answers.
+pub fn get(port: u16, path: &str) -> io::Result<(u16, String)> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
+    status.zip(body).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// A text as it stands in an address.
+pub fn quoted(text: &str) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let quote = |byte: u8| {
+        if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    };
+    text.bytes().map(quote).collect()
+}
+
+/// The samples of a scrape: name with labels, and value.
+pub fn samples(text: &str) -> Vec<(String, f64)> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let sample = |line: &str| {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        (name.to_owned(), value.parse().unwrap())
+    };
+    lines.map(sample).collect()
+}

@@ -1,0 +1,230 @@
+//! A journal as it comes, fact by fact with delays, through a watch; and what the timeline says of
+//! the same facts when all are there.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tandem::ids::{GroupName, Life, RoleIndex, TrialNumber};
+use tandem::observation::{Fact, What};
+use tandem::time::Mono;
+use tandem::timeline::{Coverage, Interval, Timeline};
+use tandem::topology::Plan;
+use tandem::watch::{Event, Totals, Watch};
+
+use super::facts::at;
+
+/// What was found of one role in one group, or in all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Found {
+    pub unavailable: Duration,
+    pub unknown: Duration,
+    pub overlap: Duration,
+    pub gaps: Vec<Interval>,
+    pub overlaps: Vec<Interval>,
+    pub takeovers: Vec<Interval>,
+}
+
+/// Of each role, in each group and (under no name) in all.
+pub type All = BTreeMap<(Option<GroupName>, u32), Found>;
+
+/// Drives a watch through facts that each arrive so long after their stamp; authors keep their
+/// order. Everything ends at `end`.
+pub fn drive(
+    plan: &Plan,
+    facts: &[Fact],
+    end: Mono,
+    mut delay: impl FnMut() -> Duration,
+) -> (Watch, Vec<Event>) {
+    let mut arrivals: Vec<(Mono, &Fact)> = Vec::new();
+    let mut latest: BTreeMap<Option<&Life>, Mono> = BTreeMap::new();
+    for fact in facts {
+        let author = if of_member(fact) { fact.life.as_ref() } else { None };
+        let before = latest.get(&author).copied().unwrap_or(Mono::ZERO);
+        let arrival = (fact.t + delay()).max(before);
+        latest.insert(author, arrival);
+        arrivals.push((arrival, fact));
+    }
+    arrivals.sort_by_key(|(arrival, _)| *arrival);
+    let mut watch = Watch::new(plan);
+    let mut events = Vec::new();
+    let mut now = arrivals.first().map_or(Mono::ZERO, |(arrival, _)| *arrival);
+    watch.end(end);
+    for (arrival, fact) in arrivals {
+        while let Some(next) = watch.poll_timeout().filter(|next| *next <= arrival) {
+            now = now.max(next);
+            watch.handle_timeout(now);
+            events.extend(std::iter::from_fn(|| watch.poll_event()));
+        }
+        watch.observe(fact);
+    }
+    for _ in 0..200 {
+        now = now + Duration::from_millis(50);
+        watch.handle_timeout(now);
+    }
+    watch.finish(now.max(end));
+    events.extend(std::iter::from_fn(|| watch.poll_event()));
+    (watch, events)
+}
+
+/// What a watch found.
+pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
+    let mut all = All::new();
+    let groups = plan.groups.keys().cloned().map(Some).chain([None]);
+    for group in groups {
+        for role in 0..u32::try_from(plan.roles.len()).unwrap() {
+            let totals: Totals = watch.totals(group.as_ref(), RoleIndex(role));
+            let Totals { unavailable, unknown, overlap, .. } = totals;
+            let found = Found { unavailable, unknown, overlap, ..Found::default() };
+            all.insert((group.clone(), role), found);
+        }
+    }
+    let mut add =
+        |place: &tandem::watch::Place, which: fn(&mut Found) -> &mut Vec<Interval>, one| {
+            for role in &place.roles {
+                which(all.get_mut(&(place.group.clone(), role.0)).unwrap()).push(one);
+            }
+        };
+    for event in events {
+        match event {
+            Event::Gap(place, span) => add(place, |found| &mut found.gaps, *span),
+            Event::Overlap(place, span) => add(place, |found| &mut found.overlaps, *span),
+            Event::Takeover(place, span) => add(place, |found| &mut found.takeovers, *span),
+            Event::Leaders { .. }
+            | Event::Health { .. }
+            | Event::GapBegan(..)
+            | Event::Late { .. } => {}
+        }
+    }
+    all
+}
+
+/// What the timeline finds, counted from the instant in which each role was first surely led.
+pub fn judged(plan: &Plan, facts: &[Fact], end: Mono) -> All {
+    let timeline = Timeline::compute(plan, facts);
+    let mut all = All::new();
+    for (role, place) in (0u32..).zip(0..plan.roles.len()) {
+        let mut joint = Coverage::default();
+        for (name, group) in &plan.groups {
+            let lane = &timeline.groups[name].lanes[&group.role_partitions[place]];
+            joint = joint.plus(&lane.services);
+            let mut one = counted(&lane.services, &lane.claims, end);
+            let trial = |found: &&tandem::timeline::Finding| {
+                found.role == RoleIndex(role) && found.trial == TrialNumber(1)
+            };
+            let takeovers = timeline.groups[name].findings.takeovers.iter().filter(trial);
+            one.takeovers = takeovers.map(|found| found.span).collect();
+            all.insert((Some(name.clone()), role), one);
+        }
+        all.insert((None, role), counted(&joint, &Coverage::default(), end));
+    }
+    all
+}
+
+fn counted(services: &Coverage, claims: &Coverage, end: Mono) -> Found {
+    let all = Interval::new(Mono::ZERO, end);
+    let first = services.steps(all).find(|(_, count)| count.min > 0);
+    let Some((first, _)) = first else { return Found::default() };
+    let window = Interval::new(first.from, end);
+    let gaps = services.when(window, |count| count.max <= 0);
+    let overlaps = claims.when(window, |count| count.min >= 2);
+    Found {
+        unavailable: gaps.total(),
+        unknown: services.when(window, |count| count.min <= 0 && count.max > 0).total(),
+        overlap: overlaps.total(),
+        gaps: gaps.iter().collect(),
+        overlaps: overlaps.iter().collect(),
+        takeovers: Vec::new(),
+    }
+}
+
+/// Makes a history of chance one that members could have: nothing is lost but where they say so
+/// themselves; what ended was not told of again; whoever wakes says something at once, and does not
+/// carry on what ran out while it slept. All of it is one trial that ends at `end`.
+pub fn plausible(facts: Vec<Fact>, end: u64) -> Vec<Fact> {
+    let trial = TrialNumber(1);
+    let (members, mut own): (Vec<_>, Vec<_>) = facts.into_iter().partition(of_member);
+    own.sort_by_key(|fact| fact.seq);
+    own.retain(|fact| fact.life.is_some());
+    let run = |t, what| Fact { t, seq: 0, life: None, what };
+    own.insert(0, run(at(0), What::TrialBegan { trial }));
+    own.push(run(at(end), What::TrialEnded { trial, recovered: Some(true) }));
+    let mut lives: BTreeMap<Life, Vec<Fact>> = BTreeMap::new();
+    for fact in members {
+        lives.entry(fact.life.clone().unwrap()).or_default().push(fact);
+    }
+    let mut all = own.clone();
+    renumber(&mut all);
+    for (life, mut facts) in lives {
+        facts.sort_by_key(|fact| fact.seq);
+        let woke = own.iter().filter(|fact| fact.life.as_ref() == Some(&life));
+        for woke in woke.filter(|fact| fact.what == What::Continued) {
+            let (from, until) = (woke.t, woke.t);
+            let what = What::Ticks { partitions: Vec::new(), from, until };
+            let place = facts.partition_point(|fact| fact.t < woke.t);
+            facts.insert(place, Fact { t: woke.t, seq: 0, life: Some(life.clone()), what });
+        }
+        truthful(&mut facts, &own, &life);
+        renumber(&mut facts);
+        all.extend(facts);
+    }
+    all
+}
+
+fn truthful(facts: &mut [Fact], own: &[Fact], life: &Life) {
+    let (mut open, mut ended, mut told) = (BTreeMap::new(), BTreeMap::new(), Mono::ZERO);
+    let stops = own.iter().filter(|fact| fact.life.as_ref() == Some(life));
+    let stops: Vec<_> = stops.filter(|fact| fact.what == What::Continued).map(|f| f.t).collect();
+    let slept = |until, now| stops.iter().any(|woke| until < *woke && *woke <= now);
+    for fact in facts {
+        let t = fact.t;
+        match &mut fact.what {
+            What::Claimed { partition, term, until, .. } => {
+                open.insert((*partition, *term), *until);
+                told = t;
+            }
+            What::Renewed { claims } => {
+                claims.retain(|claim| {
+                    let key = (claim.partition, claim.term);
+                    let slept = |until| slept(until, t);
+                    open.get(&key).is_some_and(|until| !slept(*until))
+                });
+                let named =
+                    claims.iter().map(|one| ((one.partition, one.term), one.until)).collect();
+                let gone = std::mem::replace(&mut open, named).into_iter();
+                ended.extend(gone.map(|(key, until)| (key, until.min(t))));
+                ended.retain(|key, _| !open.contains_key(key));
+                told = t;
+            }
+            What::Lapsed { partition, term, at, .. } => {
+                let key = (*partition, *term);
+                let slept = open.remove(&key).filter(|until| slept(*until, t));
+                let over = ended.get(&key).copied();
+                *at = slept.or(over).unwrap_or((*at).max(told));
+                ended.insert(key, *at);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn renumber(facts: &mut [Fact]) {
+    for (seq, fact) in (1..).zip(facts) {
+        fact.seq = seq;
+    }
+}
+
+fn of_member(fact: &Fact) -> bool {
+    matches!(
+        fact.what,
+        What::Assigned { .. }
+            | What::Revoked { .. }
+            | What::Lost { .. }
+            | What::Claimed { .. }
+            | What::Renewed { .. }
+            | What::Lapsed { .. }
+            | What::Ticks { .. }
+            | What::Hole { .. }
+            | What::Leaving
+            | What::Clock { .. }
+    )
+}
