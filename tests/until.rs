@@ -45,7 +45,14 @@ fn a_run_stops_at_the_look_at_which_its_claim_holds() {
 fn a_run_gives_up_where_its_claim_cannot_hold_any_more_and_is_unknown() {
     let claim = "{min: 1, max: 8, until: {gap_probability: \"< 30%\", confidence: 90%}}";
     let kill = "{at: 300ms, fault: kill, target: {leader_of: any, across: {groups: all}}}";
-    let run = Experiment::of("until.yaml", &experiment(claim, kill)).finish();
+    let text = experiment(claim, kill);
+    let run = measured(
+        || Experiment::of("until.yaml", &text),
+        |run| {
+            let reasons = run.report().reasons;
+            require(reasons.len() == 1, || format!("one reason: {reasons:?}"))
+        },
+    );
     let report = run.report();
     let stopping = report.confidence.stopping.as_ref().unwrap();
     assert_eq!((report.trials, stopping.outcome), (1, StoppingOutcome::Hopeless), "{run}");
