@@ -12,8 +12,8 @@ use crate::verdict::{exit_code, render_telemetry};
 
 /// Judge a finished run again, from its journal alone.
 ///
-/// Writes result.json, junit.xml, report.html (one file that a browser opens without a network)
-/// and traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of the
+/// Writes result.json, junit.xml, report.html (one file that a browser opens without a network) and
+/// traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of the
 /// judgement.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
