@@ -12,9 +12,9 @@ use crate::verdict::{exit_code, render_telemetry};
 
 /// Judge a finished run again, from its journal alone.
 ///
-/// Writes result.json, junit.xml, report.html (one file that a browser opens without a network) and
-/// traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of the
-/// judgement.
+/// Writes result.json, junit.xml, report.html (one file that a browser opens without a network)
+/// and traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of
+/// the judgement.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,8 +48,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
 }
 
 /// Judges the run in `dir`, which has just ended: writes its result and its page, prints the
-/// report, and returns
-/// the exit code. What is still to be sent is sent then, and waited for within a bound.
+/// report, and returns the exit code. What is still to be sent is sent then, and waited for within
+/// a bound.
 pub(super) fn conclude(
     dir: &Path,
     output: Output,

@@ -95,7 +95,8 @@ pub(super) fn trust(subject: &Subject<'_>) -> String {
             told(most)
         ),
         (_, Some(most)) => format!(
-            "No joint gap in {trials}: with {sure} % confidence at most {} of such trials have one.",
+            "No joint gap in {trials}: with {sure} % confidence at most {} of such trials \
+             have one.",
             told(most)
         ),
         (0, None) => "No trial was observed to its end, so nothing is said of others.".to_owned(),
