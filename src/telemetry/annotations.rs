@@ -1,5 +1,5 @@
-//! Fault windows as annotations in Grafana (`POST /api/annotations`), so that a dashboard shows what
-//! was done beside what came of it.
+//! Fault windows as annotations in Grafana (`POST /api/annotations`), so that a dashboard shows
+//! what was done beside what came of it.
 //!
 //! A thread follows the facts, another one sends; neither is ever waited for but by
 //! [`finish`](Annotations::finish), within its bound. What was not taken is counted. The token is
