@@ -1,5 +1,5 @@
-//! A real Prometheus beside a real run: its counters are the report's gaps, and its alerts fire when
-//! they should and else do not.
+//! A real Prometheus beside a real run: its counters are the report's gaps, and its alerts fire
+//! when they should and else do not.
 
 use std::sync::Mutex;
 use std::time::Duration;
