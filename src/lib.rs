@@ -17,6 +17,7 @@
 //! | room | holds |
 //! |---|---|
 //! | [`ids`], [`time`], [`error`] | a type for every identifier; two clocks; how errors are told |
+//! | [`statistics`] | what so many trials say about those to come; pure |
 //! | [`observation`] | the facts: who, when, what; a member's and the controller's |
 //! | [`yaml`] | files as people write them; what is wrong, and where |
 //! | [`neli`] | the protocol of one member, pure |
@@ -27,17 +28,19 @@
 //! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
 //! | [`watch`] | facts as they come: who leads what now, gaps and overlaps as they happen |
 //! | [`verdict`] | intervals to judgement and numbers |
+//! | [`view`] | what is shown of a topology that is kept up: values, lines, a terminal's page |
 //! | [`page`] | a run as one HTML file |
 //! | [`journal`] | the append-only file that holds every fact |
 //! | [`kafka`] | the only room that names rdkafka: consumer, producer, admin |
 //! | [`broker`] | the embedded broker: sockets and logs around `groups` and `wire` |
 //! | [`edge`] | the fault proxy: one edge a client and broker, in a process of its own |
 //! | [`guard`] | a small process that undoes what its dead master cannot |
+//! | [`inquiry`] | the socket on which a run that goes on is asked how it stands |
 //! | [`telemetry`] | facts to OpenTelemetry: traces and logs, as a file and over OTLP |
 //! | [`member`] | one process: the core driven by Kafka, its channel, its duty |
 //! | [`controller`] | makes reality match the plan, and writes down what happens |
 //! | [`chaos`] | experiments: schedule, targets, faults with their heals |
-//! | [`run`] | a whole experiment on one page |
+//! | [`run`] | a whole experiment on one page; a topology that is kept up, on another |
 //! | [`cli`] | the commands |
 //!
 //! # What holds everywhere
@@ -50,6 +53,7 @@
 
 pub mod error;
 pub mod ids;
+pub mod statistics;
 pub mod time;
 
 pub mod observation;
@@ -68,6 +72,8 @@ pub mod timeline;
 pub mod verdict;
 pub mod watch;
 
+pub mod view;
+
 pub mod page;
 
 pub mod broker;
@@ -78,6 +84,7 @@ pub mod kafka;
 
 pub mod telemetry;
 
+pub mod inquiry;
 pub mod member;
 
 pub mod controller;

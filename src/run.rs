@@ -1,32 +1,31 @@
 //! A whole experiment on one page: start, disturb and observe, heal, stop, judge.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, info_span};
 
 use crate::chaos::{Arena, Played, Schedule, play};
-use crate::controller::{Canary, Clusters, Fleet, Gate, Provisioned, Record, provision};
-use crate::guard::{Guard, GuardError};
+use crate::controller::{Fleet, Gate, Record};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
-use crate::observation::{Outcome, What};
-use crate::telemetry::names;
+use crate::observation::Outcome;
+use crate::time::Mono;
 use crate::timeline::Standing;
 
 mod ending;
 mod error;
 mod order;
+mod stage;
+mod stopping;
+mod up;
 
-use ending::{Ending, unguarded, unhealed, without_guard};
+use ending::Ending;
 pub use error::RunError;
 pub use order::{Milestone, Order, TrialPlan};
-
-/// How long an interrupted run waits for topics that are being made.
-const HASTE: Duration = Duration::from_secs(2);
+use stage::Stage;
+use stopping::Stopping;
+pub use up::{Ended, Service, Upkeep, keep_up};
 
 /// Runs an experiment; its journal is then in the order's folder, and everything it started is
 /// gone.
@@ -34,90 +33,29 @@ const HASTE: Duration = Duration::from_secs(2);
 /// # Errors
 /// It could not begin. Whatever happens after the members were started is in the journal.
 pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), RunError> {
-    let logs = order.prepare_folder()?;
-    let plan = &order.header.plan;
-    let stage = set(order, &logs, interrupt).await.inspect_err(|_| order.sweep())?;
-    let Stage { record, guard, clusters, topics, canary } = stage;
-    let fleet = Fleet::start(plan, &clusters, &order.program, &logs, &guard, &record);
-    let ending = disturb(order, &fleet, &clusters, &guard, &record, interrupt).await;
-    let mut ending = without_guard(ending, &guard).await;
-
-    (order.tell)(Milestone::Stopping);
-    fleet.stop().await;
-    drop(canary);
-    if !order.keep
-        && let Err(error) = topics.remove().await
-    {
-        ending = unhealed(ending, &error);
-    }
-    clusters.stop().await;
-    if let Some(guard) = Arc::into_inner(guard)
-        && let Err(error) = guard.free()
-    {
-        ending = unhealed(ending, &error);
-    }
-    let (how, why) = ending;
-    record.note(None, What::Ended { how, why });
-    Ok(())
-}
-
-/// All that must stand before a member may start.
-struct Stage {
-    record: Arc<Record>,
-    guard: Arc<Guard>,
-    clusters: Clusters,
-    topics: Provisioned,
-    canary: Canary,
-}
-
-/// Sets the stage. An error leaves nothing standing.
-async fn set(order: &Order, logs: &Path, interrupt: &CancellationToken) -> Result<Stage, RunError> {
-    let plan = &order.header.plan;
-    let journal = Journal::create(&order.journal(), &order.header)?;
-    let record = Arc::new(Record::new(journal, Standing::new(plan)));
-    (order.show)(&record);
-    let guard = Arc::new(Guard::start(&order.program, &order.guarded())?);
-    (order.tell)(Milestone::Starting);
-    let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
-    let clusters = Clusters::start(plan, &order.program, logs, &guard, &record);
-    let span = info_span!(target: names::LIVE, names::START_CLUSTERS);
-    let clusters = clusters.instrument(span).await?;
-    let topics = Provisioned::default();
-    let provisioned = {
-        let done = provision(plan, &clusters, &topics, interrupt);
-        let done = done.instrument(info_span!(target: names::LIVE, names::PROVISION));
-        tokio::pin!(done);
-        tokio::select! {
-            biased;
-            () = interrupt.cancelled() => {
-                // What is being made is finished, if that is soon, so that it can be removed.
-                tokio::time::timeout(HASTE, done).await.ok();
-                Err(RunError::Interrupted)
-            }
-            loss = unguarded(&guard) => Err(GuardError::from(loss).into()),
-            done = &mut done => done.map_err(RunError::from),
-        }
+    let scene = order.scene();
+    let logs = scene.prepare_folder()?;
+    let set = async {
+        let journal = Journal::create(&order.journal(), &order.header)?;
+        let record = Arc::new(Record::new(journal, Standing::new(&order.header.plan)));
+        (order.show)(&record);
+        Stage::set(&scene, &logs, record, interrupt).await
     };
-    if let Err(error) = provisioned {
-        if let Err(left) = topics.remove().await {
-            let left = crate::error::chain(&left);
-            tracing::warn!(left, "Topics that were made are still there.");
-        }
-        clusters.stop().await;
-        return Err(error);
-    }
-    Ok(Stage { record, guard, clusters, topics, canary })
+    let stage = set.await.inspect_err(|_| scene.sweep())?;
+    let fleet = stage.fleet(&scene, &logs);
+    let ending = disturb(order, &stage, &fleet, interrupt).await;
+    stage.strike(&scene, fleet, ending).await;
+    Ok(())
 }
 
 /// Plays all trials while watching for what must end them early.
 async fn disturb(
     order: &Order,
+    stage: &Stage,
     fleet: &Fleet,
-    clusters: &Clusters,
-    guard: &Guard,
-    record: &Arc<Record>,
     interrupt: &CancellationToken,
 ) -> Ending {
+    let Stage { clusters, guard, record, .. } = stage;
     let stop = CancellationToken::new();
     let plan = &order.header.plan;
     let groups = plan.groups.keys().cloned();
@@ -147,7 +85,7 @@ async fn disturb(
     tokio::pin!(trials);
     tokio::select! {
         biased;
-        early = trouble(order, clusters, guard, record, interrupt) => {
+        early = trouble(order, stage, interrupt) => {
             // Ended early, yet healed: the trial under way undoes what it did.
             stop.cancel();
             match trials.await {
@@ -163,34 +101,29 @@ async fn disturb(
 }
 
 /// What ends a run before its trials do.
-async fn trouble(
-    order: &Order,
-    clusters: &Clusters,
-    guard: &Guard,
-    record: &Record,
-    interrupt: &CancellationToken,
-) -> Ending {
-    let broken = |why: &str| (Outcome::Broken, Some(why.to_owned()));
+async fn trouble(order: &Order, stage: &Stage, interrupt: &CancellationToken) -> Ending {
     tokio::select! {
         biased;
-        () = interrupt.cancelled() => (Outcome::Interrupted, None),
-        () = record.broken().cancelled() => {
-            let why = record.failure().map(|failure| crate::error::chain(&failure));
-            (Outcome::Broken, why)
-        }
-        why = clusters.lost() => broken(why),
-        loss = unguarded(guard) => broken(&loss.to_string()),
+        ending = stage.trouble(interrupt) => ending,
         why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
     }
 }
 
 async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
     let trials = &order.trials;
+    let until = trials.experiment.until.as_ref();
+    let mut stopping = Stopping::start(until, arena.plan, arena.record);
     for number in (1..=trials.count).map(TrialNumber) {
         (order.tell)(Milestone::Trial { number, of: trials.count });
         let schedule = Schedule::draw(&trials.experiment, arena.plan, order.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
-            Ok(Played::Recovered) => {}
+            Ok(Played::Recovered) => {
+                if let Some(stopping) = &mut stopping
+                    && stopping.is_over_after((number, Mono::now()), arena.stop).await
+                {
+                    break;
+                }
+            }
             Ok(Played::Stopped) => return (Outcome::Aborted, arena.exceeded.get().cloned()),
             Ok(Played::Unhealed(why)) => return (Outcome::Unhealed, Some(why)),
             Ok(Played::Unrecovered(unsettled)) | Err(unsettled) => {

@@ -29,6 +29,7 @@ fn header() -> Header {
         overrides: Vec::new(),
         brief: brief(&plan, 8, &["joint.gap.max == 0ms"]),
         plan,
+        part: None,
     }
 }
 

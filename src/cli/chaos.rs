@@ -3,15 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
-
 use super::dry_run::tell;
 use super::metering::{Metering, MetricsArgs, interval};
 use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
+use super::signals::Interrupt;
 use super::{EXIT_FILES, Failure, Output, log_to_stderr};
 use crate::chaos::{Choice, Prepared, Preview, load};
 use crate::guard::{heal_all, runs};
@@ -32,17 +29,18 @@ pub(super) enum Chaos {
 ///
 /// Starts the topology's members (and brokers, where a cluster is embedded), plays the experiment's
 /// trials, heals everything, stops everything, and judges. Progress goes to standard error, the
-/// report to standard output; journal, result.json and report.html, the page for a browser, are in
-/// the output folder. Ctrl-C ends it early, healed. Its guard undoes everything where it is killed,
-/// or stopped (Ctrl-Z) for three seconds; what somebody left who killed both is undone first, see
-/// `tandem halt`.
+/// report to standard output; journal, result.json, junit.xml and report.html, the page for a
+/// browser, are in the output folder. Ctrl-C ends it early, healed. Its guard undoes everything
+/// where it is killed, or stopped (Ctrl-Z) for three seconds; what somebody left who killed both is
+/// undone first, see `tandem halt`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tandem chaos run chaos/kill-leader.yaml
   tandem chaos run chaos/kill-leader.yaml -f topologies/trio.yaml --trials 30
   tandem chaos run chaos/pause-leader.yaml --set defaults.session=300ms -o json
-  tandem chaos run chaos/lose-a-cluster.yaml --dry-run")]
+  tandem chaos run chaos/lose-a-cluster.yaml --dry-run
+  tandem chaos run chaos/kill-leader.yaml --junit reports/kill-leader.xml")]
 pub(super) struct RunArgs {
     /// The experiment.
     experiment: PathBuf,
@@ -55,7 +53,7 @@ pub(super) struct RunArgs {
     /// What every choice is drawn from; the same seed makes the same choices.
     #[arg(long)]
     seed: Option<u64>,
-    /// How many trials, instead of the experiment's number.
+    /// How many trials, instead of the experiment's number or the claim that it goes on for.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     trials: Option<u32>,
     /// Where journal, logs and result go: a folder that is empty or does not exist.
@@ -65,6 +63,9 @@ pub(super) struct RunArgs {
     /// How to print the report.
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Text)]
     output: Output,
+    /// Write junit.xml, which is in the output folder as well, to this file.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Leave the topics that were created; `tandem down` removes them.
     #[arg(long)]
     keep: bool,
@@ -124,13 +125,13 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     runtime.shutdown_background();
     played?;
     metering.conclude();
-    let concluded = conclude(&order.folder, args.output, sending);
+    let concluded = conclude(&order.folder, args.output, args.junit.as_deref(), sending);
     metering.finish();
     concluded.map_err(|error| Failure::new(1, &error))
 }
 
 /// Undoes what runs have left that were killed together with their guards; a line each.
-fn heal_remains() {
+pub(super) fn heal_remains() {
     let mut err = std::io::stderr();
     let healed = heal_all(&runs()).unwrap_or_else(|error| {
         let folder = runs().display().to_string();
@@ -180,6 +181,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         overrides: prepared.overrides,
         plan: prepared.plan,
         brief: prepared.brief,
+        part: None,
     };
     let progress = Progress::new(trials.count);
     Order {
@@ -194,7 +196,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
 }
 
 /// Short enough to be typed again; the clock is chance enough, and the seed is recorded.
-fn drawn_seed() -> u64 {
+pub(super) fn drawn_seed() -> u64 {
     Mono::now().0 % 1_000_000_007
 }
 
@@ -205,28 +207,13 @@ pub(super) fn utc(at: Wall) -> String {
 }
 
 async fn play(order: &Order) -> Result<(), Failure> {
-    let interrupt = CancellationToken::new();
-    let mut signals = JoinSet::new();
-    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        let mut signal = signal(kind).map_err(|error| Failure::new(1, &error))?;
-        let interrupt = interrupt.clone();
-        signals.spawn(async move {
-            while signal.recv().await.is_some() {
-                if interrupt.is_cancelled() {
-                    // Asked twice: the guard does what is left to do.
-                    leave_at_once();
-                }
-                interrupt.cancel();
-            }
-        });
-    }
-    run_order(order, &interrupt).await.map_err(|error| {
-        let code = if matches!(error, RunError::Interrupted) { 130 } else { 1 };
-        Failure::new(code, &error)
-    })
+    let interrupt = Interrupt::default();
+    let _signals = interrupt.listen()?;
+    run_order(order, interrupt.token()).await.map_err(|error| could_not_run(&error))
 }
 
-#[expect(clippy::exit, reason = "the second signal ends the process, whatever it is doing")]
-fn leave_at_once() {
-    std::process::exit(130);
+/// Exit code 1, or 130 where it was interrupted.
+pub(super) fn could_not_run(error: &RunError) -> Failure {
+    let code = if matches!(error, RunError::Interrupted) { 130 } else { 1 };
+    Failure::new(code, error)
 }

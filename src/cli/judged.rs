@@ -5,14 +5,16 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::Output;
-use crate::journal::{self, Header, JournalError};
+use super::junit::{JUNIT_FILE, of_run};
+use super::recording::recording;
+use crate::journal::{Header, JournalError, Recording};
 use crate::observation::Fact;
 use crate::page::{Subject, page};
 use crate::telemetry::document::{self, Written};
 use crate::telemetry::{Logbook, Scene, Traces};
 use crate::time::Mono;
 use crate::timeline::Timeline;
-use crate::verdict::{Report, Telemetry, render};
+use crate::verdict::{JunitError, Report, Telemetry, render};
 
 /// The journal of a run, in its folder.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
@@ -37,6 +39,9 @@ pub(super) enum ReportError {
         /// Why not.
         source: io::Error,
     },
+    /// A report that XML cannot express: a mistake of ours.
+    #[error(transparent)]
+    Xml(JunitError),
     /// A report that JSON cannot express: a mistake of ours.
     #[error("cannot write the report as JSON")]
     Unwritable(#[source] serde_json::Error),
@@ -56,11 +61,12 @@ pub(super) struct Judged {
 impl Judged {
     /// Judges the run in `dir`. A run that has just ended comes here as well, so both say the same.
     pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
-        let journal::Recording { header, facts, torn_tail: _ } =
-            journal::read(&dir.join(JOURNAL_FILE)).map_err(ReportError::Journal)?;
+        let Recording { header, facts, torn_tail: _ } =
+            recording(dir).map_err(ReportError::Journal)?;
+        let dir = folder(dir)?;
         let timeline = Timeline::compute(&header.plan, &facts);
         let report = Report::of(&header.plan, &header.brief, header.seed, header.zero, &timeline);
-        Ok((Self { header, facts, report, dir: dir.to_owned() }, timeline))
+        Ok((Self { header, facts, report, dir }, timeline))
     }
 
     /// Writes the result, then prints the report.
@@ -124,6 +130,16 @@ impl Judged {
         Ok(())
     }
 
+    /// Writes what CI servers read, to its folder and wherever else it is wanted.
+    pub(super) fn write_junit(&self, elsewhere: Option<&Path>) -> Result<(), ReportError> {
+        let text = of_run(&self.header, &self.facts, &self.report)?;
+        let own = self.dir.join(JUNIT_FILE);
+        for path in [Some(own.as_path()), elsewhere].into_iter().flatten() {
+            replace(path, |file| file.write_all(text.as_bytes()))?;
+        }
+        Ok(())
+    }
+
     /// Writes the traces as a file.
     pub(super) fn write_traces(&self, traces: &Traces) -> Result<Written, ReportError> {
         let written = replace(&self.dir.join(TRACES_FILE), |file| {
@@ -139,6 +155,17 @@ impl Judged {
         }
         Ok(written)
     }
+}
+
+/// Where what is said of a run goes: into its folder, or where it is one file of several, into one
+/// of its own.
+fn folder(dir: &Path) -> Result<PathBuf, ReportError> {
+    if !dir.is_file() {
+        return Ok(dir.to_owned());
+    }
+    let own = dir.with_extension("");
+    fs::create_dir_all(&own).map_err(|source| ReportError::Write { path: own.clone(), source })?;
+    Ok(own)
 }
 
 /// Whether the standard output wants colours.

@@ -27,6 +27,18 @@ impl TopologyArgs {
         load_topology(file, &self.overrides).map(|(plan, _)| plan)
     }
 
+    /// Reads and plans it; its text comes along, overrides not applied.
+    pub(super) fn read_with_text(&self) -> Result<(Plan, String), Failure> {
+        let file = self.file.as_deref().unwrap_or(Path::new(TOPOLOGY));
+        load_topology(file, &self.overrides)
+            .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))
+    }
+
+    /// What replaces values, `key=value`.
+    pub(super) fn overrides(&self) -> Vec<String> {
+        self.overrides.iter().map(ToString::to_string).collect()
+    }
+
     /// Reads and plans it for an experiment, which may name another.
     pub(super) fn read_for(&self, experiment: &Path) -> Result<Prepared, FileError> {
         let (topology, overrides) = (self.file.clone(), self.overrides.clone());

@@ -77,9 +77,14 @@ impl Gate {
 
     /// Notes whatever settles, until stopped.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
+        self.watch_each(LOOK, stop).await;
+    }
+
+    /// The same, looking each `pause`.
+    pub async fn watch_each(self: Arc<Self>, pause: Duration, stop: CancellationToken) {
         while !stop.is_cancelled() {
             self.look();
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(pause).await;
         }
     }
 

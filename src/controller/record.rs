@@ -6,7 +6,7 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::ids::Life;
-use crate::journal::{Journal, JournalError};
+use crate::journal::{JournalError, Sink};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::timeline::Standing;
@@ -24,7 +24,7 @@ pub struct Record {
 }
 
 struct Inner {
-    journal: Journal,
+    journal: Sink,
     standing: Standing,
     seq: u64,
     failure: Option<JournalError>,
@@ -33,8 +33,8 @@ struct Inner {
 impl Record {
     /// A record that writes to `journal` and shows itself in `standing`.
     #[must_use]
-    pub fn new(journal: Journal, standing: Standing) -> Self {
-        let inner = Inner { journal, standing, seq: 0, failure: None };
+    pub fn new(journal: impl Into<Sink>, standing: Standing) -> Self {
+        let inner = Inner { journal: journal.into(), standing, seq: 0, failure: None };
         let broken = CancellationToken::new();
         let followers = broadcast::Sender::new(BEHIND_MAX);
         Self { inner: Mutex::new(inner), changed: watch::Sender::new(()), followers, broken }
@@ -90,6 +90,11 @@ impl Record {
     /// Looks at who claims what.
     pub fn look<R>(&self, look: impl FnOnce(&Standing) -> R) -> R {
         look(&self.inner().standing)
+    }
+
+    /// Looks at where the facts go.
+    pub fn look_at_journal<R>(&self, look: impl FnOnce(&Sink) -> R) -> R {
+        look(&self.inner().journal)
     }
 
     /// Wakes whoever waits for the view to change.

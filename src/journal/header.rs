@@ -37,4 +37,23 @@ pub struct Header {
     pub plan: Plan,
     /// What is to be judged.
     pub brief: Brief,
+    /// Which of several files this is; nothing where there is one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+}
+
+/// One file of a journal in several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// Its number, from 1.
+    pub number: u32,
+    /// So many facts after this line were told before, and are told again so that this file can be
+    /// read alone.
+    pub carried: u64,
+    /// When it was begun.
+    #[serde(rename = "from_ns")]
+    pub from: Mono,
+    /// What happened right before could not be written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_loss: bool,
 }

@@ -1,12 +1,22 @@
 //! The append-only file that holds everything: a header, then one fact a line. The report is
 //! computed from it alone, so it must survive whatever happens to its writer.
+//!
+//! A run that has an end writes one file. One that has none writes file after file, and keeps the
+//! latest.
 
+mod carry;
 mod error;
 mod header;
+mod parts;
 mod reader;
+mod rolling;
+mod sink;
 mod writer;
 
 pub use error::JournalError;
-pub use header::{Header, VERSION};
+pub use header::{Header, Part, VERSION};
+pub use parts::{list as list_parts, read_parts};
 pub use reader::{Recording, read};
+pub use rolling::{Bounds, Rolling, Unwritten};
+pub use sink::Sink;
 pub use writer::{Journal, SIZE_MAX};

@@ -45,6 +45,17 @@ impl Journal {
         self.write(fact)
     }
 
+    /// Appends a last fact, limit or not.
+    pub(super) fn append_beyond(&mut self, fact: &Fact) -> Result<(), JournalError> {
+        self.limit = u64::MAX;
+        self.write(fact)
+    }
+
+    /// How many bytes it holds.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {

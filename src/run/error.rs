@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::controller::{ClusterError, ProvisionError};
 use crate::guard::GuardError;
+use crate::inquiry::InquiryError;
 use crate::journal::JournalError;
 
 /// Why a run could not begin: exit code 1, or 130 where it was interrupted.
@@ -37,6 +38,9 @@ pub enum RunError {
     /// A topic cannot be made, or must not be used.
     #[error(transparent)]
     Provision(#[from] ProvisionError),
+    /// Nobody could ask how it stands.
+    #[error(transparent)]
+    Inquiry(#[from] InquiryError),
     /// The canary's thread was refused.
     #[error("the host's stalls cannot be watched")]
     Canary(#[source] io::Error),

@@ -1,13 +1,11 @@
 //! What is to be run, with everything decided.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::RunError;
+use super::stage::Scene;
 use crate::chaos::Experiment;
 use crate::controller::Record;
-use crate::guard::Run;
 use crate::ids::TrialNumber;
 use crate::journal::Header;
 use crate::time::Span;
@@ -67,37 +65,10 @@ impl Order {
         self.folder.join("journal.jsonl")
     }
 
-    /// What its guard is told, and writes down.
-    pub(super) fn guarded(&self) -> Run {
-        let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
-        Run::own(self.header.run.clone(), self.header.plan.topology.clone(), folder)
-    }
-
-    /// Makes the folder, which must be empty or missing; the one for logs in it.
-    pub(super) fn prepare_folder(&self) -> Result<PathBuf, RunError> {
-        let refused = |source| RunError::Folder { folder: self.folder.clone(), source };
-        fs::create_dir_all(&self.folder).map_err(refused)?;
-        if fs::read_dir(&self.folder).map_err(refused)?.next().is_some() {
-            return Err(RunError::NotEmpty { folder: self.folder.clone() });
-        }
-        let logs = self.folder.join("logs");
-        fs::create_dir(&logs).map_err(refused)?;
-        Ok(logs)
-    }
-
-    /// Removes what a run that could not begin has made, but for logs in which something stands.
-    pub(super) fn sweep(&self) {
-        let logs = self.folder.join("logs");
-        for log in fs::read_dir(&logs).into_iter().flatten().flatten() {
-            if log.metadata().is_ok_and(|log| log.len() == 0) {
-                fs::remove_file(log.path()).ok();
-            }
-        }
-        fs::remove_file(self.journal()).ok();
-        // A folder that is not empty refuses to go, as it should.
-        if fs::remove_dir(&logs).and_then(|()| fs::remove_dir(&self.folder)).is_err() {
-            tracing::warn!(logs = %logs.display(), "What was logged until then stays.");
-        }
+    /// What is staged for it.
+    pub(super) fn scene(&self) -> Scene<'_> {
+        let Self { header, folder, program, keep, tell, .. } = self;
+        Scene { header, folder, program, keep: *keep, tell: &**tell }
     }
 }
 

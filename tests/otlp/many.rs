@@ -34,6 +34,7 @@ pub(crate) fn written(trials: u32) -> TempDir {
         overrides: Vec::new(),
         brief: brief(&plan, trials, &[]),
         plan,
+        part: None,
     };
     let mut story = Story::default();
     let partitions: Vec<_> = (0..ROLES).collect();

@@ -1,0 +1,232 @@
+//! `tandem up`: keeps a topology up, and watches it all the time.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use tokio::sync::broadcast::error::RecvError;
+
+use super::chaos::{could_not_run, drawn_seed, heal_remains, utc};
+use super::events::print;
+use super::signals::Interrupt;
+use super::terminal::{self, Terminal};
+use super::which::TopologyArgs;
+use super::{EXIT_UNHEALED, Failure, Output};
+use crate::inquiry::Source;
+use crate::journal::{Bounds, Header, VERSION};
+use crate::observation::Outcome;
+use crate::run::{Ended, Milestone, Service, Upkeep, keep_up};
+use crate::time::{Mono, Span, Wall};
+use crate::topology::Plan;
+use crate::verdict::{Brief, Limits};
+use crate::view::{Happening, farewell};
+
+/// It could not go on: what there was to be seen is not known to its end.
+const EXIT_BROKEN: u8 = 4;
+/// How long the last lines may take to be read.
+const READS: Duration = Duration::from_secs(1);
+
+/// Keep a topology up: start its members, and verify all the time that each role is led in each
+/// group.
+///
+/// Shows on a terminal who leads what, and each gap as it happens; on a pipe, one line a change, as
+/// `tandem events` prints them. A topology is degraded where a group does not lead some role, and
+/// down where no group does. `tandem status` and `tandem events` ask it from elsewhere.
+///
+/// Ctrl-C (or SIGTERM, SIGHUP, the key q) ends it: members leave. A second one ends it at once; its
+/// guard does the rest. `tandem halt` ends it too. What happened stands in the journals of the
+/// output folder, of which the latest are kept; `tandem report` judges them.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem up -f topologies/trio.yaml
+  tandem up --for 1h --out yesterday | grep gap
+  tandem up -f topologies/thousand.yaml --journal-size 256 --journal-files 4
+
+Exit codes: 0 it was asked to end, or its time is over; 1 could not run; 2 usage or invalid file; 4
+could not go on; 6 something could not be healed; 130 ended at once, or before members were
+started.")]
+pub(super) struct UpArgs {
+    #[command(flatten)]
+    topology: TopologyArgs,
+    /// End by itself after so long; else it goes on until it is asked to end.
+    #[arg(long = "for", value_name = "DURATION")]
+    lasts: Option<Span>,
+    /// Where journals and logs go: a folder that is empty or does not exist.
+    /// Else tandem-out/up-<topology>-<time>.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// How to print what happens; as JSON, an object a line, and no page on a terminal.
+    #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Text)]
+    output: Output,
+    /// Leave the topics that were created; `tandem down` removes them.
+    #[arg(long)]
+    keep: bool,
+    /// How much each journal may hold, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=4_096))]
+    journal_size: u16,
+    /// How many journals are kept.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    journal_files: u32,
+}
+
+/// Keeps it up until it ends.
+pub(super) fn run(args: &UpArgs) -> Result<u8, Failure> {
+    let (plan, text) = args.topology.read_with_text()?;
+    heal_remains();
+    let failed = |error: std::io::Error| Failure::new(1, &error);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    let program = std::env::current_exe().map_err(failed)?;
+    let order = order(args, plan, text, program);
+    let folder = std::path::absolute(&order.folder).map_err(failed)?;
+    let service = Arc::new(Service::new(&order.header, folder));
+    let ended = runtime.block_on(play(args, &order, &service));
+    // Whatever a client still waits for, the process does not.
+    runtime.shutdown_background();
+    let Ended { how, why } = ended?;
+    let code = match how {
+        Outcome::Completed | Outcome::Interrupted => return Ok(0),
+        Outcome::Unhealed => EXIT_UNHEALED,
+        Outcome::Broken | Outcome::Aborted => EXIT_BROKEN,
+    };
+    Err(Failure::text(code, why.unwrap_or_else(|| "it could not go on".to_owned())))
+}
+
+fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {
+    let (zero, zero_wall) = (Mono::now(), Wall::now());
+    let name = format!("up-{}-{}", plan.topology, utc(zero_wall));
+    let header = Header {
+        journal: VERSION,
+        tandem: env!("CARGO_PKG_VERSION").to_owned(),
+        run: name.clone(),
+        zero,
+        zero_wall,
+        seed: drawn_seed(),
+        topology: text,
+        experiment: String::new(),
+        overrides: args.topology.overrides(),
+        brief: brief(&plan),
+        plan,
+        part: None,
+    };
+    let on_page = shows_page(args);
+    let tell = move |milestone| {
+        let text = match milestone {
+            Milestone::Starting => "starting brokers and members",
+            Milestone::Stopping => "stopping members and brokers",
+            Milestone::Trial { .. } => return,
+        };
+        if !on_page {
+            // Nobody reads it: no reason to stop.
+            drop(writeln!(std::io::stderr(), "{text}"));
+        }
+    };
+    Upkeep {
+        header,
+        folder: args.out.clone().unwrap_or_else(|| Path::new("tandem-out").join(name)),
+        program,
+        keep: args.keep,
+        lasts: args.lasts.map(Span::get),
+        bounds: Bounds { size: u64::from(args.journal_size) << 20, files: args.journal_files },
+        tell: Box::new(tell),
+        show: Box::new(|_| {}),
+    }
+}
+
+/// The objective alone: no fault is injected, so nothing is known of what one may cost.
+fn brief(plan: &Plan) -> Brief {
+    let unknown = Limits { gap: None, overlap: None };
+    let limits: BTreeMap<_, _> = plan.groups.keys().map(|name| (name.clone(), unknown)).collect();
+    Brief {
+        until: None,
+        experiment: "up".to_owned(),
+        trials: 1,
+        assertions: Vec::new(),
+        objective: plan.objective,
+        limits,
+        joint: unknown,
+    }
+}
+
+fn shows_page(args: &UpArgs) -> bool {
+    args.output == Output::Text && terminal::is_there()
+}
+
+async fn play(args: &UpArgs, order: &Upkeep, service: &Arc<Service>) -> Result<Ended, Failure> {
+    let interrupt = Interrupt::default();
+    let _signals = interrupt.listen()?;
+    let kept = keep_up(order, service, interrupt.token());
+    if !shows_page(args) {
+        let lines = Lines::print(service, args.output)?;
+        let ended = kept.await.map_err(|error| could_not_run(&error))?;
+        lines.finish();
+        return Ok(ended);
+    }
+    tokio::pin!(kept);
+    // The page's log stands among the run's, whose folder must not be there before.
+    let log = order.folder.join("logs").join("controller.log");
+    let page = tokio::select! {
+        biased;
+        ended = &mut kept => return ended.map_err(|error| could_not_run(&error)),
+        () = exists(log.parent()) => Terminal::start(service, &interrupt, &log),
+    };
+    let page = page.map_err(|error| Failure::new(1, &error))?;
+    let ended = kept.await;
+    drop(page);
+    if ended.is_ok() {
+        // Nobody reads it: no reason to fail.
+        drop(write!(std::io::stdout(), "{}", farewell(&service.picture())));
+    }
+    ended.map_err(|error| could_not_run(&error))
+}
+
+async fn exists(folder: Option<&Path>) {
+    while !folder.is_some_and(Path::is_dir) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Prints what happens, on a thread: whoever does not read holds nobody else.
+struct Lines {
+    done: mpsc::Receiver<()>,
+}
+
+impl Lines {
+    fn print(service: &Arc<Service>, output: Output) -> Result<Self, Failure> {
+        let (_, mut coming) = service.feed();
+        let (finished, done) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("lines".to_owned());
+        let lines = thread.spawn(move || {
+            loop {
+                match coming.blocking_recv() {
+                    Ok(event) => {
+                        let last = matches!(event.what, Happening::Ending { .. });
+                        if print(output, &event).is_err() || last {
+                            break;
+                        }
+                    }
+                    Err(RecvError::Lagged(missed)) => {
+                        tracing::warn!(missed, "Events came faster than they were read.");
+                    }
+                    Err(RecvError::Closed) => break,
+                }
+            }
+            finished.send(()).ok();
+        });
+        lines.map_err(|error| Failure::new(1, &error))?;
+        Ok(Self { done })
+    }
+
+    /// Waits for the last line, but not for ever.
+    fn finish(self) {
+        self.done.recv_timeout(READS).ok();
+    }
+}

@@ -1,0 +1,88 @@
+//! The end that asks.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+use super::words::{ANSWER_MAX, Answer, Request, Said};
+use super::{Door, InquiryError};
+
+/// How long the first line of an answer may take: the other side does nothing that takes longer.
+const ANSWERS: Duration = Duration::from_secs(5);
+
+/// The lines of an answer, as they come.
+#[derive(Debug)]
+pub struct Answers {
+    lines: BufReader<UnixStream>,
+    pid: u32,
+    begun: bool,
+}
+
+impl Door {
+    /// Asks.
+    ///
+    /// # Errors
+    /// Nobody listens there any more (then the socket was removed), or it is somebody else's.
+    pub async fn ask(&self, request: Request) -> Result<Answers, InquiryError> {
+        let pid = self.pid;
+        let asked = async {
+            let mut stream = UnixStream::connect(self.way()).await?;
+            let peer = stream.peer_cred()?.uid();
+            if peer != rustix::process::geteuid().as_raw() {
+                return Ok(None);
+            }
+            let mut line = serde_json::to_vec(&request)?;
+            line.push(b'\n');
+            stream.write_all(&line).await?;
+            Ok(Some(stream))
+        };
+        match tokio::time::timeout(ANSWERS, asked).await {
+            Err(_) => Err(InquiryError::Silent { pid, within: ANSWERS }),
+            Ok(Ok(None)) => Err(InquiryError::Stranger { pid }),
+            Ok(Ok(Some(stream))) => {
+                Ok(Answers { lines: BufReader::new(stream), pid, begun: false })
+            }
+            Ok(Err(error)) if is_dead(&error) => {
+                self.remove();
+                Err(InquiryError::Dead { pid })
+            }
+            Ok(Err(source)) => Err(InquiryError::Broken { pid, source }),
+        }
+    }
+}
+
+/// Nobody listens on a socket that is there.
+fn is_dead(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
+}
+
+impl Answers {
+    /// The next line; the first comes soon or not at all.
+    ///
+    /// # Errors
+    /// It broke off, refuses, or does not answer.
+    pub async fn next(&mut self) -> Result<Said, InquiryError> {
+        let pid = self.pid;
+        let broken = |source| InquiryError::Broken { pid, source };
+        let mut line = Vec::new();
+        let mut bounded = (&mut self.lines).take(ANSWER_MAX);
+        let read = bounded.read_until(b'\n', &mut line);
+        if self.begun {
+            read.await.map_err(broken)?;
+        } else {
+            let silent = |_| InquiryError::Silent { pid, within: ANSWERS };
+            tokio::time::timeout(ANSWERS, read).await.map_err(silent)?.map_err(broken)?;
+            self.begun = true;
+        }
+        if !line.ends_with(b"\n") {
+            return Err(broken(io::ErrorKind::UnexpectedEof.into()));
+        }
+        let answer: Answer = serde_json::from_slice(&line).map_err(|error| broken(error.into()))?;
+        if let Said::Refused { why } = answer.said {
+            return Err(InquiryError::Refused { pid, why });
+        }
+        Ok(answer.said)
+    }
+}

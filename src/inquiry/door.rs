@@ -1,0 +1,144 @@
+//! Where those who can be asked are found.
+//!
+//! A socket is named after the host, its boot and the process: a folder that several machines share
+//! holds others' as well, which are left alone; what a dead process or a former boot has left is
+//! removed. The path of a socket may have 108 bytes only, so it is reached through the descriptor
+//! of its folder.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags, fstat, open};
+
+use super::InquiryError;
+use crate::guard::{Place, state_home};
+
+/// The folder of the sockets.
+#[must_use]
+pub fn folder() -> PathBuf {
+    state_home().join("tandem/up")
+}
+
+/// Somebody who can be asked, or could be once.
+#[derive(Debug, Clone)]
+pub struct Door {
+    folder: Arc<Folder>,
+    name: String,
+    /// The process that listens there.
+    pub pid: u32,
+}
+
+/// A folder that is ours alone, held open.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    fd: OwnedFd,
+}
+
+impl Folder {
+    /// Opens the folder, and makes it where it is missing.
+    pub(super) fn make(path: &Path) -> Result<Self, InquiryError> {
+        let refused = |source| InquiryError::Folder { path: path.to_owned(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(refused)?;
+        Self::enter(path)
+    }
+
+    /// Opens the folder, which must be ours alone.
+    fn enter(path: &Path) -> Result<Self, InquiryError> {
+        let refused = |error: rustix::io::Errno| InquiryError::Folder {
+            path: path.to_owned(),
+            source: error.into(),
+        };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = open(path, flags, Mode::empty()).map_err(refused)?;
+        let found = fstat(&fd).map_err(refused)?;
+        let me = rustix::process::geteuid().as_raw();
+        if found.st_uid != me || found.st_mode & 0o077 != 0 {
+            return Err(InquiryError::Open { path: path.to_owned() });
+        }
+        Ok(Self { path: path.to_owned(), fd })
+    }
+
+    /// The way to `name` in it, which is short whatever the folder is called.
+    pub(super) fn way(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/{name}", self.fd.as_raw_fd()))
+    }
+
+    /// What `name` in it is called.
+    pub(super) fn shown(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+/// The name of a process's socket, without its ending.
+pub(super) fn own_name() -> String {
+    format!("{}-{}", here(), std::process::id())
+}
+
+/// This host and its boot, as names show them.
+fn here() -> String {
+    let (host, boot) = host_and_boot();
+    format!("{host}-{boot}")
+}
+
+fn host_and_boot() -> (String, String) {
+    let place = Place::here();
+    let legal = |c: &char| c.is_ascii_alphanumeric() || *c == '.';
+    let host: String = place.host.chars().filter(legal).take(32).collect();
+    (host, place.boot.chars().filter(char::is_ascii_hexdigit).take(12).collect())
+}
+
+/// All that may be asked on this machine, in the order of their numbers; what a former boot has
+/// left is removed.
+///
+/// # Errors
+/// The folder cannot be read, or is open to others.
+pub fn doors() -> Result<Vec<Door>, InquiryError> {
+    let path = folder();
+    let folder = match Folder::enter(&path) {
+        Err(InquiryError::Folder { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(Vec::new());
+        }
+        folder => Arc::new(folder?),
+    };
+    let refused = |source| InquiryError::Folder { path: path.clone(), source };
+    let (host, boot) = host_and_boot();
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&path).map_err(refused)? {
+        let entry = entry.map_err(refused)?.file_name();
+        let Some(name) = entry.to_str() else { continue };
+        let Some((at, pid)) = name.strip_suffix(".sock").and_then(|it| it.rsplit_once('-')) else {
+            continue;
+        };
+        let (Some((on, when)), Ok(pid)) = (at.rsplit_once('-'), pid.parse()) else { continue };
+        let door = Door { folder: Arc::clone(&folder), name: name.to_owned(), pid };
+        if on == host && when == boot {
+            found.push(door);
+        } else if on == host {
+            door.remove();
+        }
+    }
+    found.sort_by_key(|door| door.pid);
+    Ok(found)
+}
+
+impl Door {
+    /// The way to its socket.
+    pub(super) fn way(&self) -> PathBuf {
+        self.folder.way(&self.name)
+    }
+
+    /// Nobody will ever answer there.
+    pub(super) fn remove(&self) {
+        if let Err(error) = fs::remove_file(self.way())
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            let path = self.folder.shown(&self.name);
+            tracing::warn!(%error, path = %path.display(), "A dead socket stays.");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a later file of a journal must begin with, so that it can be read without those before it:
+//! who lives, who is stopped, who claims what and for how long.
+//!
+//! What is carried is told again as facts: the controller's each with the stamp and the number
+//! that they had, a member's as the last that it said until then, its claims as one `renewed`. So
+//! what is missing before is seen to be missing, and nothing from there on.
+
+use std::collections::BTreeMap;
+
+use crate::ids::{ClusterName, GroupName, Incarnation, Life, MemberId, PartitionId, Term};
+use crate::observation::{Fact, Horizon, What};
+use crate::time::Mono;
+
+/// What holds after all facts so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Carry {
+    /// The number of the controller's latest fact.
+    own: u64,
+    /// The trial that is under way.
+    judged: Option<What>,
+    /// Who answers where, and the process of the edges.
+    started: BTreeMap<Option<ClusterName>, Fact>,
+    settled: BTreeMap<GroupName, Fact>,
+    lives: BTreeMap<MemberId, Seat>,
+}
+
+/// One member: its latest life, while that lasts.
+#[derive(Debug, Clone)]
+struct Seat {
+    incarnation: Incarnation,
+    started: Fact,
+    /// That it was not stopped yet, and that it is.
+    stop: Vec<Fact>,
+    not_yet: Option<Fact>,
+    assigned: Option<Fact>,
+    ticks: Option<Fact>,
+    /// The number and the stamp of what it said last.
+    last: Option<(u64, Mono)>,
+    claims: BTreeMap<PartitionId, (Term, Mono)>,
+}
+
+impl Carry {
+    /// Takes a fact into account.
+    pub(super) fn observe(&mut self, fact: &Fact) {
+        let by_member = self.observe_member(fact);
+        if !by_member {
+            self.own = self.own.max(fact.seq);
+            self.observe_run(fact);
+        }
+    }
+
+    /// All of it, as the facts of a file that begins at `now`.
+    pub(super) fn facts(&self, now: Mono) -> Vec<Fact> {
+        let mut facts: Vec<Fact> = self.started.values().cloned().collect();
+        facts.extend(self.settled.values().cloned());
+        for seat in self.lives.values() {
+            facts.push(seat.started.clone());
+            facts.extend(seat.stop.iter().cloned());
+            facts.extend(seat.said());
+        }
+        facts.extend(self.judged.clone().map(|what| self.own_fact(now, what)));
+        facts
+    }
+
+    /// What closes a file that ends at `now`: what is judged in it ends here.
+    pub(super) fn close(&self, now: Mono) -> Option<Fact> {
+        let Some(What::TrialBegan { trial }) = self.judged else { return None };
+        Some(self.own_fact(now, What::TrialEnded { trial, recovered: None }))
+    }
+
+    /// It takes no number of its own: none is missing where it is left out.
+    fn own_fact(&self, t: Mono, what: What) -> Fact {
+        Fact { t, seq: self.own, life: None, what }
+    }
+
+    fn observe_run(&mut self, fact: &Fact) {
+        match (&fact.what, &fact.life) {
+            (What::Started { .. }, Some(life)) => {
+                let seat = Seat::new(life.incarnation, fact.clone());
+                self.lives.insert(life.member.clone(), seat);
+            }
+            (What::Died { .. }, Some(life)) => {
+                let dead = |seat: &Seat| seat.incarnation == life.incarnation;
+                if self.lives.get(&life.member).is_some_and(dead) {
+                    self.lives.remove(&life.member);
+                }
+            }
+            (What::NotYet | What::Stopped | What::Continued, Some(life)) => {
+                if let Some(seat) = self.seat(life) {
+                    seat.halt(fact);
+                }
+            }
+            (What::ClusterStarted { cluster, .. }, _) => {
+                self.started.insert(Some(cluster.clone()), fact.clone());
+            }
+            (What::EdgesStarted { .. }, _) => drop(self.started.insert(None, fact.clone())),
+            (What::Settled { group }, _) => {
+                self.settled.insert(group.clone(), fact.clone());
+            }
+            (What::TrialBegan { .. }, _) => self.judged = Some(fact.what.clone()),
+            (What::TrialEnded { .. }, _) => self.judged = None,
+            (_, _) => {}
+        }
+    }
+
+    fn seat(&mut self, life: &Life) -> Option<&mut Seat> {
+        let seat = self.lives.get_mut(&life.member)?;
+        (seat.incarnation == life.incarnation).then_some(seat)
+    }
+
+    /// Takes what a member said; whether one did.
+    fn observe_member(&mut self, fact: &Fact) -> bool {
+        let said = matches!(
+            fact.what,
+            What::Assigned { .. }
+                | What::Revoked { .. }
+                | What::Lost { .. }
+                | What::Claimed { .. }
+                | What::Renewed { .. }
+                | What::Lapsed { .. }
+                | What::Ticks { .. }
+                | What::Hole { .. }
+                | What::Leaving
+                | What::Clock { .. }
+        );
+        if said && let Some(seat) = fact.life.as_ref().and_then(|life| self.seat(life)) {
+            seat.hear(fact);
+        }
+        said
+    }
+}
+
+impl Seat {
+    fn new(incarnation: Incarnation, started: Fact) -> Self {
+        Self {
+            incarnation,
+            started,
+            stop: Vec::new(),
+            not_yet: None,
+            assigned: None,
+            ticks: None,
+            last: None,
+            claims: BTreeMap::new(),
+        }
+    }
+
+    fn halt(&mut self, fact: &Fact) {
+        if fact.what == What::NotYet {
+            self.not_yet = Some(fact.clone());
+            return;
+        }
+        let not_yet = self.not_yet.take();
+        self.stop.clear();
+        if fact.what == What::Stopped {
+            self.stop.extend(not_yet.into_iter().chain([fact.clone()]));
+        }
+    }
+
+    fn hear(&mut self, fact: &Fact) {
+        self.last = Some((fact.seq, fact.t));
+        if let What::Claimed { partition, term, until, .. } = &fact.what {
+            self.claims.insert(*partition, (*term, *until));
+        } else if let What::Renewed { claims } = &fact.what {
+            let claim = |one: &Horizon| (one.partition, (one.term, one.until));
+            self.claims = claims.iter().map(claim).collect();
+        } else if let What::Lapsed { partition, term, .. } = &fact.what {
+            if self.claims.get(partition).is_some_and(|(held, _)| held == term) {
+                self.claims.remove(partition);
+            }
+        } else if fact.what == What::Leaving {
+            self.claims.clear();
+        } else if let What::Assigned { .. } = &fact.what {
+            self.assigned = Some(fact.clone());
+        } else if let What::Revoked { .. } | What::Lost { .. } = &fact.what {
+            self.assigned = None;
+        } else if let What::Ticks { .. } = &fact.what {
+            self.ticks = Some(fact.clone());
+        }
+    }
+
+    /// What it holds, its last ticks and all its claims, as if it had told them in the last three
+    /// things that it said: a number may stand once only.
+    fn said(&self) -> Vec<Fact> {
+        let Some((seq, t)) = self.last else { return Vec::new() };
+        let numbered = |fact: &Option<Fact>, before: u64| {
+            let seq = seq.saturating_sub(before);
+            fact.clone().map(|fact| Fact { seq, ..fact })
+        };
+        let claim = |(&partition, &(term, until)): (&PartitionId, &(Term, Mono))| Horizon {
+            partition,
+            term,
+            until,
+        };
+        let claims = self.claims.iter().map(claim).collect();
+        let life = self.started.life.clone();
+        let renewed = Fact { t, seq, life, what: What::Renewed { claims } };
+        let before = numbered(&self.assigned, 2).into_iter().chain(numbered(&self.ticks, 1));
+        before.chain([renewed]).collect()
+    }
+}

@@ -1,0 +1,193 @@
+//! A journal without end, in files of a bounded size of which the latest are kept.
+//!
+//! `journal-000001.jsonl` and so on, each with the header and with all that must be known to read
+//! it alone. What cannot be written is counted and told, and holds nobody up: another file is tried
+//! each second.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::carry::Carry;
+use super::{Header, Journal, JournalError, Part, parts};
+use crate::observation::Fact;
+use crate::time::Mono;
+
+/// How long after a file could not be written another is tried.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How large a journal without end may become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes in each file.
+    pub size: u64,
+    /// How many files are kept; two at least, so that one is whole.
+    pub files: u32,
+}
+
+/// Files of 64 MiB, sixteen of them.
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { size: 64 << 20, files: 16 }
+    }
+}
+
+/// Why nothing is written, since when, and how much was lost so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unwritten {
+    /// The first fact that was lost.
+    pub since: Mono,
+    /// In words.
+    pub why: String,
+    /// How many facts.
+    pub facts: u64,
+}
+
+/// A journal without end.
+#[derive(Debug)]
+pub struct Rolling {
+    folder: PathBuf,
+    header: Header,
+    bounds: Bounds,
+    carry: Carry,
+    number: u32,
+    file: Option<Journal>,
+    unwritten: Option<Unwritten>,
+    tried: Mono,
+    lost: u64,
+}
+
+impl Rolling {
+    /// Creates the first file in `folder`.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(folder: &Path, header: Header, bounds: Bounds) -> Result<Self, JournalError> {
+        let mut rolling = Self {
+            folder: folder.to_owned(),
+            header,
+            bounds,
+            carry: Carry::default(),
+            number: 0,
+            file: None,
+            unwritten: None,
+            tried: Mono::ZERO,
+            lost: 0,
+        };
+        rolling.file = Some(rolling.begin(Mono::ZERO, &[])?);
+        Ok(rolling)
+    }
+
+    /// Appends a fact, at `now`; or counts it, where it cannot be written.
+    pub fn append(&mut self, now: Mono, fact: &Fact) {
+        if self.unwritten.is_none() || now.since(self.tried) >= RETRY {
+            self.tried = now;
+            match self.write(now, fact) {
+                Ok(()) => {
+                    if let Some(over) = self.unwritten.take() {
+                        let facts = over.facts;
+                        tracing::warn!(facts, "The journal is written again; facts are missing.");
+                    }
+                }
+                Err(error) => self.lose(now, &error),
+            }
+        }
+        if let Some(unwritten) = &mut self.unwritten {
+            unwritten.facts += 1;
+            self.lost += 1;
+        }
+        self.carry.observe(fact);
+    }
+
+    /// The file that is written, or was last.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        parts::path(&self.folder, self.number)
+    }
+
+    /// Why nothing is written, if so.
+    #[must_use]
+    pub fn unwritten(&self) -> Option<&Unwritten> {
+        self.unwritten.as_ref()
+    }
+
+    /// How many facts were never written.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    fn lose(&mut self, now: Mono, error: &JournalError) {
+        let why = crate::error::chain(error);
+        if self.unwritten.is_none() {
+            tracing::error!(error = why, "The journal is not written; all else goes on.");
+        }
+        self.file = None;
+        let since = self.unwritten.as_ref().map_or(now, |before| before.since);
+        let facts = self.unwritten.as_ref().map_or(0, |before| before.facts);
+        self.unwritten = Some(Unwritten { since, why, facts });
+    }
+
+    /// Into the file, or where that is full, into the next.
+    fn write(&mut self, now: Mono, fact: &Fact) -> Result<(), JournalError> {
+        if let Some(file) = &mut self.file {
+            match file.append(fact) {
+                Err(JournalError::Full { .. }) => {
+                    if let Some(end) = self.carry.close(now) {
+                        // Room for it is kept below the limit; without it the file ends with what
+                        // is known last.
+                        file.append_beyond(&end).ok();
+                    }
+                }
+                done => return done,
+            }
+        }
+        let carried = self.carry.facts(now);
+        let mut next = self.begin(now, &carried)?;
+        next.append(fact)?;
+        self.file = Some(next);
+        Ok(())
+    }
+
+    /// Begins the next file, and removes those that are too many.
+    fn begin(&mut self, now: Mono, carried: &[Fact]) -> Result<Journal, JournalError> {
+        let number = self.number + 1;
+        let path = parts::path(&self.folder, number);
+        let part = Part {
+            number,
+            carried: u64::try_from(carried.len()).unwrap_or(u64::MAX),
+            from: now,
+            after_loss: self.unwritten.is_some(),
+        };
+        let header = Header { part: Some(part), ..self.header.clone() };
+        let written = Journal::create(&path, &header).and_then(|mut file| {
+            carried.iter().try_for_each(|fact| file.append(fact))?;
+            // What is carried may be more than a small file was to hold.
+            let room = file.size().saturating_mul(2).max(self.bounds.size);
+            Ok(file.with_limit(room))
+        });
+        match written {
+            Ok(file) => {
+                self.number = number;
+                self.forget_oldest();
+                Ok(file)
+            }
+            Err(error) => {
+                // Half a file would be read as a whole one.
+                fs::remove_file(&path).ok();
+                Err(error)
+            }
+        }
+    }
+
+    fn forget_oldest(&self) {
+        let first_kept = (self.number + 1).saturating_sub(self.bounds.files.max(2));
+        for (number, path) in parts::list(&self.folder).unwrap_or_default() {
+            if number < first_kept
+                && let Err(error) = fs::remove_file(&path)
+            {
+                tracing::warn!(%error, path = %path.display(), "An old journal stays.");
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A topology that is kept up, on one page: start, watch, answer, stop.
+//!
+//! ```text
+//!  members --facts--> Record --> journal, file after file
+//!                       |
+//!                       +------> watch --> Service --> terminal, socket
+//! ```
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::ending::Ending;
+use super::stage::{Scene, Stage};
+use super::{Milestone, RunError};
+use crate::controller::{Gate, Record};
+use crate::ids::TrialNumber;
+use crate::inquiry::Desk;
+use crate::journal::{Bounds, Header, Rolling};
+use crate::observation::{Outcome, What};
+use crate::time::{Mono, Span};
+use crate::timeline::Standing;
+use crate::view::Level;
+use crate::watch::Watch;
+
+mod follow;
+mod service;
+
+pub use service::Service;
+
+/// All that is judged of a run without an end is one trial.
+const TRIAL: TrialNumber = TrialNumber(1);
+/// A group that is led by all for so long is settled again.
+const SETTLED: Duration = Duration::from_secs(1);
+/// How often it is looked whether one is.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What is to be kept up, with everything decided.
+pub struct Upkeep {
+    /// The journal's first line.
+    pub header: Header,
+    /// Where journal and logs go.
+    pub folder: PathBuf,
+    /// `tandem` itself, which members, brokers and the guard are started from.
+    pub program: PathBuf,
+    /// Topics that were made stay.
+    pub keep: bool,
+    /// For how long; without end where nothing is said.
+    pub lasts: Option<Duration>,
+    /// How large the journal may become.
+    pub bounds: Bounds,
+    /// Hears how far it is.
+    pub tell: Box<dyn Fn(Milestone) + Send + Sync>,
+    /// Is shown the record before anything is written to it, so that it can be followed.
+    pub show: Box<dyn Fn(&Record) + Send + Sync>,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Completed where it was asked to end, or its time was up.
+    pub how: Outcome,
+    /// In words, where there is something to say.
+    pub why: Option<String>,
+}
+
+impl Upkeep {
+    fn scene(&self) -> Scene<'_> {
+        let Self { header, folder, program, keep, tell, .. } = self;
+        Scene { header, folder, program, keep: *keep, tell: &**tell }
+    }
+}
+
+/// Keeps a topology up until it is asked to end, its time is over, or it cannot go on; all the
+/// while `service` knows how it stands. Everything it started is then gone.
+///
+/// # Errors
+/// It could not begin.
+pub async fn keep_up(
+    order: &Upkeep,
+    service: &Arc<Service>,
+    interrupt: &CancellationToken,
+) -> Result<Ended, RunError> {
+    let scene = order.scene();
+    let plan = &order.header.plan;
+    let logs = scene.prepare_folder()?;
+    let desk = Desk::open().inspect_err(|_| scene.sweep())?;
+    let set = async {
+        let journal = Rolling::create(&order.folder, order.header.clone(), order.bounds)?;
+        let record = Arc::new(Record::new(journal, Standing::new(plan)));
+        let facts = record.follow();
+        service.begin(&record);
+        (order.show)(&record);
+        let stage = Stage::set(&scene, &logs, record, interrupt).await?;
+        Ok::<_, RunError>((stage, facts))
+    };
+    let (stage, facts) = set.await.inspect_err(|_| scene.sweep())?;
+    let (stop, closed) = (CancellationToken::new(), CancellationToken::new());
+    let mut tasks = JoinSet::new();
+    let (told, record) = (Arc::clone(service), Arc::clone(&stage.record));
+    tasks.spawn(follow::follow(told, record, facts, Watch::new(plan), stop.clone()));
+    let groups = plan.groups.keys().cloned();
+    let gate = Arc::new(Gate::new(Arc::clone(&stage.record), groups, SETTLED));
+    tasks.spawn(gate.watch_each(LOOK, stop.clone()));
+    let mut answers = JoinSet::new();
+    answers.spawn(desk.serve(service.source(), closed.clone()));
+
+    service.ends(order.lasts.map(|lasts| Mono::now() + lasts));
+    let fleet = stage.fleet(&scene, &logs);
+    let ending = until(order, &stage, interrupt).await;
+    // What is judged ends before anybody leaves.
+    judge_until(service, &stage.record);
+    stop.cancel();
+    let struck = stage.strike(&scene, fleet, ending);
+    let told = async { while tasks.join_next().await.is_some() {} };
+    let ((how, why), ()) = tokio::join!(struck, told);
+    service.end(why.as_deref().unwrap_or("it could not go on"));
+    closed.cancel();
+    while answers.join_next().await.is_some() {}
+    Ok(Ended { how, why })
+}
+
+/// Waits for whatever ends it.
+async fn until(order: &Upkeep, stage: &Stage, interrupt: &CancellationToken) -> Ending {
+    let over = async {
+        match order.lasts {
+            None => std::future::pending().await,
+            Some(lasts) => tokio::time::sleep(lasts).await,
+        }
+    };
+    tokio::select! {
+        biased;
+        ending = stage.trouble(interrupt) => match ending {
+            (Outcome::Interrupted, _) => (Outcome::Completed, Some("asked to end".to_owned())),
+            other => other,
+        },
+        () = over => {
+            let lasted = order.lasts.map_or_else(String::new, |lasts| Span(lasts).to_string());
+            (Outcome::Completed, Some(format!("its {lasted} are over")))
+        }
+    }
+}
+
+fn judge_until(service: &Service, record: &Record) {
+    if service.judged().is_some() {
+        let recovered = Some(service.health() == Level::Led);
+        record.note(None, What::TrialEnded { trial: TRIAL, recovered });
+    }
+}

@@ -1,0 +1,197 @@
+//! One line an event, and a page a picture, for terminals, pipes and programs that read lines.
+//!
+//! An event's line is `TIME WORD KEY=VALUE ...`: the time in UTC to the millisecond, the word that
+//! stands in `events -o json` as well, and the values without spaces unless in double quotes, as
+//! JSON writes them. Words and keys do not change within a version; further ones may come at the
+//! end of a line.
+
+use std::fmt::Write;
+
+use super::event::Span;
+use super::picture::{Counts, MemberPicture, Picture, Promise};
+use super::{Event, Happening, Level};
+use crate::ids::{Life, MemberId, RoleName};
+use crate::time::Wall;
+
+/// How many roles a page names of those that are not led.
+const UNLED_MAX: usize = 20;
+
+/// An event as a line, without its end.
+#[must_use]
+pub fn line(event: &Event) -> String {
+    format!("{} {}", clock(event.wall), words(&event.what))
+}
+
+/// `2026-11-21T20:15:01.123Z`.
+#[must_use]
+pub fn clock(at: Wall) -> String {
+    let time = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+fn words(what: &Happening) -> String {
+    match what {
+        Happening::Started { life, pid } => format!("started life={life} pid={pid}"),
+        Happening::Died { life, signal, status } => {
+            let number = |name: &str, number: &Option<i32>| {
+                number.map_or_else(String::new, |number| format!(" {name}={number}"))
+            };
+            format!("died life={life}{}{}", number("signal", signal), number("status", status))
+        }
+        Happening::Stopped { life } => format!("stopped life={life}"),
+        Happening::Continued { life } => format!("continued life={life}"),
+        Happening::Leaving { life } => format!("leaving life={life}"),
+        Happening::ClusterDied { cluster } => format!("cluster_died cluster={cluster}"),
+        Happening::Leaders { group, partition, leaders, roles, role_count } => {
+            let leaders: Vec<_> = leaders.iter().map(Life::to_string).collect();
+            let roles = named(roles, *role_count);
+            let leaders = leaders.join(",");
+            format!("leaders group={group} partition={partition} leaders={leaders} {roles}")
+        }
+        Happening::Health { now, before } => {
+            format!("health now={} before={}", now.word(), before.word())
+        }
+        Happening::GapBegan(span) => format!("gap_began {}", spans(span)),
+        Happening::Gap(span) => format!("gap {}", spans(span)),
+        Happening::Overlap(span) => format!("overlap {}", spans(span)),
+        Happening::Missed { facts } => format!("missed facts={facts}"),
+        Happening::Unwritten { why } => format!("unwritten why={}", quoted(why)),
+        Happening::Written { lost } => format!("written lost={lost}"),
+        Happening::Ending { why, joint } => {
+            let Counts { gaps, gap_ms_max, .. } = joint;
+            let why = quoted(why);
+            format!("ending why={why} joint_gaps={gaps} joint_gap_ms_max={gap_ms_max:.3}")
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn named(roles: &[RoleName], count: usize) -> String {
+    let names: Vec<_> = roles.iter().map(RoleName::as_str).collect();
+    format!("role_count={count} roles={}", names.join(","))
+}
+
+fn spans(span: &Span) -> String {
+    let group = span.group.as_ref().map_or_else(|| "all=true".to_owned(), |g| format!("group={g}"));
+    let ms = span.until.map_or_else(String::new, |until| {
+        format!(" ms={:.3}", until.since(span.from).as_secs_f64() * 1_000.0)
+    });
+    format!("{group}{ms} {}", named(&span.roles, span.role_count))
+}
+
+/// A picture as a page for people.
+#[must_use]
+pub fn summary(picture: &Picture) -> String {
+    let mut page = String::new();
+    // A String takes whatever is written.
+    write_summary(&mut page, picture).ok();
+    page
+}
+
+fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
+    let run = &picture.run;
+    let long = lasts(picture.health_for_ms);
+    writeln!(page, "{}: {} for {long}", run.topology, picture.health.word())?;
+    writeln!(page, "  run {} (process {}) in {}", run.name, run.pid, run.folder.display())?;
+    let since = clock(run.began);
+    match picture.ends_in_ms {
+        Some(left) => writeln!(page, "  since {since}, ends in {}", lasts(left))?,
+        None => writeln!(page, "  since {since}")?,
+    }
+    for promise in &picture.objective {
+        writeln!(page, "  {}", promised(promise))?;
+    }
+    writeln!(page, "  all groups at once: {}", counted(&picture.joint))?;
+    if picture.missed > 0 {
+        writeln!(page, "  {} facts came too late or not at all to be counted", picture.missed)?;
+    }
+    let (journal, file) = (&picture.journal, picture.journal.file.display());
+    match &journal.why {
+        Some(why) if !journal.written => {
+            writeln!(page, "  NOTHING IS WRITTEN to {file}: {why}; {} facts lost", journal.lost)?;
+        }
+        Some(_) | None if journal.lost > 0 => {
+            writeln!(page, "  written to {file}; {} facts were lost before", journal.lost)?;
+        }
+        Some(_) | None => writeln!(page, "  written to {file}")?,
+    }
+    for (name, group) in &picture.groups {
+        writeln!(page, "group {name} on {}: {}", group.cluster, counted(&group.counts))?;
+        for (member, seat) in &group.members {
+            writeln!(page, "  {}", seated(member, seat))?;
+        }
+    }
+    let unled = || picture.roles.iter().filter(|role| role.health != Level::Led);
+    for role in unled().take(UNLED_MAX) {
+        let led = role.leaders.iter().filter(|(_, leaders)| leaders.is_empty());
+        let nobody: Vec<_> = led.map(|(group, _)| group.as_str()).collect();
+        let (word, long) = (role.health.word(), lasts(role.health_for_ms));
+        writeln!(page, "role {}: {word} for {long}, nobody in {}", role.role, nobody.join(", "))?;
+    }
+    let more = unled().count().saturating_sub(UNLED_MAX);
+    if more > 0 {
+        writeln!(page, "and {more} roles more")?;
+    }
+    if unled().next().is_none() {
+        writeln!(page, "all {} roles are led in every group", picture.roles.len())?;
+    }
+    Ok(())
+}
+
+/// What is said of a run that has ended, for people.
+#[must_use]
+pub fn farewell(picture: &Picture) -> String {
+    let Picture { run, at, joint, objective, groups, .. } = picture;
+    let lasted = std::time::Duration::from_millis(at.0.saturating_sub(run.began.0).unsigned_abs());
+    let mut lines =
+        vec![format!("{} was kept up for {}", run.topology, lasts(lasted.as_secs_f64() * 1_000.0))];
+    lines.extend(objective.iter().map(promised));
+    lines.push(format!("all groups at once: {}", counted(joint)));
+    lines.extend(groups.iter().map(|(name, one)| format!("{name}: {}", counted(&one.counts))));
+    let folder = run.folder.display();
+    lines.push(format!("its journals are in {folder}; `tandem report {folder}` judges them"));
+    lines.join("\n  ") + "\n"
+}
+
+pub(super) fn promised(promise: &Promise) -> String {
+    let Promise { what, allowed_ms, longest_ms, left_ms, kept } = promise;
+    let how = if *kept { format!("kept, {left_ms:.0} ms left") } else { "BROKEN".to_owned() };
+    format!("{what} at most {allowed_ms:.0} ms: longest {longest_ms:.0} ms, {how}")
+}
+
+pub(super) fn counted(counts: &Counts) -> String {
+    let Counts { gaps, gap_ms_max, overlaps, .. } = counts;
+    match gaps {
+        0 => format!("no gap, {overlaps} overlaps"),
+        _ => format!("{gaps} gaps, the longest {gap_ms_max:.0} ms, {overlaps} overlaps"),
+    }
+}
+
+pub(super) fn seated(member: &MemberId, seat: &MemberPicture) -> String {
+    let (incarnation, leads, long) = (seat.incarnation, seat.leads, lasts(seat.for_ms));
+    match seat.pid {
+        None if incarnation.0 == 0 => format!("{member}  not started"),
+        None => format!("{member}.{incarnation}  dead for {long}"),
+        Some(pid) if seat.stopped => {
+            format!("{member}.{incarnation}  stopped for {long}, process {pid}, leads {leads}")
+        }
+        Some(pid) => {
+            format!("{member}.{incarnation}  alive for {long}, process {pid}, leads {leads}")
+        }
+    }
+}
+
+/// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+pub(super) fn lasts(ms: f64) -> String {
+    let seconds = ms / 1_000.0;
+    let whole = std::time::Duration::from_secs_f64(seconds.clamp(0.0, 1e9)).as_secs();
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..60 => format!("{whole} s"),
+        60..3_600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3_600, whole % 3_600 / 60),
+    }
+}

@@ -1,0 +1,26 @@
+//! What is shown of a topology that is kept up: who leads what now, what happened, and what is left
+//! of the objective; as values, as lines, and on a terminal.
+//!
+//! ```text
+//!   facts, and what the watch makes of them --> Table --> Happening --> lines, sockets
+//!                                                 |
+//!                                                 +-----> Picture ----> status, Screen
+//! ```
+//!
+//! Nothing is decided or judged here.
+
+mod event;
+mod lines;
+mod paint;
+mod picture;
+mod roles;
+mod screen;
+mod table;
+
+pub use event::{Event, Happening, ROLES_MAX};
+pub use lines::{clock, farewell, line, summary};
+pub use picture::{
+    Counts, GroupPicture, JournalPicture, Level, MemberPicture, Picture, Promise, RolePicture, Run,
+};
+pub use screen::{Screen, Stroke};
+pub use table::{Moment, Table};

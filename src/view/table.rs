@@ -1,0 +1,310 @@
+//! Who leads what, who lives, and what was counted: kept fact by fact.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::event::Span;
+use super::picture::{Counts, GroupPicture, JournalPicture, MemberPicture, Picture, Promise, Run};
+use super::{Happening, Level, ROLES_MAX};
+use crate::ids::{GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, RoleName};
+use crate::observation::{Fact, What};
+use crate::time::{self, Mono, Wall};
+use crate::timeline::Interval;
+use crate::topology::{Plan, PlannedGroup};
+use crate::watch::{Event, Place};
+
+/// The table of one topology.
+#[derive(Debug, Clone)]
+pub struct Table {
+    pub(super) plan: Plan,
+    pub(super) groups: BTreeMap<GroupName, Row>,
+    joint: Counts,
+    /// Gaps of all groups that are certain and go on: since when.
+    open: BTreeMap<Place, Mono>,
+    health: Level,
+    since: Mono,
+    /// From when on gaps and overlaps are counted.
+    judged: Option<Mono>,
+    missed: u64,
+}
+
+/// One group.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Row {
+    pub(super) partitions: BTreeMap<PartitionId, Cell>,
+    members: BTreeMap<MemberId, Seat>,
+    counts: Counts,
+}
+
+/// One partition of a group.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    pub(super) leaders: Vec<Life>,
+    pub(super) since: Mono,
+    /// Somebody has led it.
+    pub(super) ever: bool,
+    roles: usize,
+}
+
+/// One member.
+#[derive(Debug, Clone, Copy)]
+struct Seat {
+    incarnation: Incarnation,
+    pid: Option<u32>,
+    stopped: bool,
+    since: Mono,
+}
+
+/// When a picture is taken, and what the table does not know.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// Now.
+    pub now: Mono,
+    /// The same on the wall clock.
+    pub wall: Wall,
+    /// Where facts are written.
+    pub journal: JournalPicture,
+    /// When the run ends by itself, where it does.
+    pub ends: Option<Mono>,
+    /// The number of the latest event.
+    pub event: u64,
+}
+
+impl Table {
+    /// Nobody lives yet.
+    #[must_use]
+    pub fn new(plan: &Plan, now: Mono) -> Self {
+        let (incarnation, pid, stopped) = (Incarnation(0), None, false);
+        let seat = Seat { incarnation, pid, stopped, since: now };
+        let mut groups: BTreeMap<GroupName, Row> = BTreeMap::new();
+        for (name, group) in &plan.groups {
+            let row = groups.entry(name.clone()).or_default();
+            row.members = group.members.iter().map(|member| (member.clone(), seat)).collect();
+            for partition in &group.role_partitions {
+                row.partitions.entry(*partition).or_insert(Cell::empty(now)).roles += 1;
+            }
+        }
+        let (joint, open, health) = (Counts::default(), BTreeMap::new(), Level::Starting);
+        let (plan, judged) = (plan.clone(), None);
+        Self { plan, groups, joint, open, health, since: now, judged, missed: 0 }
+    }
+
+    /// Gaps and overlaps count from here on: every group has led every role.
+    pub fn judge_from(&mut self, from: Mono) {
+        self.judged.get_or_insert(from);
+    }
+
+    /// The part of an interval that counts, if any does.
+    fn judged(&self, span: Interval) -> Option<Interval> {
+        let span = Interval::new(span.from.max(self.judged?), span.until);
+        (!span.is_empty()).then_some(span)
+    }
+
+    /// How the whole stands.
+    #[must_use]
+    pub fn health(&self) -> Level {
+        self.health
+    }
+
+    /// What was counted of all groups together.
+    #[must_use]
+    pub fn joint(&self) -> Counts {
+        self.joint
+    }
+
+    /// Takes a fact; what is to be told of it.
+    pub fn take(&mut self, fact: &Fact) -> Option<Happening> {
+        if matches!(fact.what, What::Renewed { .. } | What::Ticks { .. }) {
+            return None; // nearly all there are
+        }
+        if let What::ClusterDied { cluster } = &fact.what {
+            return Some(Happening::ClusterDied { cluster: cluster.clone() });
+        }
+        let life = fact.life.clone()?;
+        if let What::Leaving = &fact.what {
+            return Some(Happening::Leaving { life });
+        }
+        let group = self.plan.group_of(&life.member)?;
+        let seat = self.groups.get_mut(group)?.members.get_mut(&life.member)?;
+        let (incarnation, since) = (life.incarnation, fact.t);
+        if let What::Started { pid } = fact.what {
+            *seat = Seat { incarnation, pid: Some(pid), stopped: false, since };
+            return Some(Happening::Started { life, pid });
+        }
+        if seat.incarnation != incarnation {
+            return None;
+        }
+        if let What::Died { signal, status } = fact.what {
+            *seat = Seat { incarnation, pid: None, stopped: false, since };
+            return Some(Happening::Died { life, signal, status });
+        }
+        let stopped = fact.what == What::Stopped;
+        if !stopped && fact.what != What::Continued {
+            return None;
+        }
+        *seat = Seat { stopped, since, ..*seat };
+        Some(if stopped { Happening::Stopped { life } } else { Happening::Continued { life } })
+    }
+
+    /// Takes what the watch makes of the facts; what is to be told of it, and when that was so.
+    pub fn follow(&mut self, event: Event) -> Option<(Mono, Happening)> {
+        match event {
+            Event::Leaders { group, partition, leaders, since } => {
+                let (roles, role_count) = self.roles_on(&group, partition);
+                let cell = self.groups.get_mut(&group)?.partitions.get_mut(&partition)?;
+                cell.ever |= !leaders.is_empty();
+                (cell.leaders, cell.since) = (leaders.clone(), since);
+                let what = Happening::Leaders { group, partition, leaders, roles, role_count };
+                Some((since, what))
+            }
+            Event::Health { now, since } => {
+                let (before, now) = (self.health, Level::from(now));
+                (self.health, self.since) = (now, since);
+                Some((since, Happening::Health { now, before }))
+            }
+            Event::GapBegan(place, from) => {
+                let from = from.max(self.judged?);
+                self.open.insert(place.clone(), from);
+                Some((from, Happening::GapBegan(self.span(&place, from, None))))
+            }
+            Event::Gap(place, span) => {
+                self.open.remove(&place);
+                let span = self.judged(span)?;
+                self.counts(&place)?.gap(span, place.roles.len());
+                let told = self.span(&place, span.from, Some(span.until));
+                Some((span.until, Happening::Gap(told)))
+            }
+            Event::Overlap(place, span) => {
+                let span = self.judged(span)?;
+                self.counts(&place)?.overlap(span, place.roles.len());
+                let told = self.span(&place, span.from, Some(span.until));
+                Some((span.until, Happening::Overlap(told)))
+            }
+            Event::Takeover(..) => None,
+            Event::Late { facts, .. } => {
+                self.miss(facts);
+                Some((self.since, Happening::Missed { facts }))
+            }
+        }
+    }
+
+    /// So many facts were not taken into account.
+    pub fn miss(&mut self, facts: u64) {
+        self.missed = self.missed.saturating_add(facts);
+    }
+
+    fn counts(&mut self, place: &Place) -> Option<&mut Counts> {
+        match &place.group {
+            None => Some(&mut self.joint),
+            Some(group) => self.groups.get_mut(group).map(|row| &mut row.counts),
+        }
+    }
+
+    fn span(&self, place: &Place, from: Mono, until: Option<Mono>) -> Span {
+        let (roles, role_count) = self.named(place.roles.iter().copied());
+        Span { group: place.group.clone(), roles, role_count, from, until }
+    }
+
+    fn roles_on(&self, group: &GroupName, partition: PartitionId) -> (Vec<RoleName>, usize) {
+        let on = self.plan.groups.get(group).map_or(&[][..], |group| &group.role_partitions);
+        let roles = (0..).map(RoleIndex).zip(on).filter(|(_, on)| **on == partition);
+        self.named(roles.map(|(role, _)| role))
+    }
+
+    fn named(&self, roles: impl Iterator<Item = RoleIndex> + Clone) -> (Vec<RoleName>, usize) {
+        let name = |role: RoleIndex| self.plan.roles.get(usize::try_from(role.0).ok()?).cloned();
+        (roles.clone().filter_map(name).take(ROLES_MAX).collect(), roles.count())
+    }
+
+    /// How everything stands.
+    #[must_use]
+    pub fn picture(&self, run: &Run, moment: Moment) -> Picture {
+        let Moment { now, wall, journal, ends, event } = moment;
+        Picture {
+            run: run.clone(),
+            at: wall,
+            health: self.health,
+            health_for_ms: ms(now.since(self.since)),
+            ends_in_ms: ends.map(|ends| ms(ends.since(now))),
+            objective: self.objective(now),
+            joint: self.joint,
+            groups: self.plan.groups.iter().filter_map(|of| self.group(of, now)).collect(),
+            roles: self.roles(now),
+            journal,
+            missed: self.missed,
+            event,
+        }
+    }
+
+    fn group(
+        &self,
+        (name, planned): (&GroupName, &PlannedGroup),
+        now: Mono,
+    ) -> Option<(GroupName, GroupPicture)> {
+        let row = self.groups.get(name)?;
+        let leads = |member: &MemberId| {
+            let led = row.partitions.values().filter(|cell| cell.is_led_by(member));
+            led.map(|cell| cell.roles).sum()
+        };
+        let member = |(member, seat): (&MemberId, &Seat)| {
+            let Seat { incarnation, pid, stopped, since } = *seat;
+            let (for_ms, leads) = (ms(now.since(since)), leads(member));
+            (member.clone(), MemberPicture { incarnation, pid, stopped, for_ms, leads })
+        };
+        let picture = GroupPicture {
+            cluster: planned.cluster.clone(),
+            led: row.partitions.values().all(|cell| !cell.leaders.is_empty()),
+            members: row.members.iter().map(member).collect(),
+            counts: row.counts,
+        };
+        Some((name.clone(), picture))
+    }
+
+    /// What is promised, with the gaps that go on.
+    fn objective(&self, now: Mono) -> Vec<Promise> {
+        let open = |joint: bool| {
+            let open = self.open.iter().filter(move |(place, _)| place.group.is_none() == joint);
+            open.map(|(_, from)| ms(now.since(*from))).fold(0.0, f64::max)
+        };
+        let groups = self.groups.values().map(|row| row.counts.gap_ms_max).fold(0.0, f64::max);
+        let promise = |what: &str, allowed: Option<time::Span>, longest_ms: f64| {
+            let allowed_ms = ms(allowed?.get());
+            let (left_ms, kept) = ((allowed_ms - longest_ms).max(0.0), longest_ms <= allowed_ms);
+            Some(Promise { what: what.to_owned(), allowed_ms, longest_ms, left_ms, kept })
+        };
+        let objective = &self.plan.objective;
+        let joint =
+            promise("joint_gap", objective.joint_gap, self.joint.gap_ms_max.max(open(true)));
+        let group = promise("group_gap", objective.group_gap, groups.max(open(false)));
+        joint.into_iter().chain(group).collect()
+    }
+}
+
+impl Cell {
+    fn empty(since: Mono) -> Self {
+        Self { leaders: Vec::new(), since, ever: false, roles: 0 }
+    }
+
+    fn is_led_by(&self, member: &MemberId) -> bool {
+        self.leaders.iter().any(|life| life.member == *member)
+    }
+}
+
+impl Counts {
+    fn gap(&mut self, span: Interval, roles: usize) {
+        let (one, each) = (ms(span.length()), u32::try_from(roles).unwrap_or(u32::MAX));
+        self.gaps += u64::from(each);
+        self.gap_ms += one * f64::from(each);
+        self.gap_ms_max = self.gap_ms_max.max(one);
+    }
+
+    fn overlap(&mut self, span: Interval, roles: usize) {
+        let each = u32::try_from(roles).unwrap_or(u32::MAX);
+        self.overlaps += u64::from(each);
+        self.overlap_ms += ms(span.length()) * f64::from(each);
+    }
+}
+
+pub(super) fn ms(span: Duration) -> f64 {
+    span.as_secs_f64() * 1_000.0
+}

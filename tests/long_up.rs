@@ -1,0 +1,159 @@
+//! The full counts behind what is claimed of `tandem up`: `tests/long up`, `up-at-rest`,
+//! `up-fifty`. Each writes a row into `chaos/RESULTS.md`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test may fail loudly"
+)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::experiment::{eventually, signal_pid};
+use support::measured::await_quiet;
+use support::outside::{Death, TOLERANCE, is_told_as_it_is_written, kill_leader};
+use support::results::{Claims, append};
+use support::series::folder;
+use support::up::Up;
+use support::usage;
+use tandem::ids::{GroupName, Life};
+use tandem::time::Mono;
+use tandem::view::{Event, Happening, Level};
+
+const SOON: Duration = Duration::from_secs(120);
+/// From a death until it is told, at most.
+const TOLD: Duration = Duration::from_millis(100);
+
+fn group(name: &str) -> GroupName {
+    name.parse().unwrap()
+}
+
+/// Ten minutes, in which a leader is killed from outside as soon as everything is led again.
+#[test]
+#[ignore = "takes ten minutes: tests/long up"]
+fn up() {
+    let folder = folder("up");
+    await_quiet(Duration::from_secs(120));
+    let mut up = Up::start("-f topologies/duo.yaml");
+    up.await_health(Level::Led);
+    let mut follower = up.follow();
+    let (began, mut deaths) = (Mono::now(), Vec::<Death>::new());
+    let names = ["p1", "p2"].map(group);
+    for name in names.iter().cycle() {
+        if Mono::now().since(began) > Duration::from_secs(600) {
+            break;
+        }
+        deaths.push(kill_leader(&up, &mut follower, name));
+    }
+    up.await_health(Level::Led);
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let events: Vec<Event> = follower.finish().1.into_iter().map(|(_, event)| event).collect();
+    let (gaps, worst) = is_told_as_it_is_written(&up, &events, &deaths);
+    let slowest = deaths.iter().map(|death| death.told_after).max().unwrap();
+    let mut claims = Claims::default();
+    claims.add("each death told within 100 ms", slowest <= TOLD);
+    claims.add("gaps told are the journal's", worst <= TOLERANCE);
+    claims.add("nothing missed", gaps >= deaths.len());
+    let text = format!(
+        "{} kills from outside, each told after {:.1} ms at most; {gaps} gaps, at most {:.3} ms \
+        off the journal's",
+        deaths.len(),
+        slowest.as_secs_f64() * 1_000.0,
+        worst.as_secs_f64() * 1_000.0
+    );
+    append("up", &folder, &text, &claims);
+    claims.hold();
+}
+
+/// A thousand roles on 64 partitions in three groups of five, at rest.
+#[test]
+#[ignore = "takes two minutes: tests/long up-at-rest"]
+fn up_at_rest() {
+    let folder = folder("up-at-rest");
+    await_quiet(Duration::from_secs(120));
+    let mut up = Up::start("-f topologies/thousand.yaml");
+    up.await_health(Level::Led);
+    // The first claims overlap for a threshold.
+    std::thread::sleep(Duration::from_secs(20));
+    let used = usage::watch(&[up.pid()], Duration::from_secs(60))[0];
+    assert_eq!(up.status().0, Some(0));
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let mut claims = Claims::default();
+    claims.add("controller below 5 % of a core", used.core_percent < 5.0);
+    let text = format!(
+        "1,000 roles, 64 partitions, 3 groups of 5: the controller {:.1} % of a core, {:.1} MiB",
+        used.core_percent, used.resident_mib
+    );
+    append("up-at-rest", &folder, &text, &claims);
+    claims.hold();
+}
+
+/// Fifty members of two groups die at once.
+#[test]
+#[ignore = "takes two minutes: tests/long up-fifty"]
+fn up_fifty() {
+    let folder = folder("up-fifty");
+    await_quiet(Duration::from_secs(120));
+    let args = "-f topologies/duo.yaml --set groups.p1.members=25 --set groups.p2.members=25 \
+                --set groups.p1.partitions=25 --set groups.p2.partitions=25";
+    let mut up = Up::start(args);
+    up.await_health(Level::Led);
+    let alive = || {
+        let picture = up.status().1?;
+        let seats: Vec<_> = picture.groups.values().flat_map(|of| of.members.clone()).collect();
+        let life = |(member, seat): &(tandem::ids::MemberId, tandem::view::MemberPicture)| {
+            Some((Life { member: member.clone(), incarnation: seat.incarnation }, seat.pid?))
+        };
+        let lives: Vec<_> = seats.iter().filter_map(life).collect();
+        (lives.len() == 50).then_some(lives)
+    };
+    let lives = eventually("fifty lives", SOON, alive);
+    let mut follower = up.follow();
+    follower.await_event("anything", |_| Some(()));
+    for (_, pid) in &lives {
+        signal_pid(*pid, Signal::KILL);
+    }
+    let killed = Mono::now();
+    let mut missing: BTreeSet<Life> = lives.into_iter().map(|(life, _)| life).collect();
+    let mut last = killed;
+    while !missing.is_empty() {
+        let (heard, life) = follower.await_event("a death", |event| match &event.what {
+            Happening::Died { life, .. } => Some(life.clone()),
+            _ => None,
+        });
+        missing.remove(&life);
+        last = heard;
+    }
+    up.await_health(Level::Led);
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let events: Vec<Event> = follower.finish().1.into_iter().map(|(_, event)| event).collect();
+    let by_kill = |event: &&Event| matches!(event.what, Happening::Died { signal: Some(9), .. });
+    let told = events.iter().filter(by_kill);
+    let seqs = events.iter().zip(1..).all(|(event, seq)| event.seq == seq);
+    let recording = up.recording();
+    let died = recording.facts.iter().filter(|fact| {
+        matches!(fact.what, tandem::observation::What::Died { signal: Some(9), .. })
+    });
+    let (told, died) = (told.count(), died.count());
+    let mut claims = Claims::default();
+    claims.add("each death told once", told == 50);
+    claims.add("each death written once", died == 50);
+    claims.add("no event missing", seqs);
+    let text = format!(
+        "50 members killed at once: the last told {:.0} ms after the last signal",
+        last.since(killed).as_secs_f64() * 1_000.0
+    );
+    append("up-fifty", &folder, &text, &claims);
+    claims.hold();
+}

@@ -1,0 +1,171 @@
+//! A topology that is kept up, as a user starts it; and what it tells who asks.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tandem::journal::{Recording, read_parts};
+use tandem::time::Mono;
+use tandem::view::{Event, Level, Picture};
+use tempfile::TempDir;
+
+use super::experiment::{PATIENCE, eventually, output, signal_pid, tandem};
+
+/// Nothing that is asked takes longer.
+const SOON: Duration = Duration::from_secs(60);
+
+/// `tandem up`, under way. Dropped, it is killed; its guard does the rest.
+pub struct Up {
+    child: Child,
+    state: PathBuf,
+    pub out: PathBuf,
+    folder: TempDir,
+}
+
+impl Up {
+    /// Starts it, with a state directory of its own.
+    pub fn start(args: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        Self::begin(args, folder, state)
+    }
+
+    /// Starts it with a state directory that is another's as well.
+    pub fn start_in(args: &str, state: &Path) -> Self {
+        Self::begin(args, tempfile::tempdir().unwrap(), state.to_owned())
+    }
+
+    fn begin(args: &str, folder: TempDir, state: PathBuf) -> Self {
+        let out = folder.path().join("out");
+        let log = |name| File::create(folder.path().join(name)).unwrap();
+        let child = tandem(&state)
+            .arg("up")
+            .args(args.split_whitespace())
+            .arg("--out")
+            .arg(&out)
+            .stdout(log("stdout"))
+            .stderr(log("stderr"))
+            .spawn()
+            .unwrap();
+        Self { child, state, out, folder }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it, and who asks it, keep their state.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// What it has printed, and its warnings.
+    pub fn said(&self) -> String {
+        let read = |name| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
+        format!("{}---- stderr\n{}", read("stdout"), read("stderr"))
+    }
+
+    /// The exit code of `tandem status`, and what it prints.
+    pub fn status(&self) -> (Option<i32>, Option<Picture>) {
+        let said = output(
+            tandem(&self.state).args(["status", "-o", "json", "--pid"]).arg(self.pid().to_string()),
+        );
+        (said.status.code(), serde_json::from_slice(&said.stdout).ok())
+    }
+
+    /// Waits until it stands like this.
+    pub fn await_health(&self, level: Level) -> Picture {
+        eventually(&format!("{level:?}\n{}", self.said()), SOON, || {
+            self.status().1.filter(|picture| picture.health == level)
+        })
+    }
+
+    /// `tandem events --follow`.
+    pub fn follow(&self) -> Follower {
+        let mut child = tandem(&self.state)
+            .args(["events", "--follow", "-o", "json", "--pid", &self.pid().to_string()])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (sender, heard) = channel();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let event: Event = serde_json::from_str(&line).unwrap();
+                if sender.send((Mono::now(), event)).is_err() {
+                    return;
+                }
+            }
+        });
+        Follower { child, heard, events: Vec::new() }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        signal_pid(self.pid(), signal);
+    }
+
+    /// Waits for its end.
+    pub fn ends(&mut self) -> ExitStatus {
+        eventually("the end", PATIENCE, || self.child.try_wait().unwrap())
+    }
+
+    /// Its journals, read as one.
+    pub fn recording(&self) -> Recording {
+        read_parts(&self.out).unwrap_or_else(|error| panic!("{error}\n{}", self.said()))
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// `tandem events --follow`, and all that it has told, with when it was heard.
+pub struct Follower {
+    child: Child,
+    heard: Receiver<(Mono, Event)>,
+    pub events: Vec<(Mono, Event)>,
+}
+
+impl Follower {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for an event that was not looked at yet.
+    pub fn await_event<T>(&mut self, what: &str, find: impl Fn(&Event) -> Option<T>) -> (Mono, T) {
+        let began = Mono::now();
+        while Mono::now().since(began) < SOON {
+            let Ok((at, event)) = self.heard.recv_timeout(Duration::from_millis(100)) else {
+                continue;
+            };
+            self.events.push((at, event.clone()));
+            if let Some(found) = find(&event) {
+                return (at, found);
+            }
+        }
+        panic!("{what}: not within {SOON:?}; {:#?}", self.events.last());
+    }
+
+    /// Waits until it has ended; all that it told.
+    pub fn finish(mut self) -> (ExitStatus, Vec<(Mono, Event)>) {
+        let status = eventually("the end of events", SOON, || self.child.try_wait().unwrap());
+        while let Ok(heard) = self.heard.recv_timeout(Duration::from_secs(5)) {
+            self.events.push(heard);
+        }
+        (status, std::mem::take(&mut self.events))
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
