@@ -68,8 +68,8 @@ fn told(plan: &Plan, facts: &[Fact], place: &(Option<GroupName>, u32)) -> String
     facts.iter().map(line).collect()
 }
 
-/// A thousand roles on 64 partitions in three groups of five, all led, for a minute: for how much of
-/// a core the watch over them asks, compiled as tests are. And what it keeps does not grow.
+/// A thousand roles on 64 partitions in three groups of five, all led, for a minute: for how much
+/// of a core the watch over them asks, compiled as tests are. And what it keeps does not grow.
 #[test]
 fn a_thousand_roles_cost_little() {
     let plan = plan(1_000, &[("p1", 64, 5), ("p2", 64, 5), ("p3", 64, 5)]);

@@ -186,10 +186,9 @@ impl Metering {
             writeln!(err, "telemetry: {lost} of {all} exports of metrics were lost: {why}").ok();
         }
         if let Some(noted) = noted
-            && let Some(why) = noted.why
+            && noted.lost() > 0
         {
-            let all = noted.taken.saturating_add(noted.lost);
-            let lost = noted.lost;
+            let (lost, all, why) = (noted.lost(), noted.all, noted.why.unwrap_or_default());
             writeln!(err, "grafana: {lost} of {all} annotations were lost: {why}").ok();
         }
     }

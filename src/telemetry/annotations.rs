@@ -1,5 +1,5 @@
-//! Fault windows as annotations in Grafana (`POST /api/annotations`), so that a dashboard shows what
-//! was done beside what came of it.
+//! Fault windows as annotations in Grafana (`POST /api/annotations`), so that a dashboard shows
+//! what was done beside what came of it.
 //!
 //! A thread follows the facts, another one sends; neither is ever waited for but by
 //! [`finish`](Annotations::finish), within its bound. What was not taken is counted. The token is
@@ -88,11 +88,8 @@ impl Grafana {
 
     fn client(self) -> Result<(Client, Url), AnnotationsError> {
         let mut client = Client::builder().default_headers(self.headers).redirect(Policy::none());
-        client = if self.url.scheme() == "https" {
-            client.tls_backend_preconfigured(Trust::default().http()?)
-        } else {
-            client.tls_certs_only([])
-        };
+        // Also where nothing is encrypted: the client wants to know with what it would.
+        client = client.tls_backend_preconfigured(Trust::default().http()?);
         if self.near {
             client = client.no_proxy();
         }
@@ -103,17 +100,22 @@ impl Grafana {
 /// What became of annotations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Noted {
+    /// How many there were.
+    pub all: u64,
     /// How many Grafana took.
     pub taken: u64,
-    /// How many it did not.
-    pub lost: u64,
     /// The first thing that went wrong.
     pub why: Option<String>,
 }
 
 impl Noted {
+    /// How many it did not.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.all.saturating_sub(self.taken)
+    }
+
     fn lose(&mut self, why: String) {
-        self.lost = self.lost.saturating_add(1);
         self.why.get_or_insert(why);
     }
 }
@@ -184,8 +186,14 @@ impl Annotations {
         let Self { follower, done, deadline, tally } = self;
         deadline.set(within);
         drop(follower);
-        if let Err(RecvTimeoutError::Timeout) = done.recv_timeout(within) {
-            tell(&tally, |noted| noted.lose("Grafana did not take everything in time".to_owned()));
+        match done.recv_timeout(within) {
+            Ok(()) => {}
+            Err(RecvTimeoutError::Timeout) => tell(&tally, |noted| {
+                noted.lose("Grafana did not take everything in time".to_owned());
+            }),
+            Err(RecvTimeoutError::Disconnected) => tell(&tally, |noted| {
+                noted.lose("what sends annotations has failed".to_owned());
+            }),
         }
         tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -199,6 +207,7 @@ impl Follower {
     pub fn hear(self, mut facts: broadcast::Receiver<Arc<Fact>>) -> io::Result<()> {
         let Self { send, scene, tally } = self;
         let put = move |annotation: Annotation| {
+            tell(&tally, |noted| noted.all = noted.all.saturating_add(1));
             if send.try_send(annotation).is_err() {
                 tell(&tally, |noted| {
                     noted.lose(format!("more than {WAITING_MAX} annotations waited to be sent"));

@@ -1,4 +1,4 @@
-//! One life while it goes on: what it leads now, what is still undecided, and what need not be kept.
+//! One life while it goes on: what it leads now, what is still undecided, what need not be kept.
 //!
 //! The definitions are those of the other files here, which look at a life when all has been heard.
 //! A few of them look ahead: whether a process that was asked to die did so, whether a member that

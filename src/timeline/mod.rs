@@ -17,8 +17,8 @@
 //! Each trial is judged by itself: intervals are cut to its window, and one that is still open at
 //! its end is *censored*. What happens between trials is not judged.
 //!
-//! [`Standing`] is the live view that a run is steered by; `watch` finds gaps and overlaps while a run
-//! goes on, from the same lives.
+//! [`Standing`] is the live view that a run is steered by; `watch` finds gaps and overlaps while a
+//! run goes on, from the same lives.
 
 mod coverage;
 mod finding;

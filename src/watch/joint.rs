@@ -22,8 +22,8 @@ pub(super) struct Class {
     down_since: Option<Mono>,
 }
 
-/// The classes of a plan's roles; there are no more of them than there are roles, and mostly as many
-/// as there are partitions.
+/// The classes of a plan's roles; there are no more of them than there are roles, and mostly as
+/// many as there are partitions.
 pub(super) fn classes(plan: &Plan) -> Vec<Class> {
     let mut classes: BTreeMap<BTreeMap<GroupName, PartitionId>, Vec<RoleIndex>> = BTreeMap::new();
     for (place, role) in (0..plan.roles.len()).zip((0..).map(RoleIndex)) {

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Its owner hands it every fact in the order of arrival ([`observe`](Watch::observe)), calls
-//! [`handle_timeout`](Watch::handle_timeout) when [`poll_timeout`](Watch::poll_timeout) says so, and
-//! then takes events until there are none. When the run sends its members home, it says
+//! [`handle_timeout`](Watch::handle_timeout) when [`poll_timeout`](Watch::poll_timeout) says so,
+//! and then takes events until there are none. When the run sends its members home, it says
 //! [`end`](Watch::end), for what they leave then is no gap; and when no fact will come any more,
 //! [`finish`](Watch::finish).
 //!
@@ -18,15 +18,15 @@
 //! takeovers) trails by [`LAG`], so that whatever is said of that time has come: members speak each
 //! 50 ms, and 500 ms are for the way. So its numbers never go back. Where a question is open (a
 //! member has fallen silent, a kill was asked for and not seen), it waits for the answer, for at
-//! most [`PATIENCE`] longer. A fact that comes later still changes nothing before it, and is counted
-//! as late.
+//! most [`PATIENCE`] longer. A fact that comes later still changes nothing before it, and is
+//! counted as late.
 //!
 //! The definitions are the timeline's, and so is the code that knows what one life did: gaps are of
 //! service, overlaps of claims, what could not be observed is unknown, and jointly there is a gap
 //! where there is one in all groups at once. Three things differ. A role is counted from the first
 //! instant in which it was surely led in that group (jointly: in any), and across trials. A member
-//! that is silent for longer than the patience and then speaks again is unknown for that time, where
-//! the timeline, which knows the answer, is not unsure. And a fact whose number shows that another
+//! that is silent for longer than the patience and then speaks again is unknown for that time; the
+//! timeline, which knows the answer, is not unsure. And a fact whose number shows that another
 //! was lost says nothing about the time that is final already.
 //!
 //! What is kept does not grow with the run: the latest lives, their open claims, a few seconds.
@@ -117,8 +117,8 @@ impl Watch {
         }
     }
 
-    /// Takes a fact. Those of one author must come in the order in which it wrote them; how those of
-    /// different authors are mixed does not matter.
+    /// Takes a fact. Those of one author must come in the order in which it wrote them; how those
+    /// of different authors are mixed does not matter.
     pub fn observe(&mut self, fact: &Fact) {
         if fact.t < self.settled && self.end.is_none_or(|end| fact.t < end) {
             let (facts, by) = self.late;

@@ -82,7 +82,9 @@ fn what_is_told_is_counted_to_the_nanosecond() {
     facts.sort_by_key(|fact| fact.t);
     let (tell, told) = broadcast::channel(16_384);
     metrics.feed().hear(told);
-    facts.into_iter().for_each(|fact| drop(tell.send(Arc::new(fact)).unwrap()));
+    for fact in facts {
+        tell.send(Arc::new(fact)).unwrap();
+    }
     metrics.feed().end(Mono(5_000_000_000));
     metrics.conclude(Duration::from_secs(1));
     let name = "neli_role_unavailable_time_seconds_total{neli_group=\"p1\",neli_role=\"role-0\"}";
@@ -111,7 +113,9 @@ fn a_follower_that_lags_says_how_many_facts_it_missed() {
     story.serves("p1-1.1", 0, 1, [500, 9_000]);
     let sent = story.facts.len();
     let (tell, told) = broadcast::channel::<Arc<Fact>>(16);
-    story.facts.into_iter().for_each(|fact| drop(tell.send(Arc::new(fact)).unwrap()));
+    for fact in story.facts {
+        tell.send(Arc::new(fact)).unwrap();
+    }
     metrics.feed().hear(told);
     let lost = eventually("the loss", Duration::from_secs(10), || {
         let lost = value(&scrape(port), "neli_telemetry_lost_total");

@@ -87,9 +87,8 @@ fn answer(stream: TcpStream, manner: Manner, taken: &Taken) {
             }
         };
         let length = says.len();
-        let head = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
-        );
+        let kind = "Content-Type: application/json";
+        let head = format!("HTTP/1.1 {status}\r\n{kind}\r\nContent-Length: {length}\r\n\r\n");
         if stream.write_all(format!("{head}{says}").as_bytes()).is_err() {
             return;
         }

@@ -3,6 +3,7 @@
 //! them; `tests/all --install` brings them.
 
 #![allow(
+    unreachable_pub,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -46,6 +46,9 @@ impl Prometheus {
         let prometheus = Self { child, port, folder };
         let ready = || get(port, "/-/ready").ok().filter(|(status, _)| *status == 200);
         eventually("Prometheus", Duration::from_secs(60), ready);
+        // It finds its targets some seconds later; what a counter says first must be 0.
+        let scrapes = || (!prometheus.query("up").is_empty()).then_some(());
+        eventually("a scrape", Duration::from_secs(60), scrapes);
         prometheus
     }
 

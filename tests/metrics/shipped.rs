@@ -106,7 +106,7 @@ fn known() -> BTreeSet<String> {
 /// The metrics of ours that a text names.
 fn named(text: &str) -> BTreeSet<String> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
-    let words = text.split(|c| !word(c));
+    let words = text.split(|c| !word(c)).map(|word| word.trim_end_matches(':'));
     let labels = ["neli_role", "neli_group", "neli_fault_kind"];
     let ours = words.filter(|word| word.starts_with("neli_") && !labels.contains(word));
     ours.map(str::to_owned).collect()
