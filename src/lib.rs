@@ -17,6 +17,7 @@
 //! | room | holds |
 //! |---|---|
 //! | [`ids`], [`time`], [`error`] | a type for every identifier; two clocks; how errors are told |
+//! | [`statistics`] | what so many trials say about those to come; pure |
 //! | [`observation`] | the facts: who, when, what; a member's and the controller's |
 //! | [`yaml`] | files as people write them; what is wrong, and where |
 //! | [`neli`] | the protocol of one member, pure |
@@ -52,6 +53,7 @@
 
 pub mod error;
 pub mod ids;
+pub mod statistics;
 pub mod time;
 
 pub mod observation;

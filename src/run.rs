@@ -10,18 +10,21 @@ use crate::controller::{Fleet, Gate, Record};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::observation::Outcome;
+use crate::time::Mono;
 use crate::timeline::Standing;
 
 mod ending;
 mod error;
 mod order;
 mod stage;
+mod stopping;
 mod up;
 
 use ending::Ending;
 pub use error::RunError;
 pub use order::{Milestone, Order, TrialPlan};
 use stage::Stage;
+use stopping::Stopping;
 pub use up::{Ended, Service, Upkeep, keep_up};
 
 /// Runs an experiment; its journal is then in the order's folder, and everything it started is
@@ -108,11 +111,19 @@ async fn trouble(order: &Order, stage: &Stage, interrupt: &CancellationToken) ->
 
 async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
     let trials = &order.trials;
+    let until = trials.experiment.until.as_ref();
+    let mut stopping = Stopping::start(until, arena.plan, arena.record);
     for number in (1..=trials.count).map(TrialNumber) {
         (order.tell)(Milestone::Trial { number, of: trials.count });
         let schedule = Schedule::draw(&trials.experiment, arena.plan, order.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
-            Ok(Played::Recovered) => {}
+            Ok(Played::Recovered) => {
+                if let Some(stopping) = &mut stopping
+                    && stopping.is_over_after((number, Mono::now()), arena.stop).await
+                {
+                    break;
+                }
+            }
             Ok(Played::Stopped) => return (Outcome::Aborted, arena.exceeded.get().cloned()),
             Ok(Played::Unhealed(why)) => return (Outcome::Unhealed, Some(why)),
             Ok(Played::Unrecovered(unsettled)) | Err(unsettled) => {

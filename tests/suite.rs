@@ -138,7 +138,8 @@ fn what_cannot_run_here_is_told_and_may_be_skipped() {
     assert_eq!(suite.code, 1, "{suite}");
     assert!(suite.stdout.contains("1 of 2 passed: exit code 1"), "{suite}");
     assert!(suite.stdout.contains("nobody answers"), "it says why: {suite}");
-    let suite = stage().run(&["--skip-unable"]);
+    let stage = stage();
+    let suite = stage.run(&["--skip-unable"]);
     assert_eq!(suite.code, 0, "{suite}");
     assert!(suite.stdout.contains("unable"), "it is told all the same: {suite}");
     let junit = fs::read_to_string(suite.out.join("junit.xml")).unwrap();

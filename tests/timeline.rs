@@ -14,10 +14,12 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use support::chance::{Draws, history};
-use support::facts::plan;
+use support::facts::{Story, at, fault, name, plan};
 use support::{naive, twin};
+use tandem::ids::GroupName;
+use tandem::observation::What;
 use tandem::time::Mono;
-use tandem::timeline::{Count, Coverage, Interval, IntervalSet, Timeline};
+use tandem::timeline::{Cause, Count, Coverage, Findings, Interval, IntervalSet, Timeline};
 
 const SPACE: u64 = 40;
 
@@ -110,4 +112,50 @@ proptest! {
         }
         prop_assert_eq!(there.joint, back.joint);
     }
+}
+
+/// One group of one partition and two members, told of in full.
+fn told(tell: impl Fn(&mut Story)) -> Timeline {
+    let mut story = Story::default();
+    tell(&mut story);
+    Timeline::compute(&plan(1, &[("p1", 1, 2)]), &story.facts)
+}
+
+fn found(timeline: &Timeline) -> &Findings {
+    &timeline.groups[&name::<GroupName>("p1")].findings
+}
+
+#[test]
+fn a_second_process_claims_beside_the_first_and_its_start_is_the_fault() {
+    let twice = told(|story| {
+        story.started("p1-1.1", 10).serves("p1-1.1", 0, 1, [100, 9_000]).began(500, 1);
+        story.asked("p1-1.2", 2_000, "1.d", "duplicate").started("p1-1.2", 2_005);
+        story.serves("p1-1.2", 0, 1, [2_100, 4_000]);
+        story.lapsed("p1-1.2", 4_000, (0, 1), 4_000).died("p1-1.2", 4_100);
+        story.ended(8_900, 1).completed(8_950);
+    });
+    let overlaps = &found(&twice).overlaps;
+    assert_eq!(overlaps.len(), 1, "{overlaps:?}");
+    assert_eq!(overlaps[0].span, Interval::new(at(2_100), at(4_000)));
+    assert_eq!(overlaps[0].cause, Cause::Fault(fault("1.d")), "and not its restart");
+    assert!(found(&twice).gaps.is_empty(), "the first leads on");
+}
+
+#[test]
+fn who_leaves_by_a_fault_does_not_end_a_trial_that_is_cut_off() {
+    let cut = |asked: bool| {
+        told(|story| {
+            story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
+            story.serves("p1-1.1", 0, 1, [100, 2_000]);
+            if asked {
+                story.asked("p1-1.1", 1_900, "1.l", "leave");
+            }
+            story.lapsed("p1-1.1", 2_000, (0, 1), 2_000).says("p1-1.1", 2_001, What::Leaving);
+            story.serves("p1-2.1", 0, 1, [2_300, 6_000]);
+        })
+    };
+    let window = |timeline: &Timeline| timeline.record.trials[0].window;
+    assert!(window(&cut(true)).until > at(5_000), "{:?}", window(&cut(true)));
+    assert_eq!(found(&cut(true)).gaps.len(), 1);
+    assert_eq!(window(&cut(false)).until, at(2_001), "else all are sent home");
 }

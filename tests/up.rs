@@ -142,7 +142,8 @@ fn one_of_several_must_be_named() {
     assert!(said.contains("no such run of `tandem up`"), "{said}");
     let mut duo = Up::start_in("-f topologies/duo.yaml", state.path());
     let mut solo = Up::start_in("-f topologies/solo.yaml", state.path());
-    (duo.await_health(Level::Led), solo.await_health(Level::Led));
+    duo.await_health(Level::Led);
+    solo.await_health(Level::Led);
     let (code, said) = ask(&[]);
     assert_eq!(code, Some(1), "{said}");
     for (topology, pid) in [("duo", duo.pid()), ("solo", solo.pid())] {

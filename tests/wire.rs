@@ -1,11 +1,7 @@
 //! Requests of every kind and version are read as they were written; cut short, they are refused;
 //! and no bytes at all make the reader panic or reserve what it was not sent.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on must fail"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 
 #[path = "broker/samples.rs"]
 mod samples;

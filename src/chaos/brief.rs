@@ -48,6 +48,7 @@ impl Brief {
         Self {
             experiment: experiment.name.clone(),
             trials: experiment.trials,
+            until: experiment.until,
             assertions: experiment.assertions.clone(),
             objective: experiment.objective.unwrap_or(plan.objective),
             limits,

@@ -7,7 +7,7 @@ use super::{Fault, Kind, Target};
 use crate::ids::StepId;
 use crate::time::Span;
 use crate::topology::{Allowance, Objective};
-use crate::verdict::{Assertion, Condition};
+use crate::verdict::{Assertion, Condition, Until};
 
 /// An experiment.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +18,10 @@ pub struct Experiment {
     pub topology: Option<PathBuf>,
     /// The seed that it names.
     pub seed: Option<u64>,
-    /// How often it is repeated.
+    /// How often it is repeated; at most, where it goes on for a claim.
     pub trials: u32,
+    /// The claim that it goes on for.
+    pub until: Option<Until>,
     /// The gate before each trial.
     pub steady: Steady,
     /// What is done, in the order written.

@@ -43,7 +43,7 @@ pub struct Choice {
     pub topology: Option<PathBuf>,
     /// Values of the topology to be replaced.
     pub overrides: Vec<Override>,
-    /// How many trials, instead of the experiment's number.
+    /// How many trials, instead of the experiment's number or the claim that it goes on for.
     pub trials: Option<u32>,
     /// The seed, instead of the experiment's.
     pub seed: Option<u64>,
@@ -57,7 +57,10 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
     let experiment_text = read_text(path)?;
     let wrong = |problems| FileError::new(shown(path), &experiment_text, problems);
     let (mut experiment, document) = reading::experiment(&experiment_text).map_err(wrong)?;
-    experiment.trials = choice.trials.unwrap_or(experiment.trials);
+    if let Some(trials) = choice.trials {
+        experiment.trials = trials;
+        experiment.until = None;
+    }
     experiment.topology =
         experiment.topology.map(|topology| path.parent().unwrap_or(Path::new("")).join(topology));
     let topology_path = choice
@@ -108,7 +111,8 @@ fn plan_text(path: &Path, text: &str, overrides: &[Override]) -> Result<Plan, Fi
 }
 
 /// A path without its detours; only to be shown, for a link may make a difference.
-fn shown(path: &Path) -> String {
+#[must_use]
+pub fn shown(path: &Path) -> String {
     let mut short = PathBuf::new();
     for part in path.components() {
         let up = part == Component::ParentDir;

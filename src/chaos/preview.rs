@@ -9,7 +9,7 @@ use super::{Prepared, Schedule, Step, Trigger};
 use crate::ids::{ClusterName, GroupName, MemberId, StepId, TrialNumber};
 use crate::time::Span;
 use crate::topology::{Address, Edges, Plan};
-use crate::verdict::{Assertion, Limits};
+use crate::verdict::{Assertion, Limits, Until};
 
 /// Of so many trials the schedule is shown.
 const SHOWN: u32 = 5;
@@ -23,8 +23,11 @@ pub struct Preview {
     pub topology: String,
     /// What every choice is drawn from.
     pub seed: u64,
-    /// How many trials there are.
+    /// How many trials there are; at most, where they go on for a claim.
     pub trials: u32,
+    /// The claim that they go on for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<UntilPreview>,
     /// The processes that would be started, and the topics that would be made where they are
     /// missing, a line each.
     pub starts: Vec<String>,
@@ -42,6 +45,26 @@ pub struct Preview {
     /// What ends the run early, if anything does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_when: Option<String>,
+}
+
+/// The claim that trials go on for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UntilPreview {
+    /// The claim.
+    pub claim: String,
+    /// So many trials at least.
+    pub trials_min: u32,
+    /// So many at most.
+    pub trials_max: u32,
+    /// After how many trials it can be made, and with how many joint gaps.
+    pub looks: String,
+}
+
+impl UntilPreview {
+    fn of(until: &Until) -> Self {
+        let (trials_min, trials_max) = (until.min, until.max);
+        Self { claim: until.to_string(), trials_min, trials_max, looks: until.told() }
+    }
 }
 
 /// One step.
@@ -117,6 +140,7 @@ impl Preview {
             topology: plan.topology.to_string(),
             seed,
             trials: experiment.trials,
+            until: experiment.until.as_ref().map(UntilPreview::of),
             starts: starts(plan),
             steps: experiment.method.iter().map(|step| StepPreview::of(step, plan)).collect(),
             schedule: schedule.collect(),

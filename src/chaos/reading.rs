@@ -3,6 +3,7 @@
 mod fault;
 mod storm;
 mod target;
+mod trials;
 
 use std::path::PathBuf;
 
@@ -13,7 +14,6 @@ use crate::time::Span;
 use crate::yaml::{Cursor, Node, Problem, choices, parse, read};
 
 const SETTLED: Span = Span::ms(1_000);
-const TRIALS_MOST: u32 = 100_000;
 /// With its number behind it, it is still a name.
 const NAME_MOST: usize = 90;
 
@@ -32,11 +32,7 @@ pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
         let message = format!("version {} of this format is not known", spec.version);
         problems.push(Problem::at(place.key("version").origin(), message).hint("write 1"));
     }
-    let trials = spec.trials.unwrap_or(1);
-    if !(1..=TRIALS_MOST).contains(&trials) {
-        let message = format!("an experiment has 1 to {TRIALS_MOST} trials, not {trials}");
-        problems.push(Problem::at(place.key("trials").origin(), message));
-    }
+    let (trials, until) = trials::trials(spec.trials.as_ref(), place.key("trials"), &mut problems);
     if spec.method.is_empty() {
         let nothing = Problem::at(place.key("method").origin(), "the method has no step");
         problems.push(nothing.hint("a control trial does nothing: {fault: noop, for: 60s}"));
@@ -51,6 +47,7 @@ pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
         topology: spec.topology.map(PathBuf::from),
         seed: spec.seed,
         trials,
+        until,
         steady: Steady { settled: spec.steady_state.settled.unwrap_or(SETTLED) },
         method,
         assertions: spec.assert,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::network_words::{Apis, Behavior, BrokerSpec, ErrorWord, Rate, Way};
+use super::trials::Trials;
 use super::words::{AllOr, OrAny, Ppm, Weights};
 use super::{How, Kind, Pick};
 use crate::ids::{ClusterName, ExperimentName, GroupName, HostName, MemberId, RoleName, StepId};
@@ -26,9 +27,8 @@ pub struct Spec {
     pub topology: Option<String>,
     /// What every choice is drawn from; drawn itself, and recorded, unless given.
     pub seed: Option<u64>,
-    /// How often it is repeated; once unless given.
-    #[schemars(range(min = 1, max = 100_000))]
-    pub trials: Option<u32>,
+    /// How often it is repeated: a number, or until a claim holds; once unless given.
+    pub trials: Option<Trials>,
     /// The gate before each trial.
     #[serde(default)]
     pub steady_state: SteadyState,

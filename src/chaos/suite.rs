@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::load::read_text;
+use super::load::{read_text, shown};
 use crate::ids::ExperimentName;
 use crate::yaml::{Cursor, FileError, Problem, parse, read};
 
@@ -39,8 +39,8 @@ pub struct SuiteRun {
 }
 
 impl Suite {
-    /// Reads the suite at `path`; the files that it names come out relative to the current
-    /// directory, and are not read.
+    /// Reads the suite at `path`; the files that it names must be there, and come out relative to
+    /// the current directory.
     ///
     /// # Errors
     /// What is wrong with it, and where.
@@ -65,14 +65,20 @@ impl Suite {
                 problems.push(Problem::at(origin, "a run has one trial at least"));
             }
         }
-        if !problems.is_empty() {
-            return Err(wrong(problems));
-        }
         let beside = |file: &str| -> PathBuf { path.parent().unwrap_or(Path::new("")).join(file) };
-        for run in &mut suite.runs {
-            run.experiment = beside(&run.experiment).display().to_string();
-            run.topology = run.topology.as_deref().map(|it| beside(it).display().to_string());
+        for (index, run) in suite.runs.iter_mut().enumerate() {
+            let place = place.key("runs").index(index);
+            let mut found = |key: &str, file: &mut String| {
+                let there = beside(file);
+                if !there.is_file() {
+                    let message = format!("there is no file {}", shown(&there));
+                    problems.push(Problem::at(place.key(key).origin(), message));
+                }
+                *file = there.display().to_string();
+            };
+            found("experiment", &mut run.experiment);
+            run.topology.iter_mut().for_each(|topology| found("topology", topology));
         }
-        Ok(suite)
+        if problems.is_empty() { Ok(suite) } else { Err(wrong(problems)) }
     }
 }

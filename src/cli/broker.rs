@@ -15,6 +15,10 @@ use crate::broker::{Broker, BrokerError, Settings};
 /// when it ends. When it answers it prints one line of JSON that says where:
 /// {"listening":"127.0.0.1:41234"}.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tandem broker                                  on 127.0.0.1:9092, until Ctrl-C
+  tandem broker --listen 127.0.0.1:0             on a port that is free, which is printed")]
 pub(super) struct BrokerArgs {
     /// Where to listen; port 0 is any that is free.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9092")]

@@ -29,17 +29,18 @@ pub(super) enum Chaos {
 ///
 /// Starts the topology's members (and brokers, where a cluster is embedded), plays the experiment's
 /// trials, heals everything, stops everything, and judges. Progress goes to standard error, the
-/// report to standard output; journal, result.json and report.html, the page for a browser, are in
-/// the output folder. Ctrl-C ends it early, healed. Its guard undoes everything where it is killed,
-/// or stopped (Ctrl-Z) for three seconds; what somebody left who killed both is undone first, see
-/// `tandem halt`.
+/// report to standard output; journal, result.json, junit.xml and report.html, the page for a
+/// browser, are in the output folder. Ctrl-C ends it early, healed. Its guard undoes everything
+/// where it is killed, or stopped (Ctrl-Z) for three seconds; what somebody left who killed both is
+/// undone first, see `tandem halt`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tandem chaos run chaos/kill-leader.yaml
   tandem chaos run chaos/kill-leader.yaml -f topologies/trio.yaml --trials 30
   tandem chaos run chaos/pause-leader.yaml --set defaults.session=300ms -o json
-  tandem chaos run chaos/lose-a-cluster.yaml --dry-run")]
+  tandem chaos run chaos/lose-a-cluster.yaml --dry-run
+  tandem chaos run chaos/kill-leader.yaml --junit reports/kill-leader.xml")]
 pub(super) struct RunArgs {
     /// The experiment.
     experiment: PathBuf,
@@ -52,7 +53,7 @@ pub(super) struct RunArgs {
     /// What every choice is drawn from; the same seed makes the same choices.
     #[arg(long)]
     seed: Option<u64>,
-    /// How many trials, instead of the experiment's number.
+    /// How many trials, instead of the experiment's number or the claim that it goes on for.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     trials: Option<u32>,
     /// Where journal, logs and result go: a folder that is empty or does not exist.
@@ -62,6 +63,9 @@ pub(super) struct RunArgs {
     /// How to print the report.
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Text)]
     output: Output,
+    /// Write junit.xml, which is in the output folder as well, to this file.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Leave the topics that were created; `tandem down` removes them.
     #[arg(long)]
     keep: bool,
@@ -121,7 +125,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     runtime.shutdown_background();
     played?;
     metering.conclude();
-    let concluded = conclude(&order.folder, args.output, sending);
+    let concluded = conclude(&order.folder, args.output, args.junit.as_deref(), sending);
     metering.finish();
     concluded.map_err(|error| Failure::new(1, &error))
 }

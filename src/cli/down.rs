@@ -11,6 +11,10 @@ use crate::controller::down;
 /// What is created on clusters that outlive a run is recorded before it is made; this removes
 /// exactly that. Embedded clusters leave nothing.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem down -f topologies/kafka-duo.yaml
+  tandem down -f mine.yaml --set clusters.a.bootstrap=kafka.example:9092")]
 pub(super) struct DownArgs {
     #[command(flatten)]
     topology: TopologyArgs,

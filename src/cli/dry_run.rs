@@ -30,6 +30,10 @@ impl fmt::Display for Page<'_> {
         let run = self.0;
         let trials =
             if run.trials == 1 { "1 trial".to_owned() } else { format!("{} trials", run.trials) };
+        let trials = match &run.until {
+            Some(until) => format!("{} to {trials}", until.trials_min),
+            None => trials,
+        };
         let Preview { experiment, topology, seed, .. } = run;
         writeln!(f, "{experiment} on {topology}: {trials}, seed {seed}; nothing was started")?;
         writeln!(f, "\nwould start")?;
@@ -60,6 +64,9 @@ impl fmt::Display for Page<'_> {
         }
         for assertion in &run.assertions {
             writeln!(f, "  {assertion}")?;
+        }
+        if let Some(until) = &run.until {
+            writeln!(f, "\ngoes on until\n  {}: {}", until.claim, until.looks)?;
         }
         if let Some(condition) = &run.stop_when {
             writeln!(f, "\nstops when\n  {condition}")?;

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::Output;
+use super::junit::{JUNIT_FILE, of_run};
 use super::recording::recording;
 use crate::journal::{Header, JournalError, Recording};
 use crate::observation::Fact;
@@ -13,7 +14,7 @@ use crate::telemetry::document::{self, Written};
 use crate::telemetry::{Logbook, Scene, Traces};
 use crate::time::Mono;
 use crate::timeline::Timeline;
-use crate::verdict::{Report, Telemetry, render};
+use crate::verdict::{JunitError, Report, Telemetry, render};
 
 /// The journal of a run, in its folder.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
@@ -38,6 +39,9 @@ pub(super) enum ReportError {
         /// Why not.
         source: io::Error,
     },
+    /// A report that XML cannot express: a mistake of ours.
+    #[error(transparent)]
+    Xml(JunitError),
     /// A report that JSON cannot express: a mistake of ours.
     #[error("cannot write the report as JSON")]
     Unwritable(#[source] serde_json::Error),
@@ -122,6 +126,16 @@ impl Judged {
         let own = self.dir.join(PAGE_FILE);
         for path in [Some(own.as_path()), elsewhere].into_iter().flatten() {
             replace(path, |file| file.write_all(page.as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what CI servers read, to its folder and wherever else it is wanted.
+    pub(super) fn write_junit(&self, elsewhere: Option<&Path>) -> Result<(), ReportError> {
+        let text = of_run(&self.header, &self.facts, &self.report)?;
+        let own = self.dir.join(JUNIT_FILE);
+        for path in [Some(own.as_path()), elsewhere].into_iter().flatten() {
+            replace(path, |file| file.write_all(text.as_bytes()))?;
         }
         Ok(())
     }

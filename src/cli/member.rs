@@ -15,6 +15,10 @@ use crate::topology::{Access, Secret, is_secret};
 /// output, one JSON object a line. Orders come on standard input: "leave" or "exit"; its end is an
 /// order to exit. SIGTERM, SIGINT and SIGHUP mean leave.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem member p1-1.1 --bootstrap 127.0.0.1:9092 --topic pricing-p1 --partitions 4 \\
+      --consumer-group pricing-p1")]
 pub(super) struct MemberArgs {
     /// Name and incarnation, as in `p1-1.1`; also the `client.id`.
     #[arg(value_parser = life)]

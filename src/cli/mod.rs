@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
@@ -13,16 +13,21 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 mod able;
 mod broker;
 mod chaos;
+mod compare;
+mod complete;
 mod doctor;
 mod down;
 mod dry_run;
 mod edge;
 mod events;
+mod exits;
 mod export;
 mod failure;
 mod guard;
 mod halt;
 mod judged;
+pub mod junit;
+mod man;
 mod member;
 mod metering;
 mod plan;
@@ -61,11 +66,13 @@ enum Output {
 #[command(name = "tandem", version, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
-  tandem chaos run chaos/kill-leader.yaml              measure what a killed leader costs
-  tandem chaos run chaos/kill-leader.yaml -f mine.yaml the same on your own topology
-  tandem up -f mine.yaml                               keep it up, and watch it all the time
-  tandem plan -f mine.yaml                             see what would be done, and the bounds
-  tandem halt                                          end all runs, and undo what they did
+  tandem chaos run chaos/kill-leader.yaml               measure what a killed leader costs
+  tandem chaos run chaos/kill-leader.yaml -f mine.yaml  the same on your own topology
+  tandem up -f mine.yaml                                keep it up, and watch it all the time
+  tandem plan -f mine.yaml                              see what would be done, and the bounds
+  tandem report tandem-out/RUN                          judge a finished run again
+  tandem compare tandem-out/A tandem-out/B              whether the second run is worse
+  tandem halt                                           end all runs, and undo what they did
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid file; 3 verdict fail; 4 verdict unknown;
 5 aborted by a limit; 6 something could not be healed; 130 interrupted.")]
@@ -77,7 +84,15 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run experiments: break members on purpose, and measure gaps and overlaps.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  tandem chaos run chaos/kill-leader.yaml
+  tandem chaos run chaos/twin-kill.yaml --trials 3
+
+Exit codes: those of `tandem chaos run`."
+    )]
     Chaos(chaos::Chaos),
     Up(up::UpArgs),
     Status(status::StatusArgs),
@@ -86,11 +101,14 @@ enum Command {
     Validate(validate::ValidateArgs),
     Doctor(doctor::DoctorArgs),
     Report(report::ReportArgs),
+    Compare(compare::CompareArgs),
     Export(export::ExportArgs),
     Down(down::DownArgs),
     Halt(halt::HaltArgs),
     Broker(broker::BrokerArgs),
     Member(Box<member::MemberArgs>),
+    Completions(complete::CompletionsArgs),
+    Man(man::ManArgs),
     /// Hold what must be undone when its master is gone; started by `chaos run` and `up`.
     #[command(hide = true)]
     Guard,
@@ -99,12 +117,30 @@ enum Command {
     Edge,
 }
 
+/// The whole command line: every command with its options, examples and exit codes.
+#[must_use]
+pub fn command() -> clap::Command {
+    exits::documented(Cli::command())
+}
+
+/// Writes to the standard output; somebody who reads no further is no error.
+fn print(text: &[u8]) -> Result<u8, Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(1, &error))
+        }
+        Ok(()) | Err(_) => Ok(0),
+    }
+}
+
 /// Runs the command that the arguments name; what the process ends with.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // `chaos run` listens to more, where telemetry is on.
-    if !matches!(cli.command, Command::Chaos(_)) {
+    if !matches!(cli.command, Command::Chaos(chaos::Chaos::Run(_))) {
         log_to_stderr(None);
     }
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
@@ -122,6 +158,9 @@ pub fn main() -> ExitCode {
         Command::Events(args) => events::run(&args),
         Command::Chaos(chaos::Chaos::Suite(args)) => suite::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Completions(args) => complete::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
         Command::Export(args) => export::run(&args),
         Command::Down(args) => down::run(&args),

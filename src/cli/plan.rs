@@ -5,9 +5,15 @@ use std::path::PathBuf;
 
 use super::which::TopologyArgs;
 use super::{EXIT_FILES, Output};
+use crate::statistics::binomial::{trials_needed, upper};
 use crate::time::Span;
 use crate::topology::Page;
 use crate::verdict::Brief;
+
+/// How sure what is told must be.
+const CONFIDENCE: f64 = 0.95;
+/// So rare is told, too.
+const RARE: f64 = 0.01;
 
 /// Show what a topology comes to: names, partitions, load, and what each fault may cost.
 ///
@@ -70,5 +76,23 @@ fn costs(brief: &Brief, out: &mut dyn Write) -> io::Result<()> {
     for (name, limits) in groups.chain([("joint".to_owned(), &brief.joint)]) {
         writeln!(out, "  {name:<13}{:<19}{}", ms(limits.gap), ms(limits.overlap))?;
     }
-    Ok(())
+    told(brief, out)
+}
+
+/// What its trials can show.
+fn told(brief: &Brief, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\nwhat its trials can show")?;
+    if let Some(until) = &brief.until {
+        return writeln!(out, "  {until}: {}", until.told());
+    }
+    let trials = brief.trials;
+    if let Some(most) = upper(0, u64::from(trials), CONFIDENCE) {
+        let (many, most) = (if trials == 1 { "" } else { "s" }, most * 100.0);
+        let so_many = format!("{trials} trial{many} without a joint gap");
+        writeln!(out, "  {so_many}: at most {most:.1} % of such trials have one (95 %)")?;
+    }
+    match trials_needed(RARE, CONFIDENCE) {
+        Some(needed) => writeln!(out, "  {needed} without one: fewer than 1 %"),
+        None => Ok(()),
+    }
 }

@@ -12,10 +12,15 @@ use crate::verdict::{exit_code, render_telemetry};
 
 /// Judge a finished run again, from its journal alone.
 ///
-/// Writes result.json, report.html (one file that a browser opens without a network) and
-/// traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of the
-/// judgement.
+/// Writes result.json, junit.xml, report.html (one file that a browser opens without a network)
+/// and traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of
+/// the judgement.
 #[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem report tandem-out/kill-leader-20261121T132004.123Z
+  tandem report tandem-out/RUN -o json | jq .confidence
+  tandem report tandem-out/RUN --junit reports/availability.xml")]
 pub(super) struct ReportArgs {
     /// The folder of the run, which holds journal.jsonl, or journal-000001.jsonl and so on; or one
     /// of those, which is judged into a folder of its own beside it.
@@ -26,6 +31,9 @@ pub(super) struct ReportArgs {
     /// Write the page there as well.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Write junit.xml there as well.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 }
 
 /// Runs the command; returns the exit code of the run that it judges.
@@ -33,21 +41,24 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
     let (mut judged, timeline) = Judged::of(&args.dir)?;
     judged.report.telemetry = judged.remembered();
     judged.write_page(&timeline, args.html.as_deref())?;
+    judged.write_junit(args.junit.as_deref())?;
     judged.tell(args.output, colour())?;
     judged.write_traces(&judged.traces(timeline))?;
     Ok(exit_code(&judged.report))
 }
 
 /// Judges the run in `dir`, which has just ended: writes its result and its page, prints the
-/// report, and returns
-/// the exit code. What is still to be sent is sent then, and waited for within a bound.
+/// report, and returns the exit code. What is still to be sent is sent then, and waited for within
+/// a bound.
 pub(super) fn conclude(
     dir: &Path,
     output: Output,
+    junit: Option<&Path>,
     sending: Option<Sending>,
 ) -> Result<u8, ReportError> {
     let (mut judged, timeline) = Judged::of(dir)?;
     judged.write_page(&timeline, None)?;
+    judged.write_junit(junit)?;
     judged.tell(output, colour())?;
     let traces = Arc::new(judged.traces(timeline));
     if let Some(sending) = &sending {

@@ -19,6 +19,7 @@ use list::{Item, list};
 use summary::{Row, Summary};
 
 use super::{EXIT_FILES, Failure, Output};
+use crate::chaos::shown;
 use crate::time::{Mono, Span, Wall};
 
 /// Run several experiments, one after the other, and sum up.
@@ -122,9 +123,9 @@ fn prepare(out: &Path) -> Result<(), Failure> {
 
 impl std::fmt::Display for Item {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.experiment.display())?;
+        write!(f, "{}", shown(&self.experiment))?;
         match &self.topology {
-            Some(topology) => write!(f, " on {}", topology.display()),
+            Some(topology) => write!(f, " on {}", shown(topology)),
             None => Ok(()),
         }
     }

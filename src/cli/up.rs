@@ -146,6 +146,7 @@ fn brief(plan: &Plan) -> Brief {
     let unknown = Limits { gap: None, overlap: None };
     let limits: BTreeMap<_, _> = plan.groups.keys().map(|name| (name.clone(), unknown)).collect();
     Brief {
+        until: None,
         experiment: "up".to_owned(),
         trials: 1,
         assertions: Vec::new(),

@@ -64,7 +64,10 @@ impl Scale {
 
     /// What was found on a lane, over what stands there already.
     pub(super) fn marks(&self, look: &str, found: &[&Finding], y: f64) -> String {
-        self.path(look, found.iter().map(|one| one.span), (y, LANE, MARK_LEAST))
+        // A gap is taller than its lane: red is not all that tells it.
+        let more = if look == "gap" { 1.5 } else { 0.0 };
+        let spans = found.iter().map(|one| one.span);
+        self.path(look, spans, (y - more, LANE + 2.0 * more, MARK_LEAST))
     }
 
     /// One lane of a group: who served, and what was found.

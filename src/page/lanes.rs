@@ -19,14 +19,10 @@ const TOP: f64 = 20.0;
 
 /// The section.
 pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning) -> String {
-    let quiet = scene.folds.iter().filter(|fold| scene.is_quiet(fold)).count();
-    let lanes = scene.folds.len();
-    let roles = count(subject.plan.roles.len(), "role");
     let mut html = format!(
         "<section id=\"lanes\" aria-labelledby=\"lanes-h\"><h2 id=\"lanes-h\">Who led what, and \
-         when</h2>\n<p>{roles} on {}: roles on the same partitions have the same \
-         intervals and share a lane. On {quiet} of them nothing was found.</p>\n",
-        count(lanes, "lane")
+         when</h2>\n<p>{}</p>\n",
+        Safe(intro(subject, scene))
     );
     for sentence in thinning.told() {
         html.push_str(&format!("<p class=\"note\">{}</p>\n", Safe(sentence)));
@@ -36,6 +32,24 @@ pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinn
     html.push_str(&words(scene));
     html.push_str("</section>\n");
     html
+}
+
+fn intro(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+    let (roles, lanes) = (subject.plan.roles.len(), scene.folds.len());
+    let quiet = scene.folds.iter().filter(|fold| scene.is_quiet(fold)).count();
+    let mut text = if lanes < roles {
+        format!(
+            "{} on {}: roles on the same partitions have the same intervals and share a lane.",
+            count(roles, "role"),
+            count(lanes, "lane")
+        )
+    } else {
+        format!("{}, each on a lane of its own.", count(roles, "role"))
+    };
+    if quiet > 0 {
+        text.push_str(&format!(" Nothing was found on {quiet} of the lanes."));
+    }
+    text
 }
 
 /// Pictures of the whole run, of the lanes on which something was found first.

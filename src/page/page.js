@@ -53,8 +53,8 @@
   };
   const theme = () => {
     const style = getComputedStyle(document.documentElement);
-    const names = ["ink", "soft", "bed", "led", "gap", "on-gap", "hatch", "unknown", "dots", "band",
-      "edge", "on-member", ...Array.from({ length: LOOKS }, (_, at) => "m" + at)];
+    const names = ["paper", "ink", "soft", "bed", "led", "gap", "on-gap", "hatch", "unknown",
+      "dots", "band", "edge", "on-member", ...Array.from({ length: LOOKS }, (_, at) => "m" + at)];
     colours = Object.fromEntries(names.map((it) => [it, style.getPropertyValue("--" + it).trim()]));
     colours.hatched = tile((g) => {
       g.strokeStyle = colours.hatch;
@@ -124,13 +124,21 @@
     spans(on, one.overlaps, y, LANE, LEAST);
     g.fillStyle = g.createPattern(colours.dotted, "repeat");
     spans(on, one.unknown, y, LANE, LEAST);
+    // A gap is taller than its lane and stands off from it: red is not all that tells it.
+    const pixel = (view[1] - view[0]) / width;
+    g.fillStyle = colours.paper;
+    const wider = ({ from, until }) => ({ from: from - pixel, until: until + pixel });
+    spans(on, one.gaps.map(wider), y - 2, LANE + 4, LEAST + 2);
     g.fillStyle = colours.gap;
-    spans(on, one.gaps, y, LANE, LEAST);
+    spans(on, one.gaps, y - 2, LANE + 4, LEAST);
     let free = 0;
     for (const [name, a, b, ground] of names) {
-      // What is hatched stays in sight beside the name.
-      if (b - Math.max(a, free, 0) < 14 * name.length) continue;
-      free = written(on, name, Math.max(a, free), b, y, ground, colours["on-member"]);
+      // Names stand beside what was found, never on it.
+      let at = Math.max(a, free, 0);
+      for (const it of [...one.overlaps, ...one.unknown]) {
+        if (x(it.from) < at + 7 * name.length + 8 && x(it.until) > at) at = x(it.until);
+      }
+      free = written(on, name, at, b, y, ground, colours["on-member"]);
     }
     for (const it of one.gaps) {
       const text = "gap " + brief(it.length);
@@ -187,10 +195,12 @@
       g.fillStyle = colour;
       g.fillRect(a, y + 2, Math.max(b - a - 1, 1), 1.5);
       g.globalAlpha = 1;
-      if (a < free || a + g.measureText(text).width > width) return;
+      const long = g.measureText(text).width;
+      // What began before this view gives way to what begins in it, unless it has room.
+      if (a < free || a + long > width || (x(at) < 0 && b - a < long)) return;
       g.fillStyle = colour;
       g.fillText(text, a + 2, y);
-      free = a + g.measureText(text).width + 10;
+      free = a + long + 10;
     };
     for (const [number, from, until] of shown) {
       label("trial " + number, from, until, 10, colours.soft);

@@ -84,18 +84,28 @@ pub(super) fn rulings(subject: &Subject<'_>) -> String {
 /// What the trials say about those to come, and what disturbed the instrument.
 pub(super) fn trust(subject: &Subject<'_>) -> String {
     let report = subject.report;
-    let of = report.confidence;
+    let of = &report.confidence;
     let trials = count(usize::try_from(of.trials).unwrap_or(usize::MAX), "trial");
+    let (sure, told) = (of.level * 100.0, |share: f64| format!("{:.1} %", share * 100.0));
     let sentence = match (of.trials, of.probability_max) {
-        (_, Some(most)) => format!(
-            "No joint gap in {trials}: with 95 % confidence at most {:.1} % of such trials \
+        (_, Some(most)) if of.with_joint_gap > 0 => format!(
+            "A joint gap in {} of {trials}: with {sure} % confidence at most {} of such trials \
              have one.",
-            most * 100.0
+            of.with_joint_gap,
+            told(most)
+        ),
+        (_, Some(most)) => format!(
+            "No joint gap in {trials}: with {sure} % confidence at most {} of such trials \
+             have one.",
+            told(most)
         ),
         (0, None) => "No trial was observed to its end, so nothing is said of others.".to_owned(),
         (_, None) => format!("A joint gap in {} of {trials}.", of.with_joint_gap),
     };
     let mut body = format!("<p>{}</p>\n", Safe(sentence));
+    if let Some(claim) = &of.stopping {
+        body.push_str(&format!("<p>{}.</p>\n", Safe(claim.why.clone())));
+    }
     let stalls = &report.stalls;
     if stalls.is_empty() {
         body.push_str("<p>The host let the instrument run all the time: no stall.</p>\n");

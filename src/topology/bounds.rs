@@ -54,6 +54,9 @@ impl Range {
 /// How far apart members may reach their brokers again: the longest wait of a client between two
 /// attempts, 200 ms, which it draws up to half as long again.
 pub const RECONNECT: Duration = Duration::from_millis(300);
+/// A broker refuses to let members join while it reads what it knew of their group, and librdkafka
+/// tries again a second after it was refused; twice in a row is what was measured (Kafka 4.3.0).
+const JOIN_AGAIN: Duration = Duration::from_secs(2);
 /// What a member that was stopped may still believe while it drains what it missed.
 const DRAIN: Duration = Duration::from_millis(200);
 
@@ -88,7 +91,8 @@ impl Bounds {
     pub fn outage(terms: &Terms, down: Duration, forgets: bool) -> Bound {
         let Bound { gap, overlap } = broker(terms, down, forgets);
         // All come back, and what moved to the first moves on to the last.
-        Bound { gap, overlap: to(overlap.high.get() + RECONNECT) }
+        let last = if forgets { RECONNECT } else { JOIN_AGAIN };
+        Bound { gap, overlap: to(overlap.high.get() + last) }
     }
 }
 

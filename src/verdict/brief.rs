@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Assertion;
+use super::{Assertion, Until};
 use crate::ids::GroupName;
 use crate::time::Span;
 use crate::topology::Objective;
@@ -18,6 +18,9 @@ pub struct Brief {
     pub experiment: String,
     /// How many trials were asked for.
     pub trials: u32,
+    /// The claim that it goes on for; `trials` is then how many it has at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// The experiment's own claims.
     pub assertions: Vec<Assertion>,
     /// The experiment's objective, or else the topology's.

@@ -1,14 +1,15 @@
 //! The facts to the report.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::distribution::{Distribution, Samples, float, ms};
+use super::confidence_report::StoppingOutcome;
+use super::distribution::{Distribution, Samples, ms};
 use super::report::{
-    BoundReport, BoundsReport, CauseKind, Confidence, FaultReport, GroupReport, JointReport,
-    LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
+    BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
+    Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
 };
 use super::ruling::{Ruling, Verdict};
-use super::{Brief, Limits, Statistic, continuity, judge, recovery, redundancy};
+use super::{Brief, Limits, Statistic, confidence, continuity, judge, recovery, redundancy};
 use crate::ids::{FaultId, GroupName, RoleIndex};
 use crate::observation::{Fact, Outcome};
 use crate::time::{Mono, Span};
@@ -38,7 +39,14 @@ impl Report {
         let claims = brief.assertions.iter();
         let assertions: Vec<_> =
             claims.flat_map(|claim| judge::judge(claim, brief, timeline)).collect();
-        let (verdict, reasons) = conclude(record, objective.iter().chain(&assertions));
+        let confidence = confidence::tell(brief, timeline, plan.roles.len(), seed);
+        let (mut verdict, mut reasons) = conclude(record, objective.iter().chain(&assertions));
+        if let Some(claim) = &confidence.stopping
+            && claim.outcome != StoppingOutcome::Claimed
+        {
+            verdict = verdict.and(Verdict::Unknown);
+            reasons.push(format!("{}.", claim.why));
+        }
         let uncertainty = uncertainty(timeline);
         let widest = uncertainty.statistic(Statistic::Max);
         let ended = record.trials.iter().filter(|trial| trial.recovered.is_some()).count();
@@ -67,7 +75,7 @@ impl Report {
             bounds: plan.groups.iter().map(|(name, g)| (name.clone(), bounds(&g.bounds))).collect(),
             objective,
             assertions,
-            confidence: confidence(timeline),
+            confidence,
             worst: worst(plan, timeline, zero),
             faults: record.incidents.iter().map(|(id, one)| fault(id, one, zero)).collect(),
             stalls: record.stalls.iter().map(|one| stall(*one, zero)).collect(),
@@ -183,25 +191,6 @@ fn bounds(of: &Bounds) -> BoundsReport {
         restart: one(of.restart),
         broker: one(of.broker),
     }
-}
-
-/// Of trials that were cut off or not fully observed nobody can say that they had no gap, and those
-/// whose fault failed say nothing of it.
-fn confidence(timeline: &Timeline) -> Confidence {
-    let with = |found: &[Finding]| found.iter().map(|one| one.trial).collect::<BTreeSet<_>>();
-    let (gaps, unknown) = (with(&timeline.joint.gaps), with(&timeline.joint.unknown_gaps));
-    let failed = timeline.record.incidents.iter().filter(|(_, one)| one.failed.is_some());
-    let failed: BTreeSet<_> = failed.map(|(id, _)| id.trial).collect();
-    let whole = timeline.record.trials.iter().filter(|trial| trial.recovered.is_some());
-    let whole = whole.map(|trial| trial.number).filter(|trial| !failed.contains(trial));
-    let seen: Vec<_> =
-        whole.filter(|trial| gaps.contains(trial) || !unknown.contains(trial)).collect();
-    let with_joint_gap = count(seen.iter().filter(|trial| gaps.contains(trial)).count());
-    let trials = count(seen.len());
-    // A gap in a trial that was left out is a gap all the same.
-    let told = gaps.is_empty() && trials > 0;
-    let probability_max = told.then(|| (3.0 / float(trials)).min(1.0));
-    Confidence { trials, with_joint_gap, probability_max }
 }
 
 fn worst(plan: &Plan, timeline: &Timeline, zero: Mono) -> Vec<Worst> {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Statistic;
+pub(super) use crate::statistics::float;
 
 /// The numbers of a set of durations. Quantiles are nearest-rank: each is one of the samples. Those
 /// of an empty set are null.
@@ -83,10 +84,4 @@ impl Samples {
 #[must_use]
 pub fn ms(duration: Duration) -> f64 {
     float(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)) / 1e6
-}
-
-/// A number as a float, exact below 2^53.
-pub(super) fn float(number: u64) -> f64 {
-    let half = |bits: u64| f64::from(u32::try_from(bits & 0xffff_ffff).unwrap_or(u32::MAX));
-    half(number >> 32) * 4_294_967_296.0 + half(number)
 }

@@ -9,27 +9,43 @@ mod assertion;
 mod brief;
 mod compute;
 mod condition;
+mod confidence;
+mod confidence_report;
+mod confidence_text;
 mod continuity;
+mod counted;
+mod difference;
 mod distribution;
 mod exit;
 mod grammar;
 mod judge;
+mod junit;
 mod network;
 mod recovery;
 mod redundancy;
 mod report;
 mod ruling;
+mod stopping;
 mod text;
+mod until;
 
 pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
 pub use brief::{Brief, Limits};
 pub use condition::Condition;
+pub use confidence_report::{
+    Confidence, CorrelationReport, LongestReport, ProbabilityReport, QuantileReport,
+    QuantilesReport, StoppingOutcome, StoppingReport,
+};
+pub use counted::{Longest, joint_gaps_found};
+pub use difference::{Counted, Difference, Differs, Row, Side, Tested};
 pub use distribution::{Distribution, Samples, ms};
 pub use exit::exit_code;
 pub use grammar::AssertionError;
+pub use junit::{JunitError, JunitRun, junit};
 pub use report::{
-    BoundReport, BoundsReport, CauseKind, Confidence, FaultReport, GroupReport, JointReport,
-    LimitReport, Measures, Others, REPORT_VERSION, Report, Stall, Telemetry, Uncertainty, Worst,
+    BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
+    Measures, Others, REPORT_VERSION, Report, Stall, Telemetry, Uncertainty, Worst,
 };
 pub use ruling::{Ruling, Unit, Verdict};
 pub use text::{render, render_telemetry, short};
+pub use until::Until;

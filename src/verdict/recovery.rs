@@ -17,9 +17,11 @@ pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Ruling {
     let count = u64::try_from(trials.iter().filter(recovered).count()).unwrap_or(u64::MAX);
     // A trial that was cut off had no time to recover: nobody can tell whether it would have.
     let failed = trials.iter().find(|trial| trial.recovered.is_some() && !recovered(trial));
+    // Who goes on until a claim holds may stop before the last.
+    let wanted = brief.until.map_or(brief.trials, |until| until.min);
     let outcome = match failed {
         Some(_) => Verdict::Fail,
-        None if count < u64::from(brief.trials) || count == 0 => Verdict::Unknown,
+        None if count < u64::from(wanted) || count == 0 => Verdict::Unknown,
         None => Verdict::Pass,
     };
     let why = match (outcome, failed) {
@@ -29,14 +31,14 @@ pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Ruling {
         (Verdict::Fail, Some(trial)) => Some(format!("{} did not recover.", name(trial.number))),
         (Verdict::Fail | Verdict::Pass, _) => None,
         (Verdict::Unknown, _) => {
-            Some(format!("{count} of {} trials were played to their end.", brief.trials))
+            Some(format!("{count} of {wanted} trials were played to their end."))
         }
     };
     Ruling {
-        text: format!("trials recovered >= {}", brief.trials),
+        text: format!("trials recovered >= {wanted}"),
         group: None,
         measured: Some(float(count)),
-        limit: f64::from(brief.trials),
+        limit: f64::from(wanted),
         unit: Unit::Count,
         outcome,
         why,

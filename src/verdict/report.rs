@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::confidence_report::Confidence;
 use super::distribution::Distribution;
 use super::ruling::{Ruling, Verdict};
 use crate::ids::{FaultId, GroupName, RoleName, TopologyName, TrialNumber};
@@ -204,17 +205,6 @@ pub struct BoundReport {
     pub gap_ms: [f64; 2],
     /// For how long more than one.
     pub overlap_ms: [f64; 2],
-}
-
-/// What the trials say about the faults to come.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Confidence {
-    /// How many trials were played to their end, with every fault in force, and fully observed.
-    pub trials: u64,
-    /// In how many of them there was a joint gap.
-    pub with_joint_gap: u64,
-    /// The most that the probability of a joint gap can be, at 95 %; told where none was found.
-    pub probability_max: Option<f64>,
 }
 
 /// What an interval began with.

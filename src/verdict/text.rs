@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use super::confidence_text;
 use super::distribution::Distribution;
 use super::network;
 use super::report::{CauseKind, LimitReport, Measures, Report, Telemetry, Worst};
@@ -29,8 +30,9 @@ struct Page {
 #[must_use]
 pub fn render(report: &Report, place: &str, colour: bool) -> String {
     let mut page = Page { text: String::new(), colour };
+    let most = if report.confidence.stopping.is_some() { "at most " } else { "" };
     let title = format!(
-        " {} on {}: {} of {} trials, seed {}",
+        " {} on {}: {} of {most}{} trials, seed {}",
         report.experiment, report.topology, report.trials, report.trials_asked, report.seed
     );
     let verdict = report.verdict.as_str().to_uppercase();
@@ -172,16 +174,6 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
         || "no trial was seen".to_owned(),
         |least| format!("each role was led in at least {least} of {groups} groups at any instant"),
     );
-    let of = report.confidence;
-    let trials = match (of.trials, of.with_joint_gap, of.probability_max) {
-        (trials, _, Some(most)) => format!(
-            "no joint gap in {trials} trial{}: at most {:.1} % of such trials have one (95 %)",
-            if trials == 1 { "" } else { "s" },
-            most * 100.0
-        ),
-        (0, 0, None) => "no trial was observed to its end".to_owned(),
-        (trials, with, None) => format!("a joint gap in {with} of {trials} trials"),
-    };
     let mut instrument = vec![format!("floor {} ms", short(report.floor_ms))];
     if let Some(max) = report.uncertainty_ms.max {
         instrument.push(format!("gaps are known to within {} ms", short(max)));
@@ -194,7 +186,7 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
         ["report.html", "result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
     [
         ("joint", vec![leaders]),
-        ("confidence", vec![trials]),
+        ("confidence", confidence_text::told(report)),
         ("worst gap", worst),
         ("network", network::told(report)),
         ("instrument", instrument),

@@ -26,6 +26,7 @@ pub fn scene(plan: &Plan) -> Scene {
         overrides: Vec::new(),
         plan: plan.clone(),
         brief: brief(plan, 1, &[]),
+        part: None,
     })
 }
 

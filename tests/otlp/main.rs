@@ -7,6 +7,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::as_conversions,
+    clippy::wildcard_enum_match_arm,
     reason = "a test may fail loudly"
 )]
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tandem::ids::RoleIndex;
 use tandem::page::Room;
-use tandem::timeline::Finding;
+use tandem::timeline::{Finding, Findings};
 use tandem::verdict::{Distribution, Report, Samples};
 
 use crate::large::{BLIND, Large, THOUSAND, TWIN};
@@ -37,11 +37,11 @@ fn a_page_loads_nothing_and_its_policy_says_so() {
     assert!(!page.contains(" style=\"") && !page.contains(" onclick"), "the policy forbids these");
 }
 
+/// Those of one kind.
+type Kind = fn(&Findings) -> &Vec<Finding>;
+
 /// The findings of a timeline by group and partition, once a lane.
-fn lanes(
-    told: &Told,
-    of: impl Fn(&tandem::timeline::Findings) -> &Vec<Finding>,
-) -> BTreeMap<(usize, u32), Vec<Row>> {
+fn lanes(told: &Told, of: Kind) -> BTreeMap<(usize, u32), Vec<Row>> {
     let mut lanes: BTreeMap<_, BTreeMap<RoleIndex, Vec<Row>>> = BTreeMap::new();
     for (place, (name, line)) in told.timeline.groups.iter().enumerate() {
         let on = &told.plan.groups[name].role_partitions;
@@ -65,8 +65,7 @@ fn lanes(
 /// Whatever the timeline found is in the data of the page, with equal numbers.
 pub fn holds_all(told: &Told, page: &str) {
     let data = data(page);
-    let kinds: [(&str, fn(&tandem::timeline::Findings) -> &Vec<Finding>); 2] =
-        [("g", |found| &found.gaps), ("o", |found| &found.overlaps)];
+    let kinds: [(&str, Kind); 2] = [("g", |found| &found.gaps), ("o", |found| &found.overlaps)];
     for (key, of) in kinds {
         for ((group, on), found) in lanes(told, of) {
             let shown = rows(&data["groups"][group]["lanes"][on.to_string()][key]);

@@ -10,7 +10,7 @@ use crate::browser::Browser;
 use crate::contents::{SMALL, counts_fit};
 use crate::hostile;
 use crate::large::THOUSAND;
-use crate::support::experiment::Experiment;
+use crate::support::experiment::{Experiment, output, tandem};
 use crate::told::data;
 
 /// WebDriver's numbers of keys that write nothing.
@@ -65,6 +65,10 @@ fn a_real_run_has_a_page_with_the_numbers_of_its_result() {
     eprintln!("a real run opens in {:.0} ms", opens_ms(&browser));
 
     let again = run.judged_again();
+    let elsewhere = run.folder.path().join("elsewhere.html");
+    let html = ["report", "--html", &elsewhere.display().to_string()].map(str::to_owned);
+    output(tandem(run.folder.path()).args(html).arg(&run.out));
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), page, "the same where it is asked for");
     assert_eq!(fs::read_to_string(&path).unwrap(), page, "judged again, it is the same page");
     assert_eq!(again.status.code(), run.code());
 }

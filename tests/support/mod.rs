@@ -23,6 +23,7 @@ pub mod measured;
 pub mod naive;
 pub mod outside;
 pub mod pressure;
+pub mod recorded;
 pub mod results;
 pub mod series;
 pub mod transcript;

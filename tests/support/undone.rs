@@ -22,10 +22,11 @@ use super::leftovers::{Family, GONE, addresses};
 /// What is in force while the run is struck, beside [`Embedded`]. Whoever adds a fault adds a step
 /// here, one that holds until somebody heals it, and to [`Stage::is_healed`] how that is seen. What
 /// is cut is free again once nobody listens on the ports of the edges: [`Family`] knows them.
-const IN_FORCE: [&str; 4] = [
+const IN_FORCE: [&str; 5] = [
     "{id: p, at: 200ms, jitter: 300ms, fault: pause, for: 5m, target: {member: p1-1}}",
     "{id: t, at: 200ms, jitter: 300ms, fault: clock, for: 5m, ahead: 2s, target: {member: p1-2}}",
     "{id: c, at: 200ms, jitter: 300ms, fault: partition, for: 5m, target: {member: p2-1}}",
+    "{id: d, at: 200ms, jitter: 300ms, fault: duplicate, for: 5m, target: {member: p1-3}}",
     "{id: b, at: 200ms, jitter: 300ms, fault: broker, target: {coordinator_of: p2}, \
      restart_after: 5m}",
 ];

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::list::Item;
+use crate::chaos::shown;
 use crate::cli::judged::RESULT_FILE;
 use crate::time::Span;
 use crate::verdict::Report;
@@ -72,8 +73,8 @@ impl Row {
     /// One that a signal kept from being played.
     pub(super) fn unplayed(item: &Item) -> Self {
         Self {
-            experiment: item.experiment.display().to_string(),
-            topology: item.topology.as_ref().map(|path| path.display().to_string()),
+            experiment: shown(&item.experiment),
+            topology: item.topology.as_deref().map(shown),
             code: None,
             outcome: "not played",
             trials: None,

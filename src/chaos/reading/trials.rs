@@ -1,0 +1,65 @@
+//! How often: whether the number will do, and whether the claim can be reached.
+
+use crate::chaos::{Sequel, Trials};
+use crate::statistics::binomial::trials_needed;
+use crate::verdict::Until;
+use crate::yaml::{Cursor, Problem};
+
+const TRIALS_MOST: u32 = 100_000;
+/// How sure a claim must be, unless the experiment says so.
+const CONFIDENCE: f64 = 0.95;
+
+/// How many trials, at most, and the claim that they go on for.
+pub(super) fn trials(
+    written: Option<&Trials>,
+    place: Cursor<'_>,
+    problems: &mut Vec<Problem>,
+) -> (u32, Option<Until>) {
+    let mut bounded = |trials: u32, place: Cursor<'_>| {
+        if !(1..=TRIALS_MOST).contains(&trials) {
+            let message = format!("an experiment has 1 to {TRIALS_MOST} trials, not {trials}");
+            problems.push(Problem::at(place.origin(), message));
+        }
+        trials
+    };
+    match written {
+        None => (1, None),
+        Some(Trials::Count(trials)) => (bounded(*trials, place), None),
+        Some(Trials::Until(sequel)) => {
+            let min = bounded(sequel.min.unwrap_or(1), place.key("min"));
+            let max = bounded(sequel.max, place.key("max"));
+            if problems.is_empty() {
+                problems.extend(reachable(sequel, min, place));
+            }
+            let until = Until {
+                min,
+                max,
+                gap_probability_below: sequel.until.gap_probability.0,
+                confidence: sequel.until.confidence.map_or(CONFIDENCE, |sure| sure.0),
+            };
+            (max, Some(until))
+        }
+    }
+}
+
+/// What is wrong with a claim that no number of trials in between can show.
+fn reachable(sequel: &Sequel, min: u32, place: Cursor<'_>) -> Option<Problem> {
+    let max = sequel.max;
+    if min > max {
+        let message = format!("at least {min} trials are more than at most {max}");
+        return Some(Problem::at(place.key("min").origin(), message));
+    }
+    let limit = sequel.until.gap_probability.0;
+    let sure = sequel.until.confidence.map_or(CONFIDENCE, |sure| sure.0);
+    let until = Until { min, max, gap_probability_below: limit, confidence: sure };
+    if until.rule().is_some() {
+        return None;
+    }
+    let message = format!("{max} trials cannot show {until}, even without a joint gap");
+    let hint = trials_needed(limit, sure).map(|needed| format!("it takes {needed}, all without"));
+    let problem = Problem::at(place.key("max").origin(), message);
+    Some(match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}

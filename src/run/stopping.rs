@@ -1,0 +1,112 @@
+//! Whether enough trials were played: after each one, from the facts known by then.
+//!
+//! Only the facts of that trial are looked at, so the cost of a look does not grow with the run.
+//! The report judges the same rule again from all facts, and it is the report that counts.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::controller::Record;
+use crate::ids::TrialNumber;
+use crate::statistics::sequential::{Decision, Rule, Standing};
+use crate::time::Mono;
+use crate::timeline::{Recent, Timeline};
+use crate::topology::Plan;
+use crate::verdict::{Until, joint_gaps_found};
+
+/// What members have to say of the end of a trial is known so long after it: longer than one may be
+/// silent.
+const LATE: Duration = Duration::from_millis(400);
+/// Nobody waits longer for it. What is not known by then is unknown.
+const LATE_MAX: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(20);
+/// Facts are kept for so much longer than the longest claim can outlive its last renewal.
+const BESIDE: Duration = Duration::from_secs(1);
+
+/// A rule, and where the run stands with it.
+pub(super) struct Stopping<'a> {
+    plan: &'a Plan,
+    rule: Rule,
+    standing: Standing,
+    /// So many trials are played whatever they show.
+    owed: u64,
+    left: u64,
+    recent: Arc<Mutex<Recent>>,
+    /// Hears every fact.
+    _follower: JoinSet<()>,
+}
+
+impl<'a> Stopping<'a> {
+    /// Begins to listen; nothing where the run is of a fixed number of trials.
+    pub(super) fn start(until: Option<&Until>, plan: &'a Plan, record: &Record) -> Option<Self> {
+        let until = until?;
+        let rule = until.rule()?;
+        let longest = plan.groups.values().map(|group| group.pace.threshold.get()).max();
+        let recent = Recent::new(longest.unwrap_or_default().saturating_add(BESIDE));
+        let recent = Arc::new(Mutex::new(recent));
+        let mut facts = record.follow();
+        let mut follower = JoinSet::new();
+        let heard = Arc::clone(&recent);
+        follower.spawn(async move {
+            loop {
+                match facts.recv().await {
+                    Ok(fact) => lock(&heard).observe(&fact),
+                    // The numbers of those that follow say that some are missing.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return,
+                }
+            }
+        });
+        let (owed, left) = (u64::from(until.min), u64::from(until.max));
+        let standing = Standing::default();
+        Some(Self { plan, rule, standing, owed, left, recent, _follower: follower })
+    }
+
+    /// Whether the run is over with this trial, which ended at `end`: its claim holds, or cannot
+    /// hold any more.
+    pub(super) async fn is_over_after(
+        &mut self,
+        (trial, end): (TrialNumber, Mono),
+        stop: &CancellationToken,
+    ) -> bool {
+        let known = Mono(end.0.saturating_add(u64::try_from(LATE.as_nanos()).unwrap_or(u64::MAX)));
+        let waited = Mono::now();
+        while !self.recent().is_heard_since(known)
+            && Mono::now().since(waited) < LATE_MAX
+            && !stop.is_cancelled()
+        {
+            tokio::time::sleep(LOOK).await;
+        }
+        let facts = {
+            let mut recent = self.recent();
+            let facts = recent.facts();
+            recent.forget_before(end);
+            facts
+        };
+        let timeline = Timeline::compute(self.plan, &facts);
+        let found = joint_gaps_found(&timeline).into_iter().find(|(number, _)| *number == trial);
+        self.left = self.left.saturating_sub(1);
+        self.owed = self.owed.saturating_sub(1);
+        let decision = match found.and_then(|(_, had)| had) {
+            Some(had) => self.rule.decide(&mut self.standing, had, self.left),
+            None => self.rule.prospect(&self.standing, self.left),
+        };
+        match decision {
+            Decision::Open => false,
+            Decision::Claimed { .. } => true,
+            Decision::Hopeless => self.owed == 0,
+        }
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        lock(&self.recent)
+    }
+}
+
+fn lock(recent: &Mutex<Recent>) -> MutexGuard<'_, Recent> {
+    recent.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,124 @@
+//! `tandem compare`: what differs is told, what does not is not, and too few trials tell nothing.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::experiment::{output, tandem};
+use support::facts::{brief, name, plan};
+use support::recorded::{kills, record};
+use tempfile::TempDir;
+
+/// Lengths as a seed might draw them, around a second.
+fn lengths(count: u64, seed: u64, longer: u64) -> Vec<u64> {
+    (0..count).map(|it| 900 + (it * 7_919 + seed * 104_729) % 211 + longer).collect()
+}
+
+fn recorded(home: &TempDir, run: &str, gaps: &[u64]) -> PathBuf {
+    let folder = home.path().join(run);
+    let plan = plan(1, &[("p1", 1, 2), ("p2", 1, 2)]);
+    let brief = brief(&plan, u32::try_from(gaps.len()).unwrap(), &[]);
+    record(&folder, &plan, &brief, &kills(gaps).facts);
+    folder
+}
+
+fn compared(home: &TempDir, a: &Path, b: &Path) -> (Option<i32>, String, Value) {
+    let said = |more: &[&str]| {
+        let mut command = tandem(home.path());
+        output(command.arg("compare").arg(a).arg(b).args(more))
+    };
+    let (text, json) = (said(&[]), said(&["-o", "json"]));
+    assert_eq!(text.status.code(), json.status.code());
+    let page = String::from_utf8(text.stdout).unwrap();
+    let page = page + &String::from_utf8(text.stderr).unwrap();
+    let value = serde_json::from_slice(&json.stdout).unwrap_or(Value::Null);
+    (text.status.code(), page, value)
+}
+
+fn row<'a>(found: &'a Value, group: &str, measure: &str) -> &'a Value {
+    let rows = found["rows"].as_array().unwrap();
+    rows.iter().find(|row| row["group"] == group && row["measure"] == measure).unwrap()
+}
+
+#[test]
+fn a_run_whose_gaps_are_longer_is_worse_and_the_other_way_round_it_is_not() {
+    let home = tempfile::tempdir().unwrap();
+    let before = recorded(&home, "before", &lengths(20, 1, 0));
+    let after = recorded(&home, "after", &lengths(20, 2, 150));
+    let (code, page, found) = compared(&home, &before, &after);
+    assert_eq!(code, Some(3), "{page}");
+    assert!(page.starts_with("B IS WORSE\n"), "{page}");
+    let gap = row(&found, "p1", "gap");
+    assert_eq!(
+        (&gap["long"]["outcome"], &gap["often"]["outcome"]),
+        (&"worse".into(), &"same".into())
+    );
+    let shift = |of: &str| gap[of].as_f64().unwrap();
+    assert!(shift("shift_low_ms") < 150.0 && 150.0 < shift("shift_high_ms"), "{gap}");
+    assert!((100.0..200.0).contains(&shift("shift_ms")), "{gap}");
+    assert_eq!(row(&found, "p2", "gap")["often"]["outcome"], "same");
+    assert!(page.lines().all(|line| line.chars().count() <= 110), "{page}");
+
+    let (code, page, found) = compared(&home, &after, &before);
+    assert_eq!(code, Some(0), "{page}");
+    assert_eq!(row(&found, "p1", "gap")["long"]["outcome"], "better");
+    assert!(page.contains("shorter"), "{page}");
+}
+
+#[test]
+fn equal_runs_do_not_differ() {
+    let home = tempfile::tempdir().unwrap();
+    let a = recorded(&home, "a", &lengths(20, 1, 0));
+    let b = recorded(&home, "b", &lengths(20, 2, 0));
+    for (a, b) in [(&a, &a), (&a, &b)] {
+        let (code, page, found) = compared(&home, a, b);
+        assert_eq!(code, Some(0), "{page}");
+        assert_eq!((&found["verdict"], &found["notes"]), (&"pass".into(), &Value::Array(vec![])));
+    }
+    // The journal is what is read, whatever of the folder is named.
+    let (code, page, _) = compared(&home, &a.join("result.json"), &b.join("journal.jsonl"));
+    assert_eq!(code, Some(0), "{page}");
+}
+
+#[test]
+fn too_few_trials_tell_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let a = recorded(&home, "a", &lengths(3, 1, 0));
+    let b = recorded(&home, "b", &lengths(3, 2, 500));
+    let (code, page, found) = compared(&home, &a, &b);
+    assert_eq!((code, &found["verdict"]), (Some(4), &"unknown".into()), "{page}");
+    assert!(page.starts_with("CANNOT TELL: too few trials\n"), "{page}");
+}
+
+#[test]
+fn runs_of_another_kind_are_told_as_such_and_what_is_no_run_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let a = recorded(&home, "a", &lengths(8, 1, 0));
+    let mut other = plan(1, &[("p1", 1, 2), ("p3", 1, 2)]);
+    other.topology = name("other");
+    let mut brief = brief(&other, 8, &[]);
+    brief.experiment = "pause-leader".to_owned();
+    let b = home.path().join("b");
+    record(&b, &other, &brief, &kills(&lengths(8, 1, 0)).facts);
+    let (_, page, found) = compared(&home, &a, &b);
+    for note in [
+        "the experiments differ: kill-leader and pause-leader",
+        "the topologies differ: pricing and other",
+        "only one of them has p2, p3, which is left out",
+    ] {
+        assert!(page.contains(note), "{page}");
+    }
+    assert_eq!(found["notes"].as_array().unwrap().len(), 3);
+    let (code, page, _) = compared(&home, &a, &home.path().join("nowhere"));
+    assert_eq!(code, Some(2), "{page}");
+    assert!(page.contains("nowhere"), "{page}");
+}

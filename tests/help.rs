@@ -1,0 +1,169 @@
+//! What the command line says of itself: help that teaches, completions and manual pages that the
+//! tools accept.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test may fail loudly"
+)]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use support::experiment::{output, tandem};
+
+/// Every command that is shown, by its words.
+fn commands() -> Vec<(String, clap::Command)> {
+    let mut all = tandem::cli::command().disable_help_subcommand(true);
+    all.build();
+    let (mut found, mut open) = (Vec::new(), vec![(String::new(), all)]);
+    while let Some((words, one)) = open.pop() {
+        let inner = one.get_subcommands().filter(|inner| !inner.is_hide_set());
+        open.extend(inner.map(|inner| {
+            (format!("{words} {}", inner.get_name()).trim().to_owned(), inner.clone())
+        }));
+        found.push((words, one));
+    }
+    found
+}
+
+fn said(args: &[&str]) -> String {
+    let state = tempfile::tempdir().unwrap();
+    let done = output(tandem(state.path()).args(args));
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+#[test]
+fn every_command_teaches_by_examples_and_says_what_it_ends_with() {
+    let all = commands();
+    assert!(all.len() > 10, "{}", all.len());
+    for (words, command) in &all {
+        let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        assert!(after.contains("Examples:\n  tandem "), "`tandem {words}` has no example");
+        assert!(after.contains("Exit codes: "), "`tandem {words}` has no exit codes");
+        // Its own examples are of itself.
+        assert!(after.contains(format!("tandem {words}").trim()), "`tandem {words}`: {after}");
+        assert!(command.get_about().is_some(), "`tandem {words}` says nothing");
+        let mut args: Vec<&str> = words.split_whitespace().collect();
+        args.push("--help");
+        let help = said(&args);
+        assert!(help.contains("Exit codes: "), "{help}");
+        // The line of usage is one line, however long.
+        let mut lines = help.lines().filter(|line| !line.starts_with("Usage:"));
+        assert!(lines.all(|line| line.chars().count() <= 100), "{help}");
+    }
+}
+
+#[test]
+fn what_the_examples_of_a_command_say_is_read_by_it() {
+    for (words, command) in commands() {
+        let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples =
+            after.split("\n\n").find_map(|part| part.strip_prefix("Examples:\n")).unwrap();
+        // A line that ends with a backslash goes on.
+        let examples = examples.replace("\\\n", " ");
+        let examples = examples.lines().map(str::trim).filter(|line| line.starts_with("tandem "));
+        for example in examples {
+            // The rest of the line is said of it, or is the shell's.
+            let line = example.split("  ").filter(|part| !part.is_empty());
+            let line = line.take(1).chain(
+                example.split("  ").skip(1).filter(|part| part.trim_start().starts_with('-')),
+            );
+            let line = line.collect::<Vec<_>>().join(" ");
+            let typed = line.split(['|', '>']).next().unwrap();
+            let args: Vec<&str> = typed.split_whitespace().collect();
+            let parsed = tandem::cli::command().try_get_matches_from(args);
+            assert!(parsed.is_ok(), "`tandem {words}`: {example}\n{}", parsed.unwrap_err());
+        }
+    }
+}
+
+/// Whether a tool is there; what cannot be checked is said.
+fn has(tool: &str) -> bool {
+    let there = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output().unwrap();
+    if !there.status.success() {
+        eprintln!("{tool} is not here: not checked");
+    }
+    there.status.success()
+}
+
+#[test]
+fn shells_take_what_completes_for_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (shell, check) in [("bash", "bash -n"), ("zsh", "zsh -n"), ("fish", "fish --no-execute")] {
+        let script = said(&["completions", shell]);
+        for word in ["compare", "completions", "dry-run"] {
+            assert!(script.contains(word), "{shell}: no {word}");
+        }
+        let file = folder.path().join(shell);
+        fs::write(&file, script).unwrap();
+        if has(shell) {
+            let args: Vec<&str> = check.split(' ').collect();
+            let done = Command::new(args[0]).args(&args[1..]).arg(&file).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        }
+    }
+    for shell in ["elvish", "powershell"] {
+        assert!(said(&["completions", shell]).contains("compare"));
+    }
+    if has("bash") {
+        // What it completes, as bash itself finds out.
+        let ask = format!(
+            "source {}; COMP_WORDS=(tandem comp); COMP_CWORD=1; _tandem tandem comp tandem; \
+             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            folder.path().join("bash").display()
+        );
+        let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&done.stdout), "compare\ncompletions\n");
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man1");
+    assert_eq!(said(&["man", pages.to_str().unwrap()]), "");
+    let name = |words: &str| format!("tandem {words}").trim().replace(' ', "-") + ".1";
+    let mut wanted: Vec<String> = commands().iter().map(|(words, _)| name(words)).collect();
+    wanted.sort();
+    let entries = fs::read_dir(&pages).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut found: Vec<String> = entries.map(|entry| entry.into_string().unwrap()).collect();
+    found.sort();
+    assert_eq!(found, wanted);
+    assert!(said(&["man"]).contains(".TH tandem 1"));
+    for page in &found {
+        let path = pages.join(page);
+        let text = fs::read_to_string(&path).unwrap();
+        for section in [".SH NAME", ".SH EXAMPLES", ".SH \"EXIT STATUS\"", ".SH OPTIONS"] {
+            assert!(text.contains(section), "{page}: no {section}");
+        }
+        lint(&path);
+    }
+}
+
+/// No errors, and every line of the examples where it was.
+fn lint(page: &Path) {
+    if has("mandoc") {
+        let done = Command::new("mandoc").args(["-T", "lint", "-W", "error"]).arg(page).output();
+        let said = done.unwrap().stdout;
+        assert!(said.is_empty(), "{}", String::from_utf8_lossy(&said));
+        let shown =
+            Command::new("mandoc").args(["-T", "ascii", "-O", "width=100"]).arg(page).output();
+        let shown = String::from_utf8_lossy(&shown.unwrap().stdout).into_owned();
+        assert!(shown.lines().any(|line| line.trim_start().starts_with("tandem ")), "{shown}");
+    }
+    if has("man") {
+        let mut man = Command::new("man");
+        let done =
+            man.args(["--warnings", "-l"]).arg(page).env("MANPAGER", "cat").output().unwrap();
+        let (out, err) = (done.stdout, String::from_utf8_lossy(&done.stderr).into_owned());
+        assert!(done.status.success() && !out.is_empty() && err.is_empty(), "{err}");
+    }
+}

@@ -1,0 +1,38 @@
+//! What the trials say about those to come: against a reference, by simulation, and in the report.
+//! The reference is SciPy, which needs Python with venv.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::float_cmp,
+    clippy::print_stderr,
+    clippy::as_conversions,
+    clippy::cast_precision_loss,
+    reason = "a test may fail loudly"
+)]
+
+mod coverage;
+mod known;
+mod recent;
+mod reference;
+mod report;
+mod stopping;
+#[path = "../support/mod.rs"]
+mod support;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha12Rng;
+
+/// What every test here draws from.
+const SEED: u64 = 20_261_121;
+
+fn chance() -> ChaCha12Rng {
+    ChaCha12Rng::seed_from_u64(SEED)
+}
+
+/// How far a share of so many simulations may be from the truth: three standard deviations.
+fn error(share: f64, simulations: u32) -> f64 {
+    3.0 * (share * (1.0 - share) / f64::from(simulations)).sqrt()
+}

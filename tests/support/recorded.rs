@@ -1,0 +1,58 @@
+//! Folders of runs that no run has left: the journal as a test writes it.
+
+use std::path::Path;
+
+use tandem::journal::{Header, Journal, VERSION};
+use tandem::observation::{Fact, What};
+use tandem::time::{Mono, Wall};
+use tandem::topology::Plan;
+use tandem::verdict::Brief;
+
+use super::facts::{Story, fault};
+
+/// Writes the journal of a run into `folder`.
+pub fn record(folder: &Path, plan: &Plan, brief: &Brief, facts: &[Fact]) {
+    std::fs::create_dir_all(folder).unwrap();
+    let header = Header {
+        journal: VERSION,
+        tandem: "0.1.0".to_owned(),
+        run: folder.file_name().unwrap().to_string_lossy().into_owned(),
+        zero: Mono(0),
+        zero_wall: Wall(1_795_000_000_000),
+        seed: 42,
+        topology: "name: pricing\n".to_owned(),
+        experiment: format!("name: {}\n", brief.experiment),
+        overrides: Vec::new(),
+        plan: plan.clone(),
+        brief: brief.clone(),
+        part: None,
+    };
+    let mut journal = Journal::create(&folder.join("journal.jsonl"), &header).unwrap();
+    for fact in facts {
+        journal.append(fact).unwrap();
+    }
+}
+
+/// One trial a gap, of 10 s each, on two groups of one role: the leader of `p1` is killed, and its
+/// successor serves so many milliseconds later; `p2` serves all the time.
+pub fn kills(gaps_ms: &[u64]) -> Story {
+    let mut story = Story::default();
+    for who in ["p1-2.1", "p2-1.1"] {
+        story.started(who, 10);
+    }
+    for (number, gap) in (1_u32..).zip(gaps_ms) {
+        let base = u64::from(number) * 10_000;
+        let (victim, id) = (format!("p1-1.{number}"), format!("{number}.k"));
+        story.started(&victim, base + 10).serves(&victim, 0, 1, [base + 100, base + 1_990]);
+        story.serves("p2-1.1", 0, number, [base + 100, base + 9_900]);
+        story.lapsed("p2-1.1", base + 9_900, (0, number), base + 9_900);
+        story.began(base + 500, number);
+        story.asked(&victim, base + 2_000, &id, "kill").died(&victim, base + 2_003);
+        story.of(&victim, base + 2_003, What::FaultInForce { fault: fault(&id) });
+        story.serves("p1-2.1", 0, number, [base + 2_000 + gap, base + 9_900]);
+        story.lapsed("p1-2.1", base + 9_900, (0, number), base + 9_900);
+        story.settled("p1", base + 8_000).ended(base + 9_000, number);
+    }
+    story.completed(10_000 * (u64::try_from(gaps_ms.len()).unwrap() + 1));
+    story
+}
