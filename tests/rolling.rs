@@ -54,11 +54,12 @@ fn facts() -> Vec<Fact> {
     story.assigned("p1-1.1", 2, &[0]).serves("p1-1.1", 0, 1, [100, 20_000]);
     story.died("p1-1.1", 20_000);
     story.assigned("p1-2.1", 20_900, &[0]).serves("p1-2.1", 0, 1, [21_000, 40_000]);
+    story.settled("p1", 30_000);
     story.of("p1-2.1", 40_000, tandem::observation::What::Stopped);
     story.of("p1-2.1", 42_000, tandem::observation::What::Continued);
     story.serves("p1-2.1", 0, 2, [42_000, 60_000]);
     story.assigned("p2-1.1", 2, &[0]).serves("p2-1.1", 0, 1, [100, 60_000]);
-    story.settled("p1", 30_000).ended(60_000, 1).completed(60_001);
+    story.ended(60_000, 1).completed(60_001);
     let mut facts = story.facts;
     facts.sort_by_key(|fact| fact.t);
     facts

@@ -63,6 +63,11 @@ impl Up {
         &self.state
     }
 
+    /// The temporary folder in which all of it is.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// What it has printed, and its warnings.
     pub fn said(&self) -> String {
         let read = |name| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
