@@ -22,7 +22,7 @@ mod up;
 
 use ending::Ending;
 pub use error::RunError;
-pub use order::{Milestone, Order, TrialPlan};
+pub use order::{Milestone, Order, Show, Tell, TrialPlan};
 use stage::Stage;
 use stopping::Stopping;
 pub use up::{Ended, Service, Upkeep, keep_up};

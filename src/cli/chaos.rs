@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::dry_run::tell;
-use super::metering::{Metering, MetricsArgs, interval};
+use super::metering::{GrafanaArgs, Metering, MetricsArgs, interval};
 use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
@@ -73,6 +73,8 @@ pub(super) struct RunArgs {
     otlp: OtlpArgs,
     #[command(flatten)]
     metrics: MetricsArgs,
+    #[command(flatten)]
+    grafana: GrafanaArgs,
     /// Say what would be done to whom and when, what that may cost and how it is undone; start
     /// nothing.
     #[arg(long)]
@@ -82,7 +84,7 @@ pub(super) struct RunArgs {
 /// Runs the experiment; the exit code of its verdict.
 pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let settings = args.otlp.settings()?;
-    let (interval, grafana) = (interval()?, args.metrics.grafana()?);
+    let (interval, grafana) = (interval()?, args.grafana.grafana()?);
     let live = Live::default();
     log_to_stderr(settings.is_some().then(|| live.layer()));
     let choice = Choice {
@@ -118,7 +120,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let sending =
         settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
     order.show = Sending::show(sending.as_ref());
-    metering.follow(&mut order);
+    metering.follow(&mut order.show, &mut order.tell);
     let played = runtime.block_on(play(&order));
     // Whatever a client still waits for, the process does not, least of all when it was
     // interrupted.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{EXIT_FILES, Failure};
 use crate::controller::Record;
 use crate::journal::Header;
-use crate::run::{Milestone, Order};
+use crate::run::{Milestone, Show, Tell};
 use crate::secret::fetch;
 use crate::telemetry::{
     self, Annotations, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Scene, Settings,
@@ -26,13 +26,18 @@ const INTERVAL_VARIABLE: &str = "OTEL_METRIC_EXPORT_INTERVAL";
 const TOKEN: &str = "GRAFANA_TOKEN";
 const TOKEN_FILE: &str = "GRAFANA_TOKEN_FILE";
 
-/// Where metrics can be scraped, and faults are shown.
+/// Where metrics can be scraped.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct MetricsArgs {
     /// Serve live metrics to Prometheus, at http://ADDR/metrics while the run goes on. As in
     /// 127.0.0.1:9464; with port 0, one that is free is taken, and told.
     #[arg(long, value_name = "ADDR", value_parser = address)]
     metrics: Option<SocketAddr>,
+}
+
+/// Where faults are shown.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct GrafanaArgs {
     /// Show fault windows on the dashboard of this Grafana, as annotations. As in
     /// http://127.0.0.1:3000; the token is read from the variable GRAFANA_TOKEN, or from the file
     /// that GRAFANA_TOKEN_FILE names.
@@ -81,7 +86,7 @@ impl MetricsArgs {
     }
 }
 
-impl MetricsArgs {
+impl GrafanaArgs {
     /// Where annotations go; nothing where nobody named a Grafana.
     ///
     /// # Errors
@@ -132,14 +137,14 @@ impl Metering {
     }
 
     /// Lets them follow a run: its facts, and when its members are sent home.
-    pub(super) fn follow(&self, order: &mut Order) {
+    pub(super) fn follow(&self, show: &mut Show, tell: &mut Tell) {
         let feed = self.metrics.as_ref().map(Metrics::feed);
         let follower = self.annotations.as_ref().map(Annotations::follower);
         // Kept until the run shows its record, and no longer: what follows it knows when it ends.
         let follower = Mutex::new(follower);
-        let show = std::mem::replace(&mut order.show, Box::new(|_| {}));
+        let shown = std::mem::replace(show, Box::new(|_| {}));
         let counts = feed.clone();
-        order.show = Box::new(move |record: &Record| {
+        *show = Box::new(move |record: &Record| {
             if let Some(feed) = &counts {
                 feed.hear(record.follow());
             }
@@ -147,16 +152,16 @@ impl Metering {
             if let Some(Err(error)) = follower.map(|one: Follower| one.hear(record.follow())) {
                 tracing::warn!(%error, "No faults of this run are shown in Grafana.");
             }
-            show(record);
+            shown(record);
         });
-        let tell = std::mem::replace(&mut order.tell, Box::new(|_| {}));
-        order.tell = Box::new(move |milestone| {
+        let told = std::mem::replace(tell, Box::new(|_| {}));
+        *tell = Box::new(move |milestone| {
             if milestone == Milestone::Stopping
                 && let Some(feed) = &feed
             {
                 feed.end(Mono::now());
             }
-            tell(milestone);
+            told(milestone);
         });
     }
 
@@ -176,7 +181,7 @@ impl Metering {
         let mut err = std::io::stderr();
         // Nobody reads it: it is so all the same.
         if missed > 0 {
-            writeln!(err, "metrics: {missed} facts were missed; the report has them all").ok();
+            writeln!(err, "metrics: {missed} facts were missed; the journal has them all").ok();
         }
         if let Some(pushed) = pushed
             && let Some(why) = pushed.why

@@ -39,6 +39,7 @@ mod sending;
 mod signals;
 mod status;
 mod suite;
+mod telling;
 mod terminal;
 mod up;
 pub mod validate;

@@ -23,9 +23,18 @@ pub(super) struct OtlpArgs {
 impl OtlpArgs {
     /// Where telemetry goes; nothing where nobody named a collector.
     pub(super) fn settings(&self) -> Result<Option<Settings>, Failure> {
-        let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
-        Settings::read(self.otlp.as_deref(), variable).map_err(|e| Failure::new(EXIT_FILES, &e))
+        settings(self.otlp.as_deref())
     }
+}
+
+/// Where telemetry goes: to `url`, else where the environment says; nothing where nobody named a
+/// collector.
+///
+/// # Errors
+/// Something that is said cannot be meant.
+pub(super) fn settings(url: Option<&str>) -> Result<Option<Settings>, Failure> {
+    let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+    Settings::read(url, variable).map_err(|error| Failure::new(EXIT_FILES, &error))
 }
 
 /// What is sent of one run.
@@ -65,6 +74,29 @@ impl Sending {
     pub(super) fn send(&self, traces: &Arc<Traces>, within: Duration) {
         self.session.hurry(within);
         self.session.send(Arc::clone(traces));
+    }
+
+    /// Nothing comes any more; nobody waits for longer than this for what is left.
+    pub(super) fn hurry(&self, within: Duration) {
+        self.session.hurry(within);
+    }
+
+    /// Waits until all logs were sent that were handed in while the run went on, or until the time
+    /// for it is over. What became of them, and how many facts were missed.
+    pub(super) fn finish_logs(self) -> (Telemetry, u64) {
+        let heard = self.session.heard();
+        let (_, sent) = self.session.finish();
+        let (logs, missed) = (heard.records(), heard.missed());
+        let lost = logs.saturating_sub(sent.taken);
+        let told = Telemetry {
+            to: self.to,
+            spans: 0,
+            spans_lost: 0,
+            logs,
+            logs_lost: lost,
+            why: sent.why,
+        };
+        (told, missed)
     }
 
     /// Waits until all was sent, or until the time for it is over; `spans` and `logs` is what there

@@ -11,6 +11,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::chaos::{could_not_run, drawn_seed, heal_remains, utc};
 use super::events::print;
 use super::signals::Interrupt;
+use super::telling::{Telling, TellingArgs};
 use super::terminal::{self, Terminal};
 use super::which::TopologyArgs;
 use super::{EXIT_UNHEALED, Failure, Output};
@@ -44,6 +45,7 @@ Examples:
   tandem up -f topologies/trio.yaml
   tandem up --for 1h --out yesterday | grep gap
   tandem up -f topologies/thousand.yaml --journal-size 256 --journal-files 4
+  tandem up --metrics 127.0.0.1:9464 --otlp http://127.0.0.1:4318
 
 Exit codes: 0 it was asked to end, or its time is over; 1 could not run; 2 usage or invalid file; 4
 could not go on; 6 something could not be healed; 130 ended at once, or before members were
@@ -64,6 +66,8 @@ pub(super) struct UpArgs {
     /// Leave the topics that were created; `tandem down` removes them.
     #[arg(long)]
     keep: bool,
+    #[command(flatten)]
+    telling: TellingArgs,
     /// How much each journal may hold, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=4_096))]
@@ -76,6 +80,7 @@ pub(super) struct UpArgs {
 
 /// Keeps it up until it ends.
 pub(super) fn run(args: &UpArgs) -> Result<u8, Failure> {
+    let wanted = args.telling.read()?;
     let (plan, text) = args.topology.read_with_text()?;
     heal_remains();
     let failed = |error: std::io::Error| Failure::new(1, &error);
@@ -85,13 +90,16 @@ pub(super) fn run(args: &UpArgs) -> Result<u8, Failure> {
         .build()
         .map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
-    let order = order(args, plan, text, program);
+    let mut order = order(args, plan, text, program);
     let folder = std::path::absolute(&order.folder).map_err(failed)?;
     let service = Arc::new(Service::new(&order.header, folder));
+    let telling = Telling::start(&wanted, &args.telling, &order.header)?;
+    telling.follow(&mut order);
     let ended = runtime.block_on(play(args, &order, &service));
     // Whatever a client still waits for, the process does not.
     runtime.shutdown_background();
     let Ended { how, why } = ended?;
+    telling.finish();
     let code = match how {
         Outcome::Completed | Outcome::Interrupted => return Ok(0),
         Outcome::Unhealed => EXIT_UNHEALED,

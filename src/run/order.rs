@@ -10,6 +10,11 @@ use crate::ids::TrialNumber;
 use crate::journal::Header;
 use crate::time::Span;
 
+/// Hears how far a run is.
+pub type Tell = Box<dyn Fn(Milestone) + Send + Sync>;
+/// Is shown the record before anything is written to it, so that it can be followed.
+pub type Show = Box<dyn Fn(&Record) + Send + Sync>;
+
 /// A run, before it begins.
 pub struct Order {
     /// The journal's first line: plan, brief, seed.
@@ -23,9 +28,9 @@ pub struct Order {
     /// Topics that were made stay.
     pub keep: bool,
     /// Hears how far the run is.
-    pub tell: Box<dyn Fn(Milestone) + Send + Sync>,
+    pub tell: Tell,
     /// Is shown the record before anything is written to it, so that it can be followed.
-    pub show: Box<dyn Fn(&Record) + Send + Sync>,
+    pub show: Show,
 }
 
 /// The experiment and the waits around its trials.

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ending::Ending;
 use super::stage::{Scene, Stage};
-use super::{Milestone, RunError};
+use super::{RunError, Show, Tell};
 use crate::controller::{Gate, Record};
 use crate::ids::TrialNumber;
 use crate::inquiry::Desk;
@@ -53,9 +53,9 @@ pub struct Upkeep {
     /// How large the journal may become.
     pub bounds: Bounds,
     /// Hears how far it is.
-    pub tell: Box<dyn Fn(Milestone) + Send + Sync>,
+    pub tell: Tell,
     /// Is shown the record before anything is written to it, so that it can be followed.
-    pub show: Box<dyn Fn(&Record) + Send + Sync>,
+    pub show: Show,
 }
 
 /// How it ended.

@@ -47,7 +47,7 @@ pub use metrics::{Feed, INTERVAL, Metrics, MetricsError, Outlets};
 pub use metrics_push::Pushed;
 pub use scene::Scene;
 pub use scrape::bind;
-pub use session::{Listener, PATIENCE, Sent, Session};
+pub use session::{Heard, Listener, PATIENCE, Sent, Session};
 pub use settings::{Protocol, Settings, SettingsError, Target};
 pub use tls::{Trust, TrustError};
 pub use traces::Traces;

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -34,11 +35,34 @@ pub struct Sent {
     pub why: Option<String>,
 }
 
+/// What was heard of a run while it went on.
+#[derive(Debug, Default)]
+pub struct Heard {
+    records: AtomicU64,
+    missed: AtomicU64,
+}
+
+impl Heard {
+    /// How many log records were handed in.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records.load(Ordering::Relaxed)
+    }
+
+    /// How many facts came faster than they were read; how many of them would have been told, the
+    /// journal says.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.missed.load(Ordering::Relaxed)
+    }
+}
+
 /// Sends logs of facts as they come.
 #[derive(Clone)]
 pub struct Listener {
     slot: Slot<LogRecord>,
     book: Logbook,
+    heard: Arc<Heard>,
 }
 
 impl Listener {
@@ -47,12 +71,13 @@ impl Listener {
     /// # Errors
     /// The system has no thread to spare.
     pub fn hear(self, mut facts: Receiver<Arc<Fact>>) -> io::Result<()> {
-        let Self { slot, mut book } = self;
+        let Self { slot, mut book, heard } = self;
         thread::Builder::new().name("logbook".to_owned()).spawn(move || {
             loop {
                 match facts.blocking_recv() {
                     Ok(fact) => {
                         if let Some(record) = book.observe(&fact) {
+                            heard.records.fetch_add(1, Ordering::Relaxed);
                             slot.put(record);
                         }
                         if let What::Ended { .. } = fact.what {
@@ -60,7 +85,9 @@ impl Listener {
                         }
                     }
                     // Which of them would have been told, the journal says in the end.
-                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Lagged(missed)) => {
+                        heard.missed.fetch_add(missed, Ordering::Relaxed);
+                    }
                     Err(RecvError::Closed) => break,
                 }
             }
@@ -77,6 +104,7 @@ pub struct Session {
     live: Live,
     scene: Scene,
     deadline: Deadline,
+    heard: Arc<Heard>,
 }
 
 impl Session {
@@ -96,7 +124,7 @@ impl Session {
         if let Some(traces) = &traces {
             live.connect(traces.slot(), &scene.run);
         }
-        Ok(Self { traces, logs, live, scene, deadline })
+        Ok(Self { traces, logs, live, scene, deadline, heard: Arc::default() })
     }
 
     /// The run as collectors see it.
@@ -109,7 +137,14 @@ impl Session {
     #[must_use]
     pub fn listener(&self) -> Option<Listener> {
         let logs = self.logs.as_ref()?;
-        Some(Listener { slot: logs.slot(), book: Logbook::new(self.scene.clone()) })
+        let (book, heard) = (Logbook::new(self.scene.clone()), Arc::clone(&self.heard));
+        Some(Listener { slot: logs.slot(), book, heard })
+    }
+
+    /// What listeners have heard so far; it may be read after the session is over.
+    #[must_use]
+    pub fn heard(&self) -> Arc<Heard> {
+        Arc::clone(&self.heard)
     }
 
     /// Sends logs of all these facts, of a run that is over.

@@ -21,4 +21,5 @@ mod real;
 mod shipped;
 #[path = "../support/mod.rs"]
 mod support;
+mod up;
 mod web;

@@ -23,3 +23,4 @@ mod rotel;
 mod runs;
 mod settings;
 mod trouble;
+mod up;

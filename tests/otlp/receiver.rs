@@ -16,11 +16,17 @@ use opentelemetry_proto::tonic::collector::logs::v1::{
     ExportLogsServiceRequest, ExportLogsServiceResponse,
     logs_service_server::{LogsService, LogsServiceServer},
 };
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+};
 use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
     trace_service_server::{TraceService, TraceServiceServer},
 };
 use opentelemetry_proto::tonic::logs::v1::LogRecord;
+use opentelemetry_proto::tonic::metrics::v1::{
+    NumberDataPoint, metric::Data, number_data_point::Value,
+};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use tokio::net::{TcpListener, TcpStream};
@@ -43,6 +49,7 @@ use crate::certificates::Certificates;
 pub(crate) struct Kept {
     traces: Mutex<Vec<ExportTraceServiceRequest>>,
     logs: Mutex<Vec<ExportLogsServiceRequest>>,
+    metrics: Mutex<Vec<ExportMetricsServiceRequest>>,
     /// The headers of the last request.
     headers: Mutex<BTreeMap<String, String>>,
     /// So many requests are refused first, as by one that is busy.
@@ -108,6 +115,7 @@ impl Receiver {
         let router = Router::new()
             .route("/v1/traces", post(traces))
             .route("/v1/logs", post(logs))
+            .route("/v1/metrics", post(metrics))
             .layer(DefaultBodyLimit::max(8 << 20))
             .with_state(Arc::clone(&receiver.kept));
         if let Some(certificates) = tls {
@@ -160,6 +168,19 @@ impl Receiver {
         resources.flat_map(|one| &one.scope_logs).flat_map(|one| one.log_records.clone()).collect()
     }
 
+    /// The sum of all points of a counter in the last export of metrics that came, if any did.
+    pub(crate) fn counter(&self, name: &str) -> Option<f64> {
+        let metrics = self.kept.metrics.lock().unwrap();
+        let scopes = metrics.last()?.resource_metrics.iter().flat_map(|one| &one.scope_metrics);
+        let metric = scopes.flat_map(|one| &one.metrics).find(|one| one.name == name)?;
+        let Some(Data::Sum(sum)) = &metric.data else { panic!("{name} is no counter") };
+        let value = |point: &NumberDataPoint| match point.value.unwrap() {
+            Value::AsDouble(value) => value,
+            Value::AsInt(value) => panic!("{name} counts wholes: {value}"),
+        };
+        Some(sum.data_points.iter().map(value).sum())
+    }
+
     /// What the last request said of the resource.
     pub(crate) fn resource(&self) -> BTreeMap<String, String> {
         let traces = self.kept.traces.lock().unwrap();
@@ -200,6 +221,12 @@ async fn logs(State(kept): State<Arc<Kept>>, headers: HeaderMap, body: Bytes) ->
     let request = read(&kept, &headers, &body).ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
     kept.logs.lock().unwrap().push(request);
     Ok(ExportLogsServiceResponse::default().encode_to_vec())
+}
+
+async fn metrics(State(kept): State<Arc<Kept>>, headers: HeaderMap, body: Bytes) -> Answer {
+    let request = read(&kept, &headers, &body).ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
+    kept.metrics.lock().unwrap().push(request);
+    Ok(ExportMetricsServiceResponse::default().encode_to_vec())
 }
 
 #[derive(Clone)]
