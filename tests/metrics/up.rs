@@ -110,10 +110,15 @@ fn what_is_scraped_of_a_topology_that_is_kept_up_is_what_events_tell() {
         (told > 0.0 && (grown - told).abs() < TOLERANCE).then_some((samples, told))
     });
     assert!(length > 0.1, "{} led something: {last:?}", death.life);
-    assert_eq!(sum(&after, "neli_joint_unavailable_time_seconds_total", ""), 0.0, "{last:?}");
+    let joint = |samples| sum(samples, "neli_joint_unavailable_time_seconds_total", "");
+    assert_eq!(joint(&after), joint(&before), "{last:?}");
     assert_eq!(unavailable(&after, "p2"), unavailable(&before, "p2"), "{last:?}");
     assert_eq!(sum(&after, "neli_telemetry_lost_total", ""), 0.0);
-    assert_eq!(sum(&after, "neli_role_leaders", "neli_group=\"p1\""), 4.0, "all are led again");
+    // For a moment two may have claimed one.
+    eventually("each role to be led again", SOON, || {
+        let leaders = |label| sum(&scrape(port), "neli_role_leaders", label);
+        (leaders("neli_group=\"p1\"") == 4.0).then_some(())
+    });
     up.signal(Signal::INT);
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
     assert!(get(port, "/metrics").is_err(), "the endpoint ends with its run");
