@@ -59,9 +59,7 @@ fn a_run_gives_up_where_its_claim_cannot_hold_any_more_and_is_unknown() {
     assert_eq!((run.code(), report.verdict), (Some(4), Verdict::Unknown), "{run}");
     assert_eq!(
         report.reasons,
-        [
-            "gap_probability < 30 % (90 %) cannot hold within 8 trials: \
-             a joint gap in 1 of 1 trials."
-        ]
+        ["gap_probability < 30 % (90 %) cannot hold within 8 trials: \
+             a joint gap in 1 of 1 trials."]
     );
 }

@@ -52,7 +52,7 @@ fn a_tagged_field_ends_where_it_says() {
     header.encode(&mut bytes, ApiKey::Fetch.request_header_version(18)).unwrap();
     body.encode(&mut bytes, 18).unwrap();
     assert!(parse_foreign(Bytes::from(bytes.clone())).is_ok());
-    // Number and size of each: the id of a directory and a watermark, of a cluster and of a replica.
+    // Number and size of each: a directory and a watermark, a cluster and a replica.
     for (number, size) in [(0, 16), (1, 8), (0, 6), (1, 13)] {
         let at = bytes.windows(2).position(|two| two == [number, size]).unwrap();
         for size in [size - 1, size + 1, 0x7f] {

@@ -97,7 +97,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
     let text = summary.to_string();
     fs::write(out.join("suite.json"), &json).map_err(failed)?;
     fs::write(out.join("summary.txt"), &text).map_err(failed)?;
-    let xml = junit::junit(&summary).map_err(|error| Failure::new(1, &error))?;
+    let xml = junit::junit(&summary, args.skip_unable).map_err(|error| Failure::new(1, &error))?;
     fs::write(out.join("junit.xml"), xml).map_err(failed)?;
     let shown = match args.output {
         Output::Text => format!("{text}files  {}\n", out.display()),

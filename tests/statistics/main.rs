@@ -10,6 +10,8 @@
     clippy::print_stderr,
     clippy::as_conversions,
     clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::type_complexity,
     reason = "a test may fail loudly"
 )]
 

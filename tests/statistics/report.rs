@@ -94,10 +94,8 @@ fn a_claim_that_was_reached_is_told_and_one_that_was_not_is_unknown() {
     assert_eq!((hopeless.verdict, exit_code(&hopeless)), (Verdict::Unknown, 4));
     assert_eq!(
         hopeless.reasons,
-        [
-            "gap_probability < 10 % (95 %) cannot hold within 30 trials: \
-          a joint gap in 1 of 2 trials."
-        ]
+        ["gap_probability < 10 % (95 %) cannot hold within 30 trials: \
+          a joint gap in 1 of 2 trials."]
     );
     assert_eq!(hopeless.confidence.probability, None, "it was not of a fixed length");
 

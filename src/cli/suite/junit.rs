@@ -5,26 +5,30 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::summary::{Row, Summary};
 use crate::verdict::{Ruling, Verdict};
 
-/// The text of the file.
+/// The text of the file. What could not be played is an error, unless that was asked to be skipped:
+/// CI must not be green for what nobody has seen.
 ///
 /// # Errors
 /// It cannot be written as XML: a mistake of ours.
-pub(super) fn junit(summary: &Summary) -> Result<String, quick_junit::SerializeError> {
+pub(super) fn junit(
+    summary: &Summary,
+    skip_unable: bool,
+) -> Result<String, quick_junit::SerializeError> {
     let mut report = Report::new("tandem");
     for row in &summary.runs {
-        report.add_test_suite(suite(row));
+        report.add_test_suite(suite(row, skip_unable));
     }
     report.to_string()
 }
 
-fn suite(row: &Row) -> TestSuite {
+fn suite(row: &Row, skip_unable: bool) -> TestSuite {
     let topology = row.topology.as_ref().map_or_else(String::new, |path| format!(" on {path}"));
     let mut suite = TestSuite::new(format!("{}{topology}", row.experiment));
     let Some(found) = &row.report else {
         // It was not played, or could not be.
         let mut status = match row.code {
-            None | Some(1 | 2) => TestCaseStatus::skipped(),
-            Some(_) => TestCaseStatus::non_success(NonSuccessKind::Error),
+            Some(1 | 2) if skip_unable => TestCaseStatus::skipped(),
+            None | Some(_) => TestCaseStatus::non_success(NonSuccessKind::Error),
         };
         status.set_message(row.reasons.first().map_or(row.outcome, String::as_str));
         suite.add_test_case(TestCase::new("run", status));
