@@ -18,6 +18,7 @@ use opentelemetry_proto::tonic::collector::logs::v1::{
 };
 use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+    metrics_service_server::{MetricsService, MetricsServiceServer},
 };
 use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
@@ -143,7 +144,8 @@ impl Receiver {
         let gzip = CompressionEncoding::Gzip;
         let router = server
             .add_service(TraceServiceServer::new(desk.clone()).accept_compressed(gzip))
-            .add_service(LogsServiceServer::new(desk).accept_compressed(gzip));
+            .add_service(LogsServiceServer::new(desk.clone()).accept_compressed(gzip))
+            .add_service(MetricsServiceServer::new(desk).accept_compressed(gzip));
         let incoming = TcpIncoming::from(listener);
         receiver._runtime.spawn(router.serve_with_incoming(incoming));
         receiver
@@ -264,6 +266,18 @@ impl LogsService for Desk {
         let request = self.take(request)?;
         self.0.logs.lock().unwrap().push(request);
         Ok(Response::new(ExportLogsServiceResponse::default()))
+    }
+}
+
+#[tonic::async_trait]
+impl MetricsService for Desk {
+    async fn export(
+        &self,
+        request: Request<ExportMetricsServiceRequest>,
+    ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
+        let request = self.take(request)?;
+        self.0.metrics.lock().unwrap().push(request);
+        Ok(Response::new(ExportMetricsServiceResponse::default()))
     }
 }
 
