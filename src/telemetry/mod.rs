@@ -26,7 +26,6 @@ mod metrics;
 mod metrics_push;
 pub mod names;
 pub mod names_metrics;
-pub mod otlp;
 mod post;
 mod scene;
 mod scrape;
