@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Departure, Far, Fault, How, Network, Pick, Step, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::GroupName;
-use crate::topology::{Address, Bound, Bounds, Plan, PlannedGroup, RECONNECT, Terms};
+use crate::topology::{Address, Bound, Bounds, Plan, PlannedGroup, RECONNECT, Recall, Terms};
 use crate::wire::{COORDINATOR, DATA};
 
 /// From a process's start to its first request, where nobody is left who could lead meanwhile.
@@ -156,15 +156,15 @@ fn outage(how: How, away: Duration, target: &Target, plan: &Plan, group: &Planne
         return group.bounds.broker;
     }
     let terms = Terms::on(&group.pace, cluster);
-    match how {
-        How::Kill | How::Stop => {
-            let down = away + terms.start_up;
-            // An embedded broker knows nothing of what was before it.
-            Bounds::outage(&terms, down, cluster.address == Address::Embedded)
-        }
+    let embedded = cluster.address == Address::Embedded;
+    let (down, recall) = match how {
+        How::Kill | How::Stop if embedded => (away + terms.start_up, Recall::Nothing),
+        How::Kill | How::Stop => (away + terms.start_up, Recall::Reads),
         // Who wakes finds that its cluster has given it up.
-        How::Pause => Bounds::outage(&terms, away + terms.failover, false),
-    }
+        How::Pause if embedded => (away + terms.failover, Recall::All),
+        How::Pause => (away + terms.failover, Recall::Reads),
+    };
+    Bounds::outage(&terms, down, recall)
 }
 
 /// What a fault of the network costs where it is one of the two that are understood: members that

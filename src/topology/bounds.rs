@@ -85,15 +85,29 @@ impl Bounds {
         }
     }
 
-    /// What it costs a group that all brokers of its cluster are away for `down`; one that is back
-    /// may know nothing of what was before it.
+    /// What it costs a group that all brokers of its cluster are away for `down`, and know that
+    /// much of it when they are back.
     #[must_use]
-    pub fn outage(terms: &Terms, down: Duration, forgets: bool) -> Bound {
-        let Bound { gap, overlap } = broker(terms, down, forgets);
+    pub fn outage(terms: &Terms, down: Duration, recall: Recall) -> Bound {
+        let Bound { gap, overlap } = broker(terms, down, recall == Recall::Nothing);
         // All come back, and what moved to the first moves on to the last.
-        let last = if forgets { RECONNECT } else { JOIN_AGAIN };
+        let last = match recall {
+            Recall::Nothing | Recall::All => RECONNECT,
+            Recall::Reads => JOIN_AGAIN,
+        };
         Bound { gap, overlap: to(overlap.high.get() + last) }
     }
+}
+
+/// What a broker that is back knows of the groups that it coordinated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recall {
+    /// Nothing: an embedded one is a new one.
+    Nothing,
+    /// All: it was only stopped.
+    All,
+    /// What it reads from its disk, or another's; meanwhile nobody joins.
+    Reads,
 }
 
 /// Nobody does a broker's work for `down`, and clients find who does it only `L` later; then

@@ -23,7 +23,7 @@ mod terms;
 mod written;
 
 pub use access::{Access, Secret, is_secret};
-pub use bounds::{Bound, Bounds, RECONNECT, Range};
+pub use bounds::{Bound, Bounds, RECONNECT, Range, Recall};
 pub use limits::{ClusterFacts, Finding, Weight, judge};
 pub use pace::{Assignor, Mode, Pace};
 pub use page::Page;

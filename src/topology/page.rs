@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::{Address, Bound, Bounds, Edges, Plan, PlannedGroup, Range, Terms, shared_fate};
+use super::{Address, Bound, Bounds, Edges, Plan, PlannedGroup, Range, Recall, Terms, shared_fate};
 use crate::ids::{ClusterName, GroupName, MemberId};
 use crate::time::Span;
 
@@ -100,17 +100,21 @@ fn group_section(
         writeln!(f, "    {fault:<11}{:<14}{}", range(gap), range(overlap))?;
     }
     match plan.clusters.get(&group.cluster) {
-        Some(cluster) => outage(f, &Terms::on(pace, cluster), cluster.address == Address::Embedded),
+        Some(cluster) => {
+            let embedded = cluster.address == Address::Embedded;
+            let recall = if embedded { Recall::Nothing } else { Recall::Reads };
+            outage(f, &Terms::on(pace, cluster), recall)
+        }
         None => Ok(()),
     }
 }
 
 /// All brokers of the cluster are away, for as long as an experiment says.
-fn outage(f: &mut fmt::Formatter<'_>, terms: &Terms, forgets: bool) -> fmt::Result {
+fn outage(f: &mut fmt::Formatter<'_>, terms: &Terms, recall: Recall) -> fmt::Result {
     let ms = |span: Duration| i128::try_from(span.as_millis()).unwrap_or(i128::MAX);
     // So long that nothing of it is lost below zero.
     let long = terms.threshold + terms.start_up;
-    let Bound { gap, overlap } = Bounds::outage(terms, long, forgets);
+    let Bound { gap, overlap } = Bounds::outage(terms, long, recall);
     let more = ms(gap.high.get()) - ms(terms.threshold);
     let gap = format!("D {} {}", if more < 0 { '-' } else { '+' }, more.abs());
     writeln!(f, "    {:<11}{gap:<14}{}", "cluster", range(overlap))
