@@ -56,6 +56,32 @@ proptest! {
     }
 }
 
+/// The controller tells at once that a member was stopped and went on; what the member said before
+/// that comes later, and is waited for.
+#[test]
+fn what_was_said_before_a_stop_may_come_after_it() {
+    let plan = plan(1, &[("p1", 1, 1)]);
+    let mut story = Story::default();
+    let who = "p1-1.1";
+    story.started(who, 1).claimed(who, 0, 1, [10, 3_000]);
+    let ticks = |story: &mut Story, ms| {
+        let (from, until) = (at(ms), at(ms + 50));
+        story.says(who, ms + 50, What::Ticks { partitions: vec![PartitionId(0)], from, until });
+    };
+    (10..860).step_by(50).for_each(|ms| ticks(&mut story, ms));
+    let (from, until) = (at(1_354), at(1_400));
+    story.says(who, 1_504, What::Hole { from, until });
+    story.of(who, 1_582, What::Stopped).of(who, 1_585, What::Continued);
+    (1_585..5_000).step_by(50).for_each(|ms| ticks(&mut story, ms));
+    let own = |fact: &Fact| !fact.what.is_by_member();
+    let mut delays = story.facts.iter().map(|fact| if own(fact) { 0 } else { 450 });
+    let delay = || Duration::from_millis(delays.next().unwrap());
+    let (watch, events) = drive(&plan, &story.facts, at(4_000), delay);
+    let found = found(&plan, &watch, &events);
+    assert_eq!(found, judged(&plan, &story.facts, at(4_000)));
+    assert!(found.values().all(|one| one.unknown < Duration::from_secs(1)), "{found:?}");
+}
+
 /// What a failure shows: the facts that concern one group.
 fn told(plan: &Plan, facts: &[Fact], place: &(Option<GroupName>, u32)) -> String {
     let members = |fact: &&Fact| {

@@ -49,10 +49,13 @@ impl LifeLine {
         [claim, death, stop].into_iter().flatten().min()
     }
 
-    /// When its process last went on after a stop; the beginning of time if it never did.
-    fn woke(&self) -> Mono {
-        let last = self.stops.last().and_then(|stop| stop.until);
-        last.map_or(Mono::ZERO, |until| until.confirmed)
+    /// Since when it could speak, as far as the controller knew before `known`: since it last went
+    /// on after a stop, or always; not at all while it is stopped. What came later is left out, for
+    /// what the member said before that may still be on its way.
+    fn awake_since(&self, known: Mono) -> Option<Mono> {
+        let stop = self.stops.iter().rev().find(|stop| stop.began.confirmed < known);
+        let Some(stop) = stop else { return Some(Mono::ZERO) };
+        stop.until.map(|until| until.confirmed).filter(|woke| *woke < known)
     }
 
     /// Whether it may have to do with `partition`: it claims it, or something of it is not known.
@@ -69,23 +72,31 @@ impl LifeLine {
             return None;
         }
         let asked = [self.asked.kill, self.asked.pause, self.not_yet];
-        // Who is stopped says nothing; what it said before may still be on its way.
-        let sleeps = |stop: &Stop| stop.until.is_none() && stop.began.confirmed < known;
-        let speaks = !self.stops.last().is_some_and(sleeps);
-        let spoke = self.spoke().filter(|_| speaks && !self.open.is_empty());
-        let spoke = spoke.map(|t| t.max(self.woke()));
-        let claims = self.claims.iter().filter(|_| speaks).filter(|(key, claim)| {
+        let speech = self.awake_since(known).and_then(|woke| self.open_since(woke));
+        asked.into_iter().flatten().chain(speech).filter(|at| *at < known).min()
+    }
+
+    /// From when on it is open what it did with its claims, where it could speak since `woke`.
+    fn open_since(&self, woke: Mono) -> Option<Mono> {
+        let spoke = self.spoke().filter(|_| !self.open.is_empty()).map(|t| t.max(woke));
+        let claims = self.claims.iter().filter(|(key, claim)| {
             // One that ended with its last word may border on what it does not tell any more.
             self.open.contains(key) || spoke.is_some_and(|spoke| claim.until >= spoke)
         });
         let open = claims.map(|(key, claim)| {
             // It may be renewed, or end; or go on without ticks, which may come yet.
-            let began = claim.from.max(self.woke());
+            let began = self.piece_of(key.0, claim.from).from.max(woke);
             let runs = self.ticks.get(&key.0).map_or(&[][..], Vec::as_slice);
             let ticked = runs.iter().rev().find(|run| run.from < claim.until);
             claim.until.min(ticked.map_or(began, |run| run.until.max(began)))
         });
-        asked.into_iter().flatten().chain(spoke).chain(open).filter(|at| *at < known).min()
+        spoke.into_iter().chain(open).min()
+    }
+
+    /// The claims on `partition` that meet, as one: that which holds at `at`.
+    fn piece_of(&self, partition: PartitionId, at: Mono) -> Interval {
+        let pieces: IntervalSet = self.claims_on(partition).collect();
+        pieces.iter().find(|piece| at <= piece.until).unwrap_or(Interval::new(at, at))
     }
 
     /// All up to `until` is to be decided now, where all facts stamped before `known` have been
@@ -94,10 +105,10 @@ impl LifeLine {
     pub(crate) fn decide(&mut self, until: Mono, known: Mono, stalls: &IntervalSet) {
         if self.death.is_some_and(|death| death.confirmed < known) {
             self.close(stalls);
-        } else if let Some(spoke) = self.spoke()
-            && self.runs()
+        } else if let (Some(spoke), Some(woke)) = (self.spoke(), self.awake_since(known))
+            && self.death.is_none()
             && !self.open.is_empty()
-            && known.since(spoke.max(self.woke())) > SILENCE_MAX
+            && known.since(spoke.max(woke)) > SILENCE_MAX
             && self.undecided_since(known).is_some_and(|at| at < until)
         {
             self.forget(Interval::new(spoke, known));
@@ -113,9 +124,15 @@ impl LifeLine {
     /// Drops what only says something about the time before `before`.
     pub(crate) fn drop_before(&mut self, before: Mono) {
         let recent = Mono(before.0.saturating_sub(TICKLESS_NS_MAX));
-        // Claims that meet are one piece of service.
-        let open = &self.open;
-        self.claims.retain(|key, claim| claim.until > recent || open.contains(key));
+        // Claims that meet are one piece of service, which may be a hole from end to end.
+        let kept = before - UNKNOWN_KEPT;
+        let past = self.claims.iter().filter(|(key, claim)| {
+            let ended = claim.until <= recent && !self.open.contains(*key);
+            ended && (claim.until <= kept || self.piece_of(key.0, claim.from).until <= recent)
+        });
+        for key in past.map(|(key, _)| *key).collect::<Vec<_>>() {
+            self.claims.remove(&key);
+        }
         for runs in self.ticks.values_mut() {
             // The last run before it shows from when on there were no ticks.
             let later = runs.partition_point(|run| run.from <= before);
@@ -133,9 +150,8 @@ impl LifeLine {
         let over = |stop: &Stop| stop.until.is_some_and(|end| end.confirmed <= before);
         let past = self.stops.iter().take_while(|stop| over(stop)).count();
         self.stops.drain(..past.saturating_sub(1));
-        let kept = Interval::new(before - UNKNOWN_KEPT, END);
-        if self.unknown.iter().next().is_some_and(|first| first.from < kept.from) {
-            self.unknown = self.unknown.within(kept);
+        if self.unknown.iter().next().is_some_and(|first| first.from < kept) {
+            self.unknown = self.unknown.within(Interval::new(kept, END));
         }
     }
 }

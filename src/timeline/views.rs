@@ -53,7 +53,7 @@ impl LifeLine {
         claims.filter(|(_, claim)| !claim.is_empty())
     }
 
-    fn claims_on(&self, partition: PartitionId) -> impl Iterator<Item = Interval> + '_ {
+    pub(super) fn claims_on(&self, partition: PartitionId) -> impl Iterator<Item = Interval> + '_ {
         let claims = self.claims.range((partition, Term(0))..);
         claims.take_while(move |((on, _), _)| *on == partition).map(|(_, claim)| *claim)
     }
