@@ -191,30 +191,42 @@ impl Keeper {
         let record = &self.recipe.record;
         let born = record.note(Some(life), What::Started { pid: process.pid() });
         self.slot.born(born, life.incarnation, Arc::clone(&process));
-        let mut relay = pin!(relay(life, facts, record));
-        let mut drained = false;
-        let exit: Exit = tokio::select! {
-            biased;
-            exit = process.ended() => exit,
-            () = &mut relay => {
-                drained = true;
-                process.ended().await
-            }
-        };
-        let died = Mono::now();
-        // What it wrote before it died is still in the pipe, and belongs before its death.
-        if !drained {
-            tokio::time::timeout(DRAIN, relay).await.ok();
-        }
-        let Exit { signal, status } = exit;
-        record.note_at(died, Some(life), What::Died { signal, status });
+        let died = live_out(life, &process, facts, record).await;
         self.slot.turn(died, Phase::Absent);
         died
     }
 }
 
+/// Writes down what a process tells as facts of `life`, until it has ended and all that it wrote is
+/// read, and its death; when that was.
+pub(super) async fn live_out(
+    life: &Life,
+    process: &Process,
+    facts: ChildStdout,
+    record: &Record,
+) -> Mono {
+    let mut relay = pin!(relay(life, facts, record));
+    let mut drained = false;
+    let exit: Exit = tokio::select! {
+        biased;
+        exit = process.ended() => exit,
+        () = &mut relay => {
+            drained = true;
+            process.ended().await
+        }
+    };
+    let died = Mono::now();
+    // What it wrote before it died is still in the pipe, and belongs before its death.
+    if !drained {
+        tokio::time::timeout(DRAIN, relay).await.ok();
+    }
+    let Exit { signal, status } = exit;
+    record.note_at(died, Some(life), What::Died { signal, status });
+    died
+}
+
 /// Hands every whole line of a member to the record, as a fact of `life`.
-pub(super) async fn relay(life: &Life, facts: ChildStdout, record: &Record) {
+async fn relay(life: &Life, facts: ChildStdout, record: &Record) {
     let mut lines = BufReader::new(facts).lines();
     loop {
         match lines.next_line().await {

@@ -8,16 +8,13 @@ use rustix::process::Signal;
 use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
 
-use super::fleet::relay;
-use super::{Exit, Process, ProcessError, Record};
+use super::fleet::live_out;
+use super::{Process, ProcessError, Record};
 use crate::ids::Life;
 use crate::observation::What;
-use crate::time::Mono;
 
 /// How long it has to leave its group, and then to die.
 const FAREWELL: Duration = Duration::from_secs(4);
-/// How long what it wrote may take to be read.
-const DRAIN: Duration = Duration::from_secs(1);
 
 /// A process beside the one that a slot knows; dropped, it is killed.
 pub struct Twin {
@@ -48,7 +45,10 @@ impl Twin {
         let process = Arc::new(process);
         record.note(Some(&life), What::Started { pid: process.pid() });
         let mut keeper = JoinSet::new();
-        keeper.spawn(live(life.clone(), Arc::clone(&process), facts, record));
+        let (own, its) = (life.clone(), Arc::clone(&process));
+        keeper.spawn(async move {
+            live_out(&own, &its, facts, &record).await;
+        });
         Self { life, process, keeper }
     }
 
@@ -76,23 +76,4 @@ impl Drop for Twin {
     fn drop(&mut self) {
         self.process.signal(Signal::KILL).ok();
     }
-}
-
-/// Its life, until the process has ended and all that it wrote is read.
-async fn live(life: Life, process: Arc<Process>, facts: ChildStdout, record: Arc<Record>) {
-    let (mut relay, mut drained) = (std::pin::pin!(relay(&life, facts, &record)), false);
-    let exit: Exit = tokio::select! {
-        biased;
-        exit = process.ended() => exit,
-        () = &mut relay => {
-            drained = true;
-            process.ended().await
-        }
-    };
-    let died = Mono::now();
-    if !drained {
-        tokio::time::timeout(DRAIN, relay).await.ok();
-    }
-    let Exit { signal, status } = exit;
-    record.note_at(died, Some(&life), What::Died { signal, status });
 }

@@ -110,19 +110,7 @@ impl Carry {
 
     /// Takes what a member said; whether one did.
     fn observe_member(&mut self, fact: &Fact) -> bool {
-        let said = matches!(
-            fact.what,
-            What::Assigned { .. }
-                | What::Revoked { .. }
-                | What::Lost { .. }
-                | What::Claimed { .. }
-                | What::Renewed { .. }
-                | What::Lapsed { .. }
-                | What::Ticks { .. }
-                | What::Hole { .. }
-                | What::Leaving
-                | What::Clock { .. }
-        );
+        let said = fact.what.is_by_member();
         if said && let Some(seat) = fact.life.as_ref().and_then(|life| self.seat(life)) {
             seat.hear(fact);
         }

@@ -246,6 +246,45 @@ pub enum What {
     },
 }
 
+impl What {
+    /// Whether a member says such a thing of itself; else the controller does.
+    #[must_use]
+    pub const fn is_by_member(&self) -> bool {
+        match self {
+            Self::Assigned { .. }
+            | Self::Revoked { .. }
+            | Self::Lost { .. }
+            | Self::Claimed { .. }
+            | Self::Renewed { .. }
+            | Self::Lapsed { .. }
+            | Self::Ticks { .. }
+            | Self::Hole { .. }
+            | Self::Leaving
+            | Self::Clock { .. } => true,
+            Self::Started { .. }
+            | Self::Died { .. }
+            | Self::NotYet
+            | Self::Stopped
+            | Self::Continued
+            | Self::FaultAsked { .. }
+            | Self::FaultInForce { .. }
+            | Self::FaultHealed { .. }
+            | Self::Reconnected { .. }
+            | Self::FaultFailed { .. }
+            | Self::Struck { .. }
+            | Self::TrialBegan { .. }
+            | Self::TrialEnded { .. }
+            | Self::Settled { .. }
+            | Self::ClusterStarted { .. }
+            | Self::ClusterDied { .. }
+            | Self::EdgesStarted { .. }
+            | Self::EdgesDied
+            | Self::Stall { .. }
+            | Self::Ended { .. } => false,
+        }
+    }
+}
+
 /// How a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

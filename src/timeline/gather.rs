@@ -22,7 +22,7 @@ pub(super) struct Gathered {
 pub(super) fn gather(plan: &Plan, facts: &[Fact]) -> Gathered {
     let mut authors: BTreeMap<Option<&Life>, Vec<&Fact>> = BTreeMap::new();
     for fact in facts {
-        let author = if by_member(&fact.what) { fact.life.as_ref() } else { None };
+        let author = if fact.what.is_by_member() { fact.life.as_ref() } else { None };
         authors.entry(author).or_default().push(fact);
     }
     for facts in authors.values_mut() {
@@ -93,41 +93,5 @@ impl Gathered {
                 line.told(fact);
             }
         }
-    }
-}
-
-/// Whether a member says such a thing of itself; else the controller does.
-pub(crate) fn by_member(what: &What) -> bool {
-    match what {
-        What::Assigned { .. }
-        | What::Revoked { .. }
-        | What::Lost { .. }
-        | What::Claimed { .. }
-        | What::Renewed { .. }
-        | What::Lapsed { .. }
-        | What::Ticks { .. }
-        | What::Hole { .. }
-        | What::Leaving
-        | What::Clock { .. } => true,
-        What::Started { .. }
-        | What::Died { .. }
-        | What::NotYet
-        | What::Stopped
-        | What::Continued
-        | What::FaultAsked { .. }
-        | What::FaultInForce { .. }
-        | What::FaultHealed { .. }
-        | What::Reconnected { .. }
-        | What::FaultFailed { .. }
-        | What::Struck { .. }
-        | What::TrialBegan { .. }
-        | What::TrialEnded { .. }
-        | What::Settled { .. }
-        | What::ClusterStarted { .. }
-        | What::ClusterDied { .. }
-        | What::EdgesStarted { .. }
-        | What::EdgesDied
-        | What::Stall { .. }
-        | What::Ended { .. } => false,
     }
 }

@@ -39,7 +39,6 @@ use std::time::Duration;
 
 pub use coverage::{Count, Coverage};
 pub use finding::{Finding, Findings};
-pub(crate) use gather::by_member;
 pub use interval::{Interval, IntervalSet};
 pub use lane::{Lane, Lanes};
 pub(crate) use life::LifeLine;

@@ -9,7 +9,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::gather::by_member;
 use crate::ids::Life;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
@@ -53,7 +52,7 @@ impl Recent {
         if let Some(dead) = told.and_then(|life| self.authors.get_mut(&Some(life.clone()))) {
             (dead.claims, dead.dead) = (false, true);
         }
-        let author = if by_member(&fact.what) { fact.life.clone() } else { None };
+        let author = if fact.what.is_by_member() { fact.life.clone() } else { None };
         let author = self.authors.entry(author).or_insert_with(Author::new);
         if let What::Renewed { claims } = &fact.what {
             author.claims = !claims.is_empty();

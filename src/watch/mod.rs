@@ -47,7 +47,7 @@ pub use faults::Active;
 use crate::ids::{FaultId, GroupName, Life, MemberId, PartitionId, RoleIndex};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
-use crate::timeline::{Interval, IntervalSet, by_member};
+use crate::timeline::{Interval, IntervalSet};
 use crate::topology::Plan;
 use company::Company;
 use joint::Class;
@@ -124,7 +124,7 @@ impl Watch {
             let (facts, by) = self.late;
             self.late = (facts.saturating_add(1), by.max(self.settled.since(fact.t)));
         }
-        let own = !by_member(&fact.what);
+        let own = !fact.what.is_by_member();
         if own {
             self.observe_own(fact);
         }

@@ -38,7 +38,7 @@ pub fn drive(
     let mut arrivals: Vec<(Mono, &Fact)> = Vec::new();
     let mut latest: BTreeMap<Option<&Life>, Mono> = BTreeMap::new();
     for fact in facts {
-        let author = if of_member(fact) { fact.life.as_ref() } else { None };
+        let author = if fact.what.is_by_member() { fact.life.as_ref() } else { None };
         let before = latest.get(&author).copied().unwrap_or(Mono::ZERO);
         let arrival = (fact.t + delay()).max(before);
         latest.insert(author, arrival);
@@ -142,7 +142,8 @@ fn counted(services: &Coverage, claims: &Coverage, end: Mono) -> Found {
 /// carry on what ran out while it slept. All of it is one trial that ends at `end`.
 pub fn plausible(facts: Vec<Fact>, end: u64) -> Vec<Fact> {
     let trial = TrialNumber(1);
-    let (members, mut own): (Vec<_>, Vec<_>) = facts.into_iter().partition(of_member);
+    let (members, mut own): (Vec<_>, Vec<_>) =
+        facts.into_iter().partition(|fact| fact.what.is_by_member());
     own.sort_by_key(|fact| fact.seq);
     own.retain(|fact| fact.life.is_some());
     let run = |t, what| Fact { t, seq: 0, life: None, what };
@@ -211,20 +212,4 @@ fn renumber(facts: &mut [Fact]) {
     for (seq, fact) in (1..).zip(facts) {
         fact.seq = seq;
     }
-}
-
-fn of_member(fact: &Fact) -> bool {
-    matches!(
-        fact.what,
-        What::Assigned { .. }
-            | What::Revoked { .. }
-            | What::Lost { .. }
-            | What::Claimed { .. }
-            | What::Renewed { .. }
-            | What::Lapsed { .. }
-            | What::Ticks { .. }
-            | What::Hole { .. }
-            | What::Leaving
-            | What::Clock { .. }
-    )
 }
