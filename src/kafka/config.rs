@@ -53,10 +53,18 @@ impl Cluster {
     /// A secret cannot be had, or this build is too lean.
     pub(super) fn base(&self, client_id: &str) -> Result<(ClientConfig, Veil), KafkaError> {
         let mut config = ClientConfig::new();
+        // What `properties: {debug: "cgrp"}` has it tell is wanted where `RUST_LOG` asks for it.
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            config.set_log_level(RDKafkaLogLevel::Debug);
+        }
         config.set("bootstrap.servers", &self.bootstrap).set("client.id", client_id);
         // The default waits up to 10 s between attempts: after a 5 s outage a member came back
         // after 9.4 s, and with these after 155 ms.
         config.set("reconnect.backoff.ms", "20").set("reconnect.backoff.max.ms", "200");
+        // Who leads a partition is looked up each second where its leader is known to be gone, and
+        // twice where that is heard of at the wrong moment: a member that was given a partition of
+        // a dead broker heard nothing of it for 2 s.
+        config.set("topic.metadata.refresh.interval.ms", "250");
         // A cluster that was never reached is reported by us, not by a log line each second.
         config.set("log.connection.close", "false");
         // Small messages and small answers: waiting to fill a packet only delays them.
