@@ -55,8 +55,8 @@ impl Range {
 /// attempts, 200 ms, which it draws up to half as long again.
 pub const RECONNECT: Duration = Duration::from_millis(300);
 /// A broker refuses to let members join while it reads what it knew of their group, and librdkafka
-/// tries again a second after it was refused; twice in a row is what was measured (Kafka 4.3.0).
-const JOIN_AGAIN: Duration = Duration::from_secs(2);
+/// tries again a second after it was refused.
+const JOIN_AGAIN: Duration = Duration::from_secs(1);
 /// What a member that was stopped may still believe while it drains what it missed.
 const DRAIN: Duration = Duration::from_millis(200);
 
@@ -81,21 +81,31 @@ impl Bounds {
                 gap: to((terms.handover() + terms.age).saturating_sub(threshold)),
                 overlap: moved,
             },
-            broker: broker(terms, terms.failover, false),
+            broker: Self::outage(terms, terms.failover, Recall::Reads),
         }
     }
 
-    /// What it costs a group that all brokers of its cluster are away for `down`, and know that
-    /// much of it when they are back.
+    /// What it costs a group that nobody does the work of its brokers for `down`, and that whoever
+    /// does it then knows that much of the group. Clients find that one only `L` later; members may
+    /// come back under new names, and wait for the sessions of their old ones. Meanwhile they
+    /// believe what they believed, for `T` from what they last heard. All come back, and what moved
+    /// to the first moves on to the last.
     #[must_use]
     pub fn outage(terms: &Terms, down: Duration, recall: Recall) -> Bound {
-        let Bound { gap, overlap } = broker(terms, down, recall == Recall::Nothing);
-        // All come back, and what moved to the first moves on to the last.
-        let last = match recall {
-            Recall::Nothing | Recall::All => RECONNECT,
-            Recall::Reads => JOIN_AGAIN,
+        let (back, apart) = match recall {
+            // Who forgets has one address, is found there, and knows no old names.
+            Recall::Nothing => (terms.handover(), RECONNECT),
+            Recall::All => (terms.search + terms.takeover(), RECONNECT),
+            Recall::Reads => {
+                let found = terms.search + JOIN_AGAIN;
+                (found + terms.takeover(), found)
+            }
         };
-        Bound { gap, overlap: to(overlap.high.get() + last) }
+        let seamless = down + back + terms.age + terms.clock;
+        Bound {
+            gap: to(seamless.saturating_sub(terms.threshold)),
+            overlap: to(terms.threshold + terms.handover() + apart),
+        }
     }
 }
 
@@ -108,20 +118,6 @@ pub enum Recall {
     All,
     /// What it reads from its disk, or another's; meanwhile nobody joins.
     Reads,
-}
-
-/// Nobody does a broker's work for `down`, and clients find who does it only `L` later; then
-/// members may come back under new names and wait for the sessions of their old ones, unless the
-/// broker `forgets` them. Meanwhile they believe what they believed, for `T` from what they last
-/// heard.
-fn broker(terms: &Terms, down: Duration, forgets: bool) -> Bound {
-    // Who forgets has one address, and is found there.
-    let back = if forgets { terms.handover() } else { terms.search + terms.takeover() };
-    let seamless = down + back + terms.age + terms.clock;
-    Bound {
-        gap: to(seamless.saturating_sub(terms.threshold)),
-        overlap: to(terms.threshold + terms.handover()),
-    }
 }
 
 /// A member that is stopped for `d` serves nothing meanwhile. When it wakes it still believes what

@@ -11,9 +11,9 @@ const EXPIRY_LAG: Duration = Duration::from_millis(15);
 const LATENCY: Duration = Duration::from_millis(20);
 /// A new owner publishes at once, and again each so often until it hears itself.
 const FIRST_PERIOD: Duration = Duration::from_millis(10);
-/// A client looks for the new leader of a partition, and for a new coordinator, each 20 to 200 ms
-/// (`retry.backoff.max.ms`), give or take a fifth (KIP-580).
-const SEARCH: Duration = Duration::from_millis(240);
+/// librdkafka asks each second for a coordinator that it lost (`rd_kafka_cgrp_serve`; no setting
+/// changes that). New leaders of partitions it learns meanwhile, for it looks for them more often.
+const SEARCH: Duration = Duration::from_secs(1);
 /// A round trip to a broker process of our own, on this machine.
 const RTT_EMBEDDED: Duration = Duration::from_millis(5);
 /// A round trip to somebody's brokers nearby.
