@@ -87,7 +87,8 @@ fn picture(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>) -> String 
     let (lanes, _) = scale.fold(subject, scene, fold, TOP);
     let title = format!("{}: {}", fold.title(), summary(scene, fold));
     format!(
-        "<figure class=\"lane\"><figcaption>{0}</figcaption><div class=\"scroll\">\
+        "<figure class=\"lane\"><figcaption>{0}</figcaption>\
+         <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\">\
          <svg viewBox=\"0 0 {WIDTH} {1}\" role=\"img\" aria-label=\"{2}\">\
          {3}{lanes}{4}{5}</svg></div></figure>\n",
         Safe(fold.title()),

@@ -97,10 +97,11 @@ fn draw(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>, gap: Interval
     let bottom = TOP + STEP * number(scene.groups.len() + 1);
     let (lanes, _) = scale.fold(subject, scene, fold, TOP);
     format!(
-        "<div class=\"scroll\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"The lanes \
-         of {} around this gap\">{}{lanes}{}{}</svg></div>",
-        bottom + 20.0,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0} around this gap\">\
+         <svg viewBox=\"0 0 {WIDTH} {1}\" role=\"img\" aria-label=\"The lanes of {0}\">\
+         {2}{lanes}{3}{4}</svg></div>",
         Safe(fold.title()),
+        bottom + 20.0,
         scale.grounds(subject, TOP - 2.0, bottom),
         scale.edges(subject, TOP - 2.0, bottom),
         scale.axis(subject.zero, bottom),
