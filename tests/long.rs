@@ -52,7 +52,7 @@ fn kill_leader_100ms() {
 #[ignore = "takes minutes: tests/long twin-kill"]
 fn twin_kill() {
     let mut series = Series::play("twin-kill", "twin-kill", "", 30);
-    let joint = series.spans(|timeline| timeline.joint.gaps.iter().collect());
+    let joint = series.joint_gaps();
     let trials = series.parts.iter().all(|part| {
         let found = |trial| part.timeline.joint.gaps.iter().any(|gap| gap.trial == trial);
         part.timeline.record.trials.iter().all(|trial| found(trial.number))
@@ -66,13 +66,7 @@ fn twin_kill() {
 #[ignore = "takes minutes: tests/long pause-leader"]
 fn pause_leader() {
     let series = Series::play("pause-leader", "pause-leader", "", 30);
-    let overlaps = series.spans(|timeline| {
-        timeline.groups.values().flat_map(|group| &group.findings.overlaps).collect()
-    });
-    let joint = series.spans(|timeline| timeline.joint.gaps.iter().collect());
-    let gaps = shown(&series.group_gaps());
-    let text =
-        format!("group gaps {gaps}; overlaps {}; joint gaps {}", shown(&overlaps), shown(&joint));
+    let text = format!("{}; overlaps {}", series.missed(), shown(&series.overlaps()));
     series.conclude(&text);
 }
 

@@ -22,4 +22,5 @@ mod shipped;
 #[path = "../support/mod.rs"]
 mod support;
 mod up;
-mod web;
+
+use support::web;

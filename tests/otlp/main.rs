@@ -7,6 +7,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::as_conversions,
+    clippy::print_stderr,
     clippy::wildcard_enum_match_arm,
     reason = "a test may fail loudly"
 )]
@@ -15,8 +16,11 @@
 mod support;
 
 mod agrees;
+mod beside;
 mod certificates;
 mod features;
+mod long;
+mod long_spans;
 mod many;
 mod receiver;
 mod rotel;

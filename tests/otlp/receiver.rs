@@ -5,6 +5,7 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -57,6 +58,8 @@ pub(crate) struct Kept {
     busy: AtomicUsize,
     /// So many spans of each request are refused, in an answer that is a success.
     rejects: i64,
+    /// So long after it came a request for spans is answered.
+    pause: Duration,
 }
 
 /// A collector. Dropped, it is gone.
@@ -64,7 +67,7 @@ pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
     kept: Arc<Kept>,
     // Dropped, it ends all tasks.
-    _runtime: Runtime,
+    runtime: Option<Runtime>,
 }
 
 impl Kept {
@@ -76,6 +79,11 @@ impl Kept {
     /// Takes all requests, but for so many spans of each.
     pub(crate) fn picky(spans: i64) -> Self {
         Self { rejects: spans, ..Self::default() }
+    }
+
+    /// Takes its time for each request for spans.
+    pub(crate) fn slow(pause: Duration) -> Self {
+        Self { pause, ..Self::default() }
     }
 
     fn is_busy(&self) -> bool {
@@ -106,7 +114,7 @@ impl Receiver {
         let runtime = runtime.unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        (Self { address, kept: Arc::new(kept), _runtime: runtime }, listener)
+        (Self { address, kept: Arc::new(kept), runtime: Some(runtime) }, listener)
     }
 
     /// One that is spoken to over HTTP; with TLS, where certificates are given, and then only by
@@ -122,9 +130,9 @@ impl Receiver {
         if let Some(certificates) = tls {
             let acceptor = TlsAcceptor::from(Arc::new(server_config(certificates)));
             let serve = axum::serve(Secured { listener, acceptor }, router);
-            receiver._runtime.spawn(async move { serve.await });
+            receiver.spawn(async move { serve.await });
         } else {
-            receiver._runtime.spawn(async move { axum::serve(listener, router).await });
+            receiver.spawn(async move { axum::serve(listener, router).await });
         }
         receiver
     }
@@ -147,8 +155,23 @@ impl Receiver {
             .add_service(LogsServiceServer::new(desk.clone()).accept_compressed(gzip))
             .add_service(MetricsServiceServer::new(desk).accept_compressed(gzip));
         let incoming = TcpIncoming::from(listener);
-        receiver._runtime.spawn(router.serve_with_incoming(incoming));
+        receiver.spawn(router.serve_with_incoming(incoming));
         receiver
+    }
+
+    fn spawn(&self, task: impl Future<Output: Send + 'static> + Send + 'static) {
+        let runtime = self.runtime.as_ref().unwrap();
+        drop(runtime.spawn(task));
+    }
+
+    /// Refuses so many requests from now on, as one that is busy.
+    pub(crate) fn refuse(&self, requests: usize) {
+        self.kept.busy.store(requests, Ordering::Relaxed);
+    }
+
+    /// Ends it; what it got may still be looked at.
+    pub(crate) fn kill(&mut self) {
+        self.runtime = None;
     }
 
     /// Its address, for a client.
@@ -168,6 +191,11 @@ impl Receiver {
         let logs = self.kept.logs.lock().unwrap();
         let resources = logs.iter().flat_map(|request| &request.resource_logs);
         resources.flat_map(|one| &one.scope_logs).flat_map(|one| one.log_records.clone()).collect()
+    }
+
+    /// How many exports of metrics came.
+    pub(crate) fn exports(&self) -> usize {
+        self.kept.metrics.lock().unwrap().len()
     }
 
     /// The sum of all points of a counter in the last export of metrics that came, if any did.
@@ -215,6 +243,7 @@ type Answer = Result<Vec<u8>, StatusCode>;
 
 async fn traces(State(kept): State<Arc<Kept>>, headers: HeaderMap, body: Bytes) -> Answer {
     let request = read(&kept, &headers, &body).ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
+    tokio::time::sleep(kept.pause).await;
     kept.traces.lock().unwrap().push(request);
     Ok(kept.answer().encode_to_vec())
 }

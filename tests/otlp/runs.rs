@@ -17,7 +17,7 @@ fn kills() -> Experiment {
 }
 
 /// The spans that are computed from the journal; the others are live operations.
-fn computed(spans: Vec<Span>) -> Vec<Span> {
+pub(crate) fn computed(spans: Vec<Span>) -> Vec<Span> {
     let names = ["chaos.run", "chaos.trial", "fault.window", "leadership"];
     let ours = |span: &Span| names.iter().any(|name| span.name.starts_with(name));
     spans.into_iter().filter(ours).collect()

@@ -5,7 +5,6 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-use tandem::time::Mono;
 use tandem::verdict::Telemetry;
 
 use crate::many;
@@ -15,16 +14,8 @@ use crate::support::experiment::{Experiment, Finished, eventually, tandem};
 /// The exit may be later than the verdict by this, on a machine that does other things as well.
 const LATE: Duration = Duration::from_millis(3_000);
 
-/// Runs to the end; how long after its verdict the process was gone.
-fn timed(order: Experiment) -> (Finished, Duration) {
-    let stdout = order.folder.path().join("stdout");
-    let running = order.start();
-    let told = || std::fs::metadata(&stdout).is_ok_and(|file| file.len() > 0).then_some(());
-    eventually("the verdict", Duration::from_secs(120), told);
-    let told = Mono::now();
-    let run = running.finish();
-    (run, Mono::now().since(told))
-}
+/// No verdict takes longer.
+const VERDICT: Duration = Duration::from_secs(120);
 
 fn telemetry(run: &Finished) -> Telemetry {
     run.report().telemetry.unwrap_or_else(|| panic!("no telemetry: {run}"))
@@ -41,7 +32,8 @@ fn is_judged_alike(run: &Finished) {
 /// It is judged, exits in time, and says that all of it was lost.
 fn loses_all(url: &str, protocol: &str) {
     let order = Experiment::calm("1s").with(&format!("--trials 1 --otlp {url}"));
-    let (run, late) = timed(order.set("OTEL_EXPORTER_OTLP_PROTOCOL", protocol));
+    let running = order.set("OTEL_EXPORTER_OTLP_PROTOCOL", protocol).start();
+    let (run, late) = running.finish_timed(VERDICT);
     is_judged_alike(&run);
     assert!(late < LATE, "{late:?} after the verdict: {run}");
     let lost = telemetry(&run);
@@ -75,17 +67,13 @@ fn a_collector_that_is_killed_in_the_middle_costs_what_it_did_not_take() {
     let receiver = Receiver::http(Kept::default(), None);
     let url = receiver.url("http");
     let order = Experiment::calm("3s").with(&format!("--trials 1 --otlp {url}"));
-    let stdout = order.folder.path().join("stdout");
     let running = order.start();
     let first = || (!receiver.logs().is_empty()).then_some(());
     eventually("the first log record", Duration::from_secs(60), first);
     let (operations, taken) = (receiver.spans().len() as u64, receiver.logs().len() as u64);
     drop(receiver);
-    let told = || std::fs::metadata(&stdout).is_ok_and(|file| file.len() > 0).then_some(());
-    eventually("the verdict", Duration::from_secs(120), told);
-    let told = Mono::now();
-    let run = running.finish();
-    assert!(Mono::now().since(told) < LATE, "{run}");
+    let (run, late) = running.finish_timed(VERDICT);
+    assert!(late < LATE, "{late:?} after the verdict: {run}");
     is_judged_alike(&run);
     let lost = telemetry(&run);
     // Traces leave at the end; what came before were operations.

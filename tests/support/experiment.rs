@@ -19,16 +19,27 @@ pub const PATIENCE: Duration = Duration::from_secs(240);
 
 /// How often a condition is looked at: reading a journal costs what is being measured.
 const LOOK: Duration = Duration::from_millis(50);
+/// The same where the instant is what is wanted, and a look costs next to nothing.
+const GLANCE: Duration = Duration::from_millis(2);
 
 /// Waits until `done` has something to say.
-pub fn eventually<T>(what: &str, within: Duration, mut done: impl FnMut() -> Option<T>) -> T {
+pub fn eventually<T>(what: &str, within: Duration, done: impl FnMut() -> Option<T>) -> T {
+    looking_each(LOOK, what, within, done)
+}
+
+fn looking_each<T>(
+    pause: Duration,
+    what: &str,
+    within: Duration,
+    mut done: impl FnMut() -> Option<T>,
+) -> T {
     let began = Mono::now();
     loop {
         if let Some(value) = done() {
             return value;
         }
         assert!(Mono::now().since(began) < within, "{what}: not within {within:?}");
-        std::thread::sleep(LOOK);
+        std::thread::sleep(pause);
     }
 }
 
@@ -191,6 +202,20 @@ impl Running {
     /// Waits for its end.
     pub fn finish(self) -> Finished {
         self.finish_within(PATIENCE)
+    }
+
+    /// Waits so long for its verdict, and then for its end; how long it was there after its
+    /// verdict.
+    pub fn finish_timed(mut self, within: Duration) -> (Finished, Duration) {
+        let stdout = self.folder.path().join("stdout");
+        looking_each(GLANCE, "the verdict", within, || {
+            let told = fs::metadata(&stdout).is_ok_and(|file| file.len() > 0);
+            (told || self.child.try_wait().unwrap().is_some()).then_some(())
+        });
+        let told = Mono::now();
+        looking_each(GLANCE, "the end", PATIENCE, || self.child.try_wait().unwrap());
+        let late = Mono::now().since(told);
+        (self.finish(), late)
     }
 
     /// Waits so long for its end.

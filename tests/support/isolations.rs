@@ -37,11 +37,9 @@ fn within_bounds(mut series: Series, told: &str) {
     let holds = |slack: Option<f64>| slack.is_none_or(|slack| slack >= 0.0);
     series.claims.add("gaps within their bound", holds(gap));
     series.claims.add("overlaps within their bound", holds(overlap));
-    let joint = series.spans(|timeline| timeline.joint.gaps.iter().collect());
+    let joint = series.joint_gaps();
     series.claims.add("no joint gap", joint.is_empty());
-    let overlaps = series.spans(|timeline| {
-        timeline.groups.values().flat_map(|group| &group.findings.overlaps).collect()
-    });
+    let overlaps = series.overlaps();
     let below = |slack: Option<f64>| match slack {
         Some(slack) => format!("the longest {slack:.0} ms below its bound"),
         None => "so none near its bound".to_owned(),

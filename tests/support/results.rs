@@ -34,14 +34,22 @@ impl Claims {
     }
 }
 
-/// Appends a row, unless the series was finished before and its row stands already.
+/// So many trials are to be played instead of the full count, to try a series; then it leaves no
+/// row.
+pub fn tried() -> Option<u32> {
+    let asked = std::env::var("TANDEM_TRIALS").ok()?;
+    let count = asked.parse().ok().filter(|count| *count > 0);
+    Some(count.unwrap_or_else(|| panic!("TANDEM_TRIALS is {asked}: write a number of trials")))
+}
+
+/// Appends a row, unless the series was finished before and its row stands already, or is tried.
 pub fn append(name: &str, folder: &Path, measured: &str, claims: &Claims) {
     let done = folder.join("row");
     let (when, machine, version) = (now(), machine(), version());
     let row =
         format!("| {name} | {when} | {version} | {machine} | {measured} | {} |\n", claims.shown());
     eprint!("{row}");
-    if done.exists() {
+    if done.exists() || tried().is_some() {
         return;
     }
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE);

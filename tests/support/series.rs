@@ -13,23 +13,31 @@ use tandem::verdict::{Report, Verdict};
 
 use super::experiment::Experiment;
 use super::measured::await_quiet;
-use super::results::{Claims, append};
+use super::results::{Claims, append, tried};
 
 /// Trials are played so many at a time: an interruption costs no more.
 const AT_A_TIME: u32 = 10;
 /// How often a part may be played that the host has spoiled.
 const ATTEMPTS_MAX: u32 = 3;
 /// No part takes longer: whole clusters die and come back in some.
-const PART_MAX: Duration = Duration::from_secs(900);
+pub const PART_MAX: Duration = Duration::from_secs(900);
 
-/// Where the parts of a series are kept.
+/// Where the parts of a series are kept; what is only tried is no part of one.
 pub fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/long").join(name);
-    if std::env::var_os("TANDEM_AGAIN").is_some() {
+    let place = if tried().is_some() { "target/tried" } else { "target/long" };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(place).join(name);
+    if tried().is_some() || std::env::var_os("TANDEM_AGAIN").is_some() {
         fs::remove_dir_all(&folder).ok();
     }
     fs::create_dir_all(&folder).unwrap();
     folder
+}
+
+/// Waits until the host is quiet, unless the series is only tried.
+pub fn await_turn() {
+    if tried().is_none() {
+        await_quiet(Duration::from_secs(120));
+    }
 }
 
 /// One run of a series, which has come to its end.
@@ -65,24 +73,16 @@ impl Part {
 
     /// Whether it did not hold, and the host did not let the instrument run meanwhile: then it
     /// tells of the host.
-    fn is_spoiled(&self) -> bool {
+    pub fn is_spoiled(&self) -> bool {
         self.report.verdict != Verdict::Pass && !self.report.stalls.is_empty()
     }
 
     /// Plays it, unless it was played before; again where the host has spoiled it. How often that
     /// was so stands beside it.
     fn play_unspoiled(out: &Path, experiment: impl Fn() -> Experiment) -> (Self, u32) {
-        let note = out.with_extension("spoiled");
-        let mut spoiled =
-            fs::read_to_string(&note).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-        let mut part = Self::play(out, &experiment);
-        while part.is_spoiled() && spoiled + 1 < ATTEMPTS_MAX {
-            spoiled += 1;
-            fs::write(&note, spoiled.to_string()).unwrap();
-            fs::remove_dir_all(out).unwrap();
-            part = Self::play(out, &experiment);
-        }
-        (part, spoiled)
+        let play = || Self::play(out, &experiment);
+        let remove = || fs::remove_dir_all(out).unwrap();
+        unspoiled(&out.with_extension("spoiled"), play, Self::is_spoiled, remove)
     }
 
     /// Plays it, unless it was played before.
@@ -92,11 +92,30 @@ impl Part {
             return part;
         }
         fs::remove_dir_all(out).ok();
-        await_quiet(Duration::from_secs(120));
+        await_turn();
         let run = experiment().into(out).start().finish_within(PART_MAX);
         eprintln!("{}", run.stdout);
         Self::read(out).unwrap_or_else(|| panic!("it did not come to its end: {run}"))
     }
+}
+
+/// Plays something, and again where the host has spoiled it; how often that was so stands in
+/// `note`.
+pub fn unspoiled<T>(
+    note: &Path,
+    play: impl Fn() -> T,
+    is_spoiled: impl Fn(&T) -> bool,
+    remove: impl Fn(),
+) -> (T, u32) {
+    let mut spoiled = fs::read_to_string(note).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut played = play();
+    while is_spoiled(&played) && spoiled + 1 < ATTEMPTS_MAX {
+        spoiled += 1;
+        fs::write(note, spoiled.to_string()).unwrap();
+        remove();
+        played = play();
+    }
+    (played, spoiled)
 }
 
 /// The gaps of groups that faults caused.
@@ -124,7 +143,7 @@ impl Series {
 
     /// Plays any experiment.
     pub fn of(name: &'static str, trials: u32, experiment: impl Fn() -> Experiment) -> Self {
-        let folder = folder(name);
+        let (folder, trials) = (folder(name), tried().unwrap_or(trials));
         let count = format!("--trials {}", AT_A_TIME.min(trials));
         let part = |number: u32| {
             let out = folder.join(format!("part-{number}"));
@@ -145,6 +164,24 @@ impl Series {
     /// The gaps of groups that faults caused.
     pub fn group_gaps(&self) -> Vec<Span> {
         self.spans(group_gaps)
+    }
+
+    /// The gaps of all groups together.
+    pub fn joint_gaps(&self) -> Vec<Span> {
+        self.spans(|timeline| timeline.joint.gaps.iter().collect())
+    }
+
+    /// The overlaps of all groups.
+    pub fn overlaps(&self) -> Vec<Span> {
+        self.spans(|timeline| {
+            timeline.groups.values().flat_map(|group| &group.findings.overlaps).collect()
+        })
+    }
+
+    /// What groups missed, and all of them together, for a row.
+    pub fn missed(&self) -> String {
+        let (groups, joint) = (shown(&self.group_gaps()), shown(&self.joint_gaps()));
+        format!("group gaps {groups}; joint gaps {joint}")
     }
 
     /// The longest group gap of each trial.
@@ -184,8 +221,9 @@ impl Series {
         let again = match self.spoiled {
             0 => String::new(),
             spoiled => format!(
-                "; {spoiled} times {AT_A_TIME} trials that did not hold were played again, for the \
-                 host had stalled"
+                "; {spoiled} times {} trials that did not hold were played again, for the host had \
+                 stalled",
+                AT_A_TIME.min(trials)
             ),
         };
         let measured = format!("{trials} trials: {measured}{again} (seeds {})", self.seeds());
@@ -224,7 +262,7 @@ pub fn kills(mut series: Series, p50: std::ops::RangeInclusive<u64>, most: u64) 
     series.claims.add(text, wanted.contains(&median));
     let short = trials.iter().filter(|gap| **gap <= Duration::from_millis(most)).count();
     series.claims.add(format!("28 of 30 at most {most} ms"), short >= 28);
-    let joint = series.spans(|timeline| timeline.joint.gaps.iter().collect());
+    let joint = series.joint_gaps();
     series.claims.add("no joint gap", joint.is_empty());
     let text = format!(
         "group gaps {}; {short} of {} trials at most {most} ms; joint gaps {}",
