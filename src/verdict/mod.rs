@@ -41,7 +41,7 @@ pub use difference::{Counted, Difference, Differs, Row, Side, Tested};
 pub use distribution::{Distribution, Samples, ms};
 pub use exit::exit_code;
 pub use grammar::AssertionError;
-pub use junit::{JunitError, JunitRun, junit};
+pub use junit::{JunitError, JunitRun, JunitSuite, junit};
 pub use report::{
     BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
     Measures, Others, REPORT_VERSION, Report, Stall, Telemetry, Uncertainty, Worst,
