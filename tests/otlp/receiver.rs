@@ -170,6 +170,11 @@ impl Receiver {
         resources.flat_map(|one| &one.scope_logs).flat_map(|one| one.log_records.clone()).collect()
     }
 
+    /// How many exports of metrics came.
+    pub(crate) fn exports_of_metrics(&self) -> u64 {
+        self.kept.metrics.lock().unwrap().len() as u64
+    }
+
     /// The sum of all points of a counter in the last export of metrics that came, if any did.
     pub(crate) fn counter(&self, name: &str) -> Option<f64> {
         let metrics = self.kept.metrics.lock().unwrap();
