@@ -104,7 +104,8 @@ async fn disturb(
 async fn trouble(order: &Order, stage: &Stage, interrupt: &CancellationToken) -> Ending {
     tokio::select! {
         biased;
-        ending = stage.trouble(interrupt) => ending,
+        // A broker that nobody struck and that died is no part of what is measured.
+        ending = stage.trouble(interrupt, stage.clusters.lost()) => ending,
         why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
     }
 }

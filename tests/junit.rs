@@ -22,10 +22,9 @@ use std::{env, fs};
 use support::experiment::{output, tandem};
 use support::facts::{Story, at, brief, plan};
 use support::recorded::{kills, record};
-use tandem::cli::junit::of_folders;
 use tandem::observation::{Outcome, What};
 use tandem::time::{Span, Wall};
-use tandem::verdict::{JunitRun, Report, Verdict, junit};
+use tandem::verdict::{JunitRun, JunitSuite, Report, Verdict, junit};
 
 const CLAIMS: [&str; 3] =
     ["group.gap.max <= 1s", "joint.gap.count == 0", "group.p2.overlap.max < 1ms"];
@@ -39,8 +38,8 @@ fn report(story: &Story) -> Report {
 
 fn document(report: &Report) -> String {
     let (began, lasted) = (Wall(1_795_000_000_000), Duration::from_millis(31_250));
-    let run = JunitRun { report, run: "kill-leader-1", began, lasted };
-    junit("tests", &[run]).unwrap()
+    let run = JunitRun { report, run: "kill-leader-1", began, lasted, trouble: None };
+    junit("tests", &[JunitSuite::Judged(run)]).unwrap()
 }
 
 /// Everything of one kind of element: its attributes and, where it has any, what is in it.
@@ -191,16 +190,36 @@ fn what_failed_is_a_failure_and_what_nobody_can_tell_is_an_error() {
 #[test]
 fn several_runs_are_one_document() {
     let reports = [report(&kills(&[900, 950])), report(&kills(&[900, 1_500]))];
-    let runs = reports.iter().zip(["first", "second"]).map(|(report, run)| JunitRun {
-        report,
-        run,
-        began: Wall(1_795_000_000_000),
-        lasted: Duration::from_secs(30),
+    let runs = reports.iter().zip(["first", "second"]).map(|(report, run)| {
+        let (began, lasted) = (Wall(1_795_000_000_000), Duration::from_secs(30));
+        JunitSuite::Judged(JunitRun { report, run, began, lasted, trouble: None })
     });
     let text = junit("suite", &runs.collect::<Vec<_>>()).unwrap();
     well_formed(&text);
     assert_eq!(elements(&text, "testsuite").len(), 2);
     assert_eq!(attribute(elements(&text, "testsuites")[0], "time"), "60.000");
+}
+
+#[test]
+fn what_no_report_knows_is_told_as_well() {
+    let report = report(&kills(&[900, 950]));
+    let (began, lasted) = (Wall(1_795_000_000_000), Duration::from_secs(30));
+    let trouble = Some("It was killed.");
+    let suites = [
+        JunitSuite::Judged(JunitRun { report: &report, run: "first", began, lasted, trouble }),
+        JunitSuite::Unjudged { name: "far", why: "nobody <answers>", skipped: false },
+        JunitSuite::Unjudged { name: "far", why: "nobody <answers>", skipped: true },
+    ];
+    let text = junit("suite", &suites).unwrap();
+    let of_run: Vec<_> = cases(&text).into_iter().filter(|case| case.starts_with("run:")).collect();
+    assert_eq!(of_run, ["run: the run: error", "run: the run: error", "run: the run: pass"]);
+    let suites = elements(&text, "testsuite");
+    let told = |suite: &str, kind| attribute(elements(suite, kind)[0], "message").to_owned();
+    assert_eq!(told(suites[0], "error"), "It was killed.");
+    assert_eq!(told(suites[1], "error"), "nobody &lt;answers&gt;");
+    assert_eq!(told(suites[2], "skipped"), "nobody &lt;answers&gt;");
+    assert_eq!(attribute(suites[2], "name"), "far");
+    assert_eq!(attribute(elements(&text, "testsuites")[0], "errors"), "2");
 }
 
 #[test]
@@ -216,9 +235,4 @@ fn it_stands_beside_the_result_and_where_it_is_wanted() {
     let text = |path: &Path| fs::read_to_string(path).unwrap();
     assert_eq!(text(&wanted), text(&folder.join("junit.xml")));
     well_formed(&text(&wanted));
-    let both = of_folders("suite", &[&folder, &folder]).unwrap();
-    well_formed(&both);
-    assert_eq!(elements(&both, "testsuite").len(), 2);
-    let error = of_folders("suite", &[&folder, home.path()]).unwrap_err();
-    assert!(error.to_string().ends_with("result.json"), "{error}");
 }

@@ -6,6 +6,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
     reason = "a test may fail loudly"
 )]
 
@@ -17,11 +18,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use support::facts::{Story, at, brief, plan};
-use tandem::ids::GroupName;
+use tandem::ids::{ClusterName, GroupName};
 use tandem::journal::{
     Bounds, Header, JournalError, Rolling, VERSION, list_parts, read, read_parts,
 };
-use tandem::observation::Fact;
+use tandem::observation::{Fact, What};
 use tandem::time::{Mono, Wall};
 use tandem::timeline::{Finding, Interval, Timeline};
 use tandem::topology::Plan;
@@ -55,8 +56,8 @@ fn facts() -> Vec<Fact> {
     story.died("p1-1.1", 20_000);
     story.assigned("p1-2.1", 20_900, &[0]).serves("p1-2.1", 0, 1, [21_000, 40_000]);
     story.settled("p1", 30_000);
-    story.of("p1-2.1", 40_000, tandem::observation::What::Stopped);
-    story.of("p1-2.1", 42_000, tandem::observation::What::Continued);
+    story.of("p1-2.1", 40_000, What::Stopped);
+    story.of("p1-2.1", 42_000, What::Continued);
     story.serves("p1-2.1", 0, 2, [42_000, 60_000]);
     story.assigned("p2-1.1", 2, &[0]).serves("p2-1.1", 0, 1, [100, 60_000]);
     story.ended(60_000, 1).completed(60_001);
@@ -126,6 +127,36 @@ fn all_files_together_are_the_journal_that_one_file_would_be() {
     assert_eq!(all.facts, facts);
     assert!(!all.torn_tail);
     assert_eq!(all.header.part.unwrap().number, 1);
+}
+
+#[test]
+fn a_broker_that_is_dead_is_not_said_to_answer() {
+    let (folder, plan) = (tempfile::tempdir().unwrap(), plan(1, &[("p1", 1, 1)]));
+    let cluster = |name: &str| name.parse::<ClusterName>().unwrap();
+    let mut story = Story::default();
+    for (ms, name) in [(1, "a"), (2, "b")] {
+        let (cluster, address) = (cluster(name), "127.0.0.1:1".to_owned());
+        story.run(ms, What::ClusterStarted { cluster, address, pid: 7 });
+    }
+    story.started("p1-1.1", 3);
+    story.run(10_000, What::ClusterDied { cluster: cluster("a") });
+    story.assigned("p1-1.1", 4, &[0]).serves("p1-1.1", 0, 1, [100, 60_000]);
+    story.facts.sort_by_key(|fact| fact.t);
+    write(folder.path(), &plan, SMALL, &story.facts);
+    let answers = |path: &Path| -> Vec<ClusterName> {
+        let facts = read(path).unwrap().facts.into_iter();
+        facts
+            .filter_map(|fact| match fact.what {
+                What::ClusterStarted { cluster, .. } => Some(cluster),
+                _ => None,
+            })
+            .collect()
+    };
+    let parts = list_parts(folder.path()).unwrap();
+    let (first, last) = (&parts[0].1, &parts[parts.len() - 1].1);
+    assert!(read(last).unwrap().header.part.unwrap().from > at(10_000), "{parts:?}");
+    assert_eq!(answers(first), [cluster("a"), cluster("b")]);
+    assert_eq!(answers(last), [cluster("b")]);
 }
 
 #[test]

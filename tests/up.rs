@@ -25,7 +25,7 @@ use support::experiment::{eventually, output, signal_pid, tandem};
 use support::measured::turn;
 use support::outside::{Death, is_told_as_it_is_written, kill_leader};
 use support::pressure::Pressure;
-use support::up::Up;
+use support::up::{Up, nothing_is_left};
 use tandem::ids::GroupName;
 use tandem::view::{Event, Happening, Level};
 
@@ -41,14 +41,6 @@ fn group(name: &str) -> GroupName {
 fn sockets(state: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(state.join("tandem/up")).into_iter().flatten();
     entries.map(|entry| entry.unwrap().path()).collect()
-}
-
-/// Everything that a run started is gone: its ledger is removed last.
-fn nothing_is_left(state: &Path) {
-    eventually("the end of the guard", SOON, || {
-        let ledgers = fs::read_dir(state.join("tandem/runs")).into_iter().flatten().count();
-        (ledgers == 0).then_some(())
-    });
 }
 
 #[test]

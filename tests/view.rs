@@ -14,6 +14,8 @@ mod support;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use support::facts::{Story, at, plan};
+use tandem::ids::ClusterName;
+use tandem::observation::What;
 use tandem::time::{Mono, Span, Wall};
 use tandem::topology::Plan;
 use tandem::view::{
@@ -194,6 +196,37 @@ fn a_thousand_roles_are_folded_by_their_leaders_or_scrolled() {
     assert!(!middle.contains("role-999") && !middle.contains("role-0 "), "{middle}");
     screen.strike(Stroke::Home);
     assert_eq!(page(&told, &mut screen, 2_000, (100, 20)), first);
+}
+
+#[test]
+fn a_broker_that_is_dead_is_shown_until_it_is_back() {
+    let mut told = Told::new(plan(1, &[("p1", 1, 1)]));
+    let cluster: ClusterName = "a".parse().unwrap();
+    let started = |pid| {
+        let (cluster, address) = (cluster.clone(), "127.0.0.1:4000".to_owned());
+        What::ClusterStarted { cluster, address, pid }
+    };
+    let mut story = Story::default();
+    story.run(10, started(7));
+    story.run(2_000, What::ClusterDied { cluster: cluster.clone() }).run(2_500, started(8));
+    let mut screen = Screen::new(false, false);
+    told.tell(&story, 1_010);
+    let alive = "broker of a at 127.0.0.1:4000: alive for 1.0 s, process 7\n";
+    assert!(summary(&told.picture(1_010)).contains(alive), "{}", summary(&told.picture(1_010)));
+    assert!(!page(&told, &mut screen, 1_010, (100, 20)).contains("broker of"));
+    told.tell(&story, 2_300);
+    let dead = "broker of a at 127.0.0.1:4000: dead for 0.3 s, died once";
+    assert!(summary(&told.picture(2_300)).contains(dead), "{}", summary(&told.picture(2_300)));
+    assert!(page(&told, &mut screen, 2_300, (100, 20)).contains(dead));
+    told.tell(&story, 4_500);
+    let back = "broker of a at 127.0.0.1:4000: alive for 2.0 s, process 8, died once\n";
+    assert!(summary(&told.picture(4_500)).contains(back), "{}", summary(&told.picture(4_500)));
+    assert!(!page(&told, &mut screen, 4_500, (100, 20)).contains("broker of"));
+    let lines = told.lines();
+    let words: Vec<_> = lines.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
+    let [first, second] =
+        [7, 8].map(|pid| format!("cluster_started cluster=a address=127.0.0.1:4000 pid={pid}"));
+    assert_eq!(words, [first.as_str(), "cluster_died cluster=a", second.as_str()]);
 }
 
 #[test]

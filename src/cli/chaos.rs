@@ -127,8 +127,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     runtime.shutdown_background();
     played?;
     metering.conclude();
-    let concluded = conclude(&order.folder, args.output, args.junit.as_deref(), sending);
-    metering.finish();
+    let concluded = conclude(&order.folder, args.output, args.junit.as_deref(), sending, metering);
     concluded.map_err(|error| Failure::new(1, &error))
 }
 

@@ -9,6 +9,7 @@ use super::sending::{OtlpArgs, Sending};
 use super::{EXIT_FILES, Failure};
 use crate::telemetry::{Live, Settings};
 use crate::time::Span;
+use crate::verdict::Telemetry;
 
 /// Send finished runs to a collector of telemetry, over OTLP.
 ///
@@ -68,7 +69,9 @@ fn export(dir: &Path, settings: &Settings, within: Span) -> Result<bool, Failure
     let spans = traces.iter().map(|trace| trace.len()).sum::<usize>();
     let telemetry = sending.finish(u64::try_from(spans).unwrap_or(u64::MAX), judged.logs());
     let (told, whole) = (telemetry.told().join("; "), !telemetry.lossy());
-    judged.report.telemetry = Some(telemetry);
+    // Metrics are sent while a run goes on: what became of them stays known.
+    let metrics = judged.remembered().and_then(|earlier| earlier.metrics);
+    judged.report.telemetry = Some(Telemetry { metrics, ..telemetry });
     judged.write().map_err(failed)?;
     let line = format!("{}: {told}", dir.display());
     if whole {

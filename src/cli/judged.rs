@@ -3,9 +3,9 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::Output;
-use super::junit::{JUNIT_FILE, of_run};
 use super::recording::recording;
 use crate::journal::{Header, JournalError, Recording};
 use crate::observation::Fact;
@@ -14,12 +14,14 @@ use crate::telemetry::document::{self, Written};
 use crate::telemetry::{Logbook, Scene, Traces};
 use crate::time::Mono;
 use crate::timeline::Timeline;
-use crate::verdict::{JunitError, Report, Telemetry, render};
+use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, Telemetry, junit, render};
 
 /// The journal of a run, in its folder.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 /// The report of a run, in its folder.
 pub(super) const RESULT_FILE: &str = "result.json";
+/// The same as CI servers read it, in its folder.
+pub(super) const JUNIT_FILE: &str = "junit.xml";
 /// The same for people, in its folder.
 pub(super) const PAGE_FILE: &str = "report.html";
 /// The traces of a run, in its folder.
@@ -132,7 +134,11 @@ impl Judged {
 
     /// Writes what CI servers read, to its folder and wherever else it is wanted.
     pub(super) fn write_junit(&self, elsewhere: Option<&Path>) -> Result<(), ReportError> {
-        let text = of_run(&self.header, &self.facts, &self.report)?;
+        let (run, zero, began) = (&self.header.run, self.header.zero, self.header.zero_wall);
+        let last = self.facts.iter().map(|fact| fact.t).max();
+        let lasted = last.map_or(Duration::ZERO, |last| last.since(zero));
+        let run = JunitRun { report: &self.report, run, began, lasted, trouble: None };
+        let text = junit(run.run, &[JunitSuite::Judged(run)]).map_err(ReportError::Xml)?;
         let own = self.dir.join(JUNIT_FILE);
         for path in [Some(own.as_path()), elsewhere].into_iter().flatten() {
             replace(path, |file| file.write_all(text.as_bytes()))?;

@@ -12,10 +12,12 @@ use crate::journal::Header;
 use crate::run::{Milestone, Show, Tell};
 use crate::secret::fetch;
 use crate::telemetry::{
-    self, Annotations, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Scene, Settings,
+    self, Annotations, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Pushed, Scene,
+    Settings,
 };
 use crate::time::Mono;
 use crate::topology::Secret;
+use crate::verdict::MetricsSent;
 
 /// The longest interval, in milliseconds.
 const INTERVAL_MS_MAX: u64 = 3_600_000;
@@ -173,8 +175,9 @@ impl Metering {
         }
     }
 
-    /// Waits for what is still to be sent, within the bound; tells what was lost.
-    pub(super) fn finish(self) {
+    /// Waits for what is still to be sent, within the bound, and tells what was lost, but for
+    /// metrics: what became of those, where they went to a collector, it hands back.
+    pub(super) fn finish(self) -> Option<MetricsSent> {
         let left = (self.concluded + PATIENCE).since(Mono::now());
         let (missed, pushed) = self.metrics.map(Metrics::finish).unwrap_or_default();
         let noted = self.annotations.map(|annotations| annotations.finish(left));
@@ -183,18 +186,15 @@ impl Metering {
         if missed > 0 {
             writeln!(err, "metrics: {missed} facts were missed; the journal has them all").ok();
         }
-        if let Some(pushed) = pushed
-            && let Some(why) = pushed.why
-        {
-            let all = pushed.taken.saturating_add(pushed.lost);
-            let lost = pushed.lost;
-            writeln!(err, "telemetry: {lost} of {all} exports of metrics were lost: {why}").ok();
-        }
         if let Some(noted) = noted
             && noted.lost() > 0
         {
             let (lost, all, why) = (noted.lost(), noted.all, noted.why.unwrap_or_default());
             writeln!(err, "grafana: {lost} of {all} annotations were lost: {why}").ok();
         }
+        pushed.map(|Pushed { taken, lost, why }| {
+            let exports = taken.saturating_add(lost);
+            MetricsSent { exports, exports_lost: lost, why }
+        })
     }
 }

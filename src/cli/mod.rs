@@ -26,7 +26,6 @@ mod failure;
 mod guard;
 mod halt;
 mod judged;
-pub mod junit;
 mod man;
 mod member;
 mod metering;

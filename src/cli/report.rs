@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use super::Output;
 use super::judged::{Judged, ReportError, colour, print};
+use super::metering::Metering;
 use super::sending::Sending;
 use crate::telemetry::PATIENCE;
-use crate::verdict::{exit_code, render_telemetry};
+use crate::telemetry::document::Written;
+use crate::verdict::{Telemetry, exit_code, render_telemetry};
 
 /// Judge a finished run again, from its journal alone.
 ///
@@ -55,22 +57,21 @@ pub(super) fn conclude(
     output: Output,
     junit: Option<&Path>,
     sending: Option<Sending>,
+    metering: Metering,
 ) -> Result<u8, ReportError> {
-    let (mut judged, timeline) = Judged::of(dir)?;
-    judged.write_page(&timeline, None)?;
-    judged.write_junit(junit)?;
-    judged.tell(output, colour())?;
-    let traces = Arc::new(judged.traces(timeline));
-    if let Some(sending) = &sending {
-        sending.send(&traces, PATIENCE);
-    }
-    let written = judged.write_traces(&traces)?;
+    let judged = judge(dir, output, junit, sending.as_ref());
+    // What it lost it tells, whatever became of the verdict.
+    let metrics = metering.finish();
+    let (mut judged, written) = judged?;
     if let Some(sending) = sending {
         let telemetry = sending.finish(written.all(), judged.logs());
+        let telemetry = Telemetry { metrics, ..telemetry };
         let text = render_telemetry(&telemetry, colour());
         if telemetry.lossy() {
             let told = telemetry.told().join("; ");
-            writeln!(io::stderr(), "telemetry: {told}; `tandem export` sends all of it again").ok();
+            let again = "; `tandem export` sends spans and log records again";
+            let again = if telemetry.lacks() { again } else { "" };
+            writeln!(io::stderr(), "telemetry: {told}{again}").ok();
         }
         judged.report.telemetry = Some(telemetry);
         judged.write()?;
@@ -79,4 +80,23 @@ pub(super) fn conclude(
         }
     }
     Ok(exit_code(&judged.report))
+}
+
+/// Judges the run, writes all its files, prints the report, and hands its traces to `sending`.
+fn judge(
+    dir: &Path,
+    output: Output,
+    junit: Option<&Path>,
+    sending: Option<&Sending>,
+) -> Result<(Judged, Written), ReportError> {
+    let (judged, timeline) = Judged::of(dir)?;
+    judged.write_page(&timeline, None)?;
+    judged.write_junit(junit)?;
+    judged.tell(output, colour())?;
+    let traces = Arc::new(judged.traces(timeline));
+    if let Some(sending) = sending {
+        sending.send(&traces, PATIENCE);
+    }
+    let written = judged.write_traces(&traces)?;
+    Ok((judged, written))
 }

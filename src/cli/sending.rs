@@ -95,6 +95,7 @@ impl Sending {
             logs,
             logs_lost: lost,
             why: sent.why,
+            metrics: None,
         };
         (told, missed)
     }
@@ -113,6 +114,7 @@ impl Sending {
             logs,
             logs_lost: logs.saturating_sub(of_logs.taken),
             why: of_traces.why.or(of_logs.why),
+            metrics: None,
         }
     }
 }

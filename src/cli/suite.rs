@@ -6,7 +6,6 @@
 //! its own; the suite only counts.
 
 mod child;
-mod junit;
 mod list;
 mod summary;
 
@@ -16,11 +15,12 @@ use std::path::{Path, PathBuf};
 
 use child::{Child, Signals};
 use list::{Item, list};
-use summary::{Row, Summary};
+use summary::{Lasted, Row, Summary};
 
+use super::judged::JUNIT_FILE;
 use super::{EXIT_FILES, Failure, Output};
 use crate::chaos::shown;
-use crate::time::{Mono, Span, Wall};
+use crate::time::{Mono, Wall};
 
 /// Run several experiments, one after the other, and sum up.
 ///
@@ -81,13 +81,14 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
             Row::unplayed(item)
         } else {
             let folder = out.join(format!("{number:02}-{}", item.name()));
-            let began = Mono::now();
+            let (began, began_wall) = (Mono::now(), Wall::now());
             let outcome = match &item.unable {
                 Some(why) => Ok((1, why.clone())),
                 None => Child::start(&program, item, &folder).map(|child| child.finish(&signals)),
             };
             let (code, why) = outcome.unwrap_or_else(|error| (1, error.to_string()));
-            Row::of(item, &folder, code, why, Span(Mono::now().since(began)))
+            let lasted = Mono::now().since(began);
+            Row::of(item, &folder, (code, why), Lasted { began: began_wall, lasted })
         };
         writeln!(err, "{}", row.line()).ok();
         rows.push(row);
@@ -97,8 +98,8 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
     let text = summary.to_string();
     fs::write(out.join("suite.json"), &json).map_err(failed)?;
     fs::write(out.join("summary.txt"), &text).map_err(failed)?;
-    let xml = junit::junit(&summary, args.skip_unable).map_err(|error| Failure::new(1, &error))?;
-    fs::write(out.join("junit.xml"), xml).map_err(failed)?;
+    let xml = summary.junit(args.skip_unable).map_err(|error| Failure::new(1, &error))?;
+    fs::write(out.join(JUNIT_FILE), xml).map_err(failed)?;
     let shown = match args.output {
         Output::Text => format!("{text}files  {}\n", out.display()),
         Output::Json => json,

@@ -80,10 +80,13 @@ impl Telling {
         if let Some(sending) = &self.sending {
             sending.hurry(PATIENCE);
         }
-        self.metering.finish();
-        let Some((logs, missed)) = self.sending.map(Sending::finish_logs) else { return };
+        let metrics = self.metering.finish();
         let mut err = std::io::stderr();
         // Nobody reads it: it is so all the same.
+        if let Some(lost) = metrics.and_then(|metrics| metrics.lost()) {
+            writeln!(err, "telemetry: {lost}").ok();
+        }
+        let Some((logs, missed)) = self.sending.map(Sending::finish_logs) else { return };
         if missed > 0 {
             writeln!(err, "logs: {missed} facts were missed; the journal has them all").ok();
         }

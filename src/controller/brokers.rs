@@ -65,6 +65,9 @@ pub enum BrokerError {
     /// It is not what it should be by now.
     #[error("it was not {0} within {1:?}")]
     Late(&'static str, Duration),
+    /// An embedded one did not last.
+    #[error("it died again")]
+    Died,
     /// An embedded one did not start again.
     #[error("it does not come back")]
     Cluster(#[from] ClusterError),

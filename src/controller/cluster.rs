@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use rustix::process::Signal;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::embedded::Embedded;
+use super::revival::keep_alive;
 use super::secured::towards_edges;
 use super::{Edges, EdgesError, ProcessError, Record};
 use crate::guard::Guard;
@@ -31,7 +34,6 @@ pub struct Clusters {
     edges: Option<Edges>,
     watches: JoinSet<()>,
     stop: CancellationToken,
-    lost: CancellationToken,
 }
 
 /// An embedded cluster that did not start.
@@ -59,10 +61,12 @@ pub enum ClusterError {
     #[error("members cannot reach brokers through edges")]
     Edges(#[from] EdgesError),
     /// A process that does not say where it listens.
-    #[error("the broker of cluster {cluster} did not say where it listens; see its log")]
+    #[error("the broker of cluster {cluster} did not say where it listens; see {}", log.display())]
     Silent {
         /// Which cluster.
         cluster: ClusterName,
+        /// Its log.
+        log: PathBuf,
     },
 }
 
@@ -84,7 +88,6 @@ impl Clusters {
             edges: None,
             watches: JoinSet::new(),
             stop: CancellationToken::new(),
-            lost: CancellationToken::new(),
         };
         for (name, planned) in &plan.clusters {
             let bootstrap = match &planned.address {
@@ -123,8 +126,7 @@ impl Clusters {
         let (program, record) = (program.to_owned(), Arc::clone(record));
         let embedded = Arc::new(Embedded::new(name.clone(), program, log, record)?);
         embedded.start(guard).await?;
-        let (stop, lost) = (self.stop.clone(), self.lost.clone());
-        self.watches.spawn(Arc::clone(&embedded).watch(stop, lost));
+        self.watches.spawn(Arc::clone(&embedded).watch(self.stop.clone()));
         let address = embedded.address();
         self.embedded.insert(name.clone(), embedded);
         Ok(address)
@@ -165,7 +167,29 @@ impl Clusters {
     }
 
     /// Returns when a process of ours died unasked: which, as a sentence.
-    pub async fn lost(&self) -> &'static str {
+    pub async fn lost(&self) -> String {
+        let lost = |broker: &Arc<Embedded>| {
+            let broker = Arc::clone(broker);
+            async move {
+                broker.lost().await;
+                format!("the broker of cluster {} died", broker.cluster)
+            }
+        };
+        self.first(self.embedded.values().map(lost).collect()).await
+    }
+
+    /// Starts each broker of ours again that dies unasked, where it was. Returns when one of them
+    /// cannot be kept alive, or when the process of the edges died: why, as a sentence.
+    pub async fn keep(&self, plan: &Plan, guard: &Guard) -> String {
+        let brokers = self.embedded.values();
+        self.first(brokers.map(|broker| keep_alive(self, broker, plan, guard)).collect()).await
+    }
+
+    /// What is said first of brokers, unless the edges end before.
+    async fn first<F>(&self, mut brokers: FuturesUnordered<F>) -> String
+    where
+        F: Future<Output = String>,
+    {
         let edges = async {
             match &self.edges {
                 Some(edges) => edges.lost().cancelled().await,
@@ -173,8 +197,8 @@ impl Clusters {
             }
         };
         tokio::select! {
-            () = self.lost.cancelled() => "the broker of a cluster died",
-            () = edges => "the process of the edges died",
+            Some(why) = brokers.next() => why,
+            () = edges => "the process of the edges died".to_owned(),
         }
     }
 

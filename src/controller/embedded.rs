@@ -2,7 +2,7 @@
 //! lasts, through all of its lives. What it knew is gone with each of them.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +45,8 @@ struct Life {
     process: Arc<Process>,
     /// Its end was asked for: it is no accident.
     asked: bool,
+    /// It ended by accident, and that is written down.
+    lost: bool,
 }
 
 /// The first line of `tandem broker`.
@@ -93,20 +95,25 @@ impl Embedded {
         let line = first.ok().and_then(Result::ok).flatten().unwrap_or_default();
         match serde_json::from_str(&line) {
             Ok(Listening { listening }) if listening == self.address => {}
-            Ok(_) | Err(_) => return Err(ClusterError::Silent { cluster }),
+            Ok(_) | Err(_) => {
+                // It must not be in the way of the next.
+                process.signal(Signal::KILL).ok();
+                tokio::time::timeout(DEATH, process.ended()).await.ok();
+                return Err(ClusterError::Silent { cluster, log: self.log.clone() });
+            }
         }
         let (address, pid) = (self.address(), process.pid());
         self.record.note(None, What::ClusterStarted { cluster, address, pid });
         let process = Arc::new(process);
         self.life.send_modify(|life| {
             let number = life.as_ref().map_or(1, |before| before.number + 1);
-            *life = Some(Life { number, process, asked: false });
+            *life = Some(Life { number, process, asked: false, lost: false });
         });
         Ok(())
     }
 
-    /// Notes a death that nobody asked for, in any of its lives, and cancels `lost`.
-    pub(super) async fn watch(self: Arc<Self>, stop: CancellationToken, lost: CancellationToken) {
+    /// Notes a death that nobody asked for, in each of its lives.
+    pub(super) async fn watch(self: Arc<Self>, stop: CancellationToken) {
         let mut lives = self.life.subscribe();
         loop {
             let Some(life) = self.life() else { return };
@@ -117,8 +124,7 @@ impl Embedded {
             if !self.life().is_some_and(|now| now.asked || now.number > life.number) {
                 tracing::error!(cluster = %self.cluster, "The broker of a cluster died.");
                 self.record.note(None, What::ClusterDied { cluster: self.cluster.clone() });
-                lost.cancel();
-                return;
+                self.life.send_modify(|now| now.iter_mut().for_each(|now| now.lost = true));
             }
             let next = lives.wait_for(|now| now.as_ref().is_some_and(|it| it.number > life.number));
             tokio::select! {
@@ -127,6 +133,23 @@ impl Embedded {
                 _ = next => {}
             }
         }
+    }
+
+    /// Returns when it is dead by accident, and that is written down.
+    pub(super) async fn lost(&self) {
+        let mut lives = self.life.subscribe();
+        // It ends with this broker, and then nobody asks any more.
+        lives.wait_for(|life| life.as_ref().is_some_and(|life| life.lost)).await.ok();
+    }
+
+    /// Whether it is dead by accident, and that is written down.
+    pub(super) fn is_lost(&self) -> bool {
+        self.life().is_some_and(|life| life.lost)
+    }
+
+    /// Where its log is.
+    pub(super) fn log(&self) -> &Path {
+        &self.log
     }
 
     /// Ends it by `signal`, and waits until it is gone.

@@ -15,6 +15,7 @@ mod preflight;
 mod process;
 mod provision;
 mod record;
+mod revival;
 mod secured;
 mod slot;
 mod twin;

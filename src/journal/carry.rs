@@ -93,6 +93,9 @@ impl Carry {
             (What::ClusterStarted { cluster, .. }, _) => {
                 self.started.insert(Some(cluster.clone()), fact.clone());
             }
+            (What::ClusterDied { cluster }, _) => {
+                self.started.remove(&Some(cluster.clone()));
+            }
             (What::EdgesStarted { .. }, _) => drop(self.started.insert(None, fact.clone())),
             (What::Settled { group }, _) => {
                 self.settled.insert(group.clone(), fact.clone());

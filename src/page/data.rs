@@ -108,7 +108,7 @@ pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning
                 failed: one.failed.as_deref(),
             })
             .collect(),
-        stalls: record.stalls.iter().map(|stall| span(*stall)).collect(),
+        stalls: thinning.stalls().iter().map(|stall| span(*stall)).collect(),
         causes: writer.causes.list(),
         folds,
     };

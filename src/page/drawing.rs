@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Subject;
-use super::html::{Safe, number};
+use super::html::Safe;
 use super::scene::{Fold, Scene, Sublane};
 use crate::time::Mono;
-use crate::timeline::{Finding, Incident, Interval};
+use crate::timeline::{Finding, Interval};
 use crate::topology::PlannedGroup;
 
 /// How many looks there are for members; then they begin again.
@@ -35,22 +35,14 @@ impl Scale {
         self.left + self.width * part.clamp(0.0, 1.0)
     }
 
-    /// All of `spans` as one path; those that would be hidden within the one before are.
+    /// All of `spans` as one path.
     pub(super) fn path(
         &self,
         look: &str,
         spans: impl Iterator<Item = Interval>,
         (y, height, least): (f64, f64, f64),
     ) -> String {
-        let mut shown: Vec<(f64, f64)> = Vec::new();
-        for span in spans.map(|span| span.intersect(self.window)).filter(|it| !it.is_empty()) {
-            let from = self.x(span.from);
-            let until = self.x(span.until).max(from + least);
-            match shown.last_mut() {
-                Some(last) if from >= last.0 && from < last.1 + 0.2 => last.1 = last.1.max(until),
-                Some(_) | None => shown.push((from, until)),
-            }
-        }
+        let shown = self.pieces(spans, least);
         if shown.is_empty() {
             return String::new();
         }
@@ -60,6 +52,25 @@ impl Scale {
             d.push_str(&format!("M{x} {}h{width}v{height}h-{width}z", tenth(y)));
         }
         format!("<path class=\"{look}\" d=\"{d}\"/>")
+    }
+
+    /// Where `spans` begin and end; those that would be hidden within the one before are one with
+    /// it.
+    pub(super) fn pieces(
+        &self,
+        spans: impl Iterator<Item = Interval>,
+        least: f64,
+    ) -> Vec<(f64, f64)> {
+        let mut shown: Vec<(f64, f64)> = Vec::new();
+        for span in spans.map(|span| span.intersect(self.window)).filter(|it| !it.is_empty()) {
+            let from = self.x(span.from);
+            let until = self.x(span.until).max(from + least);
+            match shown.last_mut() {
+                Some(last) if from >= last.0 && from < last.1 + 0.2 => last.1 = last.1.max(until),
+                Some(_) | None => shown.push((from, until)),
+            }
+        }
+        shown
     }
 
     /// What was found on a lane, over what stands there already.
@@ -115,50 +126,6 @@ impl Scale {
         let text: String = text.to_string().chars().take(14).collect();
         let (x, y) = (tenth(self.left - 6.0), tenth(y + LANE - 3.0));
         format!("<text class=\"end\" x=\"{x}\" y=\"{y}\">{}</text>", Safe(text))
-    }
-
-    /// The grounds of the faults from `top` to `bottom`: they stand behind the lanes, whose colours
-    /// they must not change.
-    pub(super) fn grounds(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
-        let faults = subject.timeline.record.incidents.values();
-        let bands = faults.filter_map(|one| self.band(one));
-        let rect = |(x, width)| {
-            let (x, width, height) = (tenth(x), tenth(width), tenth(bottom - top));
-            format!(
-                "<rect class=\"band\" x=\"{x}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>"
-            )
-        };
-        bands.map(rect).collect()
-    }
-
-    /// Their edges, which stand over the lanes, each with its kind and id where there is room.
-    pub(super) fn edges(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
-        let (mut svg, mut free) = (String::new(), 0.0);
-        for (id, one) in &subject.timeline.record.incidents {
-            let Some((x, width)) = self.band(one) else { continue };
-            let name = format!("{} {id}", one.kind);
-            svg.push_str(&format!(
-                "<path class=\"edge\" d=\"M{0} {top}V{bottom}M{1} {top}V{bottom}\">\
-                 <title>{2}</title></path>",
-                tenth(x),
-                tenth(x + width),
-                Safe(&name)
-            ));
-            let long = 6.5 * number(name.chars().count());
-            if x >= free && x + long < self.left + self.width {
-                free = x + long + 8.0;
-                let (x, y) = (tenth(x), tenth(top - 4.0));
-                svg.push_str(&format!("<text x=\"{x}\" y=\"{y}\">{}</text>", Safe(&name)));
-            }
-        }
-        svg
-    }
-
-    fn band(&self, of: &Incident) -> Option<(f64, f64)> {
-        let band = Interval::new(of.asked, of.healed.unwrap_or(self.window.until));
-        let x = self.x(band.from);
-        let shown = !band.intersect(self.window).is_empty();
-        shown.then(|| (x, (self.x(band.until) - x).max(1.0)))
     }
 
     /// Ticks from `zero` on, at round numbers.

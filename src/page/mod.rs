@@ -10,6 +10,7 @@
 //! by their hashes. Everything that is said stands there without the script as well; the script
 //! draws the lanes so that one can zoom and move in time.
 
+mod bands;
 mod data;
 mod drawing;
 mod findings;

@@ -6,6 +6,13 @@ const tandem = (() => {
   const ms = (ns) => (ns / 1e6).toFixed(3) + " ms";
   const brief = (ns) => (ns >= 1e8 ? Math.round(ns / 1e6) : +(ns / 1e6).toFixed(1)) + " ms";
 
+  // What is so for all lanes at once: faults, and when the host stalled.
+  const grounds = [
+    ...data.faults.map(({ asked, healed, kind, id }) =>
+      ({ from: asked, until: healed ?? data.window[1], look: "band", name: `${kind} ${id}` })),
+    ...data.stalls.map(([from, until]) => ({ from, until, look: "stall", name: "stall" })),
+  ].sort((a, b) => a.from - b.from);
+
   const findings = (kind, numbers) => {
     const all = [];
     for (let at = 0; at < numbers.length; at += 6) {
@@ -69,5 +76,5 @@ const tandem = (() => {
       (it.open ? ", still open when the trial ended" : "");
   };
 
-  return { data, shown, ms, brief, findings, lanes, matches, title, words, tell };
+  return { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell };
 })();

@@ -1,7 +1,7 @@
 // Draws the lanes of all roles from the page's data, so that one can zoom and move in time. All
 // that is said stands in the page without this, too.
 (() => {
-  const { data, shown, ms, brief, findings, lanes, matches, title, words, tell } = tandem;
+  const { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell } = tandem;
   if (!data.trials.length) return;
   const by = (id) => document.getElementById(id);
   const STEP = 18, LANE = 14, AXIS = 38, LOOKS = 6, LEAST = 2, SECOND = 1e9;
@@ -53,8 +53,8 @@
   };
   const theme = () => {
     const style = getComputedStyle(document.documentElement);
-    const names = ["paper", "ink", "soft", "bed", "led", "gap", "on-gap", "hatch", "unknown",
-      "dots", "band", "edge", "on-member", ...Array.from({ length: LOOKS }, (_, at) => "m" + at)];
+    const plain = "paper ink soft bed led gap on-gap hatch unknown dots band stall edge on-member";
+    const names = [...plain.split(" "), ...Array.from({ length: LOOKS }, (_, at) => "m" + at)];
     colours = Object.fromEntries(names.map((it) => [it, style.getPropertyValue("--" + it).trim()]));
     colours.hatched = tile((g) => {
       g.strokeStyle = colours.hatch;
@@ -145,15 +145,18 @@
       written(on, text, x(it.from), x(it.until), y, colours.gap, colours["on-gap"]);
     }
   };
-  // Behind the lanes the ground of a fault, over them its edges: no colour is changed.
+  // Behind the lanes the ground of a fault or a stall, over them its edges: no colour is changed.
   const bands = (on, height, edges) => {
     const { g, x, width } = on;
-    g.strokeStyle = g.fillStyle = colours.band;
     g.globalAlpha = edges ? 1 : 0.25;
-    g.setLineDash([3, 3]);
-    for (const fault of data.faults) {
-      const a = x(fault.asked), b = Math.max(x(fault.healed ?? end), a + 1);
-      if (b < 0 || a > width) continue;
+    let free = -1e9;
+    for (const { from, until, look } of grounds) {
+      const a = x(from), b = Math.max(x(until), a + 1), stall = look === "stall";
+      // There may be thousands of stalls: one hidden by the one before is not drawn.
+      if (b < 0 || a > width || (stall && b < free + 0.5)) continue;
+      if (stall) free = b;
+      g.strokeStyle = g.fillStyle = colours[look];
+      g.setLineDash(stall ? [1, 2] : [3, 3]);
       if (edges) g.strokeRect(a + 0.5, -1, b - a, height + 2);
       else g.fillRect(a, 0, b - a, height);
     }
@@ -206,9 +209,7 @@
       label("trial " + number, from, until, 10, colours.soft);
     }
     free = -1e9;
-    for (const it of data.faults) {
-      label(`${it.kind} ${it.id}`, it.asked, it.healed ?? end, 22, colours.band);
-    }
+    for (const it of grounds) label(it.name, it.from, it.until, 22, colours[it.look]);
   };
 
   // ---- numbers on demand -----------------------------------------------------------------------

@@ -19,11 +19,13 @@ pub struct Room {
     pub services: usize,
     /// Findings: some 45 bytes each.
     pub findings: usize,
+    /// Stalls of the host: some 30 bytes each.
+    pub stalls: usize,
 }
 
 impl Default for Room {
     fn default() -> Self {
-        Self { services: 150_000, findings: 100_000 }
+        Self { services: 150_000, findings: 100_000, stalls: 20_000 }
     }
 }
 
@@ -34,6 +36,10 @@ pub(super) struct Thinning {
     trials: usize,
     windows: BTreeMap<TrialNumber, Interval>,
     services: Services,
+    /// In their order, those that are shown.
+    stalls: Vec<Interval>,
+    /// How many there were to be shown.
+    stalls_all: usize,
 }
 
 /// Which pieces of service are kept.
@@ -53,7 +59,10 @@ impl Thinning {
             trials: trials.len(),
             windows: trials.iter().map(|trial| (trial.number, trial.window)).collect(),
             services: Services::All,
+            stalls: Vec::new(),
+            stalls_all: 0,
         };
+        thinning.choose_stalls(subject, room.stalls);
         for services in [Services::All, Services::Found, Services::None] {
             thinning.services = services;
             let lanes = scene.groups.iter().flat_map(|group| group.lanes.values());
@@ -74,14 +83,36 @@ impl Thinning {
         self.shown.contains(&trial)
     }
 
+    /// When the host stalled, as far as lanes show it.
+    pub(super) fn stalls(&self) -> &[Interval] {
+        &self.stalls
+    }
+
+    /// Those in what is shown; the longest of them, where they do not fit.
+    fn choose_stalls(&mut self, subject: &Subject<'_>, room: usize) {
+        let shown = self.shown_windows();
+        let stalls = subject.timeline.record.stalls.iter().copied();
+        let mut kept: Vec<_> = stalls.filter(|stall| shown.touches(*stall)).collect();
+        self.stalls_all = kept.len();
+        kept.sort_by_key(|stall| (Reverse(stall.length()), *stall));
+        kept.truncate(room);
+        kept.sort_unstable();
+        self.stalls = kept;
+    }
+
+    /// All there is from the first trial to the last, unless some are left out.
+    fn shown_windows(&self) -> IntervalSet {
+        if self.shown.len() == self.trials {
+            return self.window.into();
+        }
+        self.shown.iter().filter_map(|it| self.windows.get(it)).copied().collect()
+    }
+
     /// When a lane shows who served.
     pub(super) fn services(&self, lane: &Sublane<'_>) -> IntervalSet {
         let marks = &lane.marks;
         match self.services {
-            Services::All if self.shown.len() == self.trials => self.window.into(),
-            Services::All => {
-                self.shown.iter().filter_map(|it| self.windows.get(it)).copied().collect()
-            }
+            Services::All => self.shown_windows(),
             Services::Found => {
                 let found = marks.gaps.iter().chain(&marks.overlaps).chain(&marks.unknown);
                 let found: BTreeSet<_> = found.map(|one| one.trial).collect();
@@ -102,6 +133,13 @@ impl Thinning {
                  them.",
                 self.shown.len(),
                 count(self.trials, "trial")
+            ));
+        }
+        if self.stalls.len() < self.stalls_all {
+            told.push(format!(
+                "The lanes show the {} longest of {} of the host; result.json has all of them.",
+                self.stalls.len(),
+                count(self.stalls_all, "stall")
             ));
         }
         match self.services {

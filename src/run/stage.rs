@@ -133,9 +133,14 @@ impl Stage {
         Fleet::start(&scene.header.plan, clusters, scene.program, logs, guard, record)
     }
 
-    /// What ends a run that nobody asked to end, and an `interrupt`.
-    pub(super) async fn trouble(&self, interrupt: &CancellationToken) -> Ending {
-        let broken = |why: &str| (Outcome::Broken, Some(why.to_owned()));
+    /// What ends a run that nobody asked to end, and an `interrupt`; `lost` says which process of
+    /// ours was lost, where that ends it.
+    pub(super) async fn trouble(
+        &self,
+        interrupt: &CancellationToken,
+        lost: impl Future<Output = String>,
+    ) -> Ending {
+        let broken = |why: String| (Outcome::Broken, Some(why));
         tokio::select! {
             biased;
             () = interrupt.cancelled() => (Outcome::Interrupted, None),
@@ -143,8 +148,8 @@ impl Stage {
                 let why = self.record.failure().map(|failure| crate::error::chain(&failure));
                 (Outcome::Broken, why)
             }
-            why = self.clusters.lost() => broken(why),
-            loss = unguarded(&self.guard) => broken(&loss.to_string()),
+            why = lost => broken(why),
+            loss = unguarded(&self.guard) => broken(loss.to_string()),
         }
     }
 

@@ -131,9 +131,10 @@ async fn until(order: &Upkeep, stage: &Stage, interrupt: &CancellationToken) -> 
             Some(lasts) => tokio::time::sleep(lasts).await,
         }
     };
+    let lost = stage.clusters.keep(&order.header.plan, &stage.guard);
     tokio::select! {
         biased;
-        ending = stage.trouble(interrupt) => match ending {
+        ending = stage.trouble(interrupt, lost) => match ending {
             (Outcome::Interrupted, _) => (Outcome::Completed, Some("asked to end".to_owned())),
             other => other,
         },

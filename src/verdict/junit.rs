@@ -2,7 +2,7 @@
 //!
 //! What failed is a failure, what nobody can tell is an error: no server shows either as green. The
 //! run itself is a case, too: a fault that could not be injected, or a claim that was not reached,
-//! belongs to no ruling.
+//! belongs to no ruling. So is what was to be run and was not.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,6 +13,9 @@ use super::exit_code;
 use super::report::Report;
 use super::ruling::{Ruling, Verdict};
 use crate::time::Wall;
+
+/// The case of a run itself.
+const THE_RUN: &str = "the run";
 
 /// A run to be told.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +28,24 @@ pub struct JunitRun<'a> {
     pub began: Wall,
     /// How long it took.
     pub lasted: Duration,
+    /// What is wrong with it that its report does not know.
+    pub trouble: Option<&'a str>,
+}
+
+/// A suite of the document.
+#[derive(Debug, Clone, Copy)]
+pub enum JunitSuite<'a> {
+    /// A run that was judged.
+    Judged(JunitRun<'a>),
+    /// One of which nothing is known.
+    Unjudged {
+        /// What was to be run.
+        name: &'a str,
+        /// Why it was not.
+        why: &'a str,
+        /// That was asked for, and is no error.
+        skipped: bool,
+    },
 }
 
 /// Some text that XML cannot hold: a mistake of ours.
@@ -32,22 +53,45 @@ pub struct JunitRun<'a> {
 #[error("cannot write the report as XML")]
 pub struct JunitError(#[source] quick_junit::SerializeError);
 
-/// One document for one run or several: a suite a run, in the order given.
+/// One document for one run or several: each a suite, in the order given.
 ///
 /// # Errors
 /// Where a text cannot be written as XML.
-pub fn junit(name: &str, runs: &[JunitRun<'_>]) -> Result<String, JunitError> {
+pub fn junit(name: &str, suites: &[JunitSuite<'_>]) -> Result<String, JunitError> {
     let mut all = Suites::new(name);
-    all.set_time(runs.iter().map(|run| run.lasted).sum());
-    for run in runs {
-        all.add_test_suite(suite(run));
+    let lasted = |suite: &JunitSuite<'_>| match suite {
+        JunitSuite::Judged(run) => run.lasted,
+        JunitSuite::Unjudged { .. } => Duration::ZERO,
+    };
+    all.set_time(suites.iter().map(lasted).sum());
+    for suite in suites {
+        all.add_test_suite(match suite {
+            JunitSuite::Judged(run) => judged(run),
+            JunitSuite::Unjudged { name, why, skipped } => unjudged(name, why, *skipped),
+        });
     }
     let text = all.to_string().map_err(JunitError)?;
     // Nothing here is ever disabled, and the schema of Jenkins knows no such attribute of a suite.
     Ok(text.replace(r#" disabled="0""#, ""))
 }
 
-fn suite(of: &JunitRun<'_>) -> TestSuite {
+fn unjudged(name: &str, why: &str, skipped: bool) -> TestSuite {
+    let status = if skipped {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(why);
+        status
+    } else {
+        non_success(Verdict::Unknown, why)
+    };
+    let mut case = TestCase::new(THE_RUN, status);
+    case.set_classname(format!("{name}.run")).set_time(Duration::ZERO);
+    let mut suite = TestSuite::new(name);
+    suite.set_time(Duration::ZERO);
+    suite.add_test_case(case);
+    suite
+}
+
+fn judged(of: &JunitRun<'_>) -> TestSuite {
     let report = of.report;
     let place = format!("{}.{}", report.experiment, report.topology);
     let mut suite = TestSuite::new(format!("{} on {}", report.experiment, report.topology));
@@ -82,7 +126,7 @@ fn whole(of: &JunitRun<'_>, place: &str) -> TestCase {
     let rulings = report.objective.iter().chain(&report.assertions);
     let told: BTreeSet<&str> = rulings.clone().filter_map(|ruling| ruling.why.as_deref()).collect();
     let left = report.reasons.iter().filter(|reason| !told.contains(reason.as_str()));
-    let mut left: Vec<&str> = left.map(String::as_str).collect();
+    let mut left: Vec<&str> = left.map(String::as_str).chain(of.trouble).collect();
     let worst = rulings.map(|ruling| ruling.outcome).max().unwrap_or(Verdict::Pass);
     if left.is_empty() && worst < report.verdict {
         left.push("The verdict is worse than its rulings.");
@@ -91,7 +135,7 @@ fn whole(of: &JunitRun<'_>, place: &str) -> TestCase {
         [] => TestCaseStatus::success(),
         reasons => non_success(Verdict::Unknown, &reasons.join(" ")),
     };
-    let mut case = TestCase::new("the run", status);
+    let mut case = TestCase::new(THE_RUN, status);
     case.set_classname(format!("{place}.run")).set_time(of.lasted);
     case
 }

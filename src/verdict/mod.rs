@@ -26,6 +26,7 @@ mod redundancy;
 mod report;
 mod ruling;
 mod stopping;
+mod telemetry;
 mod text;
 mod until;
 
@@ -41,11 +42,12 @@ pub use difference::{Counted, Difference, Differs, Row, Side, Tested};
 pub use distribution::{Distribution, Samples, ms};
 pub use exit::exit_code;
 pub use grammar::AssertionError;
-pub use junit::{JunitError, JunitRun, junit};
+pub use junit::{JunitError, JunitRun, JunitSuite, junit};
 pub use report::{
     BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
-    Measures, Others, REPORT_VERSION, Report, Stall, Telemetry, Uncertainty, Worst,
+    Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
 };
 pub use ruling::{Ruling, Unit, Verdict};
+pub use telemetry::{MetricsSent, Telemetry};
 pub use text::{render, render_telemetry, short};
 pub use until::Until;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::confidence_report::Confidence;
 use super::distribution::Distribution;
 use super::ruling::{Ruling, Verdict};
+use super::telemetry::Telemetry;
 use crate::ids::{FaultId, GroupName, RoleName, TopologyName, TrialNumber};
 use crate::observation::Outcome;
 
@@ -66,46 +67,6 @@ pub struct Report {
     /// What was sent to collectors; nothing where none was named. It is no part of the judgement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<Telemetry>,
-}
-
-/// What was sent to collectors of telemetry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Telemetry {
-    /// Where to, without what is secret.
-    pub to: Vec<String>,
-    /// How many spans there were.
-    pub spans: u64,
-    /// How many of them no collector is known to have taken.
-    pub spans_lost: u64,
-    /// How many log records there were.
-    pub logs: u64,
-    /// How many of them no collector is known to have taken.
-    pub logs_lost: u64,
-    /// The first thing that went wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-}
-
-impl Telemetry {
-    /// Whether anything was lost.
-    #[must_use]
-    pub fn lossy(&self) -> bool {
-        self.spans_lost > 0 || self.logs_lost > 0
-    }
-
-    /// In words, each a sentence's part.
-    #[must_use]
-    pub fn told(&self) -> Vec<String> {
-        let Self { to, spans, spans_lost, logs, logs_lost, why } = self;
-        let sent = (spans.saturating_sub(*spans_lost), logs.saturating_sub(*logs_lost));
-        let mut told =
-            vec![format!("{} spans, {} log records to {}", sent.0, sent.1, to.join(", "))];
-        if self.lossy() {
-            told.push(format!("lost {spans_lost} spans, {logs_lost} log records"));
-        }
-        told.extend(why.clone());
-        told
-    }
 }
 
 /// How far an interval may be from the truth.

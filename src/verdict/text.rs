@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use super::confidence_text;
 use super::distribution::Distribution;
 use super::network;
-use super::report::{CauseKind, LimitReport, Measures, Report, Telemetry, Worst};
+use super::report::{CauseKind, LimitReport, Measures, Report, Worst};
 use super::ruling::{Ruling, Unit, Verdict};
+use super::telemetry::Telemetry;
 
 const COLUMNS: usize = 100;
 const LABEL: usize = 11;

@@ -66,7 +66,16 @@ pub enum Happening {
         /// Which life.
         life: Life,
     },
-    /// An embedded broker is gone, and nobody asked it to.
+    /// An embedded broker answers.
+    ClusterStarted {
+        /// Which cluster.
+        cluster: ClusterName,
+        /// Where.
+        address: String,
+        /// Its process id.
+        pid: u32,
+    },
+    /// An embedded broker is gone, and nobody asked it to; it is started again.
     ClusterDied {
         /// Which cluster.
         cluster: ClusterName,

@@ -8,9 +8,9 @@
 use std::fmt::Write;
 
 use super::event::Span;
-use super::picture::{Counts, MemberPicture, Picture, Promise};
+use super::picture::{BrokerPicture, Counts, MemberPicture, Picture, Promise};
 use super::{Event, Happening, Level};
-use crate::ids::{Life, MemberId, RoleName};
+use crate::ids::{ClusterName, Life, MemberId, RoleName};
 use crate::time::Wall;
 
 /// How many roles a page names of those that are not led.
@@ -41,6 +41,9 @@ fn words(what: &Happening) -> String {
         Happening::Stopped { life } => format!("stopped life={life}"),
         Happening::Continued { life } => format!("continued life={life}"),
         Happening::Leaving { life } => format!("leaving life={life}"),
+        Happening::ClusterStarted { cluster, address, pid } => {
+            format!("cluster_started cluster={cluster} address={address} pid={pid}")
+        }
         Happening::ClusterDied { cluster } => format!("cluster_died cluster={cluster}"),
         Happening::Leaders { group, partition, leaders, roles, role_count } => {
             let leaders: Vec<_> = leaders.iter().map(Life::to_string).collect();
@@ -118,6 +121,9 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
         }
         Some(_) | None => writeln!(page, "  written to {file}")?,
     }
+    for (cluster, broker) in &picture.brokers {
+        writeln!(page, "{}", brokered(cluster, broker))?;
+    }
     for (name, group) in &picture.groups {
         writeln!(page, "group {name} on {}: {}", group.cluster, counted(&group.counts))?;
         for (member, seat) in &group.members {
@@ -182,6 +188,20 @@ pub(super) fn seated(member: &MemberId, seat: &MemberPicture) -> String {
             format!("{member}.{incarnation}  alive for {long}, process {pid}, leads {leads}")
         }
     }
+}
+
+pub(super) fn brokered(cluster: &ClusterName, broker: &BrokerPicture) -> String {
+    let BrokerPicture { address, pid, for_ms, deaths } = broker;
+    let how = match pid {
+        None => format!("dead for {}", lasts(*for_ms)),
+        Some(pid) => format!("alive for {}, process {pid}", lasts(*for_ms)),
+    };
+    let died = match deaths {
+        0 => String::new(),
+        1 => ", died once".to_owned(),
+        _ => format!(", died {deaths} times"),
+    };
+    format!("broker of {cluster} at {address}: {how}{died}")
 }
 
 /// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.

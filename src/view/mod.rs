@@ -9,6 +9,7 @@
 //!
 //! Nothing is decided or judged here.
 
+mod brokers;
 mod event;
 mod lines;
 mod paint;
@@ -20,7 +21,8 @@ mod table;
 pub use event::{Event, Happening, ROLES_MAX};
 pub use lines::{clock, farewell, line, summary};
 pub use picture::{
-    Counts, GroupPicture, JournalPicture, Level, MemberPicture, Picture, Promise, RolePicture, Run,
+    BrokerPicture, Counts, GroupPicture, JournalPicture, Level, MemberPicture, Picture, Promise,
+    RolePicture, Run,
 };
 pub use screen::{Screen, Stroke};
 pub use table::{Moment, Table};

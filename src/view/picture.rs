@@ -82,6 +82,9 @@ pub struct Picture {
     pub objective: Vec<Promise>,
     /// What was counted of all groups together.
     pub joint: Counts,
+    /// The brokers of embedded clusters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub brokers: BTreeMap<ClusterName, BrokerPicture>,
     /// The groups.
     pub groups: BTreeMap<GroupName, GroupPicture>,
     /// The roles, in the topology's order.
@@ -139,6 +142,20 @@ pub struct Counts {
     pub overlaps: u64,
     /// All of them together, in milliseconds.
     pub overlap_ms: f64,
+}
+
+/// The broker of an embedded cluster.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BrokerPicture {
+    /// Where it listens, in each of its lives.
+    pub address: String,
+    /// Its process, while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// For how long it has been so, in milliseconds.
+    pub for_ms: f64,
+    /// How often it died, and nobody had asked it to.
+    pub deaths: u64,
 }
 
 /// One group.

@@ -122,6 +122,10 @@ impl Screen {
             head.push(Line::styled(lines::promised(promise), style));
         }
         head.push(Line::raw(format!("all groups at once: {}", lines::counted(&picture.joint))));
+        for (cluster, broker) in picture.brokers.iter().filter(|(_, it)| it.pid.is_none()) {
+            let told = lines::brokered(cluster, broker);
+            head.push(Line::styled(told, self.palette.alarm()));
+        }
         if let Some(why) = &picture.journal.why {
             let lost = picture.journal.lost;
             let told = format!("NOTHING IS WRITTEN: {why}; {lost} facts lost");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::brokers::Brokers;
 use super::event::Span;
 use super::picture::{Counts, GroupPicture, JournalPicture, MemberPicture, Picture, Promise, Run};
 use super::{Happening, Level, ROLES_MAX};
@@ -18,6 +19,7 @@ use crate::watch::{Event, Place};
 pub struct Table {
     pub(super) plan: Plan,
     pub(super) groups: BTreeMap<GroupName, Row>,
+    brokers: Brokers,
     joint: Counts,
     /// Gaps of all groups that are certain and go on: since when.
     open: BTreeMap<Place, Mono>,
@@ -85,8 +87,8 @@ impl Table {
             }
         }
         let (joint, open, health) = (Counts::default(), BTreeMap::new(), Level::Starting);
-        let (plan, judged) = (plan.clone(), None);
-        Self { plan, groups, joint, open, health, since: now, judged, missed: 0 }
+        let (plan, judged, brokers) = (plan.clone(), None, Brokers::default());
+        Self { plan, groups, brokers, joint, open, health, since: now, judged, missed: 0 }
     }
 
     /// Gaps and overlaps count from here on: every group has led every role.
@@ -117,8 +119,8 @@ impl Table {
         if matches!(fact.what, What::Renewed { .. } | What::Ticks { .. }) {
             return None; // nearly all there are
         }
-        if let What::ClusterDied { cluster } = &fact.what {
-            return Some(Happening::ClusterDied { cluster: cluster.clone() });
+        if let Some(told) = self.brokers.take(fact) {
+            return Some(told);
         }
         let life = fact.life.clone()?;
         if let What::Leaving = &fact.what {
@@ -228,6 +230,7 @@ impl Table {
             ends_in_ms: ends.map(|ends| ms(ends.since(now))),
             objective: self.objective(now),
             joint: self.joint,
+            brokers: self.brokers.picture(now),
             groups: self.plan.groups.iter().filter_map(|of| self.group(of, now)).collect(),
             roles: self.roles(now),
             journal,

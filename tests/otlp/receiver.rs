@@ -194,8 +194,8 @@ impl Receiver {
     }
 
     /// How many exports of metrics came.
-    pub(crate) fn exports(&self) -> usize {
-        self.kept.metrics.lock().unwrap().len()
+    pub(crate) fn exports(&self) -> u64 {
+        self.kept.metrics.lock().unwrap().len() as u64
     }
 
     /// The sum of all points of a counter in the last export of metrics that came, if any did.

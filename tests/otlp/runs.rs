@@ -30,6 +30,9 @@ fn arrived(run: &Finished, receiver: &Receiver) {
     let got = (receiver.spans().len() as u64, receiver.logs().len() as u64);
     assert_eq!((telemetry.spans, telemetry.logs), got, "{run}");
     assert_eq!((telemetry.spans_lost, telemetry.logs_lost, &telemetry.why), (0, 0, &None), "{run}");
+    let metrics = telemetry.metrics.unwrap_or_else(|| panic!("no metrics: {run}"));
+    assert_eq!((metrics.exports_lost, &metrics.why), (0, &None), "{run}");
+    assert_eq!(metrics.exports, receiver.exports(), "{run}");
     assert!(run.stdout.contains("\ntelemetry "), "{run}");
     assert!(!run.stderr.contains("telemetry"), "{run}");
     let (recording, spans) = (run.recording(), computed(receiver.spans()));

@@ -43,6 +43,33 @@ fn loses_all(url: &str, protocol: &str) {
     let told = format!("lost {} spans, {} log records", lost.spans_lost, lost.logs_lost);
     assert!(run.stderr.contains(&told), "{run}");
     assert!(run.stdout.contains(&told), "{run}");
+    let metrics = lost.metrics.unwrap_or_else(|| panic!("no metrics: {run}"));
+    assert!(metrics.exports > 0 && metrics.exports_lost == metrics.exports, "{metrics:?}");
+    let told = metrics.lost().unwrap();
+    assert!(told.contains(&metrics.why.unwrap()), "it says why: {told}");
+    assert!(run.stderr.contains(&told), "{told}: {run}");
+    assert!(run.stdout.contains(" exports of metrics were lost: "), "{run}");
+}
+
+#[test]
+fn a_collector_that_takes_no_metrics_costs_those_and_nothing_else() {
+    let receiver = Receiver::http(Kept::default(), None);
+    let order = Experiment::calm("1s").with("--trials 1");
+    let order = order.set("OTEL_EXPORTER_OTLP_ENDPOINT", &receiver.url("http"));
+    let metrics = receiver.url("http") + "/nowhere";
+    let run = order.set("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", &metrics).finish();
+    let told = telemetry(&run);
+    assert_eq!((told.spans_lost, told.logs_lost, told.lacks()), (0, 0, false), "{told:?}");
+    let lost = told.metrics.clone().unwrap();
+    assert!(lost.exports > 0 && lost.exports_lost == lost.exports, "{lost:?}");
+    let why = lost.why.clone().unwrap_or_default();
+    assert!(why.contains("404"), "{why}");
+    assert!(run.stderr.contains(&lost.lost().unwrap()), "{run}");
+    assert!(!run.stderr.contains("tandem export"), "metrics cannot be sent again: {run}");
+    // What is sent again is not metrics, and what became of those stays known.
+    let done = export(&run.out, &receiver, "http/protobuf");
+    assert_eq!(done.0, Some(0), "{}", done.1);
+    assert_eq!(telemetry(&run).metrics, Some(lost), "{run}");
 }
 
 #[test]

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 
 use tandem::ids::RoleIndex;
+use tandem::observation::What;
 use tandem::page::Room;
 use tandem::timeline::{Finding, Findings};
 use tandem::verdict::{Distribution, Report, Samples};
 
 use crate::large::{BLIND, Large, THOUSAND, TWIN};
+use crate::support::facts::{Story, at};
 use crate::told::{Row, Told, data, row, rows};
 
 pub const SMALL: Large = Large { roles: 6, partitions: 4, groups: 2, members: 3, trials: 6 };
@@ -157,6 +159,51 @@ fn what_is_thinned_out_is_told_and_never_a_violation() {
     let joint: usize =
         data["folds"].as_array().unwrap().iter().map(|fold| rows(&fold["g"]).len()).sum();
     assert_eq!(joint, 1, "its joint gap: each victim led one lane");
+}
+
+/// A run with one gap, on a host that stalled twice while it lasted, and once before.
+pub fn stalled() -> Told {
+    let plan = crate::support::facts::plan(2, &[("p1", 1, 2)]);
+    let brief = crate::support::facts::brief(&plan, 1, &[]);
+    let mut story = Story::default();
+    story.started("p1-1.1", 20).assigned("p1-1.1", 25, &[0]);
+    story.serves("p1-1.1", 0, 1, [30, 12_000]).serves("p1-1.1", 0, 2, [13_000, 21_000]);
+    let stall = |[from, until]: [u64; 2]| What::Stall { from: at(from), until: at(until) };
+    story.run(600, stall([500, 600])).began(1_000, 1);
+    story.run(5_200, stall([5_000, 5_200])).run(9_030, stall([9_000, 9_030]));
+    story.ended(20_000, 1).completed(21_000);
+    Told::new(plan, &brief, &story.facts)
+}
+
+#[test]
+fn stalls_of_the_host_are_bands_behind_all_lanes() {
+    let told = stalled();
+    let page = told.page();
+    let (long, short) = ([4_990_000_000_u64, 5_190_000_000], [8_990_000_000_u64, 9_020_000_000]);
+    assert_eq!(data(&page)["stalls"], serde_json::json!([long, short]));
+    let (_, still) = page.split_once("<div id=\"still\">").unwrap();
+    let still = still.split_once("<h2").unwrap().0;
+    // From the first trial's begin to its end there are 890 pixels.
+    let x = |ms: f64| 100.0 + 890.0 * (ms - 1_000.0) / 19_000.0;
+    let path = |class: &str| {
+        let (_, rest) = still.split_once(&format!("<path class=\"{class}\" d=\"")).unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let begins = [5_000.0, 9_000.0].map(|ms| format!("M{:.1} ", x(ms)));
+    for class in ["stall", "stall-edge"] {
+        let d = path(class);
+        assert!(begins.iter().all(|begin| d.contains(begin)), "{class}: {begins:?} in {d}");
+    }
+    assert_eq!(path("stall").matches('M').count(), 2, "{}", path("stall"));
+    assert_eq!(path("stall-edge").matches('M').count(), 4, "{}", path("stall-edge"));
+    assert!(path("stall").contains(&format!("h{:.1}v", x(5_200.0) - x(5_000.0))), "to scale");
+    assert!(page.contains("the host stalled:"), "the legend has them");
+
+    let few = told.page_within(Room { stalls: 1, ..Room::default() });
+    assert_eq!(data(&few)["stalls"], serde_json::json!([long]));
+    assert!(few.contains("The lanes show the 1 longest of 2 stalls of the host"), "it says so");
+    let calm = SMALL.told().page();
+    assert!(!calm.contains("<path class=\"stall-edge\" d=\"M1"), "none where there was none");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::browser::Browser;
-use crate::contents::{SMALL, counts_fit};
+use crate::contents::{SMALL, counts_fit, stalled};
 use crate::hostile;
 use crate::large::THOUSAND;
 use crate::support::experiment::{Experiment, output, tandem};
@@ -164,6 +164,42 @@ fn a_pointer_is_told_exact_numbers() {
     let said = browser.ask("document.getElementById('told').textContent");
     let length = format!("gap of {:.3} ms", number(2) / 1e6);
     assert!(said.as_str().unwrap().contains(&length), "{length} is not in {said}");
+}
+
+/// How much of the first row's canvas is covered at an instant, in the space above its first lane.
+fn covered(browser: &Browser, at_ns: u64) -> u64 {
+    let alpha = browser.ask(&format!(
+        "(() => {{ const it = JSON.parse(document.getElementById('data').textContent); \
+         const canvas = document.querySelector('.row canvas'), [from, until] = it.window; \
+         const x = Math.round(({at_ns} - from) / (until - from) * canvas.width); \
+         return canvas.getContext('2d').getImageData(x, 1, 1, 1).data[3]; }})()"
+    ));
+    alpha.as_u64().unwrap()
+}
+
+#[test]
+fn stalls_of_the_host_are_seen_in_light_in_the_dark_and_on_paper() {
+    let (_folder, path) = file(&stalled().page());
+    let browser = Browser::start();
+    browser.size(1280, 1000);
+    open(&browser, &path);
+    let (stalled, calm) = (covered(&browser, 5_090_000_000), covered(&browser, 7_000_000_000));
+    assert!(stalled > 0 && calm == 0, "{stalled} in the middle of a stall, {calm} beside it");
+    let fill = |what: &str| {
+        browser.ask(&format!("getComputedStyle(document.querySelector('{what}')).fill"))
+    };
+    let light = fill("#still .stall");
+    assert_eq!(light, fill(".legend .stall"), "the legend has the same look");
+    assert_ne!(light, fill(".legend .band"), "which is none of a fault");
+    let dark = serde_json::json!({"features": [{"name": "prefers-color-scheme", "value": "dark"}]});
+    browser.tell("Emulation.setEmulatedMedia", &dark);
+    assert_ne!(fill("#still .stall"), light, "it is light in the dark");
+    browser.tell("Emulation.setEmulatedMedia", &serde_json::json!({"media": "print"}));
+    assert_eq!(fill("#still .stall"), light, "paper is light");
+    let wide = "document.querySelector('#still .stall').getBoundingClientRect().width";
+    assert!(browser.ask(wide).as_f64().unwrap() > 0.0, "it is on paper");
+    let tick = browser.ask("getComputedStyle(document.querySelector('#still .tick')).stroke");
+    assert_ne!(tick, "none", "the axis has its ticks");
 }
 
 #[test]

@@ -18,6 +18,14 @@ use super::experiment::{PATIENCE, eventually, output, signal_pid, tandem};
 /// Nothing that is asked takes longer.
 const SOON: Duration = Duration::from_secs(60);
 
+/// Everything that a run started is gone: its ledger is removed last.
+pub fn nothing_is_left(state: &Path) {
+    eventually("the end of the guard", SOON, || {
+        let ledgers = fs::read_dir(state.join("tandem/runs")).into_iter().flatten().count();
+        (ledgers == 0).then_some(())
+    });
+}
+
 /// `tandem up`, under way. Dropped, it is killed; its guard does the rest.
 pub struct Up {
     child: Child,

@@ -3,14 +3,15 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
 
 use super::list::Item;
 use crate::chaos::shown;
 use crate::cli::judged::RESULT_FILE;
-use crate::time::Span;
-use crate::verdict::Report;
+use crate::time::Wall;
+use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, exit_code, junit};
 
 /// The worst first: something is unhealed, interrupted, stopped by a limit, fail, unknown, could
 /// not run, pass.
@@ -41,9 +42,29 @@ pub(super) struct Row {
     pub folder: Option<String>,
     /// Why, a sentence each.
     pub reasons: Vec<String>,
-    /// Each claim and what came of it; for JUnit.
+    /// What was judged, and how long it took; for JUnit.
     #[serde(skip)]
-    pub report: Option<Box<Report>>,
+    judged: Option<Judged>,
+}
+
+/// When a run began, and how long it took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lasted {
+    /// When it began.
+    pub began: Wall,
+    /// How long it took.
+    pub lasted: Duration,
+}
+
+/// A run that came to a verdict.
+#[derive(Debug, Clone)]
+struct Judged {
+    /// What its folder is called.
+    name: String,
+    report: Box<Report>,
+    lasted: Lasted,
+    /// How it ended, where that is not as its report would have it.
+    trouble: Option<String>,
 }
 
 /// What came of all of them.
@@ -84,17 +105,22 @@ impl Row {
             took: None,
             folder: None,
             reasons: Vec::new(),
-            report: None,
+            judged: None,
         }
     }
 
     /// One that was played, or could not be.
-    pub(super) fn of(item: &Item, folder: &Path, code: u8, why: String, took: Span) -> Self {
+    pub(super) fn of(
+        item: &Item,
+        folder: &Path,
+        (code, why): (u8, String),
+        lasted: Lasted,
+    ) -> Self {
         let json = fs::read_to_string(folder.join(RESULT_FILE)).ok();
         let report = json.and_then(|json| serde_json::from_str::<Report>(&json).ok());
         let mut row = Self { code: Some(code), outcome: word(code), ..Self::unplayed(item) };
         row.reasons.extend((!why.is_empty()).then_some(why));
-        row.took = Some(format!("{:.1}s", took.get().as_secs_f64()));
+        row.took = Some(format!("{:.1}s", lasted.lasted.as_secs_f64()));
         if let Some(report) = report {
             let gaps = report.groups.values().filter_map(|group| group.fault.gap.max_ms);
             row.group_gap_ms_max = gaps.reduce(f64::max);
@@ -102,9 +128,18 @@ impl Row {
             (row.trials, row.seed) = (Some(report.trials), Some(report.seed));
             row.reasons.extend(report.reasons.iter().cloned());
             row.folder = Some(folder.display().to_string());
-            row.report = Some(Box::new(report));
+            let odd = || format!("It ended with exit code {code}: {}.", word(code));
+            let trouble = (code != exit_code(&report)).then(odd);
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            row.judged = Some(Judged { name, report: Box::new(report), lasted, trouble });
         }
         row
+    }
+
+    /// What it is a run of.
+    fn name(&self) -> String {
+        let on = self.topology.as_ref().map_or_else(String::new, |path| format!(" on {path}"));
+        format!("{}{on}", self.experiment)
     }
 
     /// In a line.
@@ -139,6 +174,27 @@ impl Summary {
     /// JSON cannot express it: a mistake of ours.
     pub(super) fn json(&self) -> serde_json::Result<String> {
         serde_json::to_string_pretty(self).map(|json| json + "\n")
+    }
+
+    /// For CI. What could not be played is an error, unless that was asked to be skipped: CI must
+    /// not be green for what nobody has seen.
+    ///
+    /// # Errors
+    /// XML cannot express it: a mistake of ours.
+    pub(super) fn junit(&self, skip_unable: bool) -> Result<String, JunitError> {
+        let names: Vec<String> = self.runs.iter().map(Row::name).collect();
+        let suite = |(row, name)| {
+            let (row, name): (&Row, &String) = (row, name);
+            let Some(Judged { name: run, report, lasted, trouble }) = &row.judged else {
+                let why = row.reasons.first().map_or(row.outcome, String::as_str);
+                let skipped = skip_unable && matches!(row.code, Some(1 | 2));
+                return JunitSuite::Unjudged { name, why, skipped };
+            };
+            let (Lasted { began, lasted }, trouble) = (*lasted, trouble.as_deref());
+            JunitSuite::Judged(JunitRun { report, run, began, lasted, trouble })
+        };
+        let suites: Vec<_> = self.runs.iter().zip(&names).map(suite).collect();
+        junit("tandem", &suites)
     }
 }
 
