@@ -32,3 +32,4 @@ pub mod undone;
 pub mod up;
 pub mod usage;
 pub mod watched;
+pub mod windowed;
