@@ -49,6 +49,7 @@ const PURE: &[&str] = &[
     "view/",
     "watch/",
     "page/",
+    "telemetry/window.rs",
     "chaos/brief.rs",
     "chaos/cost.rs",
     "chaos/experiment.rs",

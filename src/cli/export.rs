@@ -14,10 +14,12 @@ use crate::verdict::Telemetry;
 /// Send finished runs to a collector of telemetry, over OTLP.
 ///
 /// Sends the traces and logs of each run, from its journal alone, and notes in its result.json what
-/// was taken. Ids are those of the run: what is sent twice is the same trace. Where the collector
-/// is and how it is spoken to is read from OpenTelemetry's variables (OTEL_EXPORTER_OTLP_ENDPOINT,
-/// _HEADERS, _PROTOCOL, _TIMEOUT, _COMPRESSION, _CERTIFICATE, _CLIENT_CERTIFICATE, _CLIENT_KEY;
-/// each also for one signal, as in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT).
+/// was taken. Ids are those of the run: what is sent twice is the same trace. A run of `tandem up`
+/// is sent as one trace, as far back as its journals are kept; the windows that `up` sends while it
+/// goes on are other traces, with other ids, and are not sent again. Where the collector is and how
+/// it is spoken to is read from OpenTelemetry's variables (OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS,
+/// _PROTOCOL, _TIMEOUT, _COMPRESSION, _CERTIFICATE, _CLIENT_CERTIFICATE, _CLIENT_KEY; each also for
+/// one signal, as in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT).
 ///
 /// Exit codes: 0 all was taken; 1 a run could not be read, or something was not taken; 2 no
 /// collector is named, or a setting means nothing.

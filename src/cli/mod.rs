@@ -139,8 +139,8 @@ fn print(text: &[u8]) -> Result<u8, Failure> {
 pub fn main() -> ExitCode {
     let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    // `chaos run` listens to more, where telemetry is on.
-    if !matches!(cli.command, Command::Chaos(chaos::Chaos::Run(_))) {
+    // These two listen to more, where telemetry is on.
+    if !matches!(cli.command, Command::Chaos(chaos::Chaos::Run(_)) | Command::Up(_)) {
         log_to_stderr(None);
     }
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());

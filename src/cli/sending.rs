@@ -7,7 +7,8 @@ use super::judged::Judged;
 use super::{EXIT_FILES, Failure};
 use crate::controller::Record;
 use crate::journal::Header;
-use crate::telemetry::{Listener, Live, Scene, Session, Settings, Target, Traces};
+use crate::run::Show;
+use crate::telemetry::{Heard, Listener, Live, Scene, Sent, Session, Settings, Target, Traces};
 use crate::verdict::Telemetry;
 
 /// Where telemetry goes.
@@ -54,9 +55,9 @@ impl Sending {
     }
 
     /// What shows the record to whoever sends logs of it.
-    pub(super) fn show(sending: Option<&Self>) -> Box<dyn Fn(&Record) + Send + Sync> {
+    pub(super) fn show(sending: Option<&Self>) -> Show {
         let listener = sending.and_then(|sending| sending.session.listener());
-        Box::new(move |record| {
+        Box::new(move |record: &Record| {
             if let Some(Err(error)) =
                 listener.clone().map(|one: Listener| one.hear(record.follow()))
             {
@@ -81,40 +82,51 @@ impl Sending {
         self.session.hurry(within);
     }
 
-    /// Waits until all logs were sent that were handed in while the run went on, or until the time
-    /// for it is over. What became of them, and how many facts were missed.
-    pub(super) fn finish_logs(self) -> (Telemetry, u64) {
-        let heard = self.session.heard();
-        let (_, sent) = self.session.finish();
-        let (logs, missed) = (heard.records(), heard.missed());
-        let lost = logs.saturating_sub(sent.taken);
-        let told = Telemetry {
-            to: self.to,
-            spans: 0,
-            spans_lost: 0,
-            logs,
-            logs_lost: lost,
-            why: sent.why,
-            metrics: None,
-        };
-        (told, missed)
+    /// What shows the record to whoever sends a trace of each window of it, besides whom `show`
+    /// shows it to.
+    pub(super) fn show_windows(&self, header: &Header, length: Duration, show: Show) -> Show {
+        let Some(feed) = self.session.windows(header, length) else { return show };
+        Box::new(move |record: &Record| {
+            if let Err(error) = feed.clone().hear(record.follow()) {
+                tracing::warn!(%error, "No traces of this run are sent.");
+            }
+            show(record);
+        })
+    }
+
+    /// Waits until all was sent that was handed in while the run went on, or until the time for it
+    /// is over. What became of it, and what was heard.
+    pub(super) fn finish_heard(self) -> (Telemetry, Arc<Heard>) {
+        let (heard, signals) = (self.session.heard(), self.session.signals());
+        let sent = self.session.finish();
+        // Until then some was still handed in.
+        (told(self.to, signals, sent, (heard.spans(), heard.records())), heard)
     }
 
     /// Waits until all was sent, or until the time for it is over; `spans` and `logs` is what there
     /// was to be sent.
     pub(super) fn finish(self, spans: u64, logs: u64) -> Telemetry {
-        let (has_traces, has_logs) = self.session.signals();
-        let (of_traces, of_logs) = self.session.finish();
-        let spans = if has_traces { spans.saturating_add(of_traces.more) } else { 0 };
-        let logs = if has_logs { logs } else { 0 };
-        Telemetry {
-            to: self.to,
-            spans,
-            spans_lost: spans.saturating_sub(of_traces.taken),
-            logs,
-            logs_lost: logs.saturating_sub(of_logs.taken),
-            why: of_traces.why.or(of_logs.why),
-            metrics: None,
-        }
+        let signals = self.session.signals();
+        told(self.to, signals, self.session.finish(), (spans, logs))
+    }
+}
+
+/// What is said of what was sent; first of traces, then of logs.
+fn told(
+    to: Vec<String>,
+    (has_traces, has_logs): (bool, bool),
+    (of_traces, of_logs): (Sent, Sent),
+    (spans, logs): (u64, u64),
+) -> Telemetry {
+    let spans = if has_traces { spans.saturating_add(of_traces.more) } else { 0 };
+    let logs = if has_logs { logs } else { 0 };
+    Telemetry {
+        to,
+        spans,
+        spans_lost: spans.saturating_sub(of_traces.taken),
+        logs,
+        logs_lost: logs.saturating_sub(of_logs.taken),
+        why: of_traces.why.or(of_logs.why),
+        metrics: None,
     }
 }

@@ -14,11 +14,12 @@ use super::signals::Interrupt;
 use super::telling::{Telling, TellingArgs};
 use super::terminal::{self, Terminal};
 use super::which::TopologyArgs;
-use super::{EXIT_UNHEALED, Failure, Output};
+use super::{EXIT_UNHEALED, Failure, Output, log_to_stderr};
 use crate::inquiry::Source;
 use crate::journal::{Bounds, Header, VERSION};
 use crate::observation::Outcome;
 use crate::run::{Ended, Milestone, Service, Upkeep, keep_up};
+use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
 use crate::topology::Plan;
 use crate::verdict::{Brief, Limits};
@@ -48,7 +49,7 @@ Examples:
   tandem up -f topologies/trio.yaml
   tandem up --for 1h --out yesterday | grep gap
   tandem up -f topologies/thousand.yaml --journal-size 256 --journal-files 4
-  tandem up --metrics 127.0.0.1:9464 --otlp http://127.0.0.1:4318
+  tandem up --metrics 127.0.0.1:9464 --otlp http://127.0.0.1:4318 --window 5m
 
 Exit codes: 0 it was asked to end, or its time is over; 1 could not run; 2 usage or invalid file; 4
 could not go on; 6 something could not be healed; 130 ended at once, or before members were
@@ -84,6 +85,8 @@ pub(super) struct UpArgs {
 /// Keeps it up until it ends.
 pub(super) fn run(args: &UpArgs) -> Result<u8, Failure> {
     let wanted = args.telling.read()?;
+    let live = Live::default();
+    log_to_stderr(wanted.has_traces().then(|| live.layer()));
     let (plan, text) = args.topology.read_with_text()?;
     heal_remains();
     let failed = |error: std::io::Error| Failure::new(1, &error);
@@ -98,7 +101,7 @@ pub(super) fn run(args: &UpArgs) -> Result<u8, Failure> {
     let mut order = order(args, plan, text, program);
     let folder = std::path::absolute(&order.folder).map_err(failed)?;
     let service = Arc::new(Service::new(&order.header, folder));
-    let telling = Telling::start(&wanted, &args.telling, &order.header)?;
+    let telling = Telling::start(&wanted, &args.telling, &order.header, live)?;
     telling.follow(&mut order);
     let ended = runtime.block_on(play(args, &order, &service));
     // Whatever a client still waits for, the process does not.

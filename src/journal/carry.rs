@@ -1,19 +1,21 @@
-//! What a later file of a journal must begin with, so that it can be read without those before it:
-//! who lives, who is stopped, who claims what and for how long.
+//! What must be known of the facts before an instant to read those after it alone: who lives, who
+//! is stopped, who claims what and for how long. A later file of a journal begins with it, and so
+//! does what is told of one window of time.
 //!
 //! What is carried is told again as facts: the controller's each with the stamp and the number
 //! that they had, a member's as the last that it said until then, its claims as one `renewed`. So
 //! what is missing before is seen to be missing, and nothing from there on.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::ids::{ClusterName, GroupName, Incarnation, Life, MemberId, PartitionId, Term};
+use crate::ids::{ClusterName, GroupName, Life, MemberId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
 use crate::time::Mono;
 
 /// What holds after all facts so far.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Carry {
+pub(crate) struct Carry {
     /// The number of the controller's latest fact.
     own: u64,
     /// The trial that is under way.
@@ -24,11 +26,14 @@ pub(super) struct Carry {
     lives: BTreeMap<MemberId, Seat>,
 }
 
-/// One member: its latest life, while that lasts.
+/// One member: its latest life.
 #[derive(Debug, Clone)]
 struct Seat {
-    incarnation: Incarnation,
-    started: Fact,
+    life: Life,
+    /// It has ended: nothing of it is carried.
+    dead: bool,
+    /// Nothing where that was told in a fact that was lost.
+    started: Option<Fact>,
     /// That it was not stopped yet, and that it is.
     stop: Vec<Fact>,
     not_yet: Option<Fact>,
@@ -41,7 +46,7 @@ struct Seat {
 
 impl Carry {
     /// Takes a fact into account.
-    pub(super) fn observe(&mut self, fact: &Fact) {
+    pub(crate) fn observe(&mut self, fact: &Fact) {
         let by_member = self.observe_member(fact);
         if !by_member {
             self.own = self.own.max(fact.seq);
@@ -50,16 +55,26 @@ impl Carry {
     }
 
     /// All of it, as the facts of a file that begins at `now`.
-    pub(super) fn facts(&self, now: Mono) -> Vec<Fact> {
+    pub(crate) fn facts(&self, now: Mono) -> Vec<Fact> {
         let mut facts: Vec<Fact> = self.started.values().cloned().collect();
         facts.extend(self.settled.values().cloned());
-        for seat in self.lives.values() {
-            facts.push(seat.started.clone());
+        for seat in self.lives.values().filter(|seat| !seat.dead) {
+            facts.extend(seat.started.clone());
             facts.extend(seat.stop.iter().cloned());
             facts.extend(seat.said());
         }
         facts.extend(self.judged.clone().map(|what| self.own_fact(now, what)));
         facts
+    }
+
+    /// Whether this life is known to be over: what it said may still be on its way.
+    pub(crate) fn has_outlived(&self, life: &Life) -> bool {
+        let seat = self.lives.get(&life.member);
+        seat.is_some_and(|seat| match seat.life.incarnation.cmp(&life.incarnation) {
+            Ordering::Less => false,
+            Ordering::Equal => seat.dead,
+            Ordering::Greater => true,
+        })
     }
 
     /// What closes a file that ends at `now`: what is judged in it ends here.
@@ -76,13 +91,17 @@ impl Carry {
     fn observe_run(&mut self, fact: &Fact) {
         match (&fact.what, &fact.life) {
             (What::Started { .. }, Some(life)) => {
-                let seat = Seat::new(life.incarnation, fact.clone());
-                self.lives.insert(life.member.clone(), seat);
+                // Its first words may have been quicker.
+                if let Some(seat) = self.seat(life) {
+                    seat.started = Some(fact.clone());
+                } else {
+                    let seat = Seat::new(life.clone(), Some(fact.clone()));
+                    self.lives.insert(life.member.clone(), seat);
+                }
             }
             (What::Died { .. }, Some(life)) => {
-                let dead = |seat: &Seat| seat.incarnation == life.incarnation;
-                if self.lives.get(&life.member).is_some_and(dead) {
-                    self.lives.remove(&life.member);
+                if let Some(seat) = self.seat(life) {
+                    seat.dead = true;
                 }
             }
             (What::NotYet | What::Stopped | What::Continued, Some(life)) => {
@@ -108,23 +127,31 @@ impl Carry {
 
     fn seat(&mut self, life: &Life) -> Option<&mut Seat> {
         let seat = self.lives.get_mut(&life.member)?;
-        (seat.incarnation == life.incarnation).then_some(seat)
+        (seat.life == *life && !seat.dead).then_some(seat)
     }
 
     /// Takes what a member said; whether one did.
     fn observe_member(&mut self, fact: &Fact) -> bool {
         let said = fact.what.is_by_member();
-        if said && let Some(seat) = fact.life.as_ref().and_then(|life| self.seat(life)) {
-            seat.hear(fact);
+        if said && let Some(life) = &fact.life {
+            let latest = self.lives.get(&life.member).map(|seat| seat.life.incarnation);
+            // Who speaks lives, though its start was told in a fact that was lost.
+            if latest.is_none_or(|latest| latest < life.incarnation) {
+                self.lives.insert(life.member.clone(), Seat::new(life.clone(), None));
+            }
+            if let Some(seat) = self.seat(life) {
+                seat.hear(fact);
+            }
         }
         said
     }
 }
 
 impl Seat {
-    fn new(incarnation: Incarnation, started: Fact) -> Self {
+    fn new(life: Life, started: Option<Fact>) -> Self {
         Self {
-            incarnation,
+            life,
+            dead: false,
             started,
             stop: Vec::new(),
             not_yet: None,
@@ -183,7 +210,7 @@ impl Seat {
             until,
         };
         let claims = self.claims.iter().map(claim).collect();
-        let life = self.started.life.clone();
+        let life = Some(self.life.clone());
         let renewed = Fact { t, seq, life, what: What::Renewed { claims } };
         let before = numbered(&self.assigned, 2).into_iter().chain(numbered(&self.ticks, 1));
         before.chain([renewed]).collect()

@@ -13,6 +13,7 @@ mod rolling;
 mod sink;
 mod writer;
 
+pub(crate) use carry::Carry;
 pub use error::JournalError;
 pub use header::{Header, Part, VERSION};
 pub use parts::{list as list_parts, read_parts};

@@ -18,8 +18,8 @@ use tokio::sync::broadcast::{self, error::RecvError};
 
 use super::Scene;
 use super::deadline::Deadline;
+use super::fault_windows::{Annotation, Windows};
 use super::tls::{Trust, TrustError};
-use super::windows::{Annotation, Windows};
 use crate::observation::{Fact, What};
 
 /// How many annotations may wait.

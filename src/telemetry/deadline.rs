@@ -21,6 +21,11 @@ impl Deadline {
         self.0.store((Mono::now() + within).0, Ordering::Relaxed);
     }
 
+    /// Whether it was set.
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != u64::MAX
+    }
+
     /// How long it is until then.
     pub(super) fn left(&self) -> Duration {
         Mono(self.0.load(Ordering::Relaxed)).since(Mono::now())

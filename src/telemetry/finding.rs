@@ -1,6 +1,7 @@
 //! Gaps and overlaps as spans, each with a link to the fault that caused it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 
@@ -8,7 +9,7 @@ use super::scene::{Scene, error, number, text, truth};
 use super::{ids, names};
 use crate::ids::{GroupName, RoleIndex, TrialNumber};
 use crate::time::Span as Length;
-use crate::timeline::{Cause, Finding, Findings, Timeline};
+use crate::timeline::{Cause, Finding, Findings, Interval, Timeline};
 use crate::topology::{Objective, Plan};
 
 /// What a span is about.
@@ -29,7 +30,21 @@ pub(super) struct Found {
     /// None: of all groups together.
     pub(super) group: Option<GroupName>,
     finding: Finding,
+    /// What a window leaves of it; nothing in a trial, which is looked at as a whole.
+    cut: Option<Cut>,
 }
+
+/// What of a finding lies outside its window.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    /// For how long it had lasted before, if it had begun before.
+    before: Option<Length>,
+    goes_on: bool,
+}
+
+/// Gaps that reach over the end of a window: of whom they are, and how long they were until then.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Open(BTreeMap<(Option<GroupName>, RoleIndex), Duration>);
 
 /// All findings, by trial.
 pub(super) fn sorted(timeline: &Timeline) -> BTreeMap<TrialNumber, Vec<Found>> {
@@ -43,7 +58,7 @@ pub(super) fn sorted(timeline: &Timeline) -> BTreeMap<TrialNumber, Vec<Found>> {
         ] {
             for finding in found {
                 let (group, finding) = (group.cloned(), finding.clone());
-                let found = Found { kind, unknown, group, finding };
+                let found = Found { kind, unknown, group, finding, cut: None };
                 all.entry(found.finding.trial).or_default().push(found);
             }
         }
@@ -51,6 +66,38 @@ pub(super) fn sorted(timeline: &Timeline) -> BTreeMap<TrialNumber, Vec<Found>> {
     timeline.groups.iter().for_each(|(name, line)| take(Some(name), &line.findings));
     take(None, &timeline.joint);
     all
+}
+
+/// What of all this lies within `window`, the last of its run or not. What reaches to its borders
+/// must have been looked for a little beyond them. `open` is what earlier windows have left, and
+/// what this one leaves.
+pub(super) fn within(
+    found: Vec<Found>,
+    window: Interval,
+    is_last: bool,
+    open: &mut Open,
+) -> Vec<Found> {
+    let earlier = std::mem::take(open);
+    let cut = |mut one: Found| {
+        let whole = one.finding.span;
+        let span = whole.intersect(window);
+        if span.is_empty() {
+            return None;
+        }
+        let (came, goes_on) = (whole.from < window.from, whole.until > window.until);
+        let key = (one.group.clone(), one.finding.role);
+        let is_gap = one.kind == Kind::Gap && !one.unknown;
+        let lasted = earlier.0.get(&key).copied().filter(|_| is_gap && came);
+        if is_gap && goes_on {
+            let until_now = lasted.unwrap_or_default().saturating_add(span.length());
+            open.0.insert(key, until_now);
+        }
+        one.finding.span = span;
+        one.finding.censored = goes_on && is_last;
+        one.cut = Some(Cut { before: came.then(|| Length(lasted.unwrap_or_default())), goes_on });
+        Some(one)
+    };
+    found.into_iter().filter_map(cut).collect()
 }
 
 impl Found {
@@ -66,12 +113,16 @@ impl Found {
         span.attributes = vec![
             text(names::ROLE, role_name(plan, *role)),
             text(names::SCOPED, scope),
-            number(names::TRIAL_NUMBER, trial.0),
+            scene.numbered(*trial),
             truth(names::UNKNOWN, self.unknown),
             truth(names::CENSORED, *censored),
             number(names::UNCERTAINTY_NS, uncertainty.as_nanos()),
         ];
         span.attributes.extend(self.group.as_ref().map(|one| text(names::GROUP, one.as_str())));
+        if let Some(cut) = self.cut {
+            span.attributes.push(truth(names::BEGAN_BEFORE, cut.before.is_some()));
+            span.attributes.push(truth(names::GOES_ON, cut.goes_on));
+        }
         let (kind, by) = match cause {
             Cause::Fault(id) => {
                 span.links = vec![scene.link(id.trial, &ids::fault(id), "caused_by")];
@@ -87,7 +138,8 @@ impl Found {
     }
 
     /// An error where a gap breaks the objective, or outlasts its trial: both fail the verdict.
-    /// Overlaps and what is unknown break no objective.
+    /// What it had lasted in earlier windows counts. Overlaps and what is unknown break no
+    /// objective.
     fn status(&self, objective: &Objective) -> Option<Status> {
         let known = Some(Status::default());
         if self.kind == Kind::Overlap || self.unknown {
@@ -97,7 +149,8 @@ impl Found {
             Some(_) => ("group_gap", objective.group_gap),
             None => ("joint_gap", objective.joint_gap),
         };
-        let length = self.finding.span.length();
+        let before = self.cut.and_then(|cut| cut.before).map_or(Duration::ZERO, Length::get);
+        let length = self.finding.span.length().saturating_add(before);
         match most {
             Some(most) if length > most.get() => {
                 error(format!("{}, and {whose} allows {most}", Length(length)))

@@ -1,13 +1,22 @@
 //! Ids that can be computed again: a link is written before the trace that it leads to exists, and
 //! a run that is exported twice is the same run.
 //!
-//! A trace's id is the first 16 bytes of SHA-256 of `<run>/<trial>`, a span's the first 8 of that
-//! of `<run>/<trial>/<key>`, with trial 0 for the run's own trace:
+//! A trace's id is the first 16 bytes of SHA-256 of `<run>/<part>`, a span's the first 8 of that of
+//! `<run>/<part>/<key>`. The part is 0 for the run's own trace, the number of a trial, or `window.`
+//! and the number of a window:
 //!
 //! ```sh
 //! printf %s 'kill-leader-20261121T132004.123Z/1' | sha256sum | cut -c1-32
 //! printf %s 'kill-leader-20261121T132004.123Z/1/chaos.trial' | sha256sum | cut -c1-16
+//! printf %s 'up-duo-20261121T132004.123Z/window.7' | sha256sum | cut -c1-32
+//! printf %s 'up-duo-20261121T132004.123Z/window.7/up.window' | sha256sum | cut -c1-16
 //! ```
+//!
+//! So a topology that is kept up has three kinds of traces that never meet: the run's own and its
+//! windows, which leave while it goes on, and the one trial as which its journals are exported. The
+//! run's own is made of the same facts by the same code in both, and so is the same twice.
+
+use std::fmt;
 
 use ring::digest::{SHA256, digest};
 
@@ -18,16 +27,44 @@ use crate::time::Mono;
 /// The trace that is the run's own.
 pub(super) const OWN: TrialNumber = TrialNumber(0);
 
-/// The id of the trace of `trial` in `run`.
-#[must_use]
-pub fn trace_id(run: &str, trial: TrialNumber) -> [u8; 16] {
-    leading(&format!("{run}/{trial}"))
+/// A part of a run that has a trace of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The run itself.
+    Run,
+    /// A trial.
+    Trial(TrialNumber),
+    /// A window of a run without an end; they are counted as trials are.
+    Window(TrialNumber),
 }
 
-/// The id of the span with `key` in the trace of `trial` in `run`.
+/// What trials of that number are, with 0 for the run.
+impl From<TrialNumber> for Part {
+    fn from(number: TrialNumber) -> Self {
+        if number == OWN { Self::Run } else { Self::Trial(number) }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run => write!(f, "{OWN}"),
+            Self::Trial(number) => write!(f, "{number}"),
+            Self::Window(number) => write!(f, "window.{number}"),
+        }
+    }
+}
+
+/// The id of the trace of a part of `run`.
 #[must_use]
-pub fn span_id(run: &str, trial: TrialNumber, key: &str) -> [u8; 8] {
-    leading(&format!("{run}/{trial}/{key}"))
+pub fn trace_id(run: &str, part: impl Into<Part>) -> [u8; 16] {
+    leading(&format!("{run}/{}", part.into()))
+}
+
+/// The id of the span with `key` in the trace of a part of `run`.
+#[must_use]
+pub fn span_id(run: &str, part: impl Into<Part>, key: &str) -> [u8; 8] {
+    leading(&format!("{run}/{}/{key}", part.into()))
 }
 
 fn leading<const N: usize>(text: &str) -> [u8; N] {
@@ -37,8 +74,12 @@ fn leading<const N: usize>(text: &str) -> [u8; N] {
 
 /// The key of the span at the root of a trace.
 #[must_use]
-pub fn root(trial: TrialNumber) -> &'static str {
-    if trial == OWN { names::RUN } else { names::TRIAL }
+pub fn root(part: impl Into<Part>) -> &'static str {
+    match part.into() {
+        Part::Run => names::RUN,
+        Part::Trial(_) => names::TRIAL,
+        Part::Window(_) => names::WINDOW,
+    }
 }
 
 /// The key of a fault's span.
@@ -47,7 +88,7 @@ pub fn fault(fault: &FaultId) -> String {
     format!("{}/{fault}", names::FAULT)
 }
 
-/// The key of a term's span; a term has one a role and trial.
+/// The key of a term's span; a term has one a role and trial, or window.
 #[must_use]
 pub fn term(group: &GroupName, role: RoleIndex, life: &Life, term: Term) -> String {
     format!("{}/{group}/{role}/{life}/{term}", names::LEADERSHIP)
@@ -72,5 +113,9 @@ mod tests {
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         assert_eq!(hex(&trace_id(run, TrialNumber(1))), "5a651ba21c09494d17302d7408be28e3");
         assert_eq!(hex(&span_id(run, TrialNumber(1), root(TrialNumber(1)))), "06d0002a3f8c26eb");
+        // printf %s 'up-duo-20261121T132004.123Z/window.7' | sha256sum
+        let (run, window) = ("up-duo-20261121T132004.123Z", Part::Window(TrialNumber(7)));
+        assert_eq!(hex(&trace_id(run, window)), "c5eddc4ac10f134dc520bc6e9c5eaacd");
+        assert_eq!(hex(&span_id(run, window, root(window))), "78b8850aa776a3f9");
     }
 }

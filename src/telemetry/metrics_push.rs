@@ -14,6 +14,7 @@ use opentelemetry_sdk::metrics::{InstrumentKind, ManualReader, Pipeline, Tempora
 
 use super::courier::Courier;
 use super::deadline::Deadline;
+use super::post::warn_of_loss;
 use super::settings::Target;
 
 /// A reader that the provider and whoever sends share.
@@ -53,16 +54,26 @@ pub struct Pushed {
     pub why: Option<String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Tally {
+    deadline: Deadline,
     taken: AtomicU64,
     lost: AtomicU64,
     why: Mutex<Option<String>>,
 }
 
 impl Tally {
+    fn new(deadline: Deadline) -> Self {
+        let (taken, lost) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { deadline, taken, lost, why: Mutex::default() }
+    }
+
+    /// The first loss is told as it happens, unless all is told soon.
     fn blame(&self, why: String) {
-        self.lost.fetch_add(1, Ordering::Relaxed);
+        let before = self.lost.fetch_add(1, Ordering::Relaxed);
+        if before == 0 && !self.deadline.is_set() {
+            warn_of_loss("metrics", &why);
+        }
         self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
     }
 }
@@ -84,7 +95,8 @@ impl Push {
     ) -> std::io::Result<Self> {
         let (end, ended) = sync_channel(1);
         let (finished, done) = sync_channel(1);
-        let (deadline, tally) = (Deadline::never(), Arc::new(Tally::default()));
+        let deadline = Deadline::never();
+        let tally = Arc::new(Tally::new(deadline.clone()));
         let (target, until, kept) = (target.clone(), deadline.clone(), Arc::clone(&tally));
         let thread = std::thread::Builder::new().name("metrics-push".to_owned());
         thread.spawn(move || {

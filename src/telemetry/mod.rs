@@ -5,6 +5,7 @@
 //!   journal --> timeline --> Traces --+--> traces.otlp.json
 //!                                     +--> chunks --> Courier --HTTP or gRPC--> collector
 //!   facts, live -+-> Logbook --> records --------------^
+//!                +-> Cutter --> WindowTraces ----------^
 //!                +-> Metrics --> watch --> instruments-^--> GET /metrics
 //! ```
 //!
@@ -14,6 +15,7 @@ mod annotations;
 mod courier;
 mod deadline;
 pub mod document;
+mod fault_windows;
 mod finding;
 mod grpc;
 mod http;
@@ -35,10 +37,13 @@ mod signal;
 mod term;
 mod tls;
 mod traces;
-mod windows;
+mod window;
+mod window_feed;
+mod window_traces;
 
 pub use annotations::{Annotations, AnnotationsError, Follower, Grafana, Noted};
 pub use courier::CourierError;
+pub use fault_windows::Annotation;
 pub use instruments::SERIES_MAX;
 pub use live::Live;
 pub use logbook::Logbook;
@@ -50,4 +55,5 @@ pub use session::{Heard, Listener, PATIENCE, Sent, Session};
 pub use settings::{Protocol, Settings, SettingsError, Target};
 pub use tls::{Trust, TrustError};
 pub use traces::Traces;
-pub use windows::Annotation;
+pub use window_feed::WindowFeed;
+pub use window_traces::{WindowTrace, WindowTraces};

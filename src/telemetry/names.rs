@@ -16,6 +16,8 @@ pub const SERVICE: &str = "tandem";
 pub const RUN: &str = "chaos.run";
 /// A trial; the root of its trace.
 pub const TRIAL: &str = "chaos.trial";
+/// A window of a topology that is kept up; the root of its trace.
+pub const WINDOW: &str = "up.window";
 /// From a fault being asked for until it is known to be gone.
 pub const FAULT: &str = "fault.window";
 /// One member's claim of one role: a term.
@@ -95,11 +97,17 @@ pub const EXPERIMENT: &str = "tandem.experiment";
 pub const SEED: &str = "tandem.seed";
 /// The trial's number, from 1.
 pub const TRIAL_NUMBER: &str = "neli.trial";
+/// The window's number, from 1.
+pub const WINDOW_NUMBER: &str = "neli.window";
+/// The window ended before its time: more happened than is kept at once.
+pub const CUT_SHORT: &str = "neli.window.cut_short";
+/// How many facts of this window came faster than they were taken; their time is unknown.
+pub const MISSED: &str = "neli.window.missed_facts";
 /// Whether everything settled again before the trial ended.
 pub const RECOVERED: &str = "neli.recovered";
 /// How the run ended.
 pub const OUTCOME: &str = "neli.outcome";
-/// How many gaps of groups a trial had, of roles and intervals.
+/// How many gaps of groups a trial, or a window, had, of roles and intervals.
 pub const GAPS: &str = "neli.gaps";
 /// How many joint gaps.
 pub const JOINT_GAPS: &str = "neli.joint_gaps";
@@ -119,9 +127,9 @@ pub const INCARNATION: &str = "neli.incarnation";
 pub const TERM: &str = "neli.term";
 /// The partition that bears the role.
 pub const PARTITION: &str = "neli.partition";
-/// The term had begun before its trial did: the span is cut.
+/// It had begun before its trial, or window, did: the span is cut.
 pub const BEGAN_BEFORE: &str = "neli.began_before";
-/// The term outlasted its trial: the span is cut.
+/// It outlasted its trial, or window: the span is cut.
 pub const GOES_ON: &str = "neli.goes_on";
 /// How much of a span could not be observed, in nanoseconds.
 pub const UNKNOWN_NS: &str = "neli.unknown_ns";
@@ -145,7 +153,7 @@ pub const FAULT_TARGETS: &str = "neli.fault.targets";
 pub const FAULT_SKEW_NS: &str = "neli.fault.skew_ns";
 /// Whether the fault is known to be gone.
 pub const HEALED: &str = "neli.fault.healed";
-/// Of a link: `caused_by`, `continues` or `follows`.
+/// Of a link: `caused_by`, `continues`, `follows` or `part_of`.
 pub const LINK: &str = "neli.link";
 /// For how long, in nanoseconds.
 pub const DURATION_NS: &str = "neli.duration_ns";

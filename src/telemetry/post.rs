@@ -1,8 +1,9 @@
 //! One thread a signal: takes what is handed in, sends it in chunks, counts what was taken.
 //!
-//! Whoever hands something in never waits: where there is no room it is lost, and counted.
+//! Whoever hands something in never waits: where there is no room it is lost, and counted. That
+//! something is lost is told as it begins, once; how much, at the end.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -19,6 +20,8 @@ use crate::time::Mono;
 
 /// How many items may wait.
 const WAITING_MAX: usize = 8_192;
+/// How many items may wait of what is handed in several at once; they take some fifty megabytes.
+const TOGETHER_MAX: usize = 32_768;
 /// The most items that go in one request.
 const CHUNK_ITEMS: usize = 1_000;
 /// The most bytes, before compression; collectors take 4 MiB over gRPC unless told otherwise.
@@ -29,19 +32,36 @@ const LINGER: Duration = Duration::from_secs(1);
 /// What a thread is handed.
 enum Parcel<I> {
     One(I),
+    Several(Vec<I>),
     All(Box<dyn Iterator<Item = Vec<I>> + Send>),
     /// Nothing comes after it.
     End,
 }
 
 /// What became of what was handed in.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tally {
+    signal: &'static str,
+    deadline: Deadline,
     taken: AtomicU64,
+    /// How many of those handed in together are still to be sent.
+    together: AtomicUsize,
     why: Mutex<Option<String>>,
+    has_told: AtomicBool,
 }
 
 impl Tally {
+    fn new(signal: &'static str, deadline: Deadline) -> Self {
+        Self {
+            signal,
+            deadline,
+            taken: AtomicU64::new(0),
+            together: AtomicUsize::new(0),
+            why: Mutex::default(),
+            has_told: AtomicBool::new(false),
+        }
+    }
+
     /// How many items the collector took.
     pub(super) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
@@ -55,6 +75,25 @@ impl Tally {
     fn blame(&self, why: String) {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
     }
+
+    fn blame_no_room(&self) {
+        self.blame(format!("more than {WAITING_MAX} items waited to be sent"));
+    }
+
+    /// Says that something is lost, as soon as it is. At the end it is said anyway, with how much.
+    fn tell(&self) {
+        if !self.deadline.is_set()
+            && let Some(why) = self.why()
+            && !self.has_told.swap(true, Ordering::Relaxed)
+        {
+            warn_of_loss(self.signal, &why);
+        }
+    }
+}
+
+/// Says that telemetry begins to be lost.
+pub(super) fn warn_of_loss(signal: &str, why: &str) {
+    tracing::warn!(signal, why, "Telemetry is lost from now on; how much, is told at the end.");
 }
 
 /// A signal on its way.
@@ -83,7 +122,20 @@ impl<I> Slot<I> {
     /// Hands in one item, at once.
     pub(super) fn put(&self, item: I) {
         if let Err(TrySendError::Full(_)) = self.0.try_send(Parcel::One(item)) {
-            self.1.blame(format!("more than {WAITING_MAX} items waited to be sent"));
+            self.1.blame_no_room();
+        }
+    }
+
+    /// Hands in items that belong together, at once: all of them, or none.
+    pub(super) fn put_all(&self, items: Vec<I>) {
+        let (count, together) = (items.len(), &self.1.together);
+        let before = together.fetch_add(count, Ordering::Relaxed);
+        // However many they are, they may go where nothing waits.
+        let has_room = before == 0 || before.saturating_add(count) <= TOGETHER_MAX;
+        let full = |sent| matches!(sent, Err(TrySendError::Full(_)));
+        if !has_room || full(self.0.try_send(Parcel::Several(items))) {
+            together.fetch_sub(count, Ordering::Relaxed);
+            self.1.blame_no_room();
         }
     }
 
@@ -96,23 +148,26 @@ impl<I> Slot<I> {
 impl<S: Chunks> Post<S> {
     /// Starts the thread, which sends to `target` until `deadline`.
     pub(super) fn start(
-        name: &str,
+        signal: &'static str,
         target: &Target,
         scene: Scene,
         deadline: Deadline,
     ) -> std::io::Result<Self> {
         let (parcels, taken) = sync_channel(WAITING_MAX);
         let (finished, done) = sync_channel(1);
-        let tally = Arc::new(Tally::default());
+        let tally = Arc::new(Tally::new(signal, deadline.clone()));
         let (target, kept) = (target.clone(), Arc::clone(&tally));
-        thread::Builder::new().name(name.to_owned()).spawn(move || {
+        thread::Builder::new().name(signal.to_owned()).spawn(move || {
             match Courier::new(&target, deadline.clone()) {
                 Ok(courier) => {
                     let chunk = Vec::new();
                     Carrier::<S> { courier, scene, tally: kept, deadline, chunk, bytes: 0 }
                         .run(&taken);
                 }
-                Err(error) => kept.blame(crate::error::chain(&error)),
+                Err(error) => {
+                    kept.blame(crate::error::chain(&error));
+                    kept.tell();
+                }
             }
             // Nobody waits any more: then nobody misses it.
             finished.send(()).ok();
@@ -128,7 +183,7 @@ impl<S: Chunks> Post<S> {
     /// Hands in all that is left, to be made while it is sent.
     pub(super) fn all(&self, items: Box<dyn Iterator<Item = Vec<S::Item>> + Send>) {
         if let Err(TrySendError::Full(_)) = self.parcels.try_send(Parcel::All(items)) {
-            self.tally.blame(format!("more than {WAITING_MAX} items waited to be sent"));
+            self.tally.blame_no_room();
         }
     }
 
@@ -167,6 +222,12 @@ impl<S: Chunks> Carrier<S> {
                 Ok(Parcel::One(item)) => {
                     self.add(item);
                     due = due.or_else(|| Some(Mono::now() + LINGER));
+                }
+                Ok(Parcel::Several(items)) => {
+                    let count = items.len();
+                    items.into_iter().for_each(|item| self.add(item));
+                    self.flush();
+                    self.tally.together.fetch_sub(count, Ordering::Relaxed);
                 }
                 Ok(Parcel::All(items)) => self.add_all(items),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -223,5 +284,6 @@ impl<S: Chunks> Carrier<S> {
             }
             Err(why) => self.tally.blame(why),
         }
+        self.tally.tell();
     }
 }

@@ -7,7 +7,8 @@ use opentelemetry_proto::tonic::common::v1::{
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span::Event, span::Link, status};
 
-use super::{ids, names};
+use super::ids::{self, Part};
+use super::names;
 use crate::ids::TrialNumber;
 use crate::journal::Header;
 use crate::time::{Mono, Wall};
@@ -24,6 +25,8 @@ pub struct Scene {
     zero: Mono,
     zero_wall: Wall,
     resource: Resource,
+    /// Its numbered parts are windows; else they are trials.
+    in_windows: bool,
 }
 
 impl Scene {
@@ -43,7 +46,13 @@ impl Scene {
             zero: header.zero,
             zero_wall: header.zero_wall,
             resource: Resource { attributes, ..Resource::default() },
+            in_windows: false,
         }
+    }
+
+    /// The same run, told in windows instead of trials.
+    pub(super) fn in_windows(self) -> Self {
+        Self { in_windows: true, ..self }
     }
 
     /// Adds what the environment says of the resource. It renames the service; of everything else
@@ -91,19 +100,32 @@ impl Scene {
         u64::try_from(at.max(0)).unwrap_or(u64::MAX)
     }
 
-    /// The root of a trace.
-    pub(super) fn root(&self, trial: TrialNumber, during: Interval) -> Span {
-        let mut span = self.span(trial, ids::root(trial), ids::root(trial), during);
+    /// The root of the trace of the part with that number.
+    pub(super) fn root(&self, number: TrialNumber, during: Interval) -> Span {
+        let key = self.root_key(number);
+        let mut span = self.span(number, key, key, during);
         span.parent_span_id.clear();
         span
     }
 
-    /// A child of the root of the trace of `trial`.
-    pub(super) fn span(&self, trial: TrialNumber, name: &str, key: &str, during: Interval) -> Span {
+    /// The key of that root.
+    pub(super) fn root_key(&self, number: TrialNumber) -> &'static str {
+        ids::root(self.part(number))
+    }
+
+    /// A child of that root.
+    pub(super) fn span(
+        &self,
+        number: TrialNumber,
+        name: &str,
+        key: &str,
+        during: Interval,
+    ) -> Span {
+        let part = self.part(number);
         Span {
-            trace_id: ids::trace_id(&self.run, trial).to_vec(),
-            span_id: ids::span_id(&self.run, trial, key).to_vec(),
-            parent_span_id: ids::span_id(&self.run, trial, ids::root(trial)).to_vec(),
+            trace_id: ids::trace_id(&self.run, part).to_vec(),
+            span_id: ids::span_id(&self.run, part, key).to_vec(),
+            parent_span_id: ids::span_id(&self.run, part, ids::root(part)).to_vec(),
             flags: FLAGS,
             name: name.to_owned(),
             kind: 1, // internal
@@ -114,15 +136,26 @@ impl Scene {
         }
     }
 
-    /// A link to the span with `key` in the trace of `trial`.
-    pub(super) fn link(&self, trial: TrialNumber, key: &str, relation: &str) -> Link {
+    /// A link to the span with `key` in the trace of that part.
+    pub(super) fn link(&self, number: TrialNumber, key: &str, relation: &str) -> Link {
+        let part = self.part(number);
         Link {
-            trace_id: ids::trace_id(&self.run, trial).to_vec(),
-            span_id: ids::span_id(&self.run, trial, key).to_vec(),
+            trace_id: ids::trace_id(&self.run, part).to_vec(),
+            span_id: ids::span_id(&self.run, part, key).to_vec(),
             attributes: vec![text(names::LINK, relation)],
             flags: FLAGS,
             ..Link::default()
         }
+    }
+
+    /// The attribute that says in which trial, or window, something is.
+    pub(super) fn numbered(&self, part: TrialNumber) -> KeyValue {
+        let key = if self.in_windows { names::WINDOW_NUMBER } else { names::TRIAL_NUMBER };
+        number(key, part.0)
+    }
+
+    fn part(&self, number: TrialNumber) -> Part {
+        if self.in_windows && number != ids::OWN { Part::Window(number) } else { number.into() }
     }
 
     /// Something that happened at one instant.

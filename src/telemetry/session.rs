@@ -1,8 +1,9 @@
 //! Telemetry of one run, from before its members start until after its verdict is told.
 //!
 //! Logs and live operations leave while the run goes on. Traces leave at its end: only then is
-//! known who led what. No one waits for a collector but [`Session::finish`], and that for two
-//! seconds at most; what was not taken by then is counted, and `tandem export` sends it again.
+//! known who led what; of a run without an end, each window's when that is known of it. No one
+//! waits for a collector but [`Session::finish`], and that for two seconds at most; what was not
+//! taken by then is counted, and `tandem export` sends it again.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +19,10 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 use super::deadline::Deadline;
 use super::post::{Post, Slot, Tally};
 use super::settings::Settings;
+use super::window_feed::WindowFeed;
+use super::window_traces::WindowTraces;
 use super::{Live, Logbook, Scene, Traces};
+use crate::journal::Header;
 use crate::observation::{Fact, What};
 
 /// How long the exit may wait for a collector after the verdict.
@@ -40,6 +44,8 @@ pub struct Sent {
 pub struct Heard {
     records: AtomicU64,
     missed: AtomicU64,
+    spans: AtomicU64,
+    overlooked: AtomicU64,
 }
 
 impl Heard {
@@ -47,6 +53,26 @@ impl Heard {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records.load(Ordering::Relaxed)
+    }
+
+    /// How many spans of windows, and of the run itself, were handed in, or are owed.
+    #[must_use]
+    pub fn spans(&self) -> u64 {
+        self.spans.load(Ordering::Relaxed)
+    }
+
+    /// How many facts came faster than windows took them.
+    #[must_use]
+    pub fn overlooked(&self) -> u64 {
+        self.overlooked.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn owe(&self, spans: usize) {
+        self.spans.fetch_add(u64::try_from(spans).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(super) fn overlook(&self, facts: u64) {
+        self.overlooked.fetch_add(facts, Ordering::Relaxed);
     }
 
     /// How many facts came faster than they were read; how many of them would have been told, the
@@ -139,6 +165,15 @@ impl Session {
         let logs = self.logs.as_ref()?;
         let (book, heard) = (Logbook::new(self.scene.clone()), Arc::clone(&self.heard));
         Some(Listener { slot: logs.slot(), book, heard })
+    }
+
+    /// What sends a trace of each window of such a length, of the run that `header` begins and that
+    /// has no end; nothing where traces go nowhere.
+    #[must_use]
+    pub fn windows(&self, header: &Header, length: Duration) -> Option<WindowFeed> {
+        let slot = self.traces.as_ref()?.slot();
+        let traces = WindowTraces::new(header, self.scene.clone(), length);
+        Some(WindowFeed::new(slot, traces, Arc::clone(&self.heard)))
     }
 
     /// What listeners have heard so far; it may be read after the session is over.

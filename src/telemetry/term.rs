@@ -11,7 +11,12 @@ use crate::ids::{GroupName, Life, PartitionId, RoleIndex, Term, TrialNumber};
 use crate::timeline::{Interval, IntervalSet, Lane, Timeline, Trial, View};
 use crate::topology::Plan;
 
-/// One term for one role, within one trial.
+/// A term comes after another of somebody, or of the same life.
+const FOLLOWS: &str = "follows";
+/// A span goes on with what an earlier one began.
+pub(super) const CONTINUES: &str = "continues";
+
+/// One term for one role, within one trial or window.
 #[derive(Debug, Clone)]
 pub(super) struct Tenure {
     group: GroupName,
@@ -33,8 +38,51 @@ struct Earlier {
     relation: &'static str,
 }
 
-/// All terms, by trial; one that goes through several stands in each.
-pub(super) fn sorted(plan: &Plan, timeline: &Timeline) -> BTreeMap<TrialNumber, Vec<Tenure>> {
+/// The terms that stand in an earlier trace: of each partition those of the last that has any.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Past(BTreeMap<(GroupName, PartitionId), Stood>);
+
+/// In which trace they stand, and which they are.
+type Stood = (TrialNumber, Vec<(Life, Term)>);
+
+impl Past {
+    /// These stand in the trace with this number, which is later than all before.
+    pub(super) fn keep(&mut self, number: TrialNumber, tenures: &[Tenure]) {
+        for tenure in tenures {
+            let place = (tenure.group.clone(), tenure.partition);
+            let (latest, terms) = self.0.entry(place).or_insert((number, Vec::new()));
+            if *latest != number {
+                (*latest, *terms) = (number, Vec::new());
+            }
+            let term = (tenure.life.clone(), tenure.term);
+            // There is a tenure a role, and several roles may be on one partition.
+            if !terms.contains(&term) {
+                terms.push(term);
+            }
+        }
+    }
+
+    fn of(&self, group: &GroupName, partition: PartitionId) -> Vec<Earlier> {
+        let Some((trial, terms)) = self.0.get(&(group.clone(), partition)) else {
+            return Vec::new();
+        };
+        let earlier = |(life, term): &(Life, Term)| Earlier {
+            trial: *trial,
+            life: life.clone(),
+            term: *term,
+            relation: FOLLOWS,
+        };
+        terms.iter().map(earlier).collect()
+    }
+}
+
+/// All terms, by trial; one that goes through several stands in each. `past` is what stands in
+/// earlier traces.
+pub(super) fn sorted(
+    plan: &Plan,
+    timeline: &Timeline,
+    past: &Past,
+) -> BTreeMap<TrialNumber, Vec<Tenure>> {
     let mut all: BTreeMap<_, Vec<Tenure>> = BTreeMap::new();
     for (name, line) in &timeline.groups {
         let Some(group) = plan.groups.get(name) else { continue };
@@ -42,7 +90,9 @@ pub(super) fn sorted(plan: &Plan, timeline: &Timeline) -> BTreeMap<TrialNumber, 
             let bears = group.role_partitions.iter().zip((0..).map(RoleIndex));
             let roles: Vec<_> =
                 bears.filter(|(on, _)| *on == partition).map(|(_, role)| role).collect();
-            for (trial, tenure) in tenures(name, *partition, lane, &timeline.record.trials) {
+            let past = past.of(name, *partition);
+            let trials = &timeline.record.trials;
+            for (trial, tenure) in tenures(name, (*partition, lane), trials, &past) {
                 let list = all.entry(trial).or_default();
                 list.extend(roles.iter().map(|&role| Tenure { role, ..tenure.clone() }));
             }
@@ -54,18 +104,21 @@ pub(super) fn sorted(plan: &Plan, timeline: &Timeline) -> BTreeMap<TrialNumber, 
 /// The terms on one partition with the trials that they meet, in the order of their beginnings.
 fn tenures(
     group: &GroupName,
-    partition: PartitionId,
-    lane: &Lane,
+    (partition, lane): (PartitionId, &Lane),
     trials: &[Trial],
+    past: &[Earlier],
 ) -> Vec<(TrialNumber, Tenure)> {
     let mut terms: Vec<_> = lane.terms.iter().collect();
     terms.sort_by(|one, other| (one.2, &one.0, one.1).cmp(&(other.2, &other.0, other.1)));
     let views: BTreeMap<&Life, &View> =
         lane.claimed.iter().map(|(life, view)| (life, view)).collect();
     let mut all = Vec::new();
-    let mut before: Option<Vec<Earlier>> = None;
+    // Whoever stood there before is followed, where nobody else has come between.
+    let mut before: Option<Vec<Earlier>> = past.last().map(|last| vec![last.clone()]);
     for (life, term, claim) in terms {
-        let mut seen: Vec<Earlier> = Vec::new();
+        let known = past.iter().filter(|one| one.life == *life && one.term == *term);
+        let mut seen: Vec<Earlier> =
+            known.map(|one| Earlier { relation: CONTINUES, ..one.clone() }).collect();
         let near = trials.partition_point(|trial| trial.window.until <= claim.from);
         let met = trials.iter().skip(near).take_while(|trial| trial.window.from < claim.until);
         let sure = views.get(life).map(|view| &view.sure);
@@ -85,10 +138,10 @@ fn tenures(
             };
             all.push((trial.number, tenure));
             let (life, term) = (life.clone(), *term);
-            seen.push(Earlier { trial: trial.number, life, term, relation: "continues" });
+            seen.push(Earlier { trial: trial.number, life, term, relation: CONTINUES });
         }
         if !seen.is_empty() {
-            seen.iter_mut().for_each(|one| one.relation = "follows");
+            seen.iter_mut().for_each(|one| one.relation = FOLLOWS);
             before = Some(seen);
         }
     }
@@ -108,7 +161,7 @@ impl Tenure {
             number(names::INCARNATION, self.life.incarnation.0),
             number(names::TERM, self.term.0),
             number(names::PARTITION, self.partition.0),
-            number(names::TRIAL_NUMBER, trial.number.0),
+            scene.numbered(trial.number),
             truth(names::BEGAN_BEFORE, self.claim.from < trial.window.from),
             truth(names::GOES_ON, self.claim.until > trial.window.until),
             number(names::UNKNOWN_NS, self.unknown.total().as_nanos()),

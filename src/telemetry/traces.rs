@@ -12,17 +12,18 @@
 
 use std::collections::BTreeMap;
 
-use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry_proto::tonic::trace::v1::{Span, span::Event};
 
 use super::finding::{self, Found, Kind};
 use super::scene::{Scene, error, number, text, texts, truth};
-use super::term::{self, Tenure};
+use super::term::{self, Past, Tenure};
 use super::{ids, names};
 use crate::ids::{FaultId, TrialNumber};
 use crate::journal::Header;
 use crate::observation::Outcome;
 use crate::time::Mono;
-use crate::timeline::{Incident, Interval, Timeline, Trial};
+use crate::timeline::{Incident, Interval, Record, Timeline, Trial};
 use crate::topology::{Objective, Plan};
 
 /// All traces of a run.
@@ -54,7 +55,7 @@ impl Traces {
             seed: header.seed,
             run: Interval::new(header.zero, end.max(header.zero)),
             found: finding::sorted(&timeline),
-            terms: term::sorted(&header.plan, &timeline),
+            terms: term::sorted(&header.plan, &timeline, &Past::default()),
             timeline,
             faults,
         }
@@ -85,19 +86,9 @@ impl Traces {
         trial.map_or_else(Vec::new, |trial| self.trial(trial))
     }
 
-    /// The run itself.
     fn own(&self) -> Span {
-        let mut span = self.scene.root(ids::OWN, self.run);
-        span.attributes = vec![number(names::SEED, self.seed)];
-        let Some((how, why)) = &self.timeline.record.ended else {
-            span.status = error("the run was cut off".to_owned());
-            return span;
-        };
-        span.attributes.push(text(names::OUTCOME, outcome(*how)));
-        if *how != Outcome::Completed {
-            span.status = error(why.clone().unwrap_or_else(|| outcome(*how).to_owned()));
-        }
-        span
+        let ended = self.timeline.record.ended.as_ref();
+        own(&self.scene, self.seed, self.run, ended)
     }
 
     fn trial(&self, trial: &Trial) -> Vec<Span> {
@@ -118,33 +109,15 @@ impl Traces {
     fn root(&self, trial: &Trial, children: &[Span]) -> Span {
         let mut span = self.scene.root(trial.number, trial.window);
         let found = self.found.get(&trial.number).map_or(&[][..], Vec::as_slice);
-        let count = |kind: Kind, joint: bool| {
-            let of =
-                |one: &&Found| one.kind == kind && !one.unknown && one.group.is_none() == joint;
-            found.iter().filter(of).count()
-        };
-        span.attributes = vec![
-            number(names::TRIAL_NUMBER, trial.number.0),
-            number(names::GAPS, count(Kind::Gap, false)),
-            number(names::JOINT_GAPS, count(Kind::Gap, true)),
-            number(names::OVERLAPS, count(Kind::Overlap, false)),
-        ];
+        span.attributes = vec![self.scene.numbered(trial.number)];
+        span.attributes.extend(counts(found));
         span.attributes.extend(trial.recovered.map(|recovered| truth(names::RECOVERED, recovered)));
         span.links = vec![self.scene.link(ids::OWN, names::RUN, "part_of")];
-        let stalls = self.timeline.record.stalls.iter();
-        let stalls = stalls.filter(|stall| !stall.intersect(trial.window).is_empty());
-        span.events = stalls
-            .map(|stall| {
-                let length = number(names::DURATION_NS, stall.length().as_nanos());
-                self.scene.event(names::HOST_STALL, stall.from, vec![length])
-            })
-            .collect();
-        let worst = children.iter().filter_map(|child| child.status.as_ref());
-        let worst = worst.map(|status| &status.message).find(|message| !message.is_empty());
+        span.events = stalls(&self.scene, &self.timeline.record, trial.window);
         if trial.recovered == Some(false) {
             span.status = error("not everything settled again in time".to_owned());
-        } else if let Some(message) = worst {
-            span.status = error(message.clone());
+        } else if let Some(worst) = worst(children) {
+            span.status = error(worst);
         }
         span
     }
@@ -157,7 +130,7 @@ impl Traces {
             text(names::FAULT_ID, &id.to_string()),
             text(names::FAULT_KIND, &of.kind),
             texts(names::FAULT_TARGETS, &of.targets),
-            number(names::TRIAL_NUMBER, trial.number.0),
+            self.scene.numbered(trial.number),
             truth(names::HEALED, of.healed.is_some()),
         ];
         let skew = of.skew.map(|skew| number(names::FAULT_SKEW_NS, skew.as_nanos()));
@@ -176,6 +149,56 @@ impl Traces {
         }
         span
     }
+}
+
+/// The run itself, which has a trace of its own; `ended` is how it ended, if it did by itself.
+pub(super) fn own(
+    scene: &Scene,
+    seed: u64,
+    run: Interval,
+    ended: Option<&(Outcome, Option<String>)>,
+) -> Span {
+    let mut span = scene.root(ids::OWN, run);
+    span.attributes = vec![number(names::SEED, seed)];
+    let Some((how, why)) = ended else {
+        span.status = error("the run was cut off".to_owned());
+        return span;
+    };
+    span.attributes.push(text(names::OUTCOME, outcome(*how)));
+    if *how != Outcome::Completed {
+        span.status = error(why.clone().unwrap_or_else(|| outcome(*how).to_owned()));
+    }
+    span
+}
+
+/// How much was found, as attributes of a root.
+pub(super) fn counts(found: &[Found]) -> [KeyValue; 3] {
+    let count = |kind: Kind, joint: bool| {
+        let of = |one: &&Found| one.kind == kind && !one.unknown && one.group.is_none() == joint;
+        found.iter().filter(of).count()
+    };
+    [
+        number(names::GAPS, count(Kind::Gap, false)),
+        number(names::JOINT_GAPS, count(Kind::Gap, true)),
+        number(names::OVERLAPS, count(Kind::Overlap, false)),
+    ]
+}
+
+/// The stalls of the host in `window`, as events of a root.
+pub(super) fn stalls(scene: &Scene, record: &Record, window: Interval) -> Vec<Event> {
+    let stalls = record.stalls.iter();
+    let stalls = stalls.filter(|stall| !stall.intersect(window).is_empty());
+    let event = |stall: &Interval| {
+        let length = number(names::DURATION_NS, stall.length().as_nanos());
+        scene.event(names::HOST_STALL, stall.from, vec![length])
+    };
+    stalls.map(event).collect()
+}
+
+/// What the first of the spans below a root that has an error says.
+pub(super) fn worst(children: &[Span]) -> Option<String> {
+    let said = children.iter().filter_map(|child| child.status.as_ref());
+    said.map(|status| &status.message).find(|message| !message.is_empty()).cloned()
 }
 
 /// How a run ended, as the journal writes it.

@@ -1,10 +1,11 @@
 //! Sorts the facts by author and order, and hands each to whom it concerns.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::life::LifeLine;
 use super::trouble::Troubles;
-use super::{Interval, Record};
+use super::{Interval, IntervalSet, Record, Stretch};
 use crate::ids::{GroupName, Life};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
@@ -17,11 +18,39 @@ pub(super) struct Gathered {
     pub(super) record: Record,
 }
 
-/// Sorts the facts. Their order in `facts` does not matter: an author's are in the order of `seq`,
-/// and between authors the clock of the host decides.
+/// Sorts the facts of a run that is over. Their order in `facts` does not matter: an author's are
+/// in the order of `seq`, and between authors the clock of the host decides.
 pub(super) fn gather(plan: &Plan, facts: &[Fact]) -> Gathered {
+    let (mut gathered, own) = sort(plan, facts);
+    // What the controller would have told concerns anybody: a death, a stop.
+    let lost = own.windows(2).filter_map(lost).collect();
+    gathered.forget(&lost);
+    let stalls = gathered.record.stalls.iter().copied().collect();
+    gathered.lines().for_each(|line| line.close(&stalls));
+    gathered.record.cut(cut(facts));
+    gathered
+}
+
+/// Sorts the facts of a stretch of a run that goes on, which is judged as the trial that it is.
+pub(super) fn gather_stretch(
+    plan: &Plan,
+    facts: &[impl Borrow<Fact>],
+    stretch: &Stretch,
+) -> Gathered {
+    let (mut gathered, _) = sort(plan, facts);
+    gathered.forget(&stretch.missed);
+    let stalls = gathered.record.stalls.iter().copied().collect();
+    let until = stretch.trial.window.until;
+    gathered.lines().for_each(|line| line.decide(until, stretch.known, &stalls));
+    gathered.record.trials = vec![stretch.trial];
+    gathered
+}
+
+/// Hands each fact to whom it concerns; those of the controller, in order.
+fn sort<'a>(plan: &Plan, facts: &'a [impl Borrow<Fact>]) -> (Gathered, Vec<&'a Fact>) {
     let mut authors: BTreeMap<Option<&Life>, Vec<&Fact>> = BTreeMap::new();
     for fact in facts {
+        let fact = Borrow::<Fact>::borrow(fact);
         let author = if fact.what.is_by_member() { fact.life.as_ref() } else { None };
         authors.entry(author).or_default().push(fact);
     }
@@ -39,15 +68,7 @@ pub(super) fn gather(plan: &Plan, facts: &[Fact]) -> Gathered {
         let Some(line) = life.and_then(|life| gathered.line(plan, life)) else { continue };
         facts.into_iter().for_each(|fact| line.hear(fact));
     }
-    let lost: Vec<_> = own.windows(2).filter_map(lost).collect();
-    let stalls = gathered.record.stalls.iter().copied().collect();
-    for line in gathered.lives.values_mut().flat_map(BTreeMap::values_mut) {
-        // What the controller would have told concerns anybody: a death, a stop.
-        lost.iter().for_each(|span| line.forget(*span));
-        line.close(&stalls);
-    }
-    gathered.record.cut(cut(facts));
-    gathered
+    (gathered, own)
 }
 
 /// The time in which the controller's facts between two neighbours were lost.
@@ -79,6 +100,17 @@ fn sent_away(fact: &Fact) -> Option<&Life> {
 }
 
 impl Gathered {
+    fn lines(&mut self) -> impl Iterator<Item = &mut LifeLine> {
+        self.lives.values_mut().flat_map(BTreeMap::values_mut)
+    }
+
+    /// Nothing is known of anybody then.
+    fn forget(&mut self, spans: &IntervalSet) {
+        for line in self.lines() {
+            spans.iter().for_each(|span| line.forget(span));
+        }
+    }
+
     fn line(&mut self, plan: &Plan, life: &Life) -> Option<&mut LifeLine> {
         let lives = self.lives.get_mut(plan.group_of(&life.member)?)?;
         Some(lives.entry(life.clone()).or_default())

@@ -17,6 +17,7 @@
 //! Each trial is judged by itself: intervals are cut to its window, and one that is still open at
 //! its end is *censored*. What happens between trials is not judged.
 //!
+//! [`Timeline::of_stretch`] judges a stretch of a run that goes on, from the facts around it.
 //! [`Standing`] is the live view that a run is steered by; `watch` finds gaps and overlaps while a
 //! run goes on, from the same lives.
 
@@ -34,6 +35,7 @@ mod takeover;
 mod trouble;
 mod views;
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -50,6 +52,7 @@ pub use views::View;
 
 use crate::ids::GroupName;
 use crate::observation::Fact;
+use crate::time::Mono;
 use crate::topology::Plan;
 
 /// Everything that the facts of a run say about who led what.
@@ -78,11 +81,35 @@ pub struct GroupLine {
     pub disturbed: IntervalSet,
 }
 
+/// A stretch of a run that goes on, to be judged as one trial. Whatever is said of it is final
+/// where the watch has settled it.
+#[derive(Debug, Clone)]
+pub struct Stretch {
+    /// It, as a trial.
+    pub trial: Trial,
+    /// Everything that was stamped before this was heard: whoever fell silent before it, and should
+    /// have spoken, is unknown.
+    pub known: Mono,
+    /// When facts were missed, of whomever: nothing is known of anybody then. The numbers of the
+    /// controller's facts do not say it here, for nobody keeps all of them.
+    pub missed: IntervalSet,
+}
+
 impl Timeline {
     /// Computes it. The order of the facts does not matter.
     #[must_use]
     pub fn compute(plan: &Plan, facts: &[Fact]) -> Self {
-        let gather::Gathered { lives, troubles, record } = gather::gather(plan, facts);
+        Self::of(plan, gather::gather(plan, facts))
+    }
+
+    /// Computes what the facts so far say of a stretch of time.
+    #[must_use]
+    pub fn of_stretch(plan: &Plan, facts: &[impl Borrow<Fact>], stretch: &Stretch) -> Self {
+        Self::of(plan, gather::gather_stretch(plan, facts, stretch))
+    }
+
+    fn of(plan: &Plan, gathered: gather::Gathered) -> Self {
+        let gather::Gathered { lives, troubles, record } = gathered;
         let mut groups = BTreeMap::new();
         for (name, group) in &plan.groups {
             let bearing = group.role_partitions.iter().copied();

@@ -79,6 +79,8 @@ pub struct Watch {
     count_at: Mono,
     /// Up to when everything is final.
     settled: Mono,
+    /// What had been heard when that was decided.
+    known: Mono,
     end: Option<Mono>,
     health: (Health, Mono),
     late: (u64, Duration),
@@ -110,6 +112,7 @@ impl Watch {
             look_at: Mono::ZERO,
             count_at: Mono::ZERO,
             settled: Mono::ZERO,
+            known: Mono::ZERO,
             end: None,
             health: (Health::Starting, Mono::ZERO),
             late: (0, Duration::ZERO),
@@ -227,7 +230,7 @@ impl Watch {
         for class in &mut self.classes {
             class.count(window, &services, &mut told);
         }
-        self.settled = until;
+        (self.settled, self.known) = (until, known);
         let recent = Interval::new(until - PATIENCE - LAG, Mono(u64::MAX));
         self.stalls = self.stalls.within(recent);
         if self.end == Some(until) {
@@ -330,6 +333,12 @@ impl Watch {
     #[must_use]
     pub fn settled(&self) -> Mono {
         self.settled
+    }
+
+    /// All facts stamped before this had been heard when that was decided.
+    #[must_use]
+    pub fn known(&self) -> Mono {
+        self.known
     }
 
     fn class(&self, role: RoleIndex) -> Option<&Class> {

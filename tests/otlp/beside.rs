@@ -59,7 +59,7 @@ impl Way {
 pub(crate) struct Got {
     pub(crate) spans: u64,
     pub(crate) logs: u64,
-    pub(crate) exports: usize,
+    pub(crate) exports: u64,
     pub(crate) scrapes: usize,
 }
 

@@ -33,3 +33,4 @@ pub mod up;
 pub mod usage;
 pub mod watched;
 pub mod web;
+pub mod windowed;

@@ -37,22 +37,28 @@ pub struct Up {
 impl Up {
     /// Starts it, with a state directory of its own.
     pub fn start(args: &str) -> Self {
+        Self::start_with(args, &[])
+    }
+
+    /// Starts it, with a state directory of its own and these variables.
+    pub fn start_with(args: &str, variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
-        Self::begin(args, folder, state)
+        Self::begin(args, variables, folder, state)
     }
 
     /// Starts it with a state directory that is another's as well.
     pub fn start_in(args: &str, state: &Path) -> Self {
-        Self::begin(args, tempfile::tempdir().unwrap(), state.to_owned())
+        Self::begin(args, &[], tempfile::tempdir().unwrap(), state.to_owned())
     }
 
-    fn begin(args: &str, folder: TempDir, state: PathBuf) -> Self {
+    fn begin(args: &str, variables: &[(&str, &str)], folder: TempDir, state: PathBuf) -> Self {
         let out = folder.path().join("out");
         let log = |name| File::create(folder.path().join(name)).unwrap();
         let child = tandem(&state)
             .arg("up")
             .args(args.split_whitespace())
+            .envs(variables.iter().copied())
             .arg("--out")
             .arg(&out)
             .stdout(log("stdout"))

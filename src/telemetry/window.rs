@@ -1,0 +1,314 @@
+//! The facts of a run without an end, cut into windows of time, each with what is known of it.
+//!
+//! ```text
+//!   record -- observe, miss ---> +--------+ ---- poll_timeout --> clock
+//!   clock  -- handle_timeout --> | Cutter | ---- poll_window ---> traces
+//!   run    -- finish ----------> +--------+
+//! ```
+//!
+//! Windows follow each other without a hole, from the instant from which on the run is judged until
+//! its members are sent home. A window is judged once the watch has settled all of it, which is a
+//! second after its end, or a few where somebody has fallen silent; so facts that come late are in
+//! it. What was known before it comes from the same [`Carry`] with which a later file of a journal
+//! begins, taken [`BEFORE`] its beginning: what is carried is short of a few things that matter for
+//! a moment (since when nobody ticked, what was asked for and not seen yet).
+//!
+//! What is kept is bounded. A window in which more happens than [`FACTS_MAX`] ends early; where
+//! even that is not enough, facts are missed, and the time of what is missed is unknown.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ids::{Life, TrialNumber};
+use crate::journal::Carry;
+use crate::observation::{Fact, Outcome, What};
+use crate::time::Mono;
+use crate::timeline::{Interval, IntervalSet, Stretch, Timeline, Trial};
+use crate::topology::Plan;
+use crate::watch::{LAG, Watch};
+
+/// So long before a window facts are kept: for longer than a question of one window stays open, and
+/// as long as the watch looks back.
+const BEFORE: Duration = Duration::from_secs(10);
+/// The most facts of one window: those of fifty members, each of which leads something, in a minute
+/// and a half. They take some fifty megabytes.
+pub(super) const FACTS_MAX: usize = 150_000;
+/// The most that is kept of several windows and of the time before them.
+const KEPT_MAX: usize = 2 * FACTS_MAX;
+/// What is judged reaches beyond a window by this at both ends, so that it is seen what goes on.
+const BEYOND: Duration = Duration::from_nanos(1);
+
+/// A window that is over.
+#[derive(Debug)]
+pub(super) struct Window {
+    /// Which, from 1.
+    pub(super) number: TrialNumber,
+    /// From when to when.
+    pub(super) span: Interval,
+    /// It ended before its time, for too much happened.
+    pub(super) cut_short: bool,
+    /// None comes after it.
+    pub(super) is_last: bool,
+    /// How many facts were missed while it lasted.
+    pub(super) missed: u64,
+    /// What is known of it, and of what lies right beside it; its only trial has this number.
+    pub(super) timeline: Timeline,
+}
+
+/// A window, before it is judged.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    number: TrialNumber,
+    from: Mono,
+    until: Mono,
+    facts: usize,
+    missed: u64,
+    cut_short: bool,
+    is_last: bool,
+}
+
+/// Cuts time into windows.
+#[derive(Debug, Clone)]
+pub(super) struct Cutter {
+    plan: Plan,
+    length: Duration,
+    /// Knows what is final.
+    watch: Watch,
+    /// What was known before the facts that are kept.
+    before: Carry,
+    /// In the order of their arrival.
+    facts: VecDeque<Arc<Fact>>,
+    /// The number of the controller's latest fact.
+    own: u64,
+    has_begun: bool,
+    /// The window under way.
+    open: Option<Frame>,
+    /// Windows that are over, and not judged yet.
+    over: VecDeque<Frame>,
+    /// The latest stamp that was heard.
+    latest: Mono,
+    missed: Missed,
+    /// How the run ended, if it did.
+    pub(super) ended: Option<(Outcome, Option<String>)>,
+}
+
+/// When facts were missed.
+#[derive(Debug, Clone, Default)]
+struct Missed {
+    spans: IntervalSet,
+    /// Since when none was heard.
+    since: Option<Mono>,
+    /// Who is stopped, and since when.
+    stopped: BTreeMap<Life, Mono>,
+    /// Who was so when facts were missed, and may have gone on since.
+    doubtful: BTreeMap<Life, Mono>,
+}
+
+impl Cutter {
+    /// Of a run of `plan`, in windows of this length.
+    pub(super) fn new(plan: &Plan, length: Duration) -> Self {
+        Self {
+            plan: plan.clone(),
+            length,
+            watch: Watch::new(plan),
+            before: Carry::default(),
+            facts: VecDeque::new(),
+            own: 0,
+            has_begun: false,
+            open: None,
+            over: VecDeque::new(),
+            latest: Mono::ZERO,
+            missed: Missed::default(),
+            ended: None,
+        }
+    }
+
+    /// Takes a fact, in the order of arrival.
+    pub(super) fn observe(&mut self, fact: &Arc<Fact>) {
+        self.watch.observe(fact);
+        self.latest = self.latest.max(fact.t);
+        if self.facts.len() >= KEPT_MAX {
+            self.miss(1);
+        } else {
+            self.keep(fact);
+        }
+        if let What::TrialBegan { .. } = &fact.what
+            && !self.has_begun
+        {
+            self.has_begun = true;
+            self.begin(TrialNumber(1), fact.t);
+        } else if let What::TrialEnded { .. } = &fact.what {
+            self.end(fact.t);
+        } else if let What::Ended { how, why } = &fact.what {
+            self.end(fact.t);
+            self.ended = Some((*how, why.clone()));
+        }
+    }
+
+    fn keep(&mut self, fact: &Arc<Fact>) {
+        if !fact.what.is_by_member() {
+            self.own = self.own.max(fact.seq);
+        }
+        if let Some(woke) = self.missed.hear(fact, self.own) {
+            self.facts.push_back(Arc::new(woke));
+        }
+        self.facts.push_back(Arc::clone(fact));
+        let Some(open) = &mut self.open else { return };
+        open.facts += 1;
+        if open.facts >= FACTS_MAX && self.latest > open.from {
+            let at = self.latest.min(open.until);
+            open.cut_short = at < open.until;
+            self.cut(at);
+        }
+    }
+
+    /// So many facts came faster than they were taken.
+    pub(super) fn miss(&mut self, facts: u64) {
+        self.missed.begin(self.latest);
+        let under_way = self.open.as_mut().or(self.over.back_mut());
+        if let Some(frame) = under_way {
+            frame.missed = frame.missed.saturating_add(facts);
+        }
+    }
+
+    /// Lets time pass.
+    pub(super) fn handle_timeout(&mut self, now: Mono) {
+        self.watch.handle_timeout(now);
+        self.forget_events();
+        while let Some(open) = self.open
+            && now >= open.until
+        {
+            self.cut(open.until);
+        }
+        self.forget_facts(now);
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
+    pub(super) fn poll_timeout(&self) -> Option<Mono> {
+        self.watch.poll_timeout()
+    }
+
+    /// The next window of which everything is final.
+    pub(super) fn poll_window(&mut self) -> Option<Window> {
+        let frame = *self.over.front()?;
+        if self.watch.settled() < frame.until + BEYOND {
+            return None;
+        }
+        let window = self.judge(&frame);
+        self.over.pop_front();
+        Some(window)
+    }
+
+    /// No fact will come any more: everything is final as it stands.
+    pub(super) fn finish(&mut self, now: Mono) {
+        self.end(self.latest);
+        self.watch.finish(now);
+        self.forget_events();
+    }
+
+    fn begin(&mut self, number: TrialNumber, from: Mono) {
+        let (until, facts, missed) = (from + self.length, 0, 0);
+        let (cut_short, is_last) = (false, false);
+        self.open = Some(Frame { number, from, until, facts, missed, cut_short, is_last });
+    }
+
+    /// The window under way is over at `at`, and the next begins.
+    fn cut(&mut self, at: Mono) {
+        let Some(open) = self.open.take() else { return };
+        self.over.push_back(Frame { until: at, ..open });
+        self.begin(TrialNumber(open.number.0.saturating_add(1)), at);
+    }
+
+    /// The members are sent home: the last window is over.
+    fn end(&mut self, at: Mono) {
+        while let Some(open) = self.open
+            && at > open.until
+        {
+            self.cut(open.until);
+        }
+        let Some(mut last) = self.open.take() else { return };
+        // Time may have gone on before this was heard: what was begun since then is not.
+        while at <= last.from
+            && let Some(before) = self.over.pop_back()
+        {
+            last = Frame { missed: before.missed.saturating_add(last.missed), ..before };
+        }
+        let until = at.max(last.from);
+        self.over.push_back(Frame { until, is_last: true, ..last });
+        self.watch.end(until + BEYOND);
+    }
+
+    fn judge(&self, frame: &Frame) -> Window {
+        let Frame { number, from, until, missed, cut_short, is_last, .. } = *frame;
+        let window = Interval::new(from - BEYOND, until + BEYOND);
+        let stretch = Stretch {
+            trial: Trial { number, window, recovered: None },
+            known: self.watch.known(),
+            missed: self.missed.spans(),
+        };
+        let carried = self.before.facts(Mono::ZERO).into_iter().map(Arc::new);
+        // Who died before all this may have said something that came after that was heard.
+        let is_of_dead = |fact: &Fact| {
+            let life = fact.life.as_ref().filter(|_| fact.what.is_by_member());
+            life.is_some_and(|life| self.before.has_outlived(life))
+        };
+        let kept = self.facts.iter().filter(|fact| !is_of_dead(fact)).cloned();
+        let facts: Vec<Arc<Fact>> = carried.chain(kept).collect();
+        let timeline = Timeline::of_stretch(&self.plan, &facts, &stretch);
+        let span = Interval::new(from, until);
+        Window { number, span, cut_short, is_last, missed, timeline }
+    }
+
+    /// Whoever leads what at this moment is told by others.
+    fn forget_events(&mut self) {
+        while self.watch.poll_event().is_some() {}
+    }
+
+    /// What lies long before all windows that are still to be judged is only summed up.
+    fn forget_facts(&mut self, now: Mono) {
+        let first = self.over.front().or(self.open.as_ref());
+        let from = first.map_or(now, |frame| frame.from) - BEFORE;
+        while let Some(fact) = self.facts.pop_front_if(|fact| fact.t < from) {
+            self.before.observe(&fact);
+        }
+        self.missed.spans = self.missed.spans.within(Interval::new(from, Mono(u64::MAX)));
+    }
+}
+
+impl Missed {
+    /// What was missed may be stamped a little before the latest that was heard.
+    fn begin(&mut self, latest: Mono) {
+        self.since.get_or_insert(latest - LAG);
+        self.doubtful.append(&mut self.stopped);
+    }
+
+    /// A fact is heard; that its author went on before it, where that must have been missed, for
+    /// who speaks is not stopped. `own` is the number of the controller's latest fact.
+    fn hear(&mut self, fact: &Fact, own: u64) -> Option<Fact> {
+        if let Some(since) = self.since.take() {
+            self.spans = self.spans.union(&Interval::new(since, fact.t + LAG).into());
+        }
+        let life = fact.life.as_ref()?;
+        if fact.what.is_by_member() {
+            let stopped = self.doubtful.get(life).copied();
+            stopped.filter(|stopped| *stopped < fact.t)?;
+            self.doubtful.remove(life);
+            let (life, what) = (Some(life.clone()), What::Continued);
+            return Some(Fact { t: fact.t, seq: own, life, what });
+        }
+        if let What::Stopped | What::Continued | What::Died { .. } = &fact.what {
+            self.stopped.remove(life);
+            self.doubtful.remove(life);
+        }
+        if fact.what == What::Stopped {
+            self.stopped.insert(life.clone(), fact.t);
+        }
+        None
+    }
+
+    fn spans(&self) -> IntervalSet {
+        let open = self.since.map(|since| Interval::new(since, Mono(u64::MAX)));
+        self.spans.iter().chain(open).collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! Hears the facts of a topology that is kept up, and sends a trace of each window.
+//!
+//! All of it is on a thread of its own, which looks a few times a second what there is: so it costs
+//! little, and neither a collector nor a long window delays the run.
+
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::trace::v1::Span;
+use tokio::sync::broadcast::{Receiver, error::TryRecvError};
+
+use super::post::Slot;
+use super::session::Heard;
+use super::window::FACTS_MAX;
+use super::window_traces::WindowTraces;
+use crate::observation::{Fact, What};
+use crate::time::Mono;
+
+/// Facts of one such time are taken at once. The end of a run waits for it.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Sends a trace of each window.
+#[derive(Clone)]
+pub struct WindowFeed {
+    slot: Slot<Span>,
+    traces: WindowTraces,
+    heard: Arc<Heard>,
+    has_told: bool,
+}
+
+impl WindowFeed {
+    pub(super) fn new(slot: Slot<Span>, traces: WindowTraces, heard: Arc<Heard>) -> Self {
+        Self { slot, traces, heard, has_told: false }
+    }
+
+    /// Begins to, until the run's last fact.
+    ///
+    /// # Errors
+    /// The system has no thread to spare.
+    pub fn hear(mut self, mut facts: Receiver<Arc<Fact>>) -> io::Result<()> {
+        // The run's own span is owed from now on.
+        self.heard.owe(1);
+        thread::Builder::new().name("windows".to_owned()).spawn(move || {
+            while !self.take(&mut facts) {
+                self.traces.handle_timeout(Mono::now());
+                self.send();
+                thread::sleep(LOOK);
+            }
+            self.traces.finish(Mono::now());
+            self.send();
+            self.slot.put(self.traces.own());
+            self.slot.end();
+        })?;
+        Ok(())
+    }
+
+    /// Takes whatever waits; whether it was the last.
+    fn take(&mut self, facts: &mut Receiver<Arc<Fact>>) -> bool {
+        loop {
+            match facts.try_recv() {
+                Ok(fact) => {
+                    self.traces.observe(&fact);
+                    if let What::Ended { .. } = fact.what {
+                        return true;
+                    }
+                }
+                Err(TryRecvError::Lagged(missed)) => {
+                    self.heard.overlook(missed);
+                    self.traces.miss(missed);
+                }
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Closed) => return true,
+            }
+        }
+    }
+
+    /// Sends all windows of which everything is final.
+    fn send(&mut self) {
+        while let Some(trace) = self.traces.poll_trace() {
+            self.heard.owe(trace.spans.len());
+            if trace.cut_short && !std::mem::replace(&mut self.has_told, true) {
+                tracing::warn!(
+                    facts = FACTS_MAX,
+                    "So much happens that windows end before their time, each after so many facts."
+                );
+            }
+            self.slot.put_all(trace.spans);
+        }
+    }
+}
