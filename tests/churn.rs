@@ -13,8 +13,8 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use support::experiment::{Experiment, Finished};
-use support::measured::{measured, require};
+use support::experiment::{Experiment, Finished, output, tandem};
+use support::measured::{BRISK, measured, require};
 use tandem::ids::FaultId;
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
@@ -44,7 +44,7 @@ fn windows(run: &Finished) -> BTreeMap<FaultId, (Mono, Mono)> {
 #[test]
 fn a_rollout_restarts_everybody_and_no_role_is_without_a_leader() {
     let run = measured(
-        || Experiment::new("chaos/rolling-restart.yaml"),
+        || Experiment::new("chaos/rolling-restart.yaml").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
     );
     let asked = asked(&run);
@@ -71,7 +71,7 @@ fn a_rollout_restarts_everybody_and_no_role_is_without_a_leader() {
 #[test]
 fn members_of_one_group_churn_and_the_others_lead_on() {
     let run = measured(
-        || Experiment::new("chaos/churn-group.yaml"),
+        || Experiment::new("chaos/churn-group.yaml").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
     );
     let asked = asked(&run);
@@ -83,13 +83,10 @@ fn members_of_one_group_churn_and_the_others_lead_on() {
 
 #[test]
 fn a_storm_plays_what_was_drawn_and_keeps_to_its_limits() {
-    let play = || {
-        measured(
-            || Experiment::new("chaos/storm.yaml").with("--seed 11"),
-            |run| require(run.code() == Some(0), || "it passes".to_owned()),
-        )
-    };
-    let run = play();
+    let run = measured(
+        || Experiment::shortened("storm", "for: 32s", "for: 20s").with("--seed 11").with(BRISK),
+        |run| require(run.code() == Some(0), || "it passes".to_owned()),
+    );
     let (asked, windows) = (asked(&run), windows(&run));
     let kinds: BTreeSet<&str> = asked.iter().map(|(_, kind, _, _)| kind.as_str()).collect();
     assert!(asked.len() >= 3 && kinds.len() >= 2, "{asked:?}");
@@ -101,16 +98,12 @@ fn a_storm_plays_what_was_drawn_and_keeps_to_its_limits() {
         assert!(others.is_empty(), "{kind} of {member} beside {others:?}\n{run}");
     }
     // What the page foretold is what was done.
-    let told = support::experiment::output(support::experiment::tandem(run.folder.path()).args([
-        "chaos",
-        "run",
-        "chaos/storm.yaml",
-        "--seed",
-        "11",
-        "--dry-run",
-        "-o",
-        "json",
-    ]));
+    let told = output(
+        tandem(run.folder.path())
+            .args(["chaos", "run", "--seed", "11", "--dry-run", "-o", "json"])
+            .args(BRISK.split(' '))
+            .arg(run.folder.path().join("storm.yaml")),
+    );
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     let strikes = told["schedule"][0]["strikes"].as_array().unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();

@@ -24,7 +24,7 @@ use std::time::Duration;
 use support::described::{assignments, settled_claims};
 use support::experiment::{Experiment, Finished, Running};
 use support::leftovers::addresses;
-use support::measured::{measured, measured_together, require};
+use support::measured::{BRISK, measured, measured_together, require};
 use support::{naive, twin};
 use tandem::ids::{GroupName, Life, PartitionId};
 use tandem::observation::{Fact, What};
@@ -95,17 +95,20 @@ fn kills_leaders(args: &str, p50: std::ops::Range<u64>) {
 
 #[test]
 fn a_killed_leader_leaves_its_group_for_about_a_session_and_nobody_misses_it() {
-    kills_leaders("", 850..1_300);
+    kills_leaders(BRISK, 850..1_300);
 }
 
 #[test]
 fn a_session_of_300_ms_makes_gaps_of_300_ms() {
-    kills_leaders("--set defaults.session=300ms", 200..400);
+    let args = "--set defaults.session=300ms --set defaults.restart.after=600ms";
+    kills_leaders(args, 200..400);
 }
 
 #[test]
 fn a_session_of_100_ms_makes_gaps_of_100_ms() {
-    kills_leaders("--set defaults.session=100ms --set defaults.heartbeat=30ms", 60..150);
+    let args = "--set defaults.session=100ms --set defaults.heartbeat=30ms \
+                --set defaults.restart.after=300ms";
+    kills_leaders(args, 60..150);
 }
 
 /// `tandem report` computes everything again from the journal alone.
@@ -128,7 +131,7 @@ fn twins_agree(run: &Finished) {
 #[test]
 fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
     let run = measured(
-        || Experiment::new("chaos/twin-kill.yaml").with("--trials 2"),
+        || Experiment::new("chaos/twin-kill.yaml").with("--trials 2").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
             let timeline = timeline(run);
@@ -207,7 +210,7 @@ fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one
 #[test]
 fn the_other_topologies_run_as_well() {
     for topology in ["trio", "shared-topic"] {
-        let file = format!("--trials 1 -f topologies/{topology}.yaml");
+        let file = format!("--trials 1 -f topologies/{topology}.yaml {BRISK}");
         let run = measured(
             || Experiment::new("chaos/kill-leader.yaml").with(&file),
             |run| require(run.code() == Some(0), || "it passes".to_owned()),
@@ -263,7 +266,7 @@ fn describe(run: &Running) -> (Described, Mono) {
 
 #[test]
 fn two_runs_at_once_do_not_disturb_each_other() {
-    let start = || Experiment::new("chaos/kill-leader.yaml").with("--trials 1").start();
+    let start = || Experiment::new("chaos/kill-leader.yaml").with("--trials 1").with(BRISK).start();
     let runs = measured_together(
         || [start(), start()].map(Running::finish),
         |runs| require(runs.iter().all(|run| run.code() == Some(0)), || "both pass".to_owned()),

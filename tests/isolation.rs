@@ -23,29 +23,37 @@ use support::measured::{NOISE_MAX, await_quiet, measured, require, turn};
 use tandem::ids::{FaultId, Life};
 use tandem::observation::{Fact, Outcome, What};
 use tandem::time::Mono;
-use tandem::timeline::{Cause, Finding, Timeline};
+use tandem::timeline::{Cause, Finding, GroupLine, Timeline};
 
 /// A session is 1 s: at the least threshold a claim is over before another member takes over.
 const TOO_SMALL: &str = "--set defaults.threshold=1001ms";
 /// Above session, rebalance and first message: the bound of an isolation's gap is nothing.
 const LARGE_ENOUGH: &str = "--set defaults.threshold=1500ms";
+const TRIALS: usize = 3;
+/// The steps: what is done to p1, and what is done to p2.
+const FIRST: &str = "c";
+const SECOND: &str = "d";
 
-/// One leader, three times: `what` is done to it, and nothing is claimed but `assert`.
-fn leader(name: &str, what: &str, assert: &str) -> Experiment {
+/// Each group loses a leader, three times: p1 in the first way and, half a second later, p2 in the
+/// second. Nothing is claimed but `assert`.
+fn leaders(name: &str, [first, second]: [&str; 2], assert: &str) -> Experiment {
     let text = format!(
-        "version: 1\nname: {name}\ntrials: 3\nmethod:\n  - {{id: c, at: 500ms, jitter: 300ms, \
-         {what}, target: {{leader_of: any, group: any}}}}\nobjective: {{joint_gap: 0s}}\n{assert}"
+        "version: 1\nname: {name}\ntrials: {TRIALS}\nmethod:\n  \
+         - {{id: {FIRST}, at: 500ms, jitter: 300ms, {first}, for: 3s, \
+         target: {{leader_of: any, group: p1}}}}\n  \
+         - {{id: {SECOND}, after: {FIRST}, delay: 500ms, {second}, for: 3s, \
+         target: {{leader_of: any, group: p2}}}}\nobjective: {{joint_gap: 0s}}\n{assert}"
     );
     Experiment::of(&format!("{name}.yaml"), &text).with("-f topologies/duo.yaml")
 }
 
 /// Bounds count what a protocol needs, and no time that the host gives to others.
-fn isolated(behavior: &str, threshold: &str) -> Experiment {
+fn isolated(behaviors: [&str; 2], threshold: &str) -> Experiment {
     await_quiet(NOISE_MAX);
-    let what = format!("fault: partition, behavior: {behavior}, for: 3s");
+    let [first, second] = behaviors.map(|it| format!("fault: partition, behavior: {it}"));
     let bounded = "assert:\n  - group.gap.max <= bound.group.gap\n  \
                    - group.overlap.max <= bound.group.overlap\n";
-    leader("isolated", &what, bounded).with(threshold)
+    leaders("isolated", [&first, &second], bounded).with(threshold)
 }
 
 fn timeline(run: &Finished) -> Timeline {
@@ -102,68 +110,75 @@ fn victims(facts: &[Fact]) -> BTreeSet<(FaultId, Life)> {
     asked.collect()
 }
 
+/// Looks at what each group had.
+fn each_group(
+    run: &Finished,
+    holds: impl Fn(&GroupLine) -> Result<(), String>,
+) -> Result<(), String> {
+    let timeline = timeline(run);
+    require(timeline.groups.len() == 2, || "both groups of duo".to_owned())?;
+    let mut groups = timeline.groups.iter();
+    groups.try_for_each(|(name, group)| holds(group).map_err(|why| format!("{name}: {why}")))
+}
+
 #[test]
 fn a_threshold_that_is_too_small_leaves_a_gap_within_its_bound() {
-    for behavior in ["drop", "stall"] {
-        let run = measured(
-            || isolated(behavior, TOO_SMALL),
-            |run| {
-                passes(run)?;
-                let timeline = timeline(run);
-                require(!gaps(&timeline).is_empty(), || "a gap is found".to_owned())
-            },
-        );
-        eprintln!("{behavior}, {TOO_SMALL}:\n{}", run.stdout);
-    }
+    let run = measured(
+        || isolated(["drop", "stall"], TOO_SMALL),
+        |run| {
+            passes(run)?;
+            each_group(run, |group| {
+                require(!group.findings.gaps.is_empty(), || "a gap is found".to_owned())
+            })
+        },
+    );
+    eprintln!("{TOO_SMALL}:\n{}", run.stdout);
 }
 
 #[test]
 fn a_threshold_that_is_large_enough_leaves_none() {
-    for behavior in ["drop", "reset"] {
-        let run = measured(
-            || isolated(behavior, LARGE_ENOUGH),
-            |run| {
-                passes(run)?;
-                let timeline = timeline(run);
-                require(gaps(&timeline).is_empty(), || "no gap is found".to_owned())?;
+    let run = measured(
+        || isolated(["drop", "reset"], LARGE_ENOUGH),
+        |run| {
+            passes(run)?;
+            each_group(run, |group| {
+                let found = &group.findings;
+                require(found.gaps.is_empty(), || "no gap is found".to_owned())?;
                 // Others took over meanwhile, or nothing would have been tried.
-                let overlaps = timeline.groups.values().flat_map(|group| &group.findings.overlaps);
-                let trials: BTreeSet<_> = overlaps.map(|overlap| overlap.trial).collect();
-                require(trials.len() == 3, || format!("overlaps in all trials, not {trials:?}"))
-            },
-        );
-        eprintln!("{behavior}, {LARGE_ENOUGH}:\n{}", run.stdout);
-    }
+                let trials: BTreeSet<_> = found.overlaps.iter().map(|it| it.trial).collect();
+                require(trials.len() == TRIALS, || {
+                    format!("overlaps in all trials, not {trials:?}")
+                })
+            })
+        },
+    );
+    eprintln!("{LARGE_ENOUGH}:\n{}", run.stdout);
 }
 
 #[test]
-fn a_leader_without_its_coordinator_is_replaced_and_comes_back() {
-    let bounded = "assert: [group.gap.max <= bound.group.gap]\n";
-    let what = "fault: partition, apis: coordinator, for: 3s";
-    let run = measured(|| leader("no-coordinator", what, bounded).with(LARGE_ENOUGH), passes);
+fn leaders_without_coordinator_or_heartbeats_are_replaced_and_come_back() {
+    let cut = [
+        "fault: partition, apis: coordinator",
+        "fault: protocol, apis: [heartbeat], behavior: drop",
+    ];
+    let bounded = "assert: [group.p1.gap.max <= bound.group.gap]\n";
+    let run = measured(|| leaders("severed", cut, bounded).with(LARGE_ENOUGH), passes);
     eprintln!("{}", run.stdout);
-    moved(&run);
+    // Without its coordinator one is really cut off: somebody else began to lead what it had led.
+    struck(&run, FIRST, |what| matches!(what, What::Claimed { .. }), false);
+    // Without heartbeats its client may miss the answers before its broker misses the heartbeats:
+    // then it joins again, for joins pass, and may be given what it had.
+    struck(&run, SECOND, |what| matches!(what, What::Revoked { .. } | What::Lost { .. }), true);
 }
 
-#[test]
-fn a_leader_without_heartbeats_is_replaced_and_comes_back() {
-    let what = "fault: protocol, apis: [heartbeat], behavior: drop, for: 3s";
-    let run = measured(|| leader("no-heartbeats", what, "").with(LARGE_ENOUGH), passes);
-    eprintln!("{}", run.stdout);
-    // Its client may miss the answers before its broker misses the heartbeats: then it joins
-    // again, for joins pass, and may be given what it had.
-    struck(&run, |what| matches!(what, What::Revoked { .. } | What::Lost { .. }), true);
-}
-
-/// In every trial somebody else began to lead what the victim had led: it was really cut off.
-fn moved(run: &Finished) {
-    struck(run, |what| matches!(what, What::Claimed { .. }), false);
-}
-
-/// While each fault was in force, the victim itself, or another of its group, said such a thing.
-fn struck(run: &Finished, wanted: impl Fn(&What) -> bool, itself: bool) {
+/// While a strike of this step was in force, the victim itself, or another of its group, said such
+/// a thing; in every trial.
+fn struck(run: &Finished, step: &str, wanted: impl Fn(&What) -> bool, itself: bool) {
     let facts = run.recording().facts;
-    for (fault, life) in victims(&facts) {
+    let mut victims = victims(&facts);
+    victims.retain(|(fault, _)| fault.step.as_str() == step);
+    assert_eq!(victims.len(), TRIALS, "{run}");
+    for (fault, life) in victims {
         let at = |wanted: &dyn Fn(&What) -> bool| -> Mono {
             let of_it = |fact: &&Fact| fact.life.as_ref() == Some(&life) && wanted(&fact.what);
             facts.iter().find(of_it).map(|fact| fact.t).unwrap()

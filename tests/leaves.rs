@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use support::described::members;
 use support::experiment::{Experiment, Finished, Running, eventually};
-use support::leftovers::{Family, addresses, family_in_trial, see};
-use support::measured::{measured, require, turn};
+use support::leftovers::{addresses, family_in_trial, see};
+use support::measured::{BRISK, measured, require, turn};
 use tandem::ids::Life;
 use tandem::observation::{Fact, What};
 use tandem::timeline::{Cause, Timeline};
@@ -36,7 +36,7 @@ fn lengths(run: &Finished) -> Vec<Duration> {
 #[test]
 fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
     let run = measured(
-        || Experiment::new("chaos/leave-leader.yaml").with("--trials 5"),
+        || Experiment::new("chaos/leave-leader.yaml").with("--trials 4").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
             let lengths = lengths(run);
@@ -51,7 +51,7 @@ fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
         |fact: &&Fact| matches!(&fact.what, What::FaultAsked { kind, .. } if kind == "leave");
     let asked: Vec<&Life> =
         facts.iter().filter(asked).map(|it| it.life.as_ref().unwrap()).collect();
-    assert_eq!(asked.len(), 5, "{run}");
+    assert_eq!(asked.len(), 4, "{run}");
     for life in asked {
         let of =
             |what: &What| facts.iter().any(|it| it.life.as_ref() == Some(life) && it.what == *what);
@@ -63,7 +63,7 @@ fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
 #[test]
 fn a_leader_that_stops_is_missed_for_a_session() {
     let run = measured(
-        || Experiment::new("chaos/stop-leader.yaml").with("--trials 2"),
+        || Experiment::new("chaos/stop-leader.yaml").with("--trials 2").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
             let lengths = lengths(run);
@@ -83,69 +83,66 @@ fn run_end(run: &Finished) -> tandem::time::Mono {
     facts.iter().filter(ended).map(|fact| fact.t).max().unwrap()
 }
 
-/// Starts a run in which p1-1 goes by this fault for ten seconds; and its process.
-fn one_goes(fault: &str) -> (Running, Family, u32) {
-    let text = format!(
-        "version: 1\nname: goes\nobjective: {{leaders_per_group: 0}}\nmethod:\n  - {{id: g, at: \
-         4s, fault: {fault}, target: {{member: p1-1}}, restart_after: \
-         10s}}\n"
-    );
-    // A session that is long enough to be looked at.
-    let slow = "--set defaults.session=6s --set defaults.threshold=7s";
-    let run = Experiment::of("goes.yaml", &text).with(slow).start();
-    let family = family_in_trial(&run);
-    let facts = run.facts();
-    let pid = |fact: &Fact| match (&fact.life, &fact.what) {
-        (Some(life), What::Started { pid }) if life.to_string() == "p1-1.1" => Some(*pid),
-        _ => None,
-    };
-    let pid = facts.iter().find_map(pid).unwrap();
-    assert!(see(pid).is_some(), "it runs");
-    (run, family, pid)
-}
+/// Two members of two groups go at once, in one way each, and come back. A session is long enough
+/// to be looked at.
+const GO: &str = "\
+version: 1
+name: go
+objective: {leaders_per_group: 0}
+method:
+  - {id: l, at: 3s, fault: leave, target: {member: p1-1}, restart_after: 8s}
+  - {id: s, at: 3s, fault: stop, target: {member: p2-1}, restart_after: 8s}
+";
+const SLOW: &str = "--set defaults.session=5s --set defaults.threshold=5500ms";
 
 const SOON: Duration = Duration::from_secs(20);
 
-/// The group as its broker tells, whichever cluster came first.
-fn group(broker: &str) -> Vec<String> {
-    let mut all = members(broker, "duo-p1");
-    all.extend(members(broker, "duo-p2"));
-    all
+/// The process of a life.
+fn process(run: &Running, who: &str) -> u32 {
+    let facts = run.facts();
+    let pid = |fact: &Fact| match (&fact.life, &fact.what) {
+        (Some(life), What::Started { pid }) if life.to_string() == who => Some(*pid),
+        _ => None,
+    };
+    facts.iter().find_map(pid).unwrap()
 }
 
-/// Once the process has ended its group counts on it still, or not any more.
-fn goes_and_comes_back(fault: &str, counted_on: bool) {
+#[test]
+fn who_leaves_is_gone_and_who_stops_stays_for_a_session_and_both_come_back() {
     let _turn = turn();
-    let (run, family, pid) = one_goes(fault);
-    eventually("the end of the process", SOON, || see(pid).is_none().then_some(()));
+    let run = Experiment::of("go.yaml", GO).with(SLOW).start();
+    let family = family_in_trial(&run);
     let brokers = addresses(&run.facts());
-    let listed = || -> Vec<String> { brokers.iter().flat_map(|broker| group(broker)).collect() };
-    let first = listed();
-    assert_eq!(first.contains(&"p1-1.1".to_owned()), counted_on, "{first:?}");
-    let without = || (!listed().contains(&"p1-1.1".to_owned())).then_some(());
-    eventually("a group without it", SOON, without);
-    assert_eq!(listed().len(), 5, "{:?}", listed());
-    let again = || listed().contains(&"p1-1.2".to_owned()).then_some(());
-    eventually("its return", SOON, again);
+    // The members of a group, whichever cluster came first.
+    let listed = |group: &str| -> Vec<String> {
+        brokers.iter().flat_map(|broker| members(broker, group)).collect()
+    };
+    let gone = [("duo-p1", "p1-1.1", false), ("duo-p2", "p2-1.1", true)];
+    let pids = gone.map(|(_, who, _)| process(&run, who));
+    assert!(pids.iter().all(|pid| see(*pid).is_some()), "they run");
+    for ((group, who, counted_on), pid) in gone.into_iter().zip(pids) {
+        eventually("the end of the process", SOON, || see(pid).is_none().then_some(()));
+        let first = listed(group);
+        assert_eq!(first.contains(&who.to_owned()), counted_on, "{who}: {first:?}");
+    }
+    for (group, who, _) in gone {
+        let without = || (!listed(group).contains(&who.to_owned())).then_some(());
+        eventually("a group without it", SOON, without);
+        assert_eq!(listed(group).len(), 2, "{:?}", listed(group));
+    }
+    for (group, again) in [("duo-p1", "p1-1.2"), ("duo-p2", "p2-1.2")] {
+        let back = || listed(group).contains(&again.to_owned()).then_some(());
+        eventually("its return", SOON, back);
+    }
     let run = run.finish();
     assert!(matches!(run.code(), Some(0 | 3)), "{run}");
     family.is_gone();
 }
 
 #[test]
-fn a_member_that_leaves_is_gone_from_its_group_and_comes_back() {
-    goes_and_comes_back("leave", false);
-}
-
-#[test]
-fn a_member_that_stops_is_in_its_group_for_a_session_and_comes_back() {
-    goes_and_comes_back("stop", true);
-}
-
-#[test]
 fn a_machine_that_dies_takes_all_its_members_and_nobody_misses_them() {
     let run = measured(
-        || Experiment::new("chaos/host-down.yaml").with("--trials 1"),
+        || Experiment::new("chaos/host-down.yaml").with("--trials 1").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
     );
     let facts = run.recording().facts;

@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{PATIENCE, eventually, signal_pid, tandem};
-use support::measured::turn;
 use tempfile::TempDir;
 
 /// A folder of experiments, and where a suite of them goes.
@@ -97,7 +96,6 @@ fn exists(out: &Path, name: &str) -> bool {
 
 #[test]
 fn the_worst_outcome_is_the_exit_code_and_all_are_in_the_summary() {
-    let _turn = turn();
     let stage = Stage::set(&[
         ("a.yaml", &calm("1s", "")),
         // Where nothing is done there are not that many.
@@ -128,7 +126,6 @@ fn the_worst_outcome_is_the_exit_code_and_all_are_in_the_summary() {
 
 #[test]
 fn what_cannot_run_here_is_told_and_may_be_skipped() {
-    let _turn = turn();
     let nowhere = "topology: nowhere.txt\n";
     let stage = || {
         let far = calm("1s", "") + nowhere;
@@ -151,7 +148,6 @@ fn what_cannot_run_here_is_told_and_may_be_skipped() {
 
 #[test]
 fn what_does_not_fit_a_chosen_topology_is_no_mistake_of_the_file() {
-    let _turn = turn();
     let host = "version: 1\nname: host\nmethod: [{fault: host, target: {host: any}}]\n";
     let stage = Stage::set(&[("a.yaml", host)]);
     let suite = stage.run(&["-f", SOLO]);
@@ -172,7 +168,6 @@ fn a_file_that_is_wrong_keeps_all_from_starting() {
 
 #[test]
 fn an_interrupt_ends_the_run_under_way_and_starts_no_other() {
-    let _turn = turn();
     let stage = Stage::set(&[("a.yaml", &calm("5m", "")), ("b.yaml", &calm("5m", ""))]);
     let child = stage.start(&["-f", SOLO]);
     let journal = stage.folder.path().join("out/01-a-solo/journal.jsonl");

@@ -34,6 +34,8 @@ mod lane;
 mod limits;
 mod line;
 mod listener;
+#[cfg(any(test, not(feature = "tls")))]
+mod no_tls;
 mod obey;
 mod order;
 mod outstanding;
@@ -44,10 +46,10 @@ mod serve;
 mod standing;
 #[cfg(feature = "tls")]
 mod tls;
-#[cfg(not(feature = "tls"))]
-#[path = "no_tls.rs"]
-mod tls;
 mod upstream;
+
+#[cfg(not(feature = "tls"))]
+use no_tls as tls;
 
 pub use error::EdgeError;
 pub use order::{Answer, Direction, Effect, Order, Rule, Scope, Tls};

@@ -17,3 +17,15 @@ impl Security {
         Err(TlsError)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_what_to_build() {
+        let tls: Tls = serde_json::from_str("{}").unwrap();
+        let why = Security::of(&tls).unwrap_err().to_string();
+        assert!(why.contains("--features tls"), "{why}");
+    }
+}

@@ -22,11 +22,16 @@ impl Veil {
 impl Cluster {
     /// Sets what the topology says of access, secrets included.
     pub(super) fn enter(&self, config: &mut ClientConfig) -> Result<Veil, KafkaError> {
+        self.enter_by(config, cfg!(feature = "tls"))
+    }
+
+    /// The same in a build that has TLS, or has not.
+    fn enter_by(&self, config: &mut ClientConfig, has_tls: bool) -> Result<Veil, KafkaError> {
         for (key, value) in &self.access.properties {
             config.set(key, value);
         }
         let what = wants_tls(&config.config_map());
-        if let Some(what) = what.filter(|_| cfg!(not(feature = "tls"))) {
+        if let Some(what) = what.filter(|_| !has_tls) {
             return Err(KafkaError::Lean { cluster: self.bootstrap.clone(), what });
         }
         let mut values = Vec::new();
@@ -147,7 +152,6 @@ mod tests {
         assert!(text.contains("sasl.password") && !text.contains("hunter2"), "{text}");
     }
 
-    #[cfg(not(feature = "tls"))]
     #[test]
     fn a_lean_build_says_what_it_lacks_and_how_to_get_it() {
         let set = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
@@ -158,8 +162,10 @@ mod tests {
         ] {
             let access = Access { properties: [set(said)].into(), ..Access::default() };
             let cluster = Cluster { bootstrap: "h:1".to_owned(), access };
-            let error = cluster.enter(&mut ClientConfig::new()).err().unwrap().to_string();
+            let enter = |has_tls| cluster.enter_by(&mut ClientConfig::new(), has_tls).err();
+            let error = enter(false).unwrap().to_string();
             assert!(error.contains("lacks the feature `tls`: build it with"), "{error}");
+            assert!(enter(true).is_none(), "another build does not");
         }
     }
 }

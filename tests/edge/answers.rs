@@ -203,14 +203,6 @@ fn what_cannot_be_answered_is_refused_and_changes_nothing() {
     assert!(matches!(said, tandem::edge::Answer::Refused { .. }), "{said:?}");
 }
 
-#[test]
-#[cfg(not(feature = "tls"))]
-fn tls_is_refused_where_there_is_none() {
-    let tls = serde_json::from_str("{}").unwrap();
-    let why = Edges::start().open_by("p1-1", "127.0.0.1:1", Some(tls)).unwrap_err();
-    assert!(why.contains("--features tls"), "{why}");
-}
-
 /// A request that cannot be read cannot be answered, and must not reach the broker.
 #[test]
 fn a_request_that_cannot_be_answered_costs_its_connection() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
 
-use super::{Kafka, eventually, interrupt};
+use super::{Kafka, eventually};
 
 /// Whatever Kafka's own tool says of each settled state is what the members claim; between two of
 /// them somebody dies and comes back.
@@ -18,11 +18,13 @@ pub fn agrees(kafka: &Kafka, times: usize) {
     assert!(text.contains("for: 30m"), "calm lasts a minute as it is shipped");
     std::fs::write(&calm, text).unwrap();
     let solo = [calm.to_str().unwrap(), "-f", "topologies/kafka-solo.yaml"];
-    let (run, out) = kafka.start(&solo);
+    // The dead are back sooner than by default, and all is settled sooner.
+    let soon = ["--set", "defaults.threshold=1500ms", "--set", "defaults.restart.after=1500ms"];
+    let run = kafka.start(&[&solo[..], &soon].concat());
     let mut since = Mono::ZERO;
     for time in 1..=times {
         let so_far = eventually("the group settles", Duration::from_secs(30), || {
-            let facts = facts(&out);
+            let facts = facts(&run.out);
             facts.iter().any(|fact| settled(fact) && fact.t > since).then_some(facts)
         });
         let told = kafka.described(0, "kafka-solo-p1");
@@ -37,10 +39,10 @@ pub fn agrees(kafka: &Kafka, times: usize) {
                 let life = fact.life.as_ref().map(ToString::to_string);
                 life.as_ref() == Some(&victim) && matches!(fact.what, What::Died { .. })
             };
-            facts(&out).iter().any(died).then_some(())
+            facts(&run.out).iter().any(died).then_some(())
         });
     }
-    interrupt(run);
+    run.interrupt();
 }
 
 /// What is written in the journal by now; its last line may be half written.

@@ -1,6 +1,6 @@
 //! Real Kafka clusters for a test, and runs on them. Whatever is missing fails the test.
 
-#![allow(dead_code, reason = "no test uses all of it")]
+#![allow(dead_code, unused_imports, reason = "no test uses all of it")]
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -12,48 +12,68 @@
     reason = "a test may fail loudly"
 )]
 
+mod clusters;
 pub mod described;
 #[path = "../support/pressure.rs"]
 pub mod pressure;
 
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use clusters::free_ports;
+use clusters::{Clusters, Share, text};
 use pressure::Pressure;
 use tandem::observation::Fact;
 use tandem::time::Mono;
 use tandem::verdict::{Distribution, Report};
-use tempfile::TempDir;
 
 /// Runs measure time: one test after the other.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Clusters that end with this value.
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Clusters that a test has for itself, for as long as this value lives. They end with it, unless
+/// another test waits for the same ones.
 pub struct Kafka {
-    pub folder: TempDir,
-    /// Where each cluster is.
-    pub bootstraps: Vec<String>,
-    version: &'static str,
+    clusters: Arc<Clusters>,
+    /// How many of them the test has; others may be there.
+    count: usize,
+    _share: Option<Share>,
+    // The last to go: nobody else measures while clusters end.
     _turn: MutexGuard<'static, ()>,
+}
+
+impl Deref for Kafka {
+    type Target = Clusters;
+
+    fn deref(&self) -> &Clusters {
+        &self.clusters
+    }
 }
 
 impl Kafka {
     /// Starts clusters; `options` go to `up`.
     pub fn up(clusters: usize, options: &[&str]) -> Self {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = tempfile::tempdir().unwrap();
-        let (base, version) = (free_ports(clusters).to_string(), "4.3.0");
-        let mut up = script("up", &folder);
-        up.arg(clusters.to_string()).args(["--base-port", &base, "--version", version]);
-        let done = up.args(options).output().unwrap();
-        let (said, wrong) = (text(&done.stdout), text(&done.stderr));
-        assert!(done.status.success(), "the clusters do not start: {wrong}");
-        let bootstraps: Vec<_> = said.lines().map(str::to_owned).collect();
-        assert_eq!(bootstraps.len(), clusters, "{said}");
-        Self { folder, bootstraps, version, _turn: turn }
+        let turn = turn();
+        let clusters = Arc::new(Clusters::up(clusters, options));
+        Self { count: clusters.bootstraps.len(), clusters, _share: None, _turn: turn }
+    }
+
+    /// Two clusters as they are without options, the same for all tests that ask for them.
+    pub fn pair() -> Self {
+        let share = Share::take();
+        let turn = turn();
+        Self { clusters: share.clusters(), count: 2, _share: Some(share), _turn: turn }
+    }
+
+    /// One of the pair.
+    pub fn one_of_the_pair() -> Self {
+        Self { count: 1, ..Self::pair() }
     }
 
     /// `--set` that puts a cluster of a topology onto one of these.
@@ -63,7 +83,7 @@ impl Kafka {
 
     /// The arguments that put the clusters `a` and, where there are two, `b` of a topology here.
     pub fn placed(&self) -> Vec<String> {
-        let clusters = ["a", "b"].into_iter().take(self.bootstraps.len()).enumerate();
+        let clusters = ["a", "b"].into_iter().take(self.count).enumerate();
         clusters.flat_map(|(number, name)| ["--set".to_owned(), self.set(name, number)]).collect()
     }
 
@@ -136,12 +156,12 @@ impl Kafka {
         tandem::journal::read(&latest.join("journal.jsonl")).unwrap().facts
     }
 
-    /// Starts a run that is ended by [`interrupt`]; its folder.
-    pub fn start(&self, arguments: &[&str]) -> (Child, PathBuf) {
+    /// Starts a run that does not end by itself.
+    pub fn start(&self, arguments: &[&str]) -> Ongoing {
         let out = self.folder.path().join("running");
         let mut run = self.tandem(&["chaos", "run"]);
         run.args(arguments).arg("--out").arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
-        (run.spawn().unwrap(), out)
+        Ongoing { run: run.spawn().unwrap(), out }
     }
 
     /// One of Kafka's own tools, by the name of its class.
@@ -167,21 +187,27 @@ impl Kafka {
     }
 }
 
-impl Drop for Kafka {
-    fn drop(&mut self) {
-        let done = script("down", &self.folder).output();
-        let fine = done.as_ref().is_ok_and(|done: &Output| done.status.success());
-        if !fine && !std::thread::panicking() {
-            panic!("the clusters do not end: {done:?}");
-        }
+/// A run that is under way. Dropped, it is killed; its guard does the rest.
+pub struct Ongoing {
+    run: Child,
+    /// Its folder.
+    pub out: PathBuf,
+}
+
+impl Ongoing {
+    /// Ends it as ctrl-c does, and waits for it.
+    pub fn interrupt(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.run);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        assert_eq!(self.run.wait().unwrap().code(), Some(130));
     }
 }
 
-/// Ends a run as ctrl-c does, and waits for it.
-pub fn interrupt(mut run: Child) {
-    let pid = rustix::process::Pid::from_child(&run);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    assert_eq!(run.wait().unwrap().code(), Some(130));
+impl Drop for Ongoing {
+    fn drop(&mut self) {
+        self.run.kill().ok();
+        self.run.wait().ok();
+    }
 }
 
 /// The longest time for which the host is known to have stalled the instrument, in milliseconds.
@@ -215,29 +241,4 @@ pub fn eventually<T>(what: &str, within: Duration, look: impl Fn() -> Option<T>)
         assert!(Mono::now().since(began) < within, "{what}: not within {within:?}");
         std::thread::sleep(Duration::from_millis(100));
     }
-}
-
-fn script(name: &str, folder: &TempDir) -> Command {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/kafka").join(name);
-    let mut command = Command::new(path);
-    command.arg("--state").arg(folder.path().join("records/tandem/kafka"));
-    command
-}
-
-/// A port from which `clusters` times ten are likely to be free; `up` refuses if they are not.
-pub fn free_ports(clusters: usize) -> usize {
-    // Tests that run at the same time should not all look at the same ports first.
-    let first = usize::try_from(std::process::id()).unwrap() % 100;
-    for base in (first..first + 100).map(|place| 20_000 + place % 100 * 100) {
-        let all = base..base + 10 * clusters;
-        let free = |port: usize| TcpListener::bind(("127.0.0.1", u16::try_from(port).unwrap()));
-        if all.clone().all(|port| free(port).is_ok()) {
-            return base;
-        }
-    }
-    panic!("no ports are free");
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }

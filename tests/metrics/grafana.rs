@@ -12,6 +12,7 @@ use tandem::time::Mono;
 
 use crate::real::LIVE;
 use crate::support::experiment::Experiment;
+use crate::support::measured::BRISK;
 
 const TOKEN: &str = "glsa_this-is-secret";
 
@@ -117,7 +118,7 @@ const WITH_TOKEN: &str = "export GRAFANA_TOKEN=glsa_this-is-secret";
 fn each_fault_window_is_shown_with_its_times() {
     let _alone = LIVE.lock();
     let (port, taken) = server(Manner::Takes);
-    let args = format!("--trials 2 --grafana http://127.0.0.1:{port}");
+    let args = format!("--trials 2 {BRISK} --grafana http://127.0.0.1:{port}");
     let experiment = Experiment::new("chaos/kill-leader.yaml").with(&args).after(WITH_TOKEN);
     let finished = experiment.finish();
     assert_eq!(finished.code(), Some(0), "{finished}");
@@ -163,7 +164,7 @@ fn what_grafana_does_not_take_is_told_and_nothing_waits_for_it() {
         [(Manner::Refuses, "grafana: 1 of 1 annotations were lost"), (Manner::Hangs, "grafana: ")]
     {
         let (port, _) = server(manner);
-        let args = format!("--trials 1 --grafana http://127.0.0.1:{port}");
+        let args = format!("--trials 1 {BRISK} --grafana http://127.0.0.1:{port}");
         let experiment = Experiment::new("chaos/kill-leader.yaml").with(&args).after(WITH_TOKEN);
         let running = experiment.start();
         let ended = |facts: &[tandem::observation::Fact]| {

@@ -10,6 +10,7 @@ use tandem::timeline::Timeline;
 
 use crate::prometheus::Prometheus;
 use crate::support::experiment::{Experiment, Finished, eventually};
+use crate::support::measured::BRISK;
 use crate::support::watched::{drive, found, judged};
 use crate::web::free_port;
 
@@ -68,7 +69,7 @@ fn the_watch_finds_what_the_timeline_finds(finished: &Finished) {
 #[test]
 fn what_prometheus_counted_is_what_the_report_measured() {
     let _alone = LIVE.lock();
-    let args = "--trials 4 --set defaults.session=300ms";
+    let args = "--trials 4 --set defaults.session=300ms --set defaults.restart.after=600ms";
     let (prometheus, finished) = scraped("chaos/kill-leader.yaml", args);
     // Sessions are so short that a busy machine exceeds their bounds: what is tested is the count.
     assert!(matches!(finished.code(), Some(0 | 3)), "{finished}");
@@ -93,7 +94,7 @@ fn what_prometheus_counted_is_what_the_report_measured() {
 #[test]
 fn the_alarm_sounds_when_no_group_leads() {
     let _alone = LIVE.lock();
-    let (prometheus, finished) = scraped("chaos/twin-kill.yaml", "--trials 1");
+    let (prometheus, finished) = scraped("chaos/twin-kill.yaml", &format!("--trials 1 {BRISK}"));
     assert_eq!(finished.code(), Some(0), "{finished}");
     let fired = || (prometheus.fired("NeliRoleLedInNoGroup") > 0).then_some(());
     eventually("the alarm", Duration::from_secs(20), fired);

@@ -95,9 +95,14 @@ impl Experiment {
 
     /// One that does nothing for so long.
     pub fn calm(lasts: &str) -> Self {
-        let shipped = fs::read_to_string("chaos/calm.yaml").unwrap();
-        assert!(shipped.contains("for: 60s"), "calm lasts a minute as it is shipped");
-        Self::of("calm.yaml", &shipped.replace("60s", lasts))
+        Self::shortened("calm", "for: 60s", &format!("for: {lasts}"))
+    }
+
+    /// One that is shipped, in which something lasts less long.
+    pub fn shortened(name: &str, from: &str, to: &str) -> Self {
+        let shipped = fs::read_to_string(format!("chaos/{name}.yaml")).unwrap();
+        assert!(shipped.contains(from), "{name} says {from:?} as it is shipped");
+        Self::of(&format!("{name}.yaml"), &shipped.replace(from, to))
     }
 
     /// An experiment that the test writes.

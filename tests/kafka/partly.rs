@@ -1,66 +1,15 @@
-//! Members of Apache Kafka itself that are cut off: from all brokers, which costs what the plan's
-//! bounds say; from their coordinator, or from the leader of their partition, alone, which costs
-//! what `deploy/kafka/README.md` tells. Needs Java 17 and Maven, and fails without them.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-mod kafka_support;
+//! Members that are cut off from their coordinator, or from the leader of their partition, alone:
+//! that costs what `deploy/kafka/README.md` tells.
 
 use std::time::Duration;
 
-use kafka_support::{Kafka, longest_stall_ms};
 use tandem::ids::{Life, PartitionId};
 use tandem::kafka::{Admin, Cluster, TopicSettings};
 use tandem::observation::{Fact, What};
 use tandem::time::Span;
-use tandem::verdict::Report;
 
-/// A session is 1 s: at the least threshold a claim is over before another member takes over.
-const TOO_SMALL: &str = "defaults.threshold=1001ms";
-/// Above session, rebalance and first message: the bound of an isolation's gap is nothing.
-const LARGE_ENOUGH: &str = "defaults.threshold=1500ms";
-
-/// What is done to whoever leads a role, and what is claimed of it.
-fn experiment(kafka: &Kafka, name: &str, trials: u32, what: &str, claims: &str) -> String {
-    let file = kafka.folder.path().join(format!("{name}.yaml"));
-    let text = format!(
-        "version: 1\nname: {name}\ntrials: {trials}\nsteady_state: {{settled: 500ms}}\nmethod:\n  \
-         - {{id: c, at: 200ms, jitter: 300ms, fault: partition, {what}}}\n{claims}"
-    );
-    std::fs::write(&file, text).unwrap();
-    file.to_str().unwrap().to_owned()
-}
-
-#[test]
-fn a_leader_without_brokers_is_missed_within_the_bound_or_never() {
-    let kafka = Kafka::up(2, &[]);
-    for behavior in ["drop", "stall"] {
-        let what = format!("behavior: {behavior}, for: 2s, target: {{leader_of: any}}");
-        let claims = "assert:\n  - joint.gap.max == 0ms\n  - group.gap.max <= bound.group.gap\n  \
-                      - group.overlap.max <= bound.group.overlap\n";
-        let file = experiment(&kafka, behavior, 3, &what, claims);
-        for (threshold, missed) in [(TOO_SMALL, true), (LARGE_ENOUGH, false)] {
-            let run = [file.as_str(), "-f", "topologies/kafka-duo.yaml", "--set", threshold];
-            kafka.measured(&run, |report| {
-                let gaps = count(report, |group| group.fault.gap.count);
-                let overlaps = count(report, |group| group.fault.overlap.count);
-                require((gaps > 0) == missed, || format!("{behavior}, {threshold}: {gaps} gaps"))?;
-                // Others took over meanwhile, or nothing would have been tried.
-                require(missed || overlaps >= 3, || format!("{overlaps} overlaps in 3 trials"))
-            });
-        }
-    }
-}
-
-fn count(report: &Report, of: impl Fn(&tandem::verdict::GroupReport) -> u64) -> u64 {
-    report.groups.values().map(of).sum()
-}
+use crate::kafka_support::{Kafka, longest_stall_ms};
+use crate::{LARGE_ENOUGH, experiment, require};
 
 /// For how long a member is cut off from one broker.
 const CUT: Duration = Duration::from_secs(3);
@@ -78,8 +27,11 @@ fn a_leader_without_one_broker_keeps_its_place_or_its_hearing_and_not_both() {
     let objective = "objective: {joint_gap: 0s}\n";
     let cut = |from: &str| {
         let name = from.split('_').next().unwrap();
-        let what = format!("from: {{{from}}}, for: 3s, target: {{leader_of: {role}, group: p1}}");
-        let file = experiment(&kafka, name, 1, &what, objective);
+        let step = format!(
+            "{{id: c, at: 200ms, jitter: 300ms, fault: partition, from: {{{from}}}, for: 3s, \
+             target: {{leader_of: {role}, group: p1}}}}"
+        );
+        let file = experiment(&kafka, name, 1, &[step], objective);
         [file.as_str(), "-f", "topologies/kafka-three.yaml", "--set", LARGE_ENOUGH]
             .map(str::to_owned)
     };
@@ -156,9 +108,4 @@ fn while_cut(facts: &[Fact]) -> During {
         _ => None,
     });
     During { lost, taken: taken.collect() }
-}
-
-/// What must hold, and in words what does not.
-fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(otherwise()) }
 }
