@@ -58,7 +58,7 @@ struct Keeper {
 }
 
 impl Fleet {
-    /// Starts every member of `plan`; returns at once.
+    /// Starts every member of `plan`; returns at once. Every `look` it is asked who was stopped.
     #[must_use]
     pub fn start(
         plan: &Plan,
@@ -67,6 +67,7 @@ impl Fleet {
         logs: &Path,
         guard: &Arc<Guard>,
         record: &Arc<Record>,
+        look: Duration,
     ) -> Self {
         let stop = CancellationToken::new();
         let (slots, recipes, keepers) = (BTreeMap::new(), BTreeMap::new(), JoinSet::new());
@@ -91,7 +92,7 @@ impl Fleet {
             }
         }
         let slots: Vec<_> = fleet.slots.values().cloned().collect();
-        match Halts::watch(slots, Arc::clone(record)) {
+        match Halts::watch(slots, Arc::clone(record), look) {
             Ok(halts) => fleet.halts = Some(halts),
             Err(error) => tracing::error!(%error, "Stopped members will not be noticed."),
         }

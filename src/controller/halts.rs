@@ -14,9 +14,12 @@ use super::{Phase, Process, Record, Slot};
 use crate::observation::What;
 use crate::time::Mono;
 
-/// How often the kernel is asked: a gap has two ends, and is to be known within two milliseconds.
-/// Twice as often takes a thirtieth of a core, and that all the time.
-const LOOK: Duration = Duration::from_micros(600);
+/// How often the kernel is asked where it is measured what a fault costs: a gap has two ends, and
+/// is to be known within two milliseconds.
+pub const LOOK_CLOSELY: Duration = Duration::from_micros(300);
+/// How often where nobody is stopped on purpose, and all the time: to look closely takes a
+/// thirtieth of a core.
+pub const LOOK_NOW_AND_THEN: Duration = Duration::from_millis(5);
 
 /// A running watch; it ends when dropped.
 pub(super) struct Halts {
@@ -25,11 +28,15 @@ pub(super) struct Halts {
 }
 
 impl Halts {
-    /// Watches whoever lives in these slots.
+    /// Watches whoever lives in these slots, asking this often.
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub(super) fn watch(slots: Vec<Arc<Slot>>, record: Arc<Record>) -> io::Result<Self> {
+    pub(super) fn watch(
+        slots: Vec<Arc<Slot>>,
+        record: Arc<Record>,
+        look: Duration,
+    ) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = Builder::new().name("halts".to_owned()).spawn(move || {
@@ -38,10 +45,10 @@ impl Halts {
                 let now = Mono::now();
                 // One call for all of them: this thread wakes often.
                 if Process::any_halted() {
-                    slots.iter().for_each(|slot| look(slot, before, &record));
+                    slots.iter().for_each(|slot| look_at(slot, before, &record));
                 }
                 before = now;
-                std::thread::sleep(LOOK);
+                std::thread::sleep(look);
             }
         })?;
         Ok(Self { stop, thread: Some(thread) })
@@ -49,7 +56,7 @@ impl Halts {
 }
 
 /// Notes what has changed since the look that began at `before`, or since a signal was sent.
-fn look(slot: &Slot, before: Mono, record: &Record) {
+fn look_at(slot: &Slot, before: Mono, record: &Record) {
     let Some(process) = slot.process() else { return };
     while let Some(stopped) = process.halted() {
         let life = slot.life();

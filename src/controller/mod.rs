@@ -27,6 +27,7 @@ pub use created::{Created, Entry};
 pub use edges::{Edges, EdgesError};
 pub use fleet::Fleet;
 pub use gate::{Gate, Unsettled};
+pub use halts::{LOOK_CLOSELY, LOOK_NOW_AND_THEN};
 pub use preflight::{Answers, inspect};
 pub use process::{Exit, Process, ProcessError};
 pub use provision::{ProvisionError, Provisioned, down, provision};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::stage::Scene;
 use crate::chaos::Experiment;
-use crate::controller::Record;
+use crate::controller::{LOOK_CLOSELY, Record};
 use crate::ids::TrialNumber;
 use crate::journal::Header;
 use crate::time::Span;
@@ -73,7 +73,8 @@ impl Order {
     /// What is staged for it.
     pub(super) fn scene(&self) -> Scene<'_> {
         let Self { header, folder, program, keep, tell, .. } = self;
-        Scene { header, folder, program, keep: *keep, tell: &**tell }
+        let look = LOOK_CLOSELY;
+        Scene { header, folder, program, keep: *keep, look, tell: &**tell }
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Scene<'a> {
     pub(super) program: &'a Path,
     /// Topics that were made stay.
     pub(super) keep: bool,
+    /// How often it is asked who was stopped.
+    pub(super) look: Duration,
     /// Hears how far the run is.
     pub(super) tell: &'a (dyn Fn(Milestone) + Send + Sync),
 }
@@ -130,7 +132,8 @@ impl Stage {
     /// Starts the members.
     pub(super) fn fleet(&self, scene: &Scene<'_>, logs: &Path) -> Fleet {
         let Self { clusters, guard, record, .. } = self;
-        Fleet::start(&scene.header.plan, clusters, scene.program, logs, guard, record)
+        let plan = &scene.header.plan;
+        Fleet::start(plan, clusters, scene.program, logs, guard, record, scene.look)
     }
 
     /// What ends a run that nobody asked to end, and an `interrupt`; `lost` says which process of

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::ending::Ending;
 use super::stage::{Scene, Stage};
 use super::{RunError, Show, Tell};
-use crate::controller::{Gate, Record};
+use crate::controller::{Gate, LOOK_NOW_AND_THEN, Record};
 use crate::ids::TrialNumber;
 use crate::inquiry::Desk;
 use crate::journal::{Bounds, Header, Rolling};
@@ -70,7 +70,8 @@ pub struct Ended {
 impl Upkeep {
     fn scene(&self) -> Scene<'_> {
         let Self { header, folder, program, keep, tell, .. } = self;
-        Scene { header, folder, program, keep: *keep, tell: &**tell }
+        let look = LOOK_NOW_AND_THEN;
+        Scene { header, folder, program, keep: *keep, look, tell: &**tell }
     }
 }
 

@@ -72,11 +72,14 @@ impl Company {
     }
 
     fn line(&mut self, life: &Life) -> Option<&mut LifeLine> {
-        let gone = self.gone.get(&life.member).is_some_and(|gone| life.incarnation <= *gone);
-        if gone && !self.lives.contains_key(life) {
-            return None;
+        if !self.lives.contains_key(life) {
+            let gone = self.gone.get(&life.member);
+            if gone.is_some_and(|gone| life.incarnation <= *gone) {
+                return None;
+            }
+            self.lives.insert(life.clone(), LifeLine::default());
         }
-        Some(self.lives.entry(life.clone()).or_default())
+        self.lives.get_mut(life)
     }
 
     fn drop_life(&mut self, life: &Life) {

@@ -215,11 +215,14 @@ impl One {
 pub(crate) fn is_told(run: &Finished, got: Got) -> bool {
     let Some(told) = run.report().telemetry else { return !run.stdout.contains("\ntelemetry ") };
     let sent = (told.spans - told.spans_lost, told.logs - told.logs_lost);
-    let taken = format!("{} spans, {} log records to ", sent.0, sent.1);
+    let exports = told.metrics.as_ref().map_or_else(String::new, |metrics| {
+        format!(", {} exports of metrics", metrics.exports - metrics.exports_lost)
+    });
+    let taken = format!("{} spans, {} log records{exports} to ", sent.0, sent.1);
     let lost = format!("lost {} spans, {} log records", told.spans_lost, told.logs_lost);
     let shown = [&run.stdout, &run.stderr].map(|text| text.contains(&lost));
     run.stdout.contains(&taken)
-        && shown == [told.lossy(); 2]
+        && shown == [told.lacks(); 2]
         && sent.0 <= got.spans
         && sent.1 <= got.logs
 }
