@@ -10,27 +10,15 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use support::facts::{Story, brief, fault, name, plan};
+use support::recorded;
 use tandem::ids::PartitionId;
-use tandem::journal::{Header, Journal, JournalError, VERSION, read};
+use tandem::journal::{Header, Journal, JournalError, read};
 use tandem::observation::{Fact, Outcome, What};
-use tandem::time::{Mono, Wall};
+use tandem::time::Mono;
 
 fn header() -> Header {
     let plan = plan(2, &[("p1", 2, 2)]);
-    Header {
-        journal: VERSION,
-        tandem: "0.1.0".to_owned(),
-        run: "kill-leader-1".to_owned(),
-        zero: Mono(7),
-        zero_wall: Wall(1_700_000_000_000),
-        seed: 42,
-        topology: "name: pricing\n".to_owned(),
-        experiment: "name: kill-leader\n".to_owned(),
-        overrides: Vec::new(),
-        brief: brief(&plan, 8, &["joint.gap.max == 0ms"]),
-        plan,
-        part: None,
-    }
+    recorded::header("kill-leader-1", &plan, &brief(&plan, 8, &["joint.gap.max == 0ms"]))
 }
 
 /// Every kind of fact.

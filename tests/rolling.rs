@@ -17,32 +17,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use support::facts::{Story, at, brief, plan};
+use support::facts::{Story, at, plan};
+use support::recorded::up;
 use tandem::ids::{ClusterName, GroupName};
-use tandem::journal::{
-    Bounds, Header, JournalError, Rolling, VERSION, list_parts, read, read_parts,
-};
+use tandem::journal::{Bounds, JournalError, Rolling, list_parts, read, read_parts};
 use tandem::observation::{Fact, What};
-use tandem::time::{Mono, Wall};
+use tandem::time::Mono;
 use tandem::timeline::{Finding, Interval, Timeline};
 use tandem::topology::Plan;
-
-fn header(plan: &Plan) -> Header {
-    Header {
-        journal: VERSION,
-        tandem: "0.1.0".to_owned(),
-        run: "up-1".to_owned(),
-        zero: Mono(7),
-        zero_wall: Wall(1_700_000_000_000),
-        seed: 42,
-        topology: "name: pricing\n".to_owned(),
-        experiment: String::new(),
-        overrides: Vec::new(),
-        brief: brief(plan, 1, &[]),
-        plan: plan.clone(),
-        part: None,
-    }
-}
 
 /// Two groups of two, each with one partition; the leader of p1 dies at 20 s, is succeeded a second
 /// later, and that one is stopped from 40 s on for two seconds.
@@ -67,7 +49,7 @@ fn facts() -> Vec<Fact> {
 }
 
 fn write(folder: &Path, plan: &Plan, bounds: Bounds, facts: &[Fact]) -> Rolling {
-    let mut rolling = Rolling::create(folder, header(plan), bounds).unwrap();
+    let mut rolling = Rolling::create(folder, up(plan), bounds).unwrap();
     for fact in facts {
         rolling.append(fact.t, fact);
     }
@@ -189,7 +171,7 @@ fn what_cannot_be_written_is_counted_and_the_next_file_begins_after_it() {
     let (folder, away) = (outer.path().join("out"), outer.path().join("away"));
     fs::create_dir(&folder).unwrap();
     let facts = facts();
-    let mut rolling = Rolling::create(&folder, header(&plan), SMALL).unwrap();
+    let mut rolling = Rolling::create(&folder, up(&plan), SMALL).unwrap();
     let (gone, back) = (at(10_000), at(30_000));
     let mut told = None;
     for fact in &facts {

@@ -19,36 +19,19 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use proptest::prelude::*;
 use support::chance::{Draws, history};
-use support::facts::{Story, at, brief, plan};
+use support::facts::{Story, at, plan};
+use support::recorded::{ZERO_WALL, up};
 use support::watched::plausible;
 use support::windowed::{shown, wall, windows, windows_agree};
 use tandem::ids::{Life, MemberId, TrialNumber};
-use tandem::journal::{Header, VERSION};
 use tandem::observation::{Fact, What};
 use tandem::telemetry::{Scene, WindowTrace, WindowTraces};
-use tandem::time::{Mono, Span as Length, Wall};
+use tandem::time::{Mono, Span as Length};
 use tandem::timeline::{Interval, Timeline};
 use tandem::topology::Plan;
 
 /// When the histories of chance end.
 const END: u64 = 25_000;
-
-fn header(plan: &Plan) -> Header {
-    Header {
-        journal: VERSION,
-        tandem: "0.1.0".to_owned(),
-        run: "up-1".to_owned(),
-        zero: Mono::ZERO,
-        zero_wall: Wall(1_700_000_000_000),
-        seed: 42,
-        topology: "name: pricing\n".to_owned(),
-        experiment: String::new(),
-        overrides: Vec::new(),
-        brief: brief(plan, 1, &[]),
-        plan: plan.clone(),
-        part: None,
-    }
-}
 
 /// No fault is injected into what is kept up, and nobody is started who lives.
 fn undisturbed(facts: Vec<Fact>) -> Vec<Fact> {
@@ -98,7 +81,7 @@ fn cut(
     arrivals: &[(Mono, Arc<Fact>)],
     is_missed: impl Fn(Mono) -> bool,
 ) -> (Vec<WindowTrace>, Span) {
-    let header = header(plan);
+    let header = up(plan);
     let mut traces = WindowTraces::new(&header, Scene::of(&header), length);
     let mut told = Vec::new();
     let mut now = arrivals.first().map_or(Mono::ZERO, |(arrival, _)| *arrival);
@@ -134,7 +117,7 @@ fn agrees(plan: &Plan, facts: &[Fact], length: u64, delay: impl FnMut() -> Durat
     let wanted = trial.window.length().as_nanos().div_ceil(length.as_nanos());
     assert_eq!(roots.len(), usize::try_from(wanted).unwrap());
     assert!(traces.iter().all(|trace| !trace.cut_short));
-    windows_agree(&header(plan), &timeline, trial.window, &spans)
+    windows_agree(&up(plan), &timeline, trial.window, &spans)
 }
 
 proptest! {
@@ -193,7 +176,7 @@ fn a_gap_that_reaches_over_a_border_stands_in_both_windows() {
     let of_group =
         |span: &&Span| span.name == "leadership.gap" && shown(span, "neli.scope") == "group";
     let gaps: Vec<&Span> = spans.iter().filter(of_group).collect();
-    let header = header(&plan);
+    let header = up(&plan);
     let when = |gap: &&Span| [gap.start_time_unix_nano, gap.end_time_unix_nano];
     // The third window ends half a second later: 500 ms and three times 4.5 s.
     let borders = [[12_000, 14_000], [14_000, 14_500]];
@@ -219,7 +202,7 @@ fn is_missed([from, until]: [u64; 2]) -> impl Fn(Mono) -> bool {
 
 /// All that is told as sure of one name, in milliseconds; what was cut is in pieces.
 fn sure(spans: &[Span], name: &str, unknown: bool) -> Vec<[u64; 2]> {
-    let zero = 1_700_000_000_000;
+    let zero = u64::try_from(ZERO_WALL.0).unwrap();
     let wanted = |span: &&Span| {
         let is = shown(span, "neli.unknown") == unknown.to_string();
         span.name == name && shown(span, "neli.scope") == "group" && is
@@ -312,7 +295,7 @@ fn a_window_in_which_too_much_happens_ends_early_and_nothing_is_lost() {
     assert_eq!(attributes.collect::<Vec<_>>(), ["true", "false"]);
     let timeline = Timeline::compute(&plan, &facts);
     let judged = Interval::new(at(500), at(172_000));
-    assert_eq!(windows_agree(&header(&plan), &timeline, judged, &spans), 2);
+    assert_eq!(windows_agree(&up(&plan), &timeline, judged, &spans), 2);
 }
 
 #[test]
@@ -324,7 +307,7 @@ fn the_runs_own_span_is_that_of_its_export() {
     facts.push(Fact { t: at(30_700), seq: seq.unwrap() + 1, life: None, what });
     let arrivals = arrivals(&facts, || Duration::ZERO);
     let (traces, own) = cut(&plan, Duration::from_secs(7), &arrivals, |_| false);
-    let (header, timeline) = (header(&plan), Timeline::compute(&plan, &facts));
+    let (header, timeline) = (up(&plan), Timeline::compute(&plan, &facts));
     let exported = tandem::telemetry::Traces::of(&header, Scene::of(&header), timeline, at(30_700));
     assert_eq!(exported.get(0), [own]);
     // Nothing else has an id in common.

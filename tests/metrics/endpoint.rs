@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use tandem::telemetry::{Metrics, Outlets, Scene, bind};
+use tandem::telemetry::{Metrics, Outlets, bind};
 use tandem::time::Mono;
 
 use crate::support::experiment::Experiment;
@@ -55,7 +55,7 @@ fn whoever_connects_and_says_nothing_or_too_much_holds_up_nobody_for_long() {
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = listener.local_addr().unwrap().port();
     let outlets = Outlets { scrape: Some(listener), push: None };
-    let metrics = Metrics::start(&plan, &scene(&plan), outlets).unwrap();
+    let metrics = Metrics::start(&plan, &crate::feed::scene(&plan), outlets).unwrap();
     // As many as there are seats, and all of them silent.
     let silent: Vec<_> =
         (0..16).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
@@ -90,8 +90,4 @@ fn whoever_connects_and_says_nothing_or_too_much_holds_up_nobody_for_long() {
     let _open = TcpStream::connect(("127.0.0.1", port)).unwrap();
     drop(metrics);
     assert!(Mono::now().since(began) < Duration::from_secs(2), "it ends at once");
-}
-
-fn scene(plan: &tandem::topology::Plan) -> Scene {
-    crate::feed::scene(plan)
 }

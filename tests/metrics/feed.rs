@@ -5,29 +5,17 @@ use std::time::Duration;
 
 use tandem::observation::Fact;
 use tandem::telemetry::{Metrics, Outlets, SERIES_MAX, Scene, bind};
-use tandem::time::{Mono, Wall};
+use tandem::time::Mono;
 use tandem::topology::Plan;
 use tokio::sync::broadcast;
 
 use crate::support::experiment::eventually;
-use crate::support::facts::{Story, brief, plan};
+use crate::support::facts::{Story, plan};
+use crate::support::recorded::up;
 use crate::web::{get, samples};
 
 pub fn scene(plan: &Plan) -> Scene {
-    Scene::of(&tandem::journal::Header {
-        journal: tandem::journal::VERSION,
-        tandem: "0.0.0".to_owned(),
-        run: "made-up".to_owned(),
-        zero: Mono::ZERO,
-        zero_wall: Wall(0),
-        seed: 1,
-        topology: String::new(),
-        experiment: String::new(),
-        overrides: Vec::new(),
-        plan: plan.clone(),
-        brief: brief(plan, 1, &[]),
-        part: None,
-    })
+    Scene::of(&up(plan))
 }
 
 /// Metrics that can be scraped, and where.

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use tandem::journal::{Header, Journal, VERSION};
-use tandem::time::{Mono, Wall};
+use tandem::time::Mono;
 use tandem::verdict::Report;
 use tempfile::TempDir;
 
 use crate::agrees::{named, spans_agree};
 use crate::receiver::{Kept, Receiver};
 use crate::support::facts::{Story, brief, plan};
+use crate::support::recorded::record;
 use crate::trouble::export;
 
 /// Roles, each on a partition of its own.
@@ -22,20 +22,6 @@ const A_TRIAL: usize = 1 + ROLES as usize * 5;
 pub(crate) fn written(trials: u32) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(ROLES, &[("p1", ROLES, 1)]);
-    let header = Header {
-        journal: VERSION,
-        tandem: "0.1.0".to_owned(),
-        run: format!("many-{trials}"),
-        zero: Mono(7),
-        zero_wall: Wall(1_700_000_000_000),
-        seed: 42,
-        topology: "name: pricing\n".to_owned(),
-        experiment: "name: many\n".to_owned(),
-        overrides: Vec::new(),
-        brief: brief(&plan, trials, &[]),
-        plan,
-        part: None,
-    };
     let mut story = Story::default();
     let partitions: Vec<_> = (0..ROLES).collect();
     story.started("p1-1.1", 1);
@@ -52,8 +38,7 @@ pub(crate) fn written(trials: u32) -> TempDir {
         story.ended(began + 900, trial);
     }
     story.completed(u64::from(trials + 1) * 1_000);
-    let mut journal = Journal::create(&folder.path().join("journal.jsonl"), &header).unwrap();
-    story.facts.iter().for_each(|fact| journal.append(fact).unwrap());
+    record(folder.path(), &plan, &brief(&plan, trials, &[]), &story.facts);
     folder
 }
 

@@ -8,17 +8,19 @@ use tandem::time::{Mono, Wall};
 use tandem::topology::Plan;
 use tandem::verdict::Brief;
 
-use super::facts::{Story, fault};
+use super::facts::{Story, brief, fault};
 
-/// Writes the journal of a run into `folder`.
-pub fn record(folder: &Path, plan: &Plan, brief: &Brief, facts: &[Fact]) {
-    std::fs::create_dir_all(folder).unwrap();
-    let header = Header {
+/// When what is written began, on the clock of the wall.
+pub const ZERO_WALL: Wall = Wall(1_795_000_000_000);
+
+/// What a journal of this run begins with.
+pub fn header(run: &str, plan: &Plan, brief: &Brief) -> Header {
+    Header {
         journal: VERSION,
         tandem: "0.1.0".to_owned(),
-        run: folder.file_name().unwrap().to_string_lossy().into_owned(),
-        zero: Mono(0),
-        zero_wall: Wall(1_795_000_000_000),
+        run: run.to_owned(),
+        zero: Mono::ZERO,
+        zero_wall: ZERO_WALL,
         seed: 42,
         topology: "name: pricing\n".to_owned(),
         experiment: format!("name: {}\n", brief.experiment),
@@ -26,7 +28,19 @@ pub fn record(folder: &Path, plan: &Plan, brief: &Brief, facts: &[Fact]) {
         plan: plan.clone(),
         brief: brief.clone(),
         part: None,
-    };
+    }
+}
+
+/// What the journal of what is kept up begins with.
+pub fn up(plan: &Plan) -> Header {
+    Header { experiment: String::new(), ..header("up-1", plan, &brief(plan, 1, &[])) }
+}
+
+/// Writes the journal of a run into `folder`.
+pub fn record(folder: &Path, plan: &Plan, brief: &Brief, facts: &[Fact]) {
+    std::fs::create_dir_all(folder).unwrap();
+    let run = folder.file_name().unwrap().to_string_lossy();
+    let header = header(&run, plan, brief);
     let mut journal = Journal::create(&folder.join("journal.jsonl"), &header).unwrap();
     for fact in facts {
         journal.append(fact).unwrap();
