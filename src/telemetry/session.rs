@@ -25,8 +25,9 @@ use super::{Live, Logbook, Scene, Traces};
 use crate::journal::Header;
 use crate::observation::{Fact, What};
 
-/// How long the exit may wait for a collector after the verdict.
-pub const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the exit may wait for a collector after the verdict: two seconds, less what the way out
+/// takes.
+pub const PATIENCE: Duration = Duration::from_millis(1_900);
 
 /// What was sent, and what was not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

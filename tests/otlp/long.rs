@@ -10,7 +10,7 @@ use crate::support::series::folder;
 /// Medians of takeovers that are no further apart are alike.
 const ALIKE_MS: f64 = 25.0;
 /// Nobody waits for a collector for longer than two seconds; the rest is files.
-pub(crate) const LATE_MS: f64 = 2_100.0;
+pub(crate) const LATE_MS: f64 = 2_000.0;
 
 /// The quantile of values, by the nearest rank.
 fn quantile(values: &[f64], percent: usize) -> f64 {
