@@ -142,6 +142,23 @@ pub(super) fn away(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
     }
 }
 
+/// For how long what is struck is held, or away, before what that costs comes to its end.
+pub(super) fn held(step: &Step) -> Duration {
+    match &step.fault {
+        Fault::Network(network) => network.lasts.get(),
+        // What it costs that the second one goes begins then.
+        Fault::Duplicate { lasts } => lasts.get(),
+        // Claims outlive their brokers: what that costs begins later than the fault.
+        Fault::Broker { away, .. } => away.get(),
+        Fault::End { .. }
+        | Fault::Pause { .. }
+        | Fault::Clock { .. }
+        | Fault::Storm(_)
+        | Fault::Rollout { .. }
+        | Fault::Noop { .. } => Duration::ZERO,
+    }
+}
+
 /// For how long a strike has its victim in its hands.
 pub(super) fn taken(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
     away(step, plan, group).max(step.fault.lasts().unwrap_or_default())
