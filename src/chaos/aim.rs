@@ -38,8 +38,8 @@ pub(super) async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<Aim, Strin
         Some(network) => reach(arena, strike, network).await?,
         None => Reach::new(),
     };
-    let victims = choose(arena, strike)?;
     arena.take_brokers(&struck).map_err(|error| error.to_string())?;
+    let victims = choose(arena, strike).inspect_err(|_| arena.release_brokers(&struck))?;
     Ok(Aim { victims, brokers: struck, reach })
 }
 
@@ -72,6 +72,11 @@ async fn struck(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Broker>, Strin
             Broker::leading(plan, clusters, &group, partition).await.map(|one| vec![one])
         }
         Some(Brokers::AllOf(cluster)) => Broker::all(clusters, &cluster),
+        Some(Brokers::OnHost(host)) => {
+            let all = plan.clusters_on(&host).into_iter();
+            let all: Result<Vec<_>, _> = all.map(|it| Broker::all(clusters, &it)).collect();
+            all.map(|found| found.into_iter().flatten().collect())
+        }
     };
     found.map_err(|error| chain(&error))
 }

@@ -130,7 +130,7 @@ fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {
         let held = held(step);
         let gap_until = sum([to, held, longest(&|cost| cost.gap)].into_iter());
         let back = target.groups(plan).iter().map(|group| away(step, plan, group)).max();
-        let back = back.unwrap_or_default();
+        let back = back.unwrap_or_default().max(held);
         let overlap_until = sum([gap_until, back, longest(&|cost| cost.overlap)].into_iter());
         let choices = target.choices(plan);
         effects.push(Effect { from, gap_until, overlap_until, choices, costs, storm: None });
