@@ -130,7 +130,8 @@ name!(
     ClusterName, "cluster name", 100
 );
 name!(
-    /// A label that says which machine a group shares; declared, not verified.
+    /// A label of a machine, which groups and embedded brokers bear that share it; declared, not
+    /// verified.
     HostName, "host name", 100
 );
 name!(

@@ -18,9 +18,10 @@ use tandem::chaos::{Choice, load, load_topology};
 use tandem::cli::validate::check;
 use tandem::yaml::{FileError, Origin};
 
-const TOPOLOGIES: [&str; 9] = [
+const TOPOLOGIES: [&str; 10] = [
     "solo",
     "duo",
+    "machines",
     "trio",
     "shared-topic",
     "kafka-solo",

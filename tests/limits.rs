@@ -224,6 +224,18 @@ fn two_clusters_that_are_away_at_once_are_all_there_is() {
 }
 
 #[test]
+fn what_the_loss_of_a_cluster_costs_begins_later_than_the_loss() {
+    // Claims outlive it by 3s; nobody leads in its group from then until all are back, at 10.9s.
+    let meets = |at: &str| {
+        let lost = "  - {fault: broker, restart_after: 10s, target: {cluster: a}}";
+        let killed = format!("  - {{at: {at}, fault: kill, target: {{member: p2-1}}}}");
+        limits(&format!("{lost}\n{killed}"))[2].0
+    };
+    assert_eq!(meets("10s"), 1_255);
+    assert_eq!(meets("30s"), 0);
+}
+
+#[test]
 fn a_clock_that_is_wrong_costs_nothing() {
     let clock = "  - {fault: clock, for: 5s, ahead: 1h, target: {leader_of: any}}";
     assert_eq!(limits(clock), [(0, 0); 3]);

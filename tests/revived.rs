@@ -20,9 +20,10 @@ use rustix::process::Signal;
 use support::experiment::{eventually, output, signal_pid, tandem};
 use support::measured::turn;
 use support::up::{Follower, Up, nothing_is_left};
-use tandem::ids::{ClusterName, MemberId};
+use tandem::ids::{ClusterName, GroupName, MemberId};
 use tandem::observation::{Fact, Outcome, What};
 use tandem::time::Mono;
+use tandem::timeline::{Cause, Timeline};
 use tandem::view::{Happening, Level, Picture};
 
 /// Members of a broker that runs again are back within a second; on a host that is busy with other
@@ -118,7 +119,32 @@ fn a_broker_that_dies_is_started_again_where_it_was() {
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
     let told = [format!("{address} {first}"), "died".to_owned(), format!("{address} {second}")];
     assert_eq!(lives(&up.recording().facts), told);
+    the_gap_has_its_cause(&up);
     nothing_is_left(up.state());
+}
+
+/// What the group on cluster `a` lacked, it lacked because its broker died, and the report says so;
+/// unless it had settled on the new broker before.
+fn the_gap_has_its_cause(up: &Up) {
+    let recording = up.recording();
+    let group: GroupName = "p1".parse().unwrap();
+    let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
+    let gap = timeline.groups[&group].findings.gaps.first().unwrap();
+    let of_group = |fact: &&Fact| match &fact.what {
+        What::ClusterDied { .. } => true,
+        What::Settled { group: it } => *it == group,
+        _ => false,
+    };
+    let before = recording.facts.iter().filter(|fact| fact.t <= gap.span.from).filter(of_group);
+    let last = before.max_by_key(|fact| fact.t).unwrap();
+    if matches!(last.what, What::Settled { .. }) {
+        eprintln!("the group had settled by then");
+        return;
+    }
+    assert_eq!(gap.cause, Cause::Broker(cluster()));
+    let report = output(tandem(up.state()).arg("report").arg(&up.out));
+    let report = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(report.contains("after the death of the broker of cluster a"), "{report}");
 }
 
 #[test]

@@ -192,6 +192,45 @@ fn a_broker_that_is_away_is_in_the_way_of_the_groups_on_its_cluster() {
 }
 
 #[test]
+fn brokers_of_several_clusters_can_be_away_by_one_fault() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let mut story = Story::default();
+    story.started("p1-1.1", 10).started("p2-1.1", 10);
+    story.claimed("p1-1.1", 0, 1, [900, 9_000]).claimed("p2-1.1", 0, 1, [900, 9_000]);
+    story.asked_broker(2_000, "1.h", "a").asked_broker(2_001, "1.h", "b");
+    let mut standing = Standing::new(&plan);
+    story.facts.iter().for_each(|fact| standing.observe(fact));
+    for group in ["p1", "p2"] {
+        let away = Some(Obstacle::Broker(fault("1.h")));
+        assert_eq!(standing.obstacle(at(2_500), &name(group)), away);
+    }
+}
+
+#[test]
+fn a_broker_that_died_of_itself_is_in_the_way_until_another_answers() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let mut story = Story::default();
+    let start = |story: &mut Story, ms| {
+        let (cluster, address) = (name("a"), "127.0.0.1:9092".to_owned());
+        story.run(ms, What::ClusterStarted { cluster, address, pid: 7 });
+    };
+    start(&mut story, 1);
+    story.started("p1-1.1", 10).started("p2-1.1", 10);
+    story.claimed("p1-1.1", 0, 1, [900, 9_000]).claimed("p2-1.1", 0, 1, [900, 9_000]);
+    let mut standing = Standing::new(&plan);
+    story.facts.drain(..).for_each(|fact| standing.observe(&fact));
+    assert_eq!(settled(&standing, 1_500), Some(at(900)));
+    story.run(2_000, What::ClusterDied { cluster: name("a") });
+    story.facts.drain(..).for_each(|fact| standing.observe(&fact));
+    // Its members go on to claim, for a while.
+    assert_eq!(obstacle(&standing, 3_500), "the broker of cluster a died");
+    assert_eq!(standing.settled_since(at(3_500), &name("p2")), Some(at(900)));
+    start(&mut story, 4_000);
+    story.facts.drain(..).for_each(|fact| standing.observe(&fact));
+    assert_eq!(settled(&standing, 5_500), Some(at(4_000)));
+}
+
+#[test]
 fn a_member_that_has_still_to_join_keeps_its_group_unsettled() {
     let reborn = |story: &mut Story| {
         pair(story);

@@ -288,7 +288,7 @@ fn the_objective_is_judged_too() {
         report.reasons,
         [
             "All groups together: 2 gaps above 0s, the longest of 547.0 ms.",
-            "Group p2 had a role with fewer than 1 leaders while nothing disturbed it.",
+            "Group p2 had a role with fewer than 1 leaders outside fault and recovery windows.",
             "Trial 1 ended with a gap or an overlap still open.",
         ]
     );

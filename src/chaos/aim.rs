@@ -10,11 +10,10 @@ use rand_chacha::ChaCha12Rng;
 use super::arena::{Arena, Victim};
 use super::network::Reach;
 use super::{Brokers, Far, Network, Sight, Strike};
-use crate::controller::Broker;
+use crate::controller::{Broker, Which, whereabouts};
 use crate::edge::Scope;
 use crate::error::chain;
 use crate::ids::GroupName;
-use crate::kafka::{Admin, KafkaError};
 use crate::time::Mono;
 use crate::topology::{Address, PlannedGroup};
 
@@ -39,8 +38,8 @@ pub(super) async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<Aim, Strin
         Some(network) => reach(arena, strike, network).await?,
         None => Reach::new(),
     };
-    let victims = choose(arena, strike)?;
     arena.take_brokers(&struck).map_err(|error| error.to_string())?;
+    let victims = choose(arena, strike).inspect_err(|_| arena.release_brokers(&struck))?;
     Ok(Aim { victims, brokers: struck, reach })
 }
 
@@ -73,6 +72,11 @@ async fn struck(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Broker>, Strin
             Broker::leading(plan, clusters, &group, partition).await.map(|one| vec![one])
         }
         Some(Brokers::AllOf(cluster)) => Broker::all(clusters, &cluster),
+        Some(Brokers::OnHost(host)) => {
+            let all = plan.clusters_on(&host).into_iter();
+            let all: Result<Vec<_>, _> = all.map(|it| Broker::all(clusters, &it)).collect();
+            all.map(|found| found.into_iter().flatten().collect())
+        }
     };
     found.map_err(|error| chain(&error))
 }
@@ -97,49 +101,31 @@ async fn brokers(
     own: &GroupName,
     group: &PlannedGroup,
 ) -> Result<Option<BTreeSet<String>>, String> {
-    let cluster = &group.cluster;
-    let address = arena.plan.clusters.get(cluster).map(|planned| &planned.address);
+    let (plan, cluster) = (arena.plan, &group.cluster);
+    let address = plan.clusters.get(cluster).map(|planned| &planned.address);
     // An embedded cluster has one broker, whatever it does for whom.
-    if matches!(what.from, Far::Cluster(_)) || matches!(address, Some(Address::Embedded) | None) {
+    if matches!(address, Some(Address::Embedded) | None) {
         return Ok(None);
     }
-    let plan = arena.plan;
-    let of = |name: &Option<GroupName>| plan.groups.get(name.as_ref().unwrap_or(own)).cloned();
-    let far = what.from.clone();
-    let (asked, ledger) = match &far {
-        Far::Coordinator(name) | Far::Leader { group: name, .. } => (name.clone(), of(name)),
-        Far::Cluster(_) | Far::Address(_) | Far::Node(_) => (None, Some(group.clone())),
+    let of = |name: &Option<GroupName>| {
+        let whose = name.as_ref().unwrap_or(own);
+        plan.groups.get(whose).ok_or_else(|| format!("there is no group {whose}"))
     };
-    let whose = asked.unwrap_or_else(|| own.clone());
-    let ledger = ledger.ok_or_else(|| format!("there is no group {whose}"))?;
-    let partition = match &far {
-        Far::Leader { role, .. } => {
+    let missing = || format!("cluster {cluster} has no such broker now");
+    let (ledger, which) = match &what.from {
+        Far::Cluster(_) => return Ok(None),
+        Far::Node(number) => (group, Which::Node(*number)),
+        Far::Address(address) => (group, Which::At(address.clone())),
+        Far::Coordinator(name) => (of(name)?, Which::Coordinator),
+        Far::Leader { role, group: name } => {
+            let ledger = of(name)?;
             let mut chance = ChaCha12Rng::seed_from_u64(strike.seed);
             let role = role.as_ref().or_else(|| plan.roles.choose(&mut chance));
-            let index = role.and_then(|role| plan.role(role));
-            index.map(|index| index.partition(ledger.partitions))
+            let index = role.and_then(|role| plan.role(role)).ok_or_else(missing)?;
+            (ledger, Which::Leader(index.partition(ledger.partitions)))
         }
-        Far::Cluster(_) | Far::Address(_) | Far::Node(_) | Far::Coordinator(_) => None,
     };
     let asking = arena.clusters.of_controller(cluster);
-    // The client's calls block.
-    let runtime = tokio::runtime::Handle::current();
-    let found = tokio::task::spawn_blocking(move || -> Result<Option<String>, KafkaError> {
-        let _entered = runtime.enter();
-        let admin = Admin::new(&asking)?;
-        match far {
-            Far::Coordinator(_) => {
-                runtime.block_on(admin.coordinator(&ledger.consumer_group, &ledger.topic))
-            }
-            Far::Leader { .. } => {
-                partition.map_or(Ok(None), |partition| admin.leader(&ledger.topic, partition))
-            }
-            Far::Node(number) => Ok(admin.brokers()?.remove(&number)),
-            Far::Address(address) => Ok(admin.brokers()?.into_values().find(|it| *it == address)),
-            Far::Cluster(_) => Ok(None),
-        }
-    });
-    let found = found.await.map_err(|error| error.to_string())?.map_err(|error| chain(&error))?;
-    let broker = found.ok_or_else(|| format!("cluster {cluster} has no such broker now"))?;
-    Ok(Some([broker].into()))
+    let found = whereabouts(asking, ledger, which).await.map_err(|error| chain(&error))?;
+    Ok(Some([found.ok_or_else(missing)?].into()))
 }

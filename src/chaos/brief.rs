@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::cost::{Cost, away, cost, taken};
+use super::cost::{Cost, away, cost, held, taken};
 use super::series::SLACK;
 use super::{Experiment, Fault, Pick, Step, Storm, Target, Trigger};
 use crate::ids::GroupName;
@@ -127,21 +127,10 @@ fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {
             .collect();
         let longest =
             |part: &dyn Fn(&Cost) -> Duration| costs.values().map(part).max().unwrap_or_default();
-        let held = match &step.fault {
-            Fault::Network(network) => network.lasts.get(),
-            // What it costs that the second one goes begins then.
-            Fault::Duplicate { lasts } => lasts.get(),
-            Fault::End { .. }
-            | Fault::Pause { .. }
-            | Fault::Broker { .. }
-            | Fault::Clock { .. }
-            | Fault::Storm(_)
-            | Fault::Rollout { .. }
-            | Fault::Noop { .. } => Duration::ZERO,
-        };
+        let held = held(step);
         let gap_until = sum([to, held, longest(&|cost| cost.gap)].into_iter());
         let back = target.groups(plan).iter().map(|group| away(step, plan, group)).max();
-        let back = back.unwrap_or_default();
+        let back = back.unwrap_or_default().max(held);
         let overlap_until = sum([gap_until, back, longest(&|cost| cost.overlap)].into_iter());
         let choices = target.choices(plan);
         effects.push(Effect { from, gap_until, overlap_until, choices, costs, storm: None });

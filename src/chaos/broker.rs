@@ -1,13 +1,13 @@
-//! `broker`: brokers are killed, asked to end, or paused. Their heal is to start or to wake them,
-//! and to wait until they serve.
+//! `broker`: brokers are killed, asked to end, or paused; those of a machine are, by `kill`, `host`
+//! and `pause`. Their heal is to start or to wake them, and to wait until they serve.
 
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use rustix::process::Signal;
 
-use super::How;
 use super::arena::{Arena, FaultError};
+use super::{How, Kind};
 use crate::controller::{Broker, BrokerError};
 use crate::ids::FaultId;
 use crate::observation::What;
@@ -27,7 +27,7 @@ impl How {
 pub(super) async fn inject(
     arena: &Arena<'_>,
     fault: &FaultId,
-    how: How,
+    (kind, how): (Kind, How),
     brokers: &[Broker],
 ) -> Result<Mono, FaultError> {
     let signal = how.signal();
@@ -41,7 +41,7 @@ pub(super) async fn inject(
     for broker in brokers {
         let asked = What::FaultAsked {
             fault: fault.clone(),
-            kind: "broker".to_owned(),
+            kind: kind.as_str().to_owned(),
             broker: Some(broker.address.clone()),
             cluster: Some(broker.cluster.clone()),
         };

@@ -1,6 +1,8 @@
 //! What one step may cost one group: the high ends of what the plan's bounds say of its fault, and
 //! of the return that follows.
 
+mod machine;
+
 use std::time::Duration;
 
 use super::{Departure, Far, Fault, How, Network, Pick, Step, Target};
@@ -24,6 +26,9 @@ pub(super) struct Cost {
 /// What a step can do to a group.
 pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Cost {
     let Some(group) = plan.groups.get(name) else { return Cost::default() };
+    if let Target::Machine(_) = target {
+        return machine::machine(step, target.hosts(plan).into_iter(), plan, name);
+    }
     let bounds = &group.bounds;
     let high = |bound: Bound| Cost { gap: bound.gap.high.get(), overlap: bound.overlap.high.get() };
     let fault = match &step.fault {
@@ -122,6 +127,7 @@ fn one_member(target: &Target) -> bool {
         | Target::Leading { .. }
         | Target::Brokers { .. }
         | Target::Host(_)
+        | Target::Machine(_)
         | Target::Cluster(_) => false,
     }
 }
@@ -137,6 +143,26 @@ pub(super) fn away(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
         Fault::Network(network) => network.lasts.get(),
         Fault::Duplicate { lasts } => lasts.get(),
         Fault::Pause { .. } | Fault::Clock { .. } | Fault::Storm(_) | Fault::Noop { .. } => {
+            Duration::ZERO
+        }
+    }
+}
+
+/// For how long what is struck is held, or away, before what that costs comes to its end.
+pub(super) fn held(step: &Step) -> Duration {
+    match &step.fault {
+        Fault::Network(network) => network.lasts.get(),
+        // What it costs that the second one goes begins then.
+        Fault::Duplicate { lasts } => lasts.get(),
+        // Claims outlive their brokers: what that costs begins later than the fault.
+        Fault::Broker { away, .. } => away.get(),
+        Fault::End { .. } | Fault::Pause { .. } => match &step.target {
+            Some(Target::Machine(_)) => {
+                step.fault.of_brokers().map_or(Duration::ZERO, |(_, away)| away.get())
+            }
+            Some(_) | None => Duration::ZERO,
+        },
+        Fault::Clock { .. } | Fault::Storm(_) | Fault::Rollout { .. } | Fault::Noop { .. } => {
             Duration::ZERO
         }
     }
@@ -203,7 +229,7 @@ fn leaves_nobody(target: &Target, members: usize) -> bool {
     let members = u32::try_from(members).unwrap_or(u32::MAX);
     match target {
         Target::Coordinator { .. } | Target::Leading { .. } | Target::Brokers { .. } => false,
-        Target::Host(_) | Target::Cluster(_) => true,
+        Target::Host(_) | Target::Machine(_) | Target::Cluster(_) => true,
         Target::Member(_) | Target::LeaderOf { .. } | Target::LeadersAcross { .. } => members <= 1,
         Target::Group { mode, .. } | Target::GroupsAcross { mode, .. } => {
             mode.of(members) >= members

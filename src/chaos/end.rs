@@ -1,4 +1,4 @@
-//! `kill`, `leave`, `stop`, `host`: processes end. The heal is the restart, which belongs to the
+//! `kill`, `leave`, `stop`, `host`: members end. The heal is the restart, which belongs to the
 //! fleet; here it is only awaited.
 //!
 //! What differs is how they are asked: by SIGKILL, which nobody hears; by SIGTERM, upon which a

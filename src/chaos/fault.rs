@@ -8,6 +8,10 @@ use crate::edge::{Direction, Effect};
 use crate::ids::{ClusterName, GroupName, RoleName};
 use crate::time::{Skew, Span};
 
+/// For how long a broker that ends is away where nothing is said: longer than it takes to replace
+/// one, and not so long that a disk fills.
+pub(super) const BROKER_RESTART: Span = Span::ms(5_000);
+
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
@@ -191,6 +195,26 @@ impl Fault {
             | Self::Clock { .. }
             | Self::Duplicate { .. }
             | Self::Noop { .. } => vec![self.clone()],
+        }
+    }
+
+    /// What becomes of the brokers that it strikes, of a cluster or of a machine, and for how long
+    /// they are away; nothing where it is done to members alone.
+    #[must_use]
+    pub fn of_brokers(&self) -> Option<(How, Span)> {
+        match self {
+            Self::Broker { how, away } => Some((*how, *away)),
+            Self::End { by: Departure::Kill | Departure::Host, restart_after, .. } => {
+                Some((How::Kill, restart_after.unwrap_or(BROKER_RESTART)))
+            }
+            Self::Pause { lasts } => Some((How::Pause, *lasts)),
+            Self::End { by: Departure::Leave | Departure::Stop, .. }
+            | Self::Network(_)
+            | Self::Clock { .. }
+            | Self::Duplicate { .. }
+            | Self::Storm(_)
+            | Self::Rollout { .. }
+            | Self::Noop { .. } => None,
         }
     }
 

@@ -68,7 +68,14 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
         }
         Target::Host(host) => {
             if target.groups(plan).is_empty() {
-                problems.push(no_host(host.as_ref(), plan, place.key("host")));
+                let hosts = Target::Host(None).hosts(plan);
+                problems.push(no_host(host.as_ref(), &hosts, place.key("host")));
+            }
+        }
+        Target::Machine(host) => {
+            let hosts = Target::Machine(None).hosts(plan);
+            if host.as_ref().map_or(hosts.is_empty(), |host| !hosts.contains(host)) {
+                problems.push(no_host(host.as_ref(), &hosts, place.key("host")));
             }
         }
         Target::Cluster(cluster) => {
@@ -198,7 +205,7 @@ fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> 
     });
     let (restart_after, target) = (early?, step.target.as_ref()?);
     let (name, least) = target
-        .groups(plan)
+        .manned(plan)
         .into_iter()
         .filter_map(|name| {
             let group = plan.groups.get(&name)?;
@@ -222,16 +229,14 @@ fn no_group(name: &str, plan: &Plan, place: Cursor<'_>) -> Problem {
         .hint(choices(name, plan.groups.keys().map(GroupName::as_str)))
 }
 
-/// A host that no group is on; or none says where it is.
-fn no_host(host: Option<&HostName>, plan: &Plan, place: Cursor<'_>) -> Problem {
+/// A host that nobody is on; or nobody says where it is.
+fn no_host(host: Option<&HostName>, hosts: &BTreeSet<HostName>, place: Cursor<'_>) -> Problem {
     let Some(host) = host else {
         return Problem::at(place.origin(), "no group says which host it is on")
             .hint("as in groups: {p1: {host: alpha}}; or name members another way");
     };
-    let hosts = plan.groups.values().filter_map(|group| group.host.as_ref());
-    let hosts: BTreeSet<_> = hosts.map(HostName::as_str).collect();
     Problem::at(place.origin(), format!("no group is on a host `{host}`"))
-        .hint(choices(host.as_str(), hosts))
+        .hint(choices(host.as_str(), hosts.iter().map(HostName::as_str)))
 }
 
 /// A cluster that no group is on.

@@ -47,6 +47,8 @@ impl Target {
             },
             Self::Host(Some(host)) => format!("all members on host {host}"),
             Self::Host(None) => "all members on any host".to_owned(),
+            Self::Machine(Some(host)) => format!("everything on host {host}"),
+            Self::Machine(None) => "everything on any host".to_owned(),
             Self::Cluster(cluster) => format!("all members on cluster {cluster}"),
         }
     }
@@ -56,14 +58,17 @@ impl Target {
     pub fn candidates(&self, plan: &Plan) -> Vec<MemberId> {
         match self {
             Self::Member(member) => vec![member.clone()],
-            Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => Vec::new(),
-            Self::LeaderOf { .. }
+            Self::Coordinator { .. }
+            | Self::Leading { .. }
+            | Self::Brokers { .. }
+            | Self::LeaderOf { .. }
             | Self::LeadersAcross { .. }
             | Self::Group { .. }
             | Self::GroupsAcross { .. }
             | Self::Host(_)
+            | Self::Machine(_)
             | Self::Cluster(_) => {
-                let groups = self.groups(plan);
+                let groups = self.manned(plan);
                 let groups = groups.iter().filter_map(|name| plan.groups.get(name));
                 groups.flat_map(|group| group.members.clone()).collect()
             }
@@ -101,13 +106,19 @@ impl Target {
             | Self::Group { .. }
             | Self::GroupsAcross { .. }
             | Self::Host(_)
+            | Self::Machine(_)
             | Self::Cluster(_) => {
                 let of = |group: &GroupName| plan.groups.get(group).map(|it| it.members.clone());
                 let living = |group: &GroupName| of(group).unwrap_or_default();
                 let nobody = |_: &GroupName, _: PartitionId| Vec::new();
                 let sight = Sight { plan, leaders: &nobody, living: &living };
+                let brokers = self.brokers(plan, seed).map(|brokers| brokers.told(plan));
                 match self.resolve(sight, seed) {
-                    Ok(victims) => list(&victims.into_iter().collect()),
+                    Ok(victims) => {
+                        let victims = list(&victims.into_iter().collect());
+                        let all = [victims].into_iter().chain(brokers);
+                        all.filter(|told| !told.is_empty()).collect::<Vec<_>>().join(", ")
+                    }
                     Err(error) => error.to_string(),
                 }
             }
@@ -125,12 +136,16 @@ impl Brokers {
         };
         match self {
             Self::AllOf(cluster) => format!("all brokers of cluster {cluster}"),
+            Self::OnHost(host) => {
+                let clusters = plan.clusters_on(host).into_iter();
+                list(&clusters.map(|cluster| format!("the broker of cluster {cluster}")).collect())
+            }
             Self::CoordinatorOf(group) | Self::LeaderOf(group, _) => match (self, at(group)) {
                 (_, Some((cluster, true))) => format!("the broker of cluster {cluster}"),
                 (Self::LeaderOf(_, partition), Some((cluster, false))) => format!(
                     "the broker of cluster {cluster} that leads partition {partition} of {group}"
                 ),
-                (Self::CoordinatorOf(_) | Self::AllOf(_), Some((cluster, false))) => {
+                (Self::CoordinatorOf(_) | Self::AllOf(_) | Self::OnHost(_), Some((cluster, _))) => {
                     format!("the broker of cluster {cluster} that coordinates {group}")
                 }
                 (_, None) => format!("a broker of {group}"),

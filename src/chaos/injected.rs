@@ -31,14 +31,20 @@ impl Injected {
     /// Does it; when it was known to be in force.
     pub(super) async fn inject(&self, arena: &Arena<'_>) -> Result<Mono, FaultError> {
         match &self.what {
-            Fault::End { by, .. } => end::inject(arena, &self.fault, *by, &self.aim.victims).await,
-            Fault::Pause { .. } => pause::inject(arena, &self.fault, &self.aim.victims).await,
+            Fault::End { by, .. } => {
+                let members = end::inject(arena, &self.fault, *by, &self.aim.victims);
+                let (members, brokers) = tokio::join!(members, self.strike_brokers(arena));
+                Ok(members?.max(brokers?))
+            }
+            Fault::Pause { .. } => {
+                let members = pause::inject(arena, &self.fault, &self.aim.victims);
+                let (members, brokers) = tokio::join!(members, self.strike_brokers(arena));
+                Ok(members?.max(brokers?))
+            }
             Fault::Network(what) => {
                 network::inject(arena, &self.fault, what, &self.aim.reach, &self.aim.victims).await
             }
-            Fault::Broker { how, .. } => {
-                broker::inject(arena, &self.fault, *how, &self.aim.brokers).await
-            }
+            Fault::Broker { .. } => self.strike_brokers(arena).await,
             Fault::Clock { skew, .. } => {
                 clock::inject(arena, &self.fault, *skew, &self.aim.victims).await
             }
@@ -61,6 +67,27 @@ impl Injected {
                 let fault = self.fault.clone();
                 Ok(arena.record.note(None, What::FaultInForce { fault }))
             }
+        }
+    }
+
+    /// Strikes the brokers that it has in its hands, if any.
+    async fn strike_brokers(&self, arena: &Arena<'_>) -> Result<Mono, FaultError> {
+        match self.what.of_brokers() {
+            Some((how, _)) if !self.aim.brokers.is_empty() => {
+                let done = (self.what.kind(), how);
+                broker::inject(arena, &self.fault, done, &self.aim.brokers).await
+            }
+            Some(_) | None => Ok(Mono::ZERO),
+        }
+    }
+
+    /// Starts or wakes them when `after` is over.
+    async fn heal_brokers(&self, arena: &Arena<'_>, after: Duration) -> Result<(), FaultError> {
+        match self.what.of_brokers() {
+            Some((how, _)) if !self.aim.brokers.is_empty() => {
+                broker::heal(arena, &self.fault, (how, after), &self.aim.brokers).await
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -91,15 +118,23 @@ impl Injected {
 
     /// Undoes it.
     pub(super) async fn heal(&self, arena: &Arena<'_>) -> Result<(), FaultError> {
+        let away = self.what.of_brokers().map_or(Duration::ZERO, |(_, away)| away.get());
         match &self.what {
             Fault::End { .. } => {
-                end::heal(arena, &self.fault, &self.aim.victims, self.restart_after).await
+                let after = self.restart_after;
+                let members = end::heal(arena, &self.fault, &self.aim.victims, after);
+                let (members, brokers) = tokio::join!(members, self.heal_brokers(arena, away));
+                members.and(brokers)
             }
-            Fault::Pause { .. } => pause::heal(arena, &self.fault, &self.aim.victims).await,
+            // It was held for its time.
+            Fault::Pause { .. } => {
+                let members = pause::heal(arena, &self.fault, &self.aim.victims);
+                let brokers = self.heal_brokers(arena, Duration::ZERO);
+                let (members, brokers) = tokio::join!(members, brokers);
+                members.and(brokers)
+            }
             Fault::Network(_) => network::heal(arena, &self.fault, &self.aim.victims).await,
-            Fault::Broker { how, away } => {
-                broker::heal(arena, &self.fault, (*how, away.get()), &self.aim.brokers).await
-            }
+            Fault::Broker { .. } => self.heal_brokers(arena, away).await,
             Fault::Clock { .. } => clock::heal(arena, &self.fault, &self.aim.victims).await,
             Fault::Duplicate { .. } => duplicate::heal(arena, &self.fault, &self.twins).await,
             Fault::Storm(_) | Fault::Rollout { .. } => Ok(()),

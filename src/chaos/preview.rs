@@ -182,8 +182,11 @@ fn starts(plan: &Plan) -> Vec<String> {
     let embedded = |name: &ClusterName| {
         plan.clusters.get(name).is_none_or(|cluster| cluster.address == Address::Embedded)
     };
-    let brokers = plan.clusters.keys().filter(|name| embedded(name));
-    starts.extend(brokers.map(|name| format!("a broker: all of cluster {name}")));
+    let brokers = plan.clusters.iter().filter(|(name, _)| embedded(name));
+    starts.extend(brokers.map(|(name, cluster)| {
+        let host = cluster.host.as_ref().map(|host| format!(", on host {host}"));
+        format!("a broker: all of cluster {name}{}", host.unwrap_or_default())
+    }));
     if plan.edges == Edges::Proxied {
         starts.push("a process of edges, through which members reach brokers".to_owned());
     }

@@ -19,6 +19,8 @@ pub enum Brokers {
     LeaderOf(GroupName, PartitionId),
     /// All of this cluster.
     AllOf(ClusterName),
+    /// All embedded ones on this machine; there may be none.
+    OnHost(HostName),
 }
 
 /// What is known of the groups at the instant of the strike.
@@ -65,6 +67,10 @@ impl Target {
             Self::Member(member) => plan.group_of(member).cloned().into_iter().collect(),
             Self::Host(Some(host)) => plan.groups_where(|group| group.host.as_ref() == Some(host)),
             Self::Host(None) => plan.groups_where(|group| group.host.is_some()),
+            Self::Machine(Some(host)) => {
+                plan.groups_where(|group| plan.hosts_of(group).any(|it| it == host))
+            }
+            Self::Machine(None) => plan.groups_where(|group| plan.hosts_of(group).next().is_some()),
             Self::Cluster(cluster) => plan.groups_where(|group| group.cluster == *cluster),
             Self::LeaderOf { group: Some(group), .. } | Self::Group { group: Some(group), .. } => {
                 [group.clone()].into()
@@ -85,19 +91,62 @@ impl Target {
         }
     }
 
+    /// The groups whose members it can hit.
+    #[must_use]
+    pub fn manned(&self, plan: &Plan) -> BTreeSet<GroupName> {
+        match self {
+            Self::Machine(host) => Self::Host(host.clone()).groups(plan),
+            Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
+                BTreeSet::new()
+            }
+            Self::Member(_)
+            | Self::LeaderOf { .. }
+            | Self::LeadersAcross { .. }
+            | Self::Group { .. }
+            | Self::GroupsAcross { .. }
+            | Self::Host(_)
+            | Self::Cluster(_) => self.groups(plan),
+        }
+    }
+
+    /// The machines that it can hit, where it names them by their labels.
+    #[must_use]
+    pub fn hosts(&self, plan: &Plan) -> BTreeSet<HostName> {
+        let members = plan.groups.values().filter_map(|group| group.host.as_ref());
+        let brokers = plan.clusters.values().filter_map(|cluster| cluster.host.as_ref());
+        match self {
+            Self::Host(Some(host)) | Self::Machine(Some(host)) => [host.clone()].into(),
+            Self::Host(None) => members.cloned().collect(),
+            Self::Machine(None) => members.chain(brokers).cloned().collect(),
+            Self::Member(_)
+            | Self::LeaderOf { .. }
+            | Self::LeadersAcross { .. }
+            | Self::Group { .. }
+            | Self::GroupsAcross { .. }
+            | Self::Coordinator { .. }
+            | Self::Leading { .. }
+            | Self::Brokers { .. }
+            | Self::Cluster(_) => BTreeSet::new(),
+        }
+    }
+
     /// The sets of groups of which it hits one, whole, and at once; together they are
     /// [`groups`](Self::groups).
     #[must_use]
     pub fn choices(&self, plan: &Plan) -> BTreeSet<BTreeSet<GroupName>> {
         let groups = self.groups(plan);
         match self {
-            Self::Host(None) => {
-                hosts(plan).into_iter().map(|host| Self::Host(Some(host)).groups(plan)).collect()
+            Self::Host(_) => {
+                self.hosts(plan).into_iter().map(|it| Self::Host(Some(it)).groups(plan)).collect()
             }
-            Self::Host(Some(_))
-            | Self::Cluster(_)
-            | Self::LeadersAcross { .. }
-            | Self::GroupsAcross { .. } => [groups].into(),
+            Self::Machine(_) => self
+                .hosts(plan)
+                .into_iter()
+                .map(|host| Self::Machine(Some(host)).groups(plan))
+                .collect(),
+            Self::Cluster(_) | Self::LeadersAcross { .. } | Self::GroupsAcross { .. } => {
+                [groups].into()
+            }
             // Who shares a broker shares its fate.
             Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
                 groups.iter().map(|group| plan.beside(group)).collect()
@@ -130,6 +179,8 @@ impl Target {
                 let any = || shuffled(used, &mut chance).pop();
                 cluster.clone().or_else(any).map(Brokers::AllOf)
             }
+            // Drawn first, as where its members are chosen: it is the same machine.
+            Self::Machine(_) => shuffled(self.hosts(plan), &mut chance).pop().map(Brokers::OnHost),
             Self::Member(_)
             | Self::LeaderOf { .. }
             | Self::LeadersAcross { .. }
@@ -176,13 +227,18 @@ impl Target {
                 }
                 Err(leaderless(role.as_ref(), None))
             }
-            Self::Host(host) => {
-                let any = || shuffled(hosts(sight.plan), &mut chance).pop();
-                let Some(host) = host.clone().or_else(any) else {
+            Self::Host(_) | Self::Machine(_) => {
+                let Some(host) = shuffled(self.hosts(sight.plan), &mut chance).pop() else {
                     return Err(Unresolved::Nobody("on any host".to_owned()));
                 };
                 let place = format!("on host {host}");
-                sight.all(&Self::Host(Some(host)), || place)
+                let brokers = sight.plan.clusters_on(&host);
+                match sight.all(&Self::Host(Some(host)), || place) {
+                    Err(_) if matches!(self, Self::Machine(_)) && !brokers.is_empty() => {
+                        Ok(Vec::new())
+                    }
+                    found => found,
+                }
             }
             Self::Cluster(cluster) => sight.all(self, || format!("on cluster {cluster}")),
             // Brokers, and no member.
@@ -277,11 +333,6 @@ impl Sight<'_> {
         victims.sort();
         Ok(victims)
     }
-}
-
-/// All machines that bear a name.
-fn hosts(plan: &Plan) -> BTreeSet<HostName> {
-    plan.groups.values().filter_map(|group| group.host.clone()).collect()
 }
 
 /// In a random order, whatever the order in which they came.

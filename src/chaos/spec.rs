@@ -163,7 +163,8 @@ pub struct TargetSpec {
     pub leader_of: Option<OrAny<RoleName>>,
     /// The broker that coordinates this group.
     pub coordinator_of: Option<OrAny<GroupName>>,
-    /// Every member on this machine, whatever its group; `any` is a seeded choice.
+    /// Every member on this machine, whatever its group, and where it dies or stands still the
+    /// embedded brokers on it; `any` is a seeded choice.
     pub host: Option<OrAny<HostName>>,
     /// Every member of every group on this cluster; or all of its brokers, and then `any` as well.
     pub cluster: Option<OrAny<ClusterName>>,

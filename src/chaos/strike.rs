@@ -184,6 +184,7 @@ fn strike_across(
         Target::LeadersAcross { across, .. } | Target::GroupsAcross { across, .. } => across,
         Target::Member(_)
         | Target::Host(_)
+        | Target::Machine(_)
         | Target::Cluster(_)
         | Target::LeaderOf { .. }
         | Target::Group { .. }

@@ -50,6 +50,9 @@ pub enum Target {
     },
     /// Every member on this machine, whatever its group; a seeded choice where none is named.
     Host(Option<HostName>),
+    /// All that bears this machine's label: members, whatever their group, and embedded brokers; a
+    /// seeded choice where none is named.
+    Machine(Option<HostName>),
     /// Every member of every group on this cluster.
     Cluster(ClusterName),
     /// Some members of each of these groups, all at once.

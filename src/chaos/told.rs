@@ -24,7 +24,7 @@ impl Fault {
                 "it is told to end without leaving its group".to_owned()
             }
             Self::End { by: Departure::Host, .. } => {
-                "SIGKILL to every member on the machine".to_owned()
+                "SIGKILL to everything on the machine".to_owned()
             }
             Self::Duplicate { lasts } => {
                 format!("a second process by the same name and client.id, for {lasts}")
@@ -50,13 +50,20 @@ impl Fault {
     pub fn undo(&self, target: Option<&Target>, plan: &Plan) -> String {
         match self {
             Self::End { restart_after, .. } | Self::Rollout { restart_after } => {
-                let groups = target.map(|target| target.groups(plan)).unwrap_or_default();
+                let groups = target.map(|target| target.manned(plan)).unwrap_or_default();
                 let planned = groups.iter().filter_map(|name| plan.groups.get(name));
                 let planned = planned.map(|group| group.restart_after).max();
                 let after = restart_after.or(planned).unwrap_or_default();
                 let left = [Kind::Leave, Kind::Rollout].contains(&self.kind());
                 let gone = if left { "left" } else { "died" };
-                format!("whoever {gone} is started again after {after}")
+                let members = format!("whoever {gone} is started again after {after}");
+                match self.of_brokers().filter(|_| takes_brokers(target, plan)) {
+                    Some((_, away)) => format!(
+                        "{members}, brokers after {away}, at the same address, and their topics \
+                         made again; it is over when all are there"
+                    ),
+                    None => members,
+                }
             }
             Self::Duplicate { .. } => {
                 "the second process leaves and ends (SIGTERM), or is killed".to_owned()
@@ -160,6 +167,15 @@ fn skew_told(skew: Skew) -> String {
     let step = (skew.step_ns > 0).then(|| format!("off and right in turn, {step} each"));
     let parts: Vec<String> = off.into_iter().chain(drift).chain(step).collect();
     parts.join(" and ")
+}
+
+/// Whether a machine that it can hit has a broker.
+fn takes_brokers(target: Option<&Target>, plan: &Plan) -> bool {
+    let hosts = match target {
+        Some(target @ Target::Machine(_)) => target.hosts(plan),
+        Some(_) | None => BTreeSet::new(),
+    };
+    hosts.iter().any(|host| !plan.clusters_on(host).is_empty())
 }
 
 fn any_embedded(target: &Target, plan: &Plan) -> bool {

@@ -11,11 +11,11 @@ use rustix::process::Signal;
 use super::deployed::Deployed;
 use super::embedded::Embedded;
 use super::provision::remake;
-use super::{ClusterError, Clusters, ProvisionError};
+use super::{ClusterError, Clusters, ProvisionError, Which, whereabouts};
 use crate::guard::{Guard, Revival};
 use crate::ids::{ClusterName, GroupName, PartitionId};
-use crate::kafka::{Admin, KafkaError};
-use crate::topology::{Plan, PlannedGroup};
+use crate::kafka::KafkaError;
+use crate::topology::Plan;
 
 /// The kernel ends a process within milliseconds, on a busy host too.
 pub(super) const DEATH: Duration = Duration::from_secs(5);
@@ -86,7 +86,7 @@ impl Broker {
         clusters: &Clusters,
         group: &GroupName,
     ) -> Result<Self, BrokerError> {
-        Self::asked(plan, clusters, group, None).await
+        Self::asked(plan, clusters, group, Which::Coordinator).await
     }
 
     /// The broker that leads a partition in the ledger of a group now.
@@ -99,7 +99,7 @@ impl Broker {
         group: &GroupName,
         partition: PartitionId,
     ) -> Result<Self, BrokerError> {
-        Self::asked(plan, clusters, group, Some(partition)).await
+        Self::asked(plan, clusters, group, Which::Leader(partition)).await
     }
 
     /// All brokers of a cluster.
@@ -124,13 +124,12 @@ impl Broker {
         Self { address, cluster, kind: Kind::Deployed(deployed) }
     }
 
-    /// Asks the cluster who leads a partition of the group's ledger; who coordinates the group,
-    /// where none is named.
+    /// Asks the group's cluster which one that is.
     async fn asked(
         plan: &Plan,
         clusters: &Clusters,
         group: &GroupName,
-        partition: Option<PartitionId>,
+        which: Which,
     ) -> Result<Self, BrokerError> {
         let unknown = || BrokerError::Unknown(group.clone());
         let planned = plan.groups.get(group).ok_or_else(unknown)?;
@@ -139,20 +138,9 @@ impl Broker {
             return Ok(Self::embedded(embedded));
         }
         let cluster = clusters.of_controller(&planned.cluster);
-        let asked = cluster.clone();
-        let PlannedGroup { consumer_group, topic, .. } = planned.clone();
-        // The client's calls block.
-        let runtime = tokio::runtime::Handle::current();
-        let told = tokio::task::spawn_blocking(move || {
-            let _entered = runtime.enter();
-            let admin = Admin::new(&asked)?;
-            match partition {
-                None => runtime.block_on(admin.coordinator(&consumer_group, &topic)),
-                Some(partition) => admin.leader(&topic, partition),
-            }
-        });
         let failed = |source| BrokerError::Kafka { group: group.clone(), source };
-        let address = told.await.map_err(|_| unknown())?.map_err(failed)?.ok_or_else(unknown)?;
+        let found = whereabouts(cluster.clone(), planned, which).await.map_err(failed)?;
+        let address = found.ok_or_else(unknown)?;
         Ok(Self::deployed(Deployed::at(&address, &cluster)?, &planned.cluster))
     }
 

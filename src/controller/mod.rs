@@ -19,6 +19,7 @@ mod revival;
 mod secured;
 mod slot;
 mod twin;
+mod whereabouts;
 
 pub use brokers::{Broker, BrokerError};
 pub use canary::Canary;
@@ -34,3 +35,4 @@ pub use provision::{ProvisionError, Provisioned, down, provision};
 pub use record::Record;
 pub use slot::{Phase, Slot, State};
 pub use twin::{Twin, TwinError};
+pub use whereabouts::{Which, whereabouts};

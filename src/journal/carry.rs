@@ -22,6 +22,8 @@ pub(crate) struct Carry {
     judged: Option<What>,
     /// Who answers where, and the process of the edges.
     started: BTreeMap<Option<ClusterName>, Fact>,
+    /// The latest death of each broker: the cause of what may still come of it.
+    died: BTreeMap<ClusterName, Fact>,
     settled: BTreeMap<GroupName, Fact>,
     lives: BTreeMap<MemberId, Seat>,
 }
@@ -57,6 +59,7 @@ impl Carry {
     /// All of it, as the facts of a file that begins at `now`.
     pub(crate) fn facts(&self, now: Mono) -> Vec<Fact> {
         let mut facts: Vec<Fact> = self.started.values().cloned().collect();
+        facts.extend(self.died.values().cloned());
         facts.extend(self.settled.values().cloned());
         for seat in self.lives.values().filter(|seat| !seat.dead) {
             facts.extend(seat.started.clone());
@@ -114,6 +117,7 @@ impl Carry {
             }
             (What::ClusterDied { cluster }, _) => {
                 self.started.remove(&Some(cluster.clone()));
+                self.died.insert(cluster.clone(), fact.clone());
             }
             (What::EdgesStarted { .. }, _) => drop(self.started.insert(None, fact.clone())),
             (What::Settled { group }, _) => {

@@ -189,11 +189,7 @@ impl Writer<'_> {
 
 impl Causes {
     fn number(&mut self, cause: &Cause) -> u64 {
-        let text = match cause {
-            Cause::Fault(id) => format!("fault {id}"),
-            Cause::Restart(life) => format!("the start of {life}"),
-            Cause::Nothing => return 0,
-        };
+        let Some(text) = cause.told() else { return 0 };
         let next = u64::try_from(self.0.len()).unwrap_or(0) + 1;
         *self.0.entry(text).or_insert(next)
     }

@@ -5,7 +5,7 @@ use super::Subject;
 use super::html::{count, table};
 use super::scene::{Marks, Scene};
 use super::tables::section;
-use crate::timeline::{Cause, Finding};
+use crate::timeline::Finding;
 use crate::verdict::ms;
 
 /// So many rows a table, the longest; the data of the page and the tables above count all.
@@ -58,11 +58,6 @@ fn one(kind: &str, mut rows: Vec<(std::time::Duration, Vec<String>)>) -> String 
 }
 
 fn row(subject: &Subject<'_>, place: &str, roles: &str, of: &Finding) -> Vec<String> {
-    let cause = match &of.cause {
-        Cause::Fault(id) => format!("fault {id}"),
-        Cause::Restart(life) => format!("the start of {life}"),
-        Cause::Nothing => "nothing".to_owned(),
-    };
     vec![
         place.to_owned(),
         roles.to_owned(),
@@ -70,7 +65,7 @@ fn row(subject: &Subject<'_>, place: &str, roles: &str, of: &Finding) -> Vec<Str
         format!("{:.3}", ms(of.span.from.since(subject.zero))),
         format!("{:.3}", ms(of.span.length())),
         format!("{:.3}", ms(of.uncertainty)),
-        cause,
+        of.cause.told().unwrap_or_else(|| "nothing".to_owned()),
         if of.censored { "still open at the end".to_owned() } else { String::new() },
     ]
 }

@@ -31,11 +31,8 @@ pub(super) fn numbers(subject: &Subject<'_>) -> String {
     let mut rows = Vec::new();
     for (name, group) in &report.groups {
         rows.push(row(format!("{name}, after faults"), &group.fault, Some(&group.limit)));
-        let others = [("restarts", &group.other.restart), ("no cause", &group.other.none)];
-        for (cause, of) in others {
-            if of.gap.count + of.overlap.count + of.takeover.count > 0 {
-                rows.push(row(format!("{name}, {cause}"), of, None));
-            }
+        for (cause, of) in group.other.found() {
+            rows.push(row(format!("{name}, {cause}"), of, None));
         }
     }
     let (gap, overlap) = (report.joint.gap, report.joint.overlap);

@@ -7,7 +7,7 @@ use super::drawing::{STEP, Scale};
 use super::html::{Safe, milliseconds, number};
 use super::scene::{Fold, Scene};
 use crate::timeline::{Finding, Interval};
-use crate::verdict::{CauseKind, Worst, ms};
+use crate::verdict::{Worst, ms};
 
 const WIDTH: f64 = 1000.0;
 const TOP: f64 = 20.0;
@@ -58,11 +58,7 @@ fn told(worst: &Worst) -> String {
             milliseconds(Some(worst.uncertainty_ms))
         ),
         format!("from {:.3} s on", worst.from_ms / 1e3),
-        match (worst.cause, &worst.by) {
-            (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
-            (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
-            (CauseKind::Fault | CauseKind::Restart | CauseKind::None, _) => "no cause".to_owned(),
-        },
+        worst.after(),
     ];
     if worst.censored {
         told.push("still open when its trial ended".to_owned());

@@ -129,6 +129,7 @@ impl Found {
                 ("fault", Some(id.to_string()))
             }
             Cause::Restart(life) => ("restart", Some(life.to_string())),
+            Cause::Broker(cluster) => ("broker", Some(cluster.to_string())),
             Cause::Nothing => ("none", None),
         };
         span.attributes.push(text(names::CAUSE, kind));

@@ -139,9 +139,9 @@ pub const UNKNOWN: &str = "neli.unknown";
 pub const UNCERTAINTY_NS: &str = "neli.uncertainty_ns";
 /// It was still open when its trial ended: it is at least as long as this.
 pub const CENSORED: &str = "neli.censored";
-/// `fault`, `restart` or `none`.
+/// `fault`, `restart`, `broker` or `none`.
 pub const CAUSE: &str = "neli.cause";
-/// Which fault, or which life.
+/// Which fault, which life, or the broker of which cluster.
 pub const CAUSE_BY: &str = "neli.cause.by";
 /// The fault's id, `<trial>.<step>`.
 pub const FAULT_ID: &str = "neli.fault.id";

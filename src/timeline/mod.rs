@@ -21,6 +21,7 @@
 //! [`Standing`] is the live view that a run is steered by; `watch` finds gaps and overlaps while a
 //! run goes on, from the same lives.
 
+mod away;
 mod coverage;
 mod finding;
 mod gather;

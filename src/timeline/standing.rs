@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::away::Away;
 use crate::ids::{ClusterName, FaultId, GroupName, Incarnation, Life, MemberId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
 use crate::time::{Mono, Wall};
@@ -15,10 +16,7 @@ use crate::topology::Plan;
 pub struct Standing {
     homes: BTreeMap<MemberId, GroupName>,
     groups: BTreeMap<GroupName, Company>,
-    /// The groups on the brokers of each cluster.
-    on: BTreeMap<ClusterName, BTreeSet<GroupName>>,
-    /// Faults that took a broker, which is not back yet, and the groups that they concern.
-    brokerless: BTreeMap<FaultId, BTreeSet<GroupName>>,
+    away: Away,
 }
 
 /// One group.
@@ -83,9 +81,12 @@ pub enum Obstacle {
     /// A member lives, and the group does not count on it yet: its join is still to come.
     #[error("{0} has not joined yet")]
     Unjoined(MemberId),
-    /// What members believe says little while a broker is away: they will believe it for a while.
+    /// A fault took a broker of the group.
     #[error("the broker of fault {0} is not back")]
     Broker(FaultId),
+    /// A broker of the group died of itself.
+    #[error("the broker of cluster {0} died")]
+    Dead(ClusterName),
     /// A partition that bears a role has no leader, or several.
     #[error("partition {partition} has {leaders} leaders")]
     Leaders {
@@ -113,8 +114,7 @@ impl Standing {
         Self {
             homes: plan.groups.iter().flat_map::<Vec<_>, _>(home).collect(),
             groups: plan.groups.iter().map(|(name, g)| (name.clone(), company(g))).collect(),
-            on: plan.clusters.keys().map(|name| (name.clone(), plan.on(name))).collect(),
-            brokerless: BTreeMap::new(),
+            away: Away::new(plan),
         }
     }
 
@@ -139,20 +139,10 @@ impl Standing {
         }
     }
 
-    /// A fault of nobody's life is one of a broker, or a noop.
+    /// What is of nobody's life may be of a broker.
     fn observe_broker(&mut self, fact: &Fact) {
-        if let What::FaultAsked { fault, kind, cluster, .. } = &fact.what
-            && kind == "broker"
-        {
-            let on = cluster.as_ref().and_then(|cluster| self.on.get(cluster).cloned());
-            let on = on.unwrap_or_else(|| self.groups.keys().cloned().collect());
-            self.brokerless.insert(fault.clone(), on);
-        }
-        if let What::FaultHealed { fault } = &fact.what
-            && let Some(on) = self.brokerless.remove(fault)
-        {
-            let concerned = self.groups.iter_mut().filter(|(name, _)| on.contains(*name));
-            for (_, company) in concerned {
+        for name in self.away.observe(fact) {
+            if let Some(company) = self.groups.get_mut(&name) {
                 company.changed = company.changed.max(fact.t);
             }
         }
@@ -225,9 +215,8 @@ impl Standing {
         let Some(company) = self.groups.get(group) else {
             return Err(Obstacle::Stranger(group.clone()));
         };
-        let mut brokerless = self.brokerless.iter();
-        if let Some((fault, _)) = brokerless.find(|(_, on)| on.contains(group)) {
-            return Err(Obstacle::Broker(fault.clone()));
+        if let Some(missed) = self.away.missed_by(group) {
+            return Err(missed);
         }
         let mut since = company.changed;
         // Whoever is left without a partition may not be told so.

@@ -1,4 +1,4 @@
-//! What disturbed a group, and until when: the cause of whatever began in between.
+//! What befell a group, and until when: the cause of whatever began in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +8,42 @@ use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::topology::Plan;
 
-/// Why an interval began: the latest fault or restart of its group that had begun by then, and
-/// after which the group had not been settled again.
+/// Why an interval began: the latest fault or restart of its group, or death of its broker, that
+/// had begun by then, and after which the group had not been settled again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Cause {
     /// A fault.
     Fault(FaultId),
     /// A member that was started again.
     Restart(Life),
-    /// Nothing that anybody did.
+    /// The broker of this cluster died, and nobody asked it to.
+    Broker(ClusterName),
+    /// Nothing that is known.
     #[default]
     Nothing,
+}
+
+impl Cause {
+    /// What it began after, as a sentence calls it.
+    #[must_use]
+    pub fn told(&self) -> Option<String> {
+        match self {
+            Self::Fault(id) => Some(format!("fault {id}")),
+            Self::Restart(life) => Some(format!("the start of {life}")),
+            Self::Broker(cluster) => Some(format!("the death of the broker of cluster {cluster}")),
+            Self::Nothing => None,
+        }
+    }
+
+    /// Of several groups' causes the joint one is a fault, else the death of a broker.
+    fn weight(&self) -> u8 {
+        match self {
+            Self::Fault(_) => 3,
+            Self::Broker(_) => 2,
+            Self::Restart(_) => 1,
+            Self::Nothing => 0,
+        }
+    }
 }
 
 /// What happened to one group.
@@ -57,9 +82,12 @@ impl Troubles {
             }
             return;
         }
-        let mut on = None;
+        let (mut on, mut died) = (None, None);
         if let What::FaultAsked { cluster: Some(cluster), .. } = &fact.what {
             on = self.on.get(cluster);
+        }
+        if let What::ClusterDied { cluster } = &fact.what {
+            (on, died) = (self.on.get(cluster), Some(Cause::Broker(cluster.clone())));
         }
         let concerned = |name: &GroupName| {
             group.is_none_or(|one| one == name) && on.is_none_or(|on| on.contains(name))
@@ -72,6 +100,7 @@ impl Troubles {
             {
                 history.troubles.insert(fact.t, Cause::Fault(fault.clone()));
             }
+            history.troubles.extend(died.clone().map(|cause| (fact.t, cause)));
             if let What::FaultAsked { .. } = &fact.what {
                 history.struck.extend(fact.life.clone());
             }
@@ -92,15 +121,17 @@ impl Troubles {
         self.latest(group, at).map_or(Cause::Nothing, |(_, cause)| cause.clone())
     }
 
-    /// The same for all groups together: a fault of any of them, else a restart, the latest.
+    /// The same for all groups together: a fault of any of them, else the death of a broker, else a
+    /// restart; the latest.
     pub(super) fn joint_cause(&self, at: Mono) -> Cause {
         let mut causes: Vec<_> =
             self.groups.keys().filter_map(|name| self.latest(name, at)).collect();
-        causes.sort_by_key(|(began, cause)| (matches!(cause, Cause::Fault(_)), *began));
+        causes.sort_by_key(|(began, cause)| (cause.weight(), *began));
         causes.last().map_or(Cause::Nothing, |(_, cause)| (*cause).clone())
     }
 
-    /// When something had disturbed `group` and it had not settled again.
+    /// When a fault or a restart had disturbed `group` and it had not settled again. That a broker
+    /// died by accident is the cause of much, and excuses nothing.
     pub(super) fn disturbed(&self, group: &GroupName) -> IntervalSet {
         let Some(history) = self.groups.get(group) else { return IntervalSet::default() };
         let span = |&began: &Mono| {
@@ -109,7 +140,8 @@ impl Troubles {
                 .range((std::ops::Bound::Excluded(began), std::ops::Bound::Unbounded));
             Interval::new(began, settled.copied().next().unwrap_or(super::life::END))
         };
-        history.troubles.keys().map(span).collect()
+        let of_ours = |(_, cause): &(&Mono, &Cause)| !matches!(cause, Cause::Broker(_));
+        history.troubles.iter().filter(of_ours).map(|(began, _)| span(began)).collect()
     }
 
     fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, &Cause)> {

@@ -16,6 +16,9 @@ use crate::yaml::{Cursor, Problem, choices};
 const ROLES_MOST: usize = 10_000;
 const MEMBERS_MOST: u32 = 1_000;
 const PARTITIONS_MOST: u32 = 1_000;
+/// What belongs to somebody's brokers, and what no cluster says at this place.
+const OTHERS: [&str; 7] =
+    ["bootstrap", "failover", "start_up", "properties", "secrets", "controller", "host"];
 /// Kafka counts in milliseconds.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -71,7 +74,17 @@ fn roles(roles: &Roles, place: Cursor<'_>, problems: &mut Vec<Problem>) {
 }
 
 fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Problem>) {
-    let Cluster::Brokers(brokers) = cluster else { return };
+    let brokers = match cluster {
+        Cluster::Brokers(brokers) => brokers,
+        Cluster::Embedded(_) => return problems.extend(embedded_problem(place)),
+    };
+    if place.key("host").exists() {
+        let message = "somebody's brokers bear no label: nothing here can strike their machine";
+        problems.push(
+            Problem::at(place.key("host").name(), message)
+                .hint("an embedded cluster bears one: {embedded: {host: alpha}}"),
+        );
+    }
     let legal = |address: &str| {
         let (host, port) = address.rsplit_once(':').unwrap_or_default();
         !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
@@ -86,6 +99,18 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
     let OtherAccess { properties, secrets } = &brokers.controller;
     access_problems(&brokers.properties, &brokers.secrets, place, problems);
     access_problems(properties, secrets, place.key("controller"), problems);
+}
+
+/// Something stands beside `embedded`.
+fn embedded_problem(place: Cursor<'_>) -> Option<Problem> {
+    let key = OTHERS.into_iter().find(|key| place.key(key).exists())?;
+    let hint = match key {
+        "host" => "it stands below: {embedded: {host: alpha}}",
+        _ => "that belongs to somebody's brokers, which have a `bootstrap`",
+    };
+    let message = format!("an embedded cluster has no `{key}`");
+    // Secrets may stand on the same line.
+    Some(Problem::at(place.key(key).name(), message).hint(hint).unshown())
 }
 
 fn access_problems(

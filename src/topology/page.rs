@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Address, Bound, Bounds, Edges, Plan, PlannedGroup, Range, Recall, Terms, shared_fate};
-use crate::ids::{ClusterName, GroupName, MemberId};
+use crate::ids::{ClusterName, GroupName, HostName, MemberId};
 use crate::time::Span;
 
 /// A plan, to be shown as a page.
@@ -55,8 +55,8 @@ fn group_section(
     name: &GroupName,
     group: &PlannedGroup,
 ) -> fmt::Result {
-    let host = group.host.as_ref().map(|host| format!(", host {host} (declared, not verified)"));
-    writeln!(f, "\ngroup {name} on cluster {}{}", group.cluster, host.unwrap_or_default())?;
+    let host = declared(group.host.as_ref());
+    writeln!(f, "\ngroup {name} on cluster {}{host}", group.cluster)?;
     let replication = group.replication.map(|factor| format!(", {factor} replicas"));
     let insync = group.min_insync_replicas.map(|least| format!(", {least} of them in sync"));
     writeln!(
@@ -149,7 +149,8 @@ fn clusters(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
         };
         let load = load.get(name).copied().unwrap_or_default();
         let start_up = cluster.start_up;
-        writeln!(f, "  {name}: {address}; {load:.0} beacons/s in all")?;
+        let host = declared(cluster.host.as_ref());
+        writeln!(f, "  {name}: {address}{host}; {load:.0} beacons/s in all")?;
         writeln!(f, "    where all its brokers are gone for D, it serves within {start_up} more")?;
     }
     match plan.edges {
@@ -178,6 +179,11 @@ fn promise(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
         )?;
     }
     Ok(())
+}
+
+/// Nobody looks whether it is so.
+fn declared(host: Option<&HostName>) -> String {
+    host.map_or_else(String::new, |host| format!(", host {host} (declared, not verified)"))
 }
 
 fn counted(count: usize, noun: &str) -> String {

@@ -36,14 +36,8 @@ impl<'a> Places<'a> {
 
     /// The groups share what they must not.
     pub(super) fn shared(self, fate: &Fate) -> Problem {
-        let key = match fate.what {
-            Shareable::Topic => "topic",
-            Shareable::Group | Shareable::Coordinator => "consumer_group",
-            Shareable::Host => "host",
-            Shareable::Cluster | Shareable::Member => "cluster",
-        };
         let origin = match fate.groups.last() {
-            Some(last) => self.group(last).key(key).origin(),
+            Some(last) => self.group(last).key(fate.key).origin(),
             None => self.0.origin(),
         };
         let hint = if fate.what == Shareable::Group {

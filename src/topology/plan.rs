@@ -45,6 +45,9 @@ pub struct Plan {
 pub struct PlannedCluster {
     /// Where it is.
     pub address: Address,
+    /// The machine that its broker shares with whoever bears the same label; of embedded ones only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostName>,
     /// For how long, at most, nobody does what a broker did that died; nothing where it was the
     /// only one, for then that is until it is back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,6 +149,19 @@ impl Plan {
     pub fn groups_where(&self, holds: impl Fn(&PlannedGroup) -> bool) -> BTreeSet<GroupName> {
         let groups = self.groups.iter().filter(|(_, group)| holds(group));
         groups.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The machines that a group rests on, as far as they bear a label: its members', its broker's.
+    pub fn hosts_of<'a>(&'a self, group: &'a PlannedGroup) -> impl Iterator<Item = &'a HostName> {
+        let broker = self.clusters.get(&group.cluster).and_then(|cluster| cluster.host.as_ref());
+        group.host.iter().chain(broker)
+    }
+
+    /// The clusters whose broker stands on this machine.
+    #[must_use]
+    pub fn clusters_on(&self, host: &HostName) -> BTreeSet<ClusterName> {
+        let there = self.clusters.iter().filter(|(_, cluster)| cluster.host.as_ref() == Some(host));
+        there.map(|(name, _)| name.clone()).collect()
     }
 
     /// The index of a role, if the plan knows it.

@@ -124,8 +124,9 @@ fn decide(spec: &Spec) -> Result<Plan, String> {
 
 fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
     match cluster {
-        Cluster::Embedded(_) => PlannedCluster {
+        Cluster::Embedded(embedded) => PlannedCluster {
             address: Address::Embedded,
+            host: embedded.host.clone(),
             failover: None,
             start_up: Span(defaults::START_UP_EMBEDDED),
             members: Access::default(),
@@ -137,6 +138,7 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
             let controller = members.but(Access::of(&other.properties, &other.secrets));
             PlannedCluster {
                 address: Address::Bootstrap(brokers.bootstrap.clone()),
+                host: None,
                 start_up: brokers.start_up.unwrap_or(Span(defaults::START_UP)),
                 failover: Some(brokers.failover.unwrap_or(Span(defaults::FAILOVER))),
                 controller: (controller != members).then_some(controller),

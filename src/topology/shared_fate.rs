@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Address, Plan, PlannedCluster, Shareable};
-use crate::ids::{ClusterName, ConsumerGroup, GroupName};
+use crate::ids::{ClusterName, ConsumerGroup, GroupName, HostName};
 
 /// `offsets.topic.num.partitions`, unless a broker says otherwise.
 const OFFSETS_PARTITIONS: u32 = 50;
@@ -17,6 +17,8 @@ pub(super) struct Fate {
     pub(super) which: String,
     /// Who shares it; two or more.
     pub(super) groups: Vec<GroupName>,
+    /// The key by which the last of them does.
+    pub(super) key: &'static str,
     /// Another fate of the same groups says it already.
     pub(super) implied: bool,
 }
@@ -37,19 +39,22 @@ impl Fate {
 
 /// All that groups of the plan share.
 pub(super) fn of(plan: &Plan) -> Vec<Fate> {
-    let mut shared: BTreeMap<(Shareable, String), Vec<GroupName>> = BTreeMap::new();
-    let mut note = |what, which: String, group: &GroupName| {
-        shared.entry((what, which)).or_default().push(group.clone());
+    let mut shared: BTreeMap<(Shareable, String), Vec<(GroupName, &'static str)>> = BTreeMap::new();
+    let mut note = |what, which: String, group: &GroupName, key| {
+        shared.entry((what, which)).or_default().push((group.clone(), key));
     };
     for (name, group) in &plan.groups {
         let cluster = brokers(&plan.clusters, &group.cluster);
-        if let Some(host) = &group.host {
-            note(Shareable::Host, format!("host `{host}`"), name);
+        let hosts: BTreeSet<&HostName> = plan.hosts_of(group).collect();
+        for host in hosts {
+            let key = if group.host.as_ref() == Some(host) { "host" } else { "cluster" };
+            note(Shareable::Host, machine(plan, host), name, key);
         }
         let of = format!("of cluster `{cluster}`");
-        note(Shareable::Topic, format!("topic `{}` {of}", group.topic), name);
+        note(Shareable::Topic, format!("topic `{}` {of}", group.topic), name, "topic");
         let consumer_group = &group.consumer_group;
-        note(Shareable::Group, format!("consumer group `{consumer_group}` {of}"), name);
+        let which = format!("consumer group `{consumer_group}` {of}");
+        note(Shareable::Group, which, name, "consumer_group");
         let coordinator = match plan.clusters.get(&cluster).map(|cluster| &cluster.address) {
             Some(Address::Embedded) | None => format!("the coordinator {of}"),
             Some(Address::Bootstrap(_)) => {
@@ -57,22 +62,46 @@ pub(super) fn of(plan: &Plan) -> Vec<Fate> {
                 format!("a coordinator {of} (`__consumer_offsets` partition {partition})")
             }
         };
-        note(Shareable::Coordinator, coordinator, name);
-        note(Shareable::Cluster, format!("cluster `{cluster}`"), name);
+        note(Shareable::Coordinator, coordinator, name, "consumer_group");
+        note(Shareable::Cluster, format!("cluster `{cluster}`"), name, "cluster");
     }
-    let embedded = |name: &GroupName| {
-        let cluster = plan.groups.get(name).and_then(|group| plan.clusters.get(&group.cluster));
-        cluster.is_some_and(|cluster| cluster.address == Address::Embedded)
-    };
     shared
         .into_iter()
         .filter(|(_, groups)| groups.len() > 1)
         .map(|((what, which), groups)| {
-            // One broker coordinates all groups of an embedded cluster: to share that says it.
-            let implied = what == Shareable::Coordinator && groups.iter().any(embedded);
-            Fate { what, which, groups, implied }
+            let implied = is_implied(plan, what, &groups);
+            let key = groups.last().map_or("cluster", |(_, key)| *key);
+            let groups = groups.into_iter().map(|(name, _)| name).collect();
+            Fate { what, which, groups, key, implied }
         })
         .collect()
+}
+
+/// A machine, and which brokers stand on it.
+fn machine(plan: &Plan, host: &HostName) -> String {
+    let clusters: Vec<_> = plan.clusters_on(host).iter().map(|it| format!("`{it}`")).collect();
+    if clusters.is_empty() {
+        return format!("host `{host}`");
+    }
+    format!("host `{host}`, with the broker of cluster {}", clusters.join(" and of cluster "))
+}
+
+/// Whether to share one embedded cluster says it: its one broker coordinates all of its groups, and
+/// stands on one machine.
+fn is_implied(plan: &Plan, what: Shareable, groups: &[(GroupName, &str)]) -> bool {
+    let cluster = |name: &GroupName| plan.groups.get(name).map(|group| &group.cluster);
+    let is_embedded = |name: &GroupName| {
+        let cluster = cluster(name).and_then(|name| plan.clusters.get(name));
+        cluster.is_some_and(|cluster| cluster.address == Address::Embedded)
+    };
+    match what {
+        Shareable::Coordinator => groups.iter().any(|(name, _)| is_embedded(name)),
+        Shareable::Host => {
+            let clusters: BTreeSet<_> = groups.iter().map(|(name, _)| cluster(name)).collect();
+            clusters.len() == 1 && groups.iter().all(|(_, key)| *key == "cluster")
+        }
+        Shareable::Member | Shareable::Topic | Shareable::Group | Shareable::Cluster => false,
+    }
 }
 
 /// Which cluster this one really is: two names whose addresses meet are the same brokers, and the

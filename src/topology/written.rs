@@ -1,15 +1,16 @@
 //! The parts of a topology that can be written in more than one way.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 
 use super::Secret;
-use crate::ids::RoleName;
+use crate::ids::{HostName, RoleName};
 use crate::time::Span;
 
 /// The roles: their names, or how many there are.
@@ -62,17 +63,40 @@ pub enum Cluster {
     Brokers(Brokers),
 }
 
-/// The word `embedded`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "snake_case")]
-pub enum Embedded {
-    /// A broker of our own.
-    Embedded,
+/// A broker of our own: the word `embedded`, or `{embedded: {host: alpha}}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, DeserializeDerive)]
+#[serde(deny_unknown_fields, expecting = "where an embedded cluster stands, as in {host: alpha}")]
+pub struct Embedded {
+    /// The machine that the broker runs on: declared, not verified. No host shares none.
+    pub host: Option<HostName>,
+}
+
+impl JsonSchema for Embedded {
+    fn schema_name() -> Cow<'static, str> {
+        "Embedded".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let host = generator.subschema_for::<HostName>();
+        json_schema!({"anyOf": [
+            {"const": "embedded"},
+            {
+                "type": "object",
+                "properties": {"embedded": {
+                    "type": "object",
+                    "description": "The machine that the broker runs on, as in {host: alpha}.",
+                    "properties": {"host": host},
+                    "additionalProperties": false
+                }},
+                "required": ["embedded"],
+                "additionalProperties": false
+            }
+        ]})
+    }
 }
 
 /// Somebody's brokers, and how to speak to them.
-#[derive(Debug, Clone, PartialEq, Eq, DeserializeDerive, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a cluster, as in {bootstrap: \"127.0.0.1:9092\"}")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Brokers {
     /// `host:port`, several with commas.
     pub bootstrap: String,
@@ -83,14 +107,14 @@ pub struct Brokers {
     /// until it serves; 30s unless given.
     pub start_up: Option<Span>,
     /// Client properties that every connection uses, as librdkafka names them.
-    #[serde(default)]
+    #[schemars(default)]
     pub properties: BTreeMap<String, String>,
     /// Client properties whose values stand elsewhere and are never shown.
-    #[serde(default)]
+    #[schemars(default)]
     pub secrets: BTreeMap<String, Elsewhere>,
     /// What the controller says instead of the same keys above: as whom it provisions, where that
     /// is not who the members are.
-    #[serde(default)]
+    #[schemars(default)]
     pub controller: OtherAccess,
 }
 
@@ -118,6 +142,26 @@ impl<'de> Deserialize<'de> for Elsewhere {
     }
 }
 
+/// All that can be said of a cluster; what does not belong together is found where its place is
+/// known.
+#[derive(DeserializeDerive)]
+#[serde(deny_unknown_fields, expecting = "a cluster, as in {bootstrap: \"127.0.0.1:9092\"}")]
+struct Described {
+    embedded: Option<Embedded>,
+    bootstrap: Option<String>,
+    failover: Option<Span>,
+    start_up: Option<Span>,
+    #[serde(default)]
+    properties: BTreeMap<String, String>,
+    #[serde(default)]
+    secrets: BTreeMap<String, Elsewhere>,
+    #[serde(default)]
+    controller: OtherAccess,
+    /// Wherever it is written here, that is a mistake of which more is to be said.
+    #[serde(rename = "host")]
+    _host: Option<IgnoredAny>,
+}
+
 impl<'de> Deserialize<'de> for Cluster {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ClusterVisitor;
@@ -128,14 +172,27 @@ impl<'de> Deserialize<'de> for Cluster {
             }
             fn visit_str<E: Error>(self, word: &str) -> Result<Cluster, E> {
                 if word == "embedded" {
-                    return Ok(Cluster::Embedded(Embedded::Embedded));
+                    return Ok(Cluster::Embedded(Embedded::default()));
                 }
                 Err(E::custom(format!(
                     "unknown cluster {word:?}\n`embedded`, or {{bootstrap: \"127.0.0.1:9092\"}}"
                 )))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Cluster, A::Error> {
-                Brokers::deserialize(MapAccessDeserializer::new(map)).map(Cluster::Brokers)
+                let said = Described::deserialize(MapAccessDeserializer::new(map))?;
+                if let Some(embedded) = said.embedded {
+                    return Ok(Cluster::Embedded(embedded));
+                }
+                Ok(Cluster::Brokers(Brokers {
+                    bootstrap: said
+                        .bootstrap
+                        .ok_or_else(|| A::Error::missing_field("bootstrap"))?,
+                    failover: said.failover,
+                    start_up: said.start_up,
+                    properties: said.properties,
+                    secrets: said.secrets,
+                    controller: said.controller,
+                }))
             }
         }
         deserializer.deserialize_any(ClusterVisitor)

@@ -147,7 +147,11 @@ fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
     let fault = of(CauseKind::Fault);
     GroupReport {
         fault,
-        other: Others { restart: of(CauseKind::Restart), none: of(CauseKind::None) },
+        other: Others {
+            restart: of(CauseKind::Restart),
+            broker: of(CauseKind::Broker),
+            none: of(CauseKind::None),
+        },
         limit: limit(limits, fault.gap, fault.overlap),
         unknown_ms: ms(line.findings.unknown().total()),
     }
@@ -232,6 +236,7 @@ fn cause(cause: &Cause) -> (CauseKind, Option<String>) {
     match cause {
         Cause::Fault(id) => (CauseKind::Fault, Some(id.to_string())),
         Cause::Restart(life) => (CauseKind::Restart, Some(life.to_string())),
+        Cause::Broker(cluster) => (CauseKind::Broker, Some(cluster.to_string())),
         Cause::Nothing => (CauseKind::None, None),
     }
 }

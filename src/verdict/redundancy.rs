@@ -1,6 +1,7 @@
 //! Redundancy: so many leaders has each role in each group, outside fault and recovery windows.
 //!
-//! A window reaches from a fault or a restart of the group until the group was settled again.
+//! A window reaches from a fault or a restart of the group until the group was settled again. A
+//! broker that died by accident opens none.
 
 use super::Brief;
 use super::distribution::float;
@@ -32,7 +33,8 @@ fn rule(wanted: u32, name: &GroupName, line: &GroupLine, timeline: &Timeline) ->
     let why = match (outcome, least) {
         (Verdict::Pass, _) => None,
         (Verdict::Fail, _) => Some(format!(
-            "Group {name} had a role with fewer than {wanted} leaders while nothing disturbed it."
+            "Group {name} had a role with fewer than {wanted} leaders outside fault and recovery \
+             windows."
         )),
         (Verdict::Unknown, Some(_)) => Some(format!(
             "Group {name}: some time could not be observed, so leaders_per_group >= {wanted} \

@@ -93,7 +93,7 @@ pub struct GroupReport {
 }
 
 /// Gaps, overlaps and takeovers of one cause.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Measures {
     /// Nobody served.
     pub gap: Distribution,
@@ -108,8 +108,20 @@ pub struct Measures {
 pub struct Others {
     /// A member that came back.
     pub restart: Measures,
-    /// Nothing that anybody did.
+    /// A broker of the run's own that died, and nobody asked it to.
+    #[serde(default)]
+    pub broker: Measures,
+    /// Nothing that is known.
     pub none: Measures,
+}
+
+impl Others {
+    /// Those causes that had an effect, each by its name.
+    pub(crate) fn found(&self) -> impl Iterator<Item = (&'static str, &Measures)> {
+        let all = [("restart", &self.restart), ("broker", &self.broker), ("no cause", &self.none)];
+        let any = |of: &Measures| of.gap.count + of.overlap.count + of.takeover.count > 0;
+        all.into_iter().filter(move |(_, of)| any(of))
+    }
 }
 
 /// All groups together, whatever the cause.
@@ -176,7 +188,9 @@ pub enum CauseKind {
     Fault,
     /// A member that came back.
     Restart,
-    /// Nothing that anybody did.
+    /// A broker of the run's own that died, and nobody asked it to.
+    Broker,
+    /// Nothing that is known.
     None,
 }
 
@@ -201,10 +215,27 @@ pub struct Worst {
     pub censored: bool,
     /// What it began with.
     pub cause: CauseKind,
-    /// Which fault, or which life.
+    /// Which fault, which life, or the broker of which cluster.
     pub by: Option<String>,
     /// The longest stall of the host in it.
     pub stall: Option<Stall>,
+}
+
+impl Worst {
+    /// What it began after.
+    pub(crate) fn after(&self) -> String {
+        match (self.cause, &self.by) {
+            (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
+            (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
+            (CauseKind::Broker, Some(by)) => {
+                format!("after the death of the broker of cluster {by}")
+            }
+            (CauseKind::None, _)
+            | (CauseKind::Fault | CauseKind::Restart | CauseKind::Broker, None) => {
+                "no cause".to_owned()
+            }
+        }
+    }
 }
 
 /// One fault.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::confidence_text;
 use super::distribution::Distribution;
 use super::network;
-use super::report::{CauseKind, LimitReport, Measures, Report, Worst};
+use super::report::{LimitReport, Measures, Report, Worst};
 use super::ruling::{Ruling, Unit, Verdict};
 use super::telemetry::Telemetry;
 
@@ -87,12 +87,8 @@ fn table(page: &mut Page, report: &Report) {
     ))]);
     for (name, group) in &report.groups {
         row(page, width, name.as_str(), &group.fault, Some(&group.limit));
-        for (name, other) in
-            [("  restart", &group.other.restart), ("  no cause", &group.other.none)]
-        {
-            if other.gap.count + other.overlap.count + other.takeover.count > 0 {
-                row(page, width, name, other, None);
-            }
+        for (cause, other) in group.other.found() {
+            row(page, width, &format!("  {cause}"), other, None);
         }
     }
     let (gap, overlap) = (report.joint.gap, report.joint.overlap);
@@ -204,11 +200,7 @@ fn worst(gap: &Worst) -> Vec<String> {
     let mut told = vec![
         format!("{length} ms (within {within})"),
         format!("{}{others} in {}, trial {}", gap.role, gap.group, gap.trial),
-        match (gap.cause, &gap.by) {
-            (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
-            (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
-            (CauseKind::Fault | CauseKind::Restart | CauseKind::None, _) => "no cause".to_owned(),
-        },
+        gap.after(),
     ];
     if gap.censored {
         told.push("still open when its trial ended".to_owned());

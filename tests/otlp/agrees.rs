@@ -60,6 +60,7 @@ fn expected(
             let cause = match &one.cause {
                 Cause::Fault(id) => id.to_string(),
                 Cause::Restart(life) => life.to_string(),
+                Cause::Broker(cluster) => cluster.to_string(),
                 Cause::Nothing => String::new(),
             };
             let [from, until] = [one.span.from, one.span.until].map(|at| wall(recording, at));

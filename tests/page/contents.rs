@@ -96,7 +96,8 @@ pub fn counts_fit(report: &Report, data: &serde_json::Value) {
             }
         }
         let all: Distribution = lengths.into_iter().collect::<Samples>().distribution();
-        let told = [group.fault.gap, group.other.restart.gap, group.other.none.gap];
+        let other = group.other;
+        let told = [group.fault.gap, other.restart.gap, other.broker.gap, other.none.gap];
         let count: u64 = told.iter().map(|one| one.count).sum();
         assert_eq!(all.count, count, "gaps of {name}");
         let most = told.iter().filter_map(|one| one.max_ms).reduce(f64::max);

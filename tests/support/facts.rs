@@ -76,6 +76,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
     };
     let cluster = PlannedCluster {
         address: Address::Embedded,
+        host: None,
         failover: None,
         start_up: Span::ms(500),
         members: Access::default(),

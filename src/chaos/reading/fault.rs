@@ -2,15 +2,13 @@
 
 use super::storm;
 use super::target::far;
+use crate::chaos::fault::BROKER_RESTART;
 use crate::chaos::network_words::{Behavior, Way};
 use crate::chaos::spec::StepSpec;
 use crate::chaos::{Departure, Far, Fault, How, Kind, Network};
 use crate::edge::{Direction, Effect};
 use crate::time::{Skew, Span};
 use crate::yaml::{Cursor, Problem};
-
-/// Longer than it takes to replace a broker, and not so long that a disk fills.
-const BROKER_RESTART: Span = Span::ms(5_000);
 
 /// What is done.
 pub(super) fn fault(spec: &StepSpec, place: Cursor<'_>) -> Result<Fault, Problem> {

@@ -69,7 +69,16 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
             | Kind::Clock
             | Kind::Duplicate,
             None,
-        ) => members(target, place, Pick::One).map(Some),
+        ) => members(target, place, Pick::One).map(|found| Some(whole(kind, found))),
+    }
+}
+
+/// What is done to processes by a signal is done to all that a machine has; a member alone can
+/// leave its group, be cut off, or misread a clock.
+fn whole(kind: Kind, found: Target) -> Target {
+    match (kind, found) {
+        (Kind::Kill | Kind::Host | Kind::Pause, Target::Host(host)) => Target::Machine(host),
+        (_, found) => found,
     }
 }
 
@@ -112,6 +121,7 @@ fn in_turn(kind: Kind, target: &Target, place: Cursor<'_>) -> Result<(), Problem
         | Target::Leading { .. }
         | Target::Brokers { .. }
         | Target::Host(_)
+        | Target::Machine(_)
         | Target::Cluster(_) => return Ok(()),
     };
     let message = format!("whom a {noun} strikes is drawn before anybody leads");

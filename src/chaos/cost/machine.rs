@@ -1,0 +1,60 @@
+//! What it costs a group that a machine dies, or stands still, with all that bears its label: the
+//! group's members, its embedded broker, or both.
+
+use std::time::Duration;
+
+use super::{Cost, START_UP, away, cost};
+use crate::chaos::{Fault, How, Step, Target};
+use crate::ids::{GroupName, HostName};
+use crate::time::Span;
+use crate::topology::{Plan, PlannedGroup, Terms};
+
+/// The worst over the machines that it may be.
+pub(super) fn machine(
+    step: &Step,
+    hosts: impl Iterator<Item = HostName>,
+    plan: &Plan,
+    name: &GroupName,
+) -> Cost {
+    let worst =
+        |a: Cost, b: Cost| Cost { gap: a.gap.max(b.gap), overlap: a.overlap.max(b.overlap) };
+    hosts.map(|host| one(step, &host, plan, name)).fold(Cost::default(), worst)
+}
+
+fn one(step: &Step, host: &HostName, plan: &Plan, name: &GroupName) -> Cost {
+    let Some(group) = plan.groups.get(name) else { return Cost::default() };
+    let members = group.host.as_ref() == Some(host);
+    let broker = plan.clusters_on(host).contains(&group.cluster);
+    let of_brokers = step.fault.of_brokers().filter(|_| broker);
+    match (members, of_brokers) {
+        (false, None) => Cost::default(),
+        (true, None) => cost(step, &Target::Host(Some(host.clone())), plan, name),
+        (false, Some((how, away))) => {
+            let target = Target::Brokers { cluster: Some(group.cluster.clone()) };
+            cost(&Step { fault: Fault::Broker { how, away }, ..step.clone() }, &target, plan, name)
+        }
+        (true, Some((How::Kill | How::Stop, broker_away))) => {
+            death(step, broker_away, plan, (name, group))
+        }
+        // Who wakes first, the members or the broker that has given them up, nobody knows.
+        (true, Some((How::Pause, _))) => Cost { gap: Duration::MAX, overlap: Duration::MAX },
+    }
+}
+
+/// Nobody is left, neither member nor broker. The new broker knows no sessions, so none is waited
+/// for. Members are there once they were started; those that were there before the broker look for
+/// it each second. They join one after the other, and each that joins takes the partitions from all
+/// for a moment: at worst just before the first message of any.
+fn death(step: &Step, broker_away: Span, plan: &Plan, of: (&GroupName, &PlannedGroup)) -> Cost {
+    let (name, group) = of;
+    let Some(cluster) = plan.clusters.get(&group.cluster) else { return Cost::default() };
+    let terms = Terms::on(&group.pace, cluster);
+    let members = u32::try_from(group.members.len()).unwrap_or(u32::MAX);
+    let found = terms.start_up + terms.search;
+    let back = (away(step, plan, name) + START_UP).max(broker_away.get() + found);
+    Cost {
+        gap: back.saturating_add(terms.handover().saturating_mul(members)),
+        // Who is first has all; what moves to the others moves no later than the last is there.
+        overlap: terms.threshold + terms.handover() + START_UP.max(found),
+    }
+}

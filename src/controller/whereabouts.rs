@@ -1,0 +1,44 @@
+//! Which broker does what, as its cluster says at this moment.
+
+use crate::ids::PartitionId;
+use crate::kafka::{Admin, Cluster, KafkaError};
+use crate::topology::PlannedGroup;
+
+/// A broker, by what it does or is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// The one that coordinates the group.
+    Coordinator,
+    /// The one that leads this partition of the group's ledger.
+    Leader(PartitionId),
+    /// The one of this number.
+    Node(i32),
+    /// The one at this address.
+    At(String),
+}
+
+/// Its address in the cluster of a group; nothing where there is none now.
+///
+/// # Errors
+/// The cluster does not answer.
+pub async fn whereabouts(
+    cluster: Cluster,
+    group: &PlannedGroup,
+    which: Which,
+) -> Result<Option<String>, KafkaError> {
+    let PlannedGroup { consumer_group, topic, .. } = group.clone();
+    // The client's calls block.
+    let runtime = tokio::runtime::Handle::current();
+    let told = tokio::task::spawn_blocking(move || {
+        let _entered = runtime.enter();
+        let admin = Admin::new(&cluster)?;
+        match which {
+            Which::Coordinator => runtime.block_on(admin.coordinator(&consumer_group, &topic)),
+            Which::Leader(partition) => admin.leader(&topic, partition),
+            Which::Node(number) => Ok(admin.brokers()?.remove(&number)),
+            Which::At(address) => Ok(admin.brokers()?.into_values().find(|it| *it == address)),
+        }
+    });
+    // A task that is gone was ended with the runtime, and nobody asks any more.
+    told.await.unwrap_or(Ok(None))
+}
