@@ -67,12 +67,20 @@ impl Heard {
         self.overlooked.load(Ordering::Relaxed)
     }
 
+    pub(super) fn note(&self) {
+        self.records.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(super) fn owe(&self, spans: usize) {
         self.spans.fetch_add(u64::try_from(spans).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub(super) fn overlook(&self, facts: u64) {
         self.overlooked.fetch_add(facts, Ordering::Relaxed);
+    }
+
+    pub(super) fn miss(&self, facts: u64) {
+        self.missed.fetch_add(facts, Ordering::Relaxed);
     }
 
     /// How many facts came faster than they were read; how many of them would have been told, the
@@ -103,7 +111,7 @@ impl Listener {
                 match facts.blocking_recv() {
                     Ok(fact) => {
                         if let Some(record) = book.observe(&fact) {
-                            heard.records.fetch_add(1, Ordering::Relaxed);
+                            heard.note();
                             slot.put(record);
                         }
                         if let What::Ended { .. } = fact.what {
@@ -111,9 +119,7 @@ impl Listener {
                         }
                     }
                     // Which of them would have been told, the journal says in the end.
-                    Err(RecvError::Lagged(missed)) => {
-                        heard.missed.fetch_add(missed, Ordering::Relaxed);
-                    }
+                    Err(RecvError::Lagged(missed)) => heard.miss(missed),
                     Err(RecvError::Closed) => break,
                 }
             }
@@ -168,12 +174,12 @@ impl Session {
     }
 
     /// What sends a trace of each window of such a length, of the run that `header` begins and that
-    /// has no end; nothing where traces go nowhere.
+    /// has no end, and logs that lead there; nothing where traces go nowhere.
     #[must_use]
     pub fn windows(&self, header: &Header, length: Duration) -> Option<WindowFeed> {
-        let slot = self.traces.as_ref()?.slot();
+        let (spans, logs) = (self.traces.as_ref()?.slot(), self.logs.as_ref().map(Post::slot));
         let traces = WindowTraces::new(header, self.scene.clone(), length);
-        Some(WindowFeed::new(slot, traces, Arc::clone(&self.heard)))
+        Some(WindowFeed::new(spans, logs, traces, Arc::clone(&self.heard)))
     }
 
     /// What listeners have heard so far; it may be read after the session is over.
