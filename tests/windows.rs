@@ -378,7 +378,7 @@ fn the_runs_own_span_is_that_of_its_export() {
     let cut = cut(&plan, Duration::from_secs(7), &arrivals, |_| false);
     let (header, timeline) = (header(&plan), Timeline::compute(&plan, &facts));
     let exported = tandem::telemetry::Traces::of(&header, Scene::of(&header), timeline, at(30_700));
-    assert_eq!(exported.get(0), [cut.own]);
+    assert_eq!(exported.get(0).collect::<Vec<_>>(), [cut.own]);
     // Nothing else has an id in common.
     let ours: Vec<_> =
         cut.traces.iter().flat_map(|trace| &trace.spans).map(|it| &it.trace_id).collect();

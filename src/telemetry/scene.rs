@@ -132,7 +132,7 @@ impl Scene {
             kind: 1, // internal
             start_time_unix_nano: self.at(during.from),
             end_time_unix_nano: self.at(during.until),
-            status: Some(Status::default()),
+            status: known(),
             ..Span::default()
         }
     }
@@ -171,6 +171,11 @@ impl Scene {
         let time_unix_nano = self.at(at);
         Event { time_unix_nano, name: name.to_owned(), attributes, ..Event::default() }
     }
+}
+
+/// A status that says nothing.
+pub(super) fn known() -> Option<Status> {
+    Some(Status::default())
 }
 
 /// A status that says what is wrong.

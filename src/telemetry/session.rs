@@ -192,15 +192,15 @@ impl Session {
     pub fn replay(&self, facts: Vec<Fact>) {
         let Some(logs) = &self.logs else { return };
         let mut book = Logbook::new(self.scene.clone());
-        let records = facts.into_iter().map(move |fact| book.observe(&fact).into_iter().collect());
-        logs.all(Box::new(records));
+        logs.all(Box::new(move |add| {
+            facts.iter().filter_map(|fact| book.observe(fact)).try_for_each(add)
+        }));
     }
 
     /// Sends these traces, the last there are.
     pub fn send(&self, traces: Arc<Traces>) {
         if let Some(post) = &self.traces {
-            let count = traces.count();
-            post.all(Box::new((0..count).map(move |place| traces.get(place))));
+            post.all(Box::new(move |add| traces.iter().flatten().try_for_each(add)));
             post.end();
         }
     }

@@ -17,7 +17,7 @@ use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 
 use super::finding::{self, Open};
-use super::scene::{Scene, error, number, truth};
+use super::scene::{Scene, number, truth};
 use super::term::{self, CONTINUES, Past};
 use super::traces::{counts, own, stalls, worst};
 use super::window::{Cutter, Window};
@@ -135,9 +135,7 @@ impl WindowTraces {
         root.attributes.push(truth(names::CUT_SHORT, cut_short));
         root.attributes.push(number(names::MISSED, missed));
         root.events = stalls(&self.scene, &timeline.record, span);
-        if let Some(worst) = worst(&children) {
-            root.status = error(worst);
-        }
+        root.status = worst(found.iter().map(|one| one.status(&self.objective)));
         let mut spans = vec![root];
         spans.extend(children);
         spans
