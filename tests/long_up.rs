@@ -1,5 +1,5 @@
-//! The full counts behind what is claimed of `tandem up`: `tests/long up`, `up-at-rest`,
-//! `up-fifty`. Each writes a row into `chaos/RESULTS.md`.
+//! The full counts behind what is claimed of `tandem up`: `tests/long up` and `up-fifty`. Each
+//! writes a row into `chaos/RESULTS.md`.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,6 @@ use support::outside::{Death, TOLERANCE, is_told_as_it_is_written, kill_leader};
 use support::results::{Claims, append};
 use support::series::folder;
 use support::up::Up;
-use support::usage;
 use tandem::ids::{GroupName, Life};
 use tandem::time::Mono;
 use tandem::view::{Event, Happening, Level};
@@ -71,30 +70,6 @@ fn up() {
         worst.as_secs_f64() * 1_000.0
     );
     append("up", &folder, &text, &claims);
-    claims.hold();
-}
-
-/// A thousand roles on 64 partitions in three groups of five, at rest.
-#[test]
-#[ignore = "takes two minutes: tests/long up-at-rest"]
-fn up_at_rest() {
-    let folder = folder("up-at-rest");
-    await_quiet(Duration::from_secs(120));
-    let mut up = Up::start("-f topologies/thousand.yaml");
-    up.await_health(Level::Led);
-    // The first claims overlap for a threshold.
-    std::thread::sleep(Duration::from_secs(20));
-    let used = usage::watch(&[up.pid()], Duration::from_secs(60))[0];
-    assert_eq!(up.status().0, Some(0));
-    up.signal(Signal::INT);
-    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
-    let mut claims = Claims::default();
-    claims.add("controller below 5 % of a core", used.core_percent < 5.0);
-    let text = format!(
-        "1,000 roles, 64 partitions, 3 groups of 5: the controller {:.1} % of a core, {:.1} MiB",
-        used.core_percent, used.resident_mib
-    );
-    append("up-at-rest", &folder, &text, &claims);
     claims.hold();
 }
 

@@ -49,6 +49,7 @@ const PURE: &[&str] = &[
     "view/",
     "watch/",
     "page/",
+    "telemetry/borders.rs",
     "telemetry/window.rs",
     "chaos/brief.rs",
     "chaos/cost.rs",

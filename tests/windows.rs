@@ -1,6 +1,6 @@
 //! A run without an end, cut into windows: what they hold adds up to what the timeline says of the
-//! whole, whatever happened and however late facts came; what is kept is bounded; and what was
-//! missed is unknown, never wrong.
+//! whole, whatever happened and however late facts came; log records lead to them; what is kept is
+//! bounded; and what was missed is unknown, never wrong.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,15 +16,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use proptest::prelude::*;
 use support::chance::{Draws, history};
 use support::facts::{Story, at, plan};
 use support::recorded::{ZERO_WALL, up};
 use support::watched::plausible;
-use support::windowed::{shown, wall, windows, windows_agree};
+use support::windowed::{records_lead, shown, wall, windows, windows_agree};
 use tandem::ids::{Life, MemberId, TrialNumber};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, Outcome, What};
 use tandem::telemetry::{Scene, WindowTrace, WindowTraces};
 use tandem::time::{Mono, Span as Length};
 use tandem::timeline::{Interval, Timeline};
@@ -74,16 +75,30 @@ fn arrivals(facts: &[Fact], mut delay: impl FnMut() -> Duration) -> Vec<(Mono, A
     all
 }
 
+/// What comes of facts.
+struct Cut {
+    traces: Vec<WindowTrace>,
+    own: Span,
+    records: Vec<LogRecord>,
+}
+
+impl Cut {
+    fn spans(&self) -> Vec<Span> {
+        let windows = self.traces.iter().flat_map(|trace| trace.spans.clone());
+        windows.chain([self.own.clone()]).collect()
+    }
+}
+
 /// What comes of facts as they come: those of which `is_missed` says so do not.
 fn cut(
     plan: &Plan,
     length: Duration,
     arrivals: &[(Mono, Arc<Fact>)],
     is_missed: impl Fn(Mono) -> bool,
-) -> (Vec<WindowTrace>, Span) {
+) -> Cut {
     let header = up(plan);
     let mut traces = WindowTraces::new(&header, Scene::of(&header), length);
-    let mut told = Vec::new();
+    let (mut told, mut records) = (Vec::new(), Vec::new());
     let mut now = arrivals.first().map_or(Mono::ZERO, |(arrival, _)| *arrival);
     for (arrival, fact) in arrivals {
         while let Some(next) = traces.poll_timeout().filter(|next| next <= arrival) {
@@ -95,28 +110,26 @@ fn cut(
             traces.miss(1);
         } else {
             traces.observe(fact);
+            records.extend(traces.record(fact));
         }
     }
     traces.finish(now + Duration::from_secs(1));
     told.extend(std::iter::from_fn(|| traces.poll_trace()));
-    (told, traces.own())
-}
-
-fn spans(traces: &[WindowTrace], own: Span) -> Vec<Span> {
-    traces.iter().flat_map(|trace| trace.spans.clone()).chain([own]).collect()
+    Cut { traces: told, own: traces.own(), records }
 }
 
 /// All of a history is told in windows of this length, and how often there was a gap.
 fn agrees(plan: &Plan, facts: &[Fact], length: u64, delay: impl FnMut() -> Duration) -> usize {
     let length = Duration::from_millis(length);
-    let (traces, own) = cut(plan, length, &arrivals(facts, delay), |_| false);
+    let cut = cut(plan, length, &arrivals(facts, delay), |_| false);
     let timeline = Timeline::compute(plan, facts);
     let [trial] = timeline.record.trials[..] else { panic!("{:?}", timeline.record.trials) };
-    let spans = spans(&traces, own);
+    let spans = cut.spans();
     let roots = windows(&spans);
     let wanted = trial.window.length().as_nanos().div_ceil(length.as_nanos());
     assert_eq!(roots.len(), usize::try_from(wanted).unwrap());
-    assert!(traces.iter().all(|trace| !trace.cut_short));
+    assert!(cut.traces.iter().all(|trace| !trace.cut_short));
+    records_lead(&spans, &cut.records);
     windows_agree(&up(plan), &timeline, trial.window, &spans)
 }
 
@@ -164,6 +177,14 @@ fn told(story: &Story, end: u64) -> Vec<Fact> {
     in_order(members)
 }
 
+/// The run is over, says the last fact.
+fn ends(facts: &mut Vec<Fact>, ms: u64) {
+    let own = facts.iter().filter(|fact| !fact.what.is_by_member());
+    let seq = own.map(|fact| fact.seq).max().unwrap() + 1;
+    let what = What::Ended { how: Outcome::Completed, why: None };
+    facts.push(Fact { t: at(ms), seq, life: None, what });
+}
+
 #[test]
 fn a_gap_that_reaches_over_a_border_stands_in_both_windows() {
     let (mut plan, story) = takeover();
@@ -171,8 +192,7 @@ fn a_gap_that_reaches_over_a_border_stands_in_both_windows() {
     let facts = told(&story, 30_000);
     assert_eq!(agrees(&plan, &facts, 4_500, || Duration::from_millis(40)), 2);
     let arrivals = arrivals(&facts, || Duration::ZERO);
-    let (traces, own) = cut(&plan, Duration::from_millis(4_500), &arrivals, |_| false);
-    let spans = spans(&traces, own);
+    let spans = cut(&plan, Duration::from_millis(4_500), &arrivals, |_| false).spans();
     let of_group =
         |span: &&Span| span.name == "leadership.gap" && shown(span, "neli.scope") == "group";
     let gaps: Vec<&Span> = spans.iter().filter(of_group).collect();
@@ -225,10 +245,7 @@ fn what_was_missed_is_unknown_and_not_wrong() {
     let facts = told(&story, 30_000);
     let arrivals = arrivals(&facts, || Duration::ZERO);
     let length = Duration::from_secs(4);
-    let of = |missed: [u64; 2]| {
-        let (traces, own) = cut(&plan, length, &arrivals, is_missed(missed));
-        spans(&traces, own)
-    };
+    let of = |missed: [u64; 2]| cut(&plan, length, &arrivals, is_missed(missed)).spans();
     // Nothing is missed: the stop is a gap.
     let whole = of([0, 0]);
     assert_eq!(sure(&whole, "leadership.gap", false), [[9_000, 9_500]]);
@@ -259,13 +276,8 @@ fn who_was_started_while_facts_were_missed_is_known_from_its_words() {
     // It dies, is started again and leads, and only that it leads is heard.
     story.died("p1-1.1", 5_000).started("p1-1.2", 5_200).serves("p1-1.2", 0, 1, [5_300, 30_000]);
     let facts = told(&story, 30_000);
-    let (traces, own) = cut(
-        &plan,
-        Duration::from_secs(3),
-        &arrivals(&facts, || Duration::ZERO),
-        is_missed([4_900, 6_000]),
-    );
-    let spans = spans(&traces, own);
+    let arrivals = arrivals(&facts, || Duration::ZERO);
+    let spans = cut(&plan, Duration::from_secs(3), &arrivals, is_missed([4_900, 6_000])).spans();
     assert_eq!(sure(&spans, "leadership.gap", false), [[0; 2]; 0]);
     assert_eq!(sure(&spans, "leadership.overlap", false), [[0; 2]; 0]);
     let until = |name| sure(&spans, name, true).iter().map(|one| one[1]).max().unwrap();
@@ -287,31 +299,71 @@ fn a_window_in_which_too_much_happens_ends_early_and_nothing_is_lost() {
     story.died(who, 170_000).serves("p1-2.1", 0, 1, [171_000, 172_000]);
     let facts = told(&story, 172_000);
     let hour = Duration::from_secs(3_600);
-    let (traces, own) = cut(&plan, hour, &arrivals(&facts, || Duration::ZERO), |_| false);
-    let cuts: Vec<bool> = traces.iter().map(|trace| trace.cut_short).collect();
+    let cut = cut(&plan, hour, &arrivals(&facts, || Duration::ZERO), |_| false);
+    let cuts: Vec<bool> = cut.traces.iter().map(|trace| trace.cut_short).collect();
     assert_eq!(cuts, [true, false]);
-    let spans = spans(&traces, own);
+    let spans = cut.spans();
     let attributes = windows(&spans).into_iter().map(|root| shown(root, "neli.window.cut_short"));
     assert_eq!(attributes.collect::<Vec<_>>(), ["true", "false"]);
     let timeline = Timeline::compute(&plan, &facts);
     let judged = Interval::new(at(500), at(172_000));
     assert_eq!(windows_agree(&up(&plan), &timeline, judged, &spans), 2);
+    assert_eq!(led(&cut, &spans), [0, 0, 1, 2, 2]);
+}
+
+/// The window of each record, in order; none is 0.
+fn led(cut: &Cut, spans: &[Span]) -> Vec<u64> {
+    let root = |record: &LogRecord| {
+        let of = |root: &&Span| root.span_id == record.span_id && root.trace_id == record.trace_id;
+        spans.iter().find(of).map_or(0, |root| shown(root, "neli.window").parse().unwrap_or(0))
+    };
+    records_lead(spans, &cut.records);
+    cut.records.iter().map(root).collect()
+}
+
+#[test]
+fn a_record_leads_to_the_window_in_which_it_happened() {
+    let (plan, who) = (plan(1, &[("p1", 1, 2)]), "p1-2.1");
+    let mut story = Story::default();
+    story.started("p1-1.1", 1).serves("p1-1.1", 0, 1, [100, 30_000]);
+    // Windows begin at 500, 4,500 and so on.
+    story.started(who, 501).of(who, 4_499, What::Stopped).of(who, 4_500, What::Continued);
+    story.of(who, 28_500, What::Stopped).died(who, 30_000);
+    let mut facts = told(&story, 30_000);
+    ends(&mut facts, 30_001);
+    // However late it is heard of.
+    for late in [0, 300, 3_000] {
+        let arrivals = arrivals(&facts, || Duration::from_millis(late));
+        let cut = cut(&plan, Duration::from_secs(4), &arrivals, |_| false);
+        let names = cut.records.iter().map(|record| record.event_name.as_str());
+        let told: Vec<_> = names.zip(led(&cut, &cut.spans())).collect();
+        let wanted = [
+            ("member.started", 0),
+            ("trial.began", 1),
+            ("member.started", 1),
+            ("member.stopped", 1),
+            ("member.continued", 2),
+            ("member.stopped", 8),
+            ("member.died", 8),
+            ("trial.ended", 8),
+            ("run.ended", 0),
+        ];
+        assert_eq!(told, wanted, "{late} ms late");
+    }
 }
 
 #[test]
 fn the_runs_own_span_is_that_of_its_export() {
     let (plan, story) = takeover();
     let mut facts = told(&story, 30_000);
-    let what = What::Ended { how: tandem::observation::Outcome::Completed, why: None };
-    let seq = facts.iter().filter(|fact| !fact.what.is_by_member()).map(|fact| fact.seq).max();
-    facts.push(Fact { t: at(30_700), seq: seq.unwrap() + 1, life: None, what });
+    ends(&mut facts, 30_700);
     let arrivals = arrivals(&facts, || Duration::ZERO);
-    let (traces, own) = cut(&plan, Duration::from_secs(7), &arrivals, |_| false);
+    let cut = cut(&plan, Duration::from_secs(7), &arrivals, |_| false);
     let (header, timeline) = (up(&plan), Timeline::compute(&plan, &facts));
     let exported = tandem::telemetry::Traces::of(&header, Scene::of(&header), timeline, at(30_700));
-    assert_eq!(exported.get(0), [own]);
+    assert_eq!(exported.get(0).collect::<Vec<_>>(), [cut.own]);
     // Nothing else has an id in common.
     let ours: Vec<_> =
-        traces.iter().flat_map(|trace| &trace.spans).map(|it| &it.trace_id).collect();
+        cut.traces.iter().flat_map(|trace| &trace.spans).map(|it| &it.trace_id).collect();
     assert!(ours.iter().all(|id| exported.iter().flatten().all(|span| span.trace_id != **id)));
 }

@@ -82,15 +82,15 @@ impl Sending {
         self.session.hurry(within);
     }
 
-    /// What shows the record to whoever sends a trace of each window of it, besides whom `show`
-    /// shows it to.
-    pub(super) fn show_windows(&self, header: &Header, length: Duration, show: Show) -> Show {
-        let Some(feed) = self.session.windows(header, length) else { return show };
+    /// What shows the record to whoever sends a trace of each window of it, and logs that lead
+    /// there; where traces go nowhere, to whoever sends logs.
+    pub(super) fn show_windows(&self, header: &Header, length: Duration) -> Show {
+        let windows = self.session.windows(header, length);
+        let Some(feed) = windows else { return Self::show(Some(self)) };
         Box::new(move |record: &Record| {
             if let Err(error) = feed.clone().hear(record.follow()) {
-                tracing::warn!(%error, "No traces of this run are sent.");
+                tracing::warn!(%error, "No traces and no logs of this run are sent.");
             }
-            show(record);
         })
     }
 

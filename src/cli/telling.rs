@@ -90,10 +90,8 @@ impl Telling {
 
     /// Lets them follow the facts, and when members are sent home.
     pub(super) fn follow(&self, order: &mut Upkeep) {
-        order.show = Sending::show(self.sending.as_ref());
         if let Some(sending) = &self.sending {
-            let show = std::mem::replace(&mut order.show, Box::new(|_| {}));
-            order.show = sending.show_windows(&order.header, self.window, show);
+            order.show = sending.show_windows(&order.header, self.window);
         }
         self.metering.follow(&mut order.show, &mut order.tell);
     }

@@ -41,13 +41,14 @@ pub fn write(traces: &Traces, most: u64, out: &mut impl Write) -> io::Result<Wri
     out.write_all(b",\"spans\":[")?;
     let (mut written, mut size, mut full) = (Written::default(), 0u64, false);
     let mut between: &[u8] = b"\n";
-    for trace in traces.iter() {
-        let count = u64::try_from(trace.len()).unwrap_or(u64::MAX);
-        let mut text = Vec::new();
+    let mut text = Vec::new();
+    for (trace, count) in traces.iter().zip(traces.sizes()) {
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
         if !full {
-            for span in &trace {
+            text.clear();
+            for span in trace {
                 text.extend_from_slice(between);
-                serde_json::to_writer(&mut text, span)?;
+                serde_json::to_writer(&mut text, &span)?;
                 between = b",\n";
             }
             size = size.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));

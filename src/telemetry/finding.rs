@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 
-use super::scene::{Scene, error, number, text, truth};
+use super::scene::{Scene, error, known, number, text, truth};
 use super::{ids, names};
 use crate::ids::{GroupName, RoleIndex, TrialNumber};
 use crate::time::Span as Length;
@@ -141,10 +141,9 @@ impl Found {
     /// An error where a gap breaks the objective, or outlasts its trial: both fail the verdict.
     /// What it had lasted in earlier windows counts. Overlaps and what is unknown break no
     /// objective.
-    fn status(&self, objective: &Objective) -> Option<Status> {
-        let known = Some(Status::default());
+    pub(super) fn status(&self, objective: &Objective) -> Option<Status> {
         if self.kind == Kind::Overlap || self.unknown {
-            return known;
+            return known();
         }
         let (whose, most) = match self.group {
             Some(_) => ("group_gap", objective.group_gap),
@@ -159,7 +158,7 @@ impl Found {
             Some(_) | None if self.finding.censored => {
                 error("still open when its trial ended".to_owned())
             }
-            Some(_) | None => known,
+            Some(_) | None => known(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Facts to log records: those that a person wants to read, in the order in which they come.
 //!
-//! A fact of a fault belongs to that fault's span, another one within a trial to the trial's, and
-//! all else to the run's. Renewals, ticks, claims and assignments are no news: traces have them.
+//! A fact of a fault belongs to that fault's span, another one within a trial, or a window, to that
+//! one's, and all else to the run's. Renewals, ticks, claims and assignments are no news: traces
+//! have them.
 
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, SeverityNumber};
@@ -60,43 +61,45 @@ impl Logbook {
         if let What::TrialBegan { trial } = fact.what {
             self.trial = trial;
         }
-        let news = news(fact);
-        let record = news.map(|news| self.record(fact, news));
+        let record = record(&self.scene, self.trial, fact);
         if let What::TrialEnded { .. } | What::Ended { .. } = fact.what {
             self.trial = ids::OWN;
         }
         record
     }
+}
 
-    fn record(&self, fact: &Fact, news: News<'_>) -> LogRecord {
-        let run = &self.scene.run;
-        let trial = news.fault.map_or(self.trial, |fault| fault.trial);
-        let key = news.fault.map_or_else(|| ids::root(trial).to_owned(), ids::fault);
-        let mut attributes = vec![number(names::SEQ, fact.seq)];
-        if trial != ids::OWN {
-            attributes.push(number(names::TRIAL_NUMBER, trial.0));
-        }
-        if let Some(life) = &fact.life {
-            attributes.push(text(names::MEMBER, life.member.as_str()));
-            attributes.push(number(names::INCARNATION, life.incarnation.0));
-        }
-        attributes.extend(news.fault.map(|fault| text(names::FAULT_ID, &fault.to_string())));
-        attributes.extend(news.more);
-        let at = self.scene.at(fact.t);
-        LogRecord {
-            time_unix_nano: at,
-            observed_time_unix_nano: at,
-            severity_number: news.severity.into(),
-            severity_text: severity(news.severity).to_owned(),
-            body: Some(AnyValue { value: Some(Value::StringValue(news.body)) }),
-            attributes,
-            flags: 1,
-            trace_id: ids::trace_id(run, trial).to_vec(),
-            span_id: ids::span_id(run, trial, &key).to_vec(),
-            event_name: news.name.to_owned(),
-            ..LogRecord::default()
-        }
+/// The record of a fact, if it is one that is told. `part` is the trial, or the window, in which it
+/// happened.
+pub(super) fn record(scene: &Scene, part: TrialNumber, fact: &Fact) -> Option<LogRecord> {
+    let news = news(fact)?;
+    let part = news.fault.map_or(part, |fault| fault.trial);
+    let key = news.fault.map_or_else(|| scene.root_key(part).to_owned(), ids::fault);
+    let mut attributes = vec![number(names::SEQ, fact.seq)];
+    if part != ids::OWN {
+        attributes.push(scene.numbered(part));
     }
+    if let Some(life) = &fact.life {
+        attributes.push(text(names::MEMBER, life.member.as_str()));
+        attributes.push(number(names::INCARNATION, life.incarnation.0));
+    }
+    attributes.extend(news.fault.map(|fault| text(names::FAULT_ID, &fault.to_string())));
+    attributes.extend(news.more);
+    let at = scene.at(fact.t);
+    let (trace_id, span_id) = scene.place(part, &key);
+    Some(LogRecord {
+        time_unix_nano: at,
+        observed_time_unix_nano: at,
+        severity_number: news.severity.into(),
+        severity_text: severity(news.severity).to_owned(),
+        body: Some(AnyValue { value: Some(Value::StringValue(news.body)) }),
+        attributes,
+        flags: 1,
+        trace_id,
+        span_id,
+        event_name: news.name.to_owned(),
+        ..LogRecord::default()
+    })
 }
 
 /// Of the three that are used.
@@ -111,7 +114,8 @@ fn severity(of: SeverityNumber) -> &'static str {
 }
 
 fn news(fact: &Fact) -> Option<News<'_>> {
-    let whom = fact.life.as_ref().map_or_else(String::new, ToString::to_string);
+    // Most facts are no news, and are not put into words.
+    let whom = || fact.life.as_ref().map_or_else(String::new, ToString::to_string);
     Some(match &fact.what {
         What::Assigned { .. }
         | What::Revoked { .. }
@@ -125,25 +129,27 @@ fn news(fact: &Fact) -> Option<News<'_>> {
         | What::NotYet => return None,
         What::Hole { from, until } => {
             let length = number(names::DURATION_NS, until.since(*from).as_nanos());
-            let body = format!("What {whom} did for a while is not known.");
+            let body = format!("What {} did for a while is not known.", whom());
             News::warn(names::MEMBER_HOLE, body).with([length])
         }
-        What::Started { pid } => News::new(names::MEMBER_STARTED, format!("{whom} was started."))
-            .with([number(names::PID, *pid)]),
+        What::Started { pid } => {
+            News::new(names::MEMBER_STARTED, format!("{} was started.", whom()))
+                .with([number(names::PID, *pid)])
+        }
         What::Died { signal, status } => {
             let signal = signal.map(|signal| number(names::SIGNAL, signal));
             let status = status.map(|status| number(names::STATUS, status));
-            let body = format!("{whom} is gone.");
+            let body = format!("{} is gone.", whom());
             News::new(names::MEMBER_DIED, body).with(signal).with(status)
         }
-        What::Stopped => News::new(names::MEMBER_STOPPED, format!("{whom} is stopped.")),
-        What::Continued => News::new(names::MEMBER_CONTINUED, format!("{whom} goes on.")),
+        What::Stopped => News::new(names::MEMBER_STOPPED, format!("{} is stopped.", whom())),
+        What::Continued => News::new(names::MEMBER_CONTINUED, format!("{} goes on.", whom())),
         What::FaultAsked { .. }
         | What::FaultInForce { .. }
         | What::FaultHealed { .. }
         | What::Reconnected { .. }
         | What::FaultFailed { .. }
-        | What::Struck { .. } => return of_fault(&fact.what, &whom),
+        | What::Struck { .. } => return of_fault(&fact.what, &whom()),
         What::TrialBegan { trial } => {
             News::new(names::TRIAL_BEGAN, format!("Trial {trial} begins."))
         }

@@ -5,13 +5,14 @@
 //!   journal --> timeline --> Traces --+--> traces.otlp.json
 //!                                     +--> chunks --> Courier --HTTP or gRPC--> collector
 //!   facts, live -+-> Logbook --> records --------------^
-//!                +-> Cutter --> WindowTraces ----------^
+//!                +-> Cutter --> WindowTraces, records -^
 //!                +-> Metrics --> watch --> instruments-^--> GET /metrics
 //! ```
 //!
 //! This room reads; it decides nothing, and nothing waits for it.
 
 mod annotations;
+mod borders;
 mod courier;
 mod deadline;
 pub mod document;

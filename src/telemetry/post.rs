@@ -3,6 +3,7 @@
 //! Whoever hands something in never waits: where there is no room it is lost, and counted. That
 //! something is lost is told as it begins, once; how much, at the end.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,11 +30,15 @@ const CHUNK_BYTES: usize = 2 << 20;
 /// The longest that an item waits for others.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// Makes items, one when the one before was taken, as long as they are wanted.
+pub(super) type Source<I> =
+    Box<dyn FnOnce(&mut dyn FnMut(I) -> ControlFlow<()>) -> ControlFlow<()> + Send>;
+
 /// What a thread is handed.
 enum Parcel<I> {
     One(I),
     Several(Vec<I>),
-    All(Box<dyn Iterator<Item = Vec<I>> + Send>),
+    All(Source<I>),
     /// Nothing comes after it.
     End,
 }
@@ -78,6 +83,10 @@ impl Tally {
 
     fn blame_no_room(&self) {
         self.blame(format!("more than {WAITING_MAX} items waited to be sent"));
+    }
+
+    fn blame_no_time(&self) {
+        self.blame("the collector did not take everything in time".to_owned());
     }
 
     /// Says that something is lost, as soon as it is. At the end it is said anyway, with how much.
@@ -181,8 +190,8 @@ impl<S: Chunks> Post<S> {
     }
 
     /// Hands in all that is left, to be made while it is sent.
-    pub(super) fn all(&self, items: Box<dyn Iterator<Item = Vec<S::Item>> + Send>) {
-        if let Err(TrySendError::Full(_)) = self.parcels.try_send(Parcel::All(items)) {
+    pub(super) fn all(&self, source: Source<S::Item>) {
+        if let Err(TrySendError::Full(_)) = self.parcels.try_send(Parcel::All(source)) {
             self.tally.blame_no_room();
         }
     }
@@ -198,7 +207,7 @@ impl<S: Chunks> Post<S> {
         let Self { parcels, tally, done } = self;
         drop(parcels);
         if let Err(RecvTimeoutError::Timeout) = done.recv_timeout(deadline.left()) {
-            tally.blame("the collector did not take everything in time".to_owned());
+            tally.blame_no_time();
         }
         tally
     }
@@ -229,7 +238,7 @@ impl<S: Chunks> Carrier<S> {
                     self.flush();
                     self.tally.together.fetch_sub(count, Ordering::Relaxed);
                 }
-                Ok(Parcel::All(items)) => self.add_all(items),
+                Ok(Parcel::All(source)) => self.add_all(source),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Parcel::End) | Err(RecvTimeoutError::Disconnected) => {
                     self.flush();
@@ -245,14 +254,18 @@ impl<S: Chunks> Carrier<S> {
         }
     }
 
-    fn add_all(&mut self, items: impl Iterator<Item = Vec<S::Item>>) {
-        for some in items {
+    fn add_all(&mut self, source: Source<S::Item>) {
+        let all = source(&mut |item| {
             if self.deadline.left().is_zero() {
-                return;
+                self.tally.blame_no_time();
+                return ControlFlow::Break(());
             }
-            some.into_iter().for_each(|item| self.add(item));
+            self.add(item);
+            ControlFlow::Continue(())
+        });
+        if all.is_continue() {
+            self.flush();
         }
-        self.flush();
     }
 
     fn add(&mut self, item: S::Item) {

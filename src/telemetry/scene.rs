@@ -121,31 +121,39 @@ impl Scene {
         key: &str,
         during: Interval,
     ) -> Span {
-        let part = self.part(number);
+        let (trace_id, span_id) = self.place(number, key);
+        let root = ids::span_id(&self.run, self.part(number), self.root_key(number));
         Span {
-            trace_id: ids::trace_id(&self.run, part).to_vec(),
-            span_id: ids::span_id(&self.run, part, key).to_vec(),
-            parent_span_id: ids::span_id(&self.run, part, ids::root(part)).to_vec(),
+            trace_id,
+            span_id,
+            parent_span_id: root.to_vec(),
             flags: FLAGS,
             name: name.to_owned(),
             kind: 1, // internal
             start_time_unix_nano: self.at(during.from),
             end_time_unix_nano: self.at(during.until),
-            status: Some(Status::default()),
+            status: known(),
             ..Span::default()
         }
     }
 
     /// A link to the span with `key` in the trace of that part.
     pub(super) fn link(&self, number: TrialNumber, key: &str, relation: &str) -> Link {
-        let part = self.part(number);
+        let (trace_id, span_id) = self.place(number, key);
         Link {
-            trace_id: ids::trace_id(&self.run, part).to_vec(),
-            span_id: ids::span_id(&self.run, part, key).to_vec(),
+            trace_id,
+            span_id,
             attributes: vec![text(names::LINK, relation)],
             flags: FLAGS,
             ..Link::default()
         }
+    }
+
+    /// The ids of the trace of that part, and of the span with `key` in it.
+    pub(super) fn place(&self, number: TrialNumber, key: &str) -> (Vec<u8>, Vec<u8>) {
+        let part = self.part(number);
+        let (trace, span) = (ids::trace_id(&self.run, part), ids::span_id(&self.run, part, key));
+        (trace.to_vec(), span.to_vec())
     }
 
     /// The attribute that says in which trial, or window, something is.
@@ -163,6 +171,11 @@ impl Scene {
         let time_unix_nano = self.at(at);
         Event { time_unix_nano, name: name.to_owned(), attributes, ..Event::default() }
     }
+}
+
+/// A status that says nothing.
+pub(super) fn known() -> Option<Status> {
+    Some(Status::default())
 }
 
 /// A status that says what is wrong.

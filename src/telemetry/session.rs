@@ -68,12 +68,20 @@ impl Heard {
         self.overlooked.load(Ordering::Relaxed)
     }
 
+    pub(super) fn note(&self) {
+        self.records.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(super) fn owe(&self, spans: usize) {
         self.spans.fetch_add(u64::try_from(spans).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub(super) fn overlook(&self, facts: u64) {
         self.overlooked.fetch_add(facts, Ordering::Relaxed);
+    }
+
+    pub(super) fn miss(&self, facts: u64) {
+        self.missed.fetch_add(facts, Ordering::Relaxed);
     }
 
     /// How many facts came faster than they were read; how many of them would have been told, the
@@ -104,7 +112,7 @@ impl Listener {
                 match facts.blocking_recv() {
                     Ok(fact) => {
                         if let Some(record) = book.observe(&fact) {
-                            heard.records.fetch_add(1, Ordering::Relaxed);
+                            heard.note();
                             slot.put(record);
                         }
                         if let What::Ended { .. } = fact.what {
@@ -112,9 +120,7 @@ impl Listener {
                         }
                     }
                     // Which of them would have been told, the journal says in the end.
-                    Err(RecvError::Lagged(missed)) => {
-                        heard.missed.fetch_add(missed, Ordering::Relaxed);
-                    }
+                    Err(RecvError::Lagged(missed)) => heard.miss(missed),
                     Err(RecvError::Closed) => break,
                 }
             }
@@ -169,12 +175,12 @@ impl Session {
     }
 
     /// What sends a trace of each window of such a length, of the run that `header` begins and that
-    /// has no end; nothing where traces go nowhere.
+    /// has no end, and logs that lead there; nothing where traces go nowhere.
     #[must_use]
     pub fn windows(&self, header: &Header, length: Duration) -> Option<WindowFeed> {
-        let slot = self.traces.as_ref()?.slot();
+        let (spans, logs) = (self.traces.as_ref()?.slot(), self.logs.as_ref().map(Post::slot));
         let traces = WindowTraces::new(header, self.scene.clone(), length);
-        Some(WindowFeed::new(slot, traces, Arc::clone(&self.heard)))
+        Some(WindowFeed::new(spans, logs, traces, Arc::clone(&self.heard)))
     }
 
     /// What listeners have heard so far; it may be read after the session is over.
@@ -187,15 +193,15 @@ impl Session {
     pub fn replay(&self, facts: Vec<Fact>) {
         let Some(logs) = &self.logs else { return };
         let mut book = Logbook::new(self.scene.clone());
-        let records = facts.into_iter().map(move |fact| book.observe(&fact).into_iter().collect());
-        logs.all(Box::new(records));
+        logs.all(Box::new(move |add| {
+            facts.iter().filter_map(|fact| book.observe(fact)).try_for_each(add)
+        }));
     }
 
     /// Sends these traces, the last there are.
     pub fn send(&self, traces: Arc<Traces>) {
         if let Some(post) = &self.traces {
-            let count = traces.count();
-            post.all(Box::new((0..count).map(move |place| traces.get(place))));
+            post.all(Box::new(move |add| traces.iter().flatten().try_for_each(add)));
             post.end();
         }
     }

@@ -8,15 +8,16 @@
 //!     leadership.overlap   two claimed      --caused_by--> fault.window
 //! ```
 //!
-//! A trace is made when it is asked for, so that a long run never stands in memory as spans.
+//! A span is made when it is asked for, so that a long run never stands in memory as spans.
 
 use std::collections::BTreeMap;
+use std::iter::{once, once_with};
 
 use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::trace::v1::{Span, span::Event};
+use opentelemetry_proto::tonic::trace::v1::{Span, Status, span::Event};
 
 use super::finding::{self, Found, Kind};
-use super::scene::{Scene, error, number, text, texts, truth};
+use super::scene::{Scene, error, known, number, text, texts, truth};
 use super::term::{self, Past, Tenure};
 use super::{ids, names};
 use crate::ids::{FaultId, TrialNumber};
@@ -68,22 +69,24 @@ impl Traces {
     }
 
     /// The traces, one after the other: the run's own, then each trial's.
-    pub fn iter(&self) -> impl Iterator<Item = Vec<Span>> + '_ {
-        (0..self.count()).map(|place| self.get(place))
-    }
-
-    /// How many traces there are.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.timeline.record.trials.len().saturating_add(1)
+    pub fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = Span>> {
+        (0..=self.timeline.record.trials.len()).map(|place| self.get(place))
     }
 
     /// One of them; empty where there is none in that place.
-    #[must_use]
-    pub fn get(&self, place: usize) -> Vec<Span> {
-        let Some(place) = place.checked_sub(1) else { return vec![self.own()] };
-        let trial = self.timeline.record.trials.get(place);
-        trial.map_or_else(Vec::new, |trial| self.trial(trial))
+    pub fn get(&self, place: usize) -> impl Iterator<Item = Span> {
+        let own = (place == 0).then(|| self.own());
+        let trial = place.checked_sub(1).and_then(|place| self.timeline.record.trials.get(place));
+        own.into_iter().chain(trial.into_iter().flat_map(|trial| self.trial(trial)))
+    }
+
+    /// Of how many spans each is; none is made for that.
+    pub fn sizes(&self) -> impl Iterator<Item = usize> {
+        let size = |trial: &Trial| {
+            let (faults, terms) = (self.faults(trial).count(), self.terms(trial).len());
+            [1, faults, terms, self.found(trial).len()].iter().sum()
+        };
+        once(1).chain(self.timeline.record.trials.iter().map(size))
     }
 
     fn own(&self) -> Span {
@@ -91,33 +94,41 @@ impl Traces {
         own(&self.scene, self.seed, self.run, ended)
     }
 
-    fn trial(&self, trial: &Trial) -> Vec<Span> {
-        let number = trial.number;
-        let faults = self.faults.get(&number).into_iter().flatten();
-        let incidents = &self.timeline.record.incidents;
-        let faults = faults.filter_map(|id| Some(self.fault(trial, id, incidents.get(id)?)));
-        let terms = self.terms.get(&number).into_iter().flatten();
-        let terms = terms.map(|tenure| tenure.span(&self.scene, &self.plan, trial));
-        let found = self.found.get(&number).into_iter().flatten();
-        let found = found.map(|one| one.span(&self.scene, &self.plan, &self.objective));
-        let children: Vec<_> = faults.chain(terms).chain(found).collect();
-        let mut spans = vec![self.root(trial, &children)];
-        spans.extend(children);
-        spans
+    fn faults(&self, trial: &Trial) -> impl Iterator<Item = (&FaultId, &Incident)> {
+        let ids = self.faults.get(&trial.number).into_iter().flatten();
+        ids.filter_map(|id| self.timeline.record.incidents.get_key_value(id))
     }
 
-    fn root(&self, trial: &Trial, children: &[Span]) -> Span {
+    fn terms(&self, trial: &Trial) -> &[Tenure] {
+        self.terms.get(&trial.number).map_or(&[], Vec::as_slice)
+    }
+
+    fn found(&self, trial: &Trial) -> &[Found] {
+        self.found.get(&trial.number).map_or(&[], Vec::as_slice)
+    }
+
+    fn trial(&self, trial: &Trial) -> impl Iterator<Item = Span> {
+        let faults = self.faults(trial).map(move |(id, of)| self.fault(trial, id, of));
+        let terms = self.terms(trial).iter();
+        let terms = terms.map(move |tenure| tenure.span(&self.scene, &self.plan, trial));
+        let found = self.found(trial).iter();
+        let found = found.map(move |one| one.span(&self.scene, &self.plan, &self.objective));
+        once_with(move || self.root(trial)).chain(faults).chain(terms).chain(found)
+    }
+
+    fn root(&self, trial: &Trial) -> Span {
         let mut span = self.scene.root(trial.number, trial.window);
-        let found = self.found.get(&trial.number).map_or(&[][..], Vec::as_slice);
         span.attributes = vec![self.scene.numbered(trial.number)];
-        span.attributes.extend(counts(found));
+        span.attributes.extend(counts(self.found(trial)));
         span.attributes.extend(trial.recovered.map(|recovered| truth(names::RECOVERED, recovered)));
         span.links = vec![self.scene.link(ids::OWN, names::RUN, "part_of")];
         span.events = stalls(&self.scene, &self.timeline.record, trial.window);
         if trial.recovered == Some(false) {
             span.status = error("not everything settled again in time".to_owned());
-        } else if let Some(worst) = worst(children) {
-            span.status = error(worst);
+        } else {
+            let faults = self.faults(trial).map(|(_, of)| failure(of));
+            let found = self.found(trial).iter().map(|one| one.status(&self.objective));
+            span.status = worst(faults.chain(found));
         }
         span
     }
@@ -143,12 +154,16 @@ impl Traces {
         ];
         let events = events.into_iter().filter_map(|(name, at)| Some((name, at?)));
         span.events = events.map(|(name, at)| self.scene.event(name, at, Vec::new())).collect();
-        if let Some(why) = &of.failed {
-            span.attributes.push(text(names::WHY, why));
-            span.status = error(format!("the fault failed: {why}"));
-        }
+        span.attributes.extend(of.failed.as_ref().map(|why| text(names::WHY, why)));
+        span.status = failure(of);
         span
     }
+}
+
+/// An error where a fault failed.
+fn failure(of: &Incident) -> Option<Status> {
+    let failed = of.failed.as_ref();
+    failed.map_or_else(known, |why| error(format!("the fault failed: {why}")))
 }
 
 /// The run itself, which has a trace of its own; `ended` is how it ended, if it did by itself.
@@ -195,10 +210,9 @@ pub(super) fn stalls(scene: &Scene, record: &Record, window: Interval) -> Vec<Ev
     stalls.map(event).collect()
 }
 
-/// What the first of the spans below a root that has an error says.
-pub(super) fn worst(children: &[Span]) -> Option<String> {
-    let said = children.iter().filter_map(|child| child.status.as_ref());
-    said.map(|status| &status.message).find(|message| !message.is_empty()).cloned()
+/// The status of a root: the first error of the spans below it, if one of them has any.
+pub(super) fn worst(mut below: impl Iterator<Item = Option<Status>>) -> Option<Status> {
+    below.find(|status| *status != known()).unwrap_or_else(known)
 }
 
 /// How a run ended, as the journal writes it.

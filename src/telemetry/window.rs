@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::borders::Borders;
 use crate::ids::{Life, TrialNumber};
 use crate::journal::Carry;
 use crate::observation::{Fact, Outcome, What};
@@ -73,6 +74,7 @@ struct Frame {
 pub(super) struct Cutter {
     plan: Plan,
     length: Duration,
+    borders: Borders,
     /// Knows what is final.
     watch: Watch,
     /// What was known before the facts that are kept.
@@ -87,7 +89,7 @@ pub(super) struct Cutter {
     /// Windows that are over, and not judged yet.
     over: VecDeque<Frame>,
     /// The latest stamp that was heard.
-    latest: Mono,
+    pub(super) latest: Mono,
     missed: Missed,
     /// How the run ended, if it did.
     pub(super) ended: Option<(Outcome, Option<String>)>,
@@ -111,6 +113,7 @@ impl Cutter {
         Self {
             plan: plan.clone(),
             length,
+            borders: Borders::new(length),
             watch: Watch::new(plan),
             before: Carry::default(),
             facts: VecDeque::new(),
@@ -157,7 +160,8 @@ impl Cutter {
         let Some(open) = &mut self.open else { return };
         open.facts += 1;
         if open.facts >= FACTS_MAX && self.latest > open.from {
-            let at = self.latest.min(open.until);
+            // Whatever was heard is before it.
+            let at = open.until.min(self.latest + BEYOND);
             open.cut_short = at < open.until;
             self.cut(at);
         }
@@ -200,6 +204,12 @@ impl Cutter {
         Some(window)
     }
 
+    /// The window in which something happened that was heard; none before the first and after the
+    /// last.
+    pub(super) fn window(&self, at: Mono) -> Option<TrialNumber> {
+        self.borders.window(at)
+    }
+
     /// No fact will come any more: everything is final as it stands.
     pub(super) fn finish(&mut self, now: Mono) {
         self.end(self.latest);
@@ -208,6 +218,7 @@ impl Cutter {
     }
 
     fn begin(&mut self, number: TrialNumber, from: Mono) {
+        self.borders.begin(number, from);
         let (until, facts, missed) = (from + self.length, 0, 0);
         let (cut_short, is_last) = (false, false);
         self.open = Some(Frame { number, from, until, facts, missed, cut_short, is_last });
@@ -235,6 +246,7 @@ impl Cutter {
             last = Frame { missed: before.missed.saturating_add(last.missed), ..before };
         }
         let until = at.max(last.from);
+        self.borders.end(last.number, until);
         self.over.push_back(Frame { until, is_last: true, ..last });
         self.watch.end(until + BEYOND);
     }

@@ -1,4 +1,5 @@
-//! Hears the facts of a topology that is kept up, and sends a trace of each window.
+//! Hears the facts of a topology that is kept up, and sends a trace of each window and, in the same
+//! breath, logs that lead there.
 //!
 //! All of it is on a thread of its own, which looks a few times a second what there is: so it costs
 //! little, and neither a collector nor a long window delays the run.
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 
@@ -21,18 +23,24 @@ use crate::time::Mono;
 /// Facts of one such time are taken at once. The end of a run waits for it.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Sends a trace of each window.
+/// Sends a trace of each window, and logs where they are wanted.
 #[derive(Clone)]
 pub struct WindowFeed {
-    slot: Slot<Span>,
+    spans: Slot<Span>,
+    logs: Option<Slot<LogRecord>>,
     traces: WindowTraces,
     heard: Arc<Heard>,
     has_told: bool,
 }
 
 impl WindowFeed {
-    pub(super) fn new(slot: Slot<Span>, traces: WindowTraces, heard: Arc<Heard>) -> Self {
-        Self { slot, traces, heard, has_told: false }
+    pub(super) fn new(
+        spans: Slot<Span>,
+        logs: Option<Slot<LogRecord>>,
+        traces: WindowTraces,
+        heard: Arc<Heard>,
+    ) -> Self {
+        Self { spans, logs, traces, heard, has_told: false }
     }
 
     /// Begins to, until the run's last fact.
@@ -50,8 +58,11 @@ impl WindowFeed {
             }
             self.traces.finish(Mono::now());
             self.send();
-            self.slot.put(self.traces.own());
-            self.slot.end();
+            self.spans.put(self.traces.own());
+            self.spans.end();
+            if let Some(logs) = self.logs {
+                logs.end();
+            }
         })?;
         Ok(())
     }
@@ -62,17 +73,31 @@ impl WindowFeed {
             match facts.try_recv() {
                 Ok(fact) => {
                     self.traces.observe(&fact);
+                    self.log(&fact);
                     if let What::Ended { .. } = fact.what {
                         return true;
                     }
                 }
                 Err(TryRecvError::Lagged(missed)) => {
                     self.heard.overlook(missed);
+                    if self.logs.is_some() {
+                        self.heard.miss(missed);
+                    }
                     self.traces.miss(missed);
                 }
                 Err(TryRecvError::Empty) => return false,
                 Err(TryRecvError::Closed) => return true,
             }
+        }
+    }
+
+    /// Sends the record of a fact, if it has one.
+    fn log(&self, fact: &Fact) {
+        if let Some(logs) = &self.logs
+            && let Some(record) = self.traces.record(fact)
+        {
+            self.heard.note();
+            logs.put(record);
         }
     }
 
@@ -86,7 +111,7 @@ impl WindowFeed {
                     "So much happens that windows end before their time, each after so many facts."
                 );
             }
-            self.slot.put_all(trace.spans);
+            self.spans.put_all(trace.spans);
         }
     }
 }

@@ -13,14 +13,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 
 use super::finding::{self, Open};
-use super::scene::{Scene, error, number, truth};
+use super::scene::{Scene, number, truth};
 use super::term::{self, CONTINUES, Past};
 use super::traces::{counts, own, stalls, worst};
 use super::window::{Cutter, Window};
-use super::{ids, names};
+use super::{ids, logbook, names};
 use crate::ids::TrialNumber;
 use crate::journal::Header;
 use crate::observation::Fact;
@@ -47,8 +48,6 @@ pub struct WindowTraces {
     objective: Objective,
     seed: u64,
     zero: Mono,
-    /// The latest fact.
-    latest: Mono,
     cutter: Cutter,
     past: Past,
     open: Open,
@@ -64,7 +63,6 @@ impl WindowTraces {
             objective: header.brief.objective,
             seed: header.seed,
             zero: header.zero,
-            latest: header.zero,
             cutter: Cutter::new(&header.plan, length),
             past: Past::default(),
             open: Open::default(),
@@ -73,8 +71,15 @@ impl WindowTraces {
 
     /// Takes a fact.
     pub fn observe(&mut self, fact: &Arc<Fact>) {
-        self.latest = self.latest.max(fact.t);
         self.cutter.observe(fact);
+    }
+
+    /// The log record of a fact that was taken, if it is one that is told: it belongs to the window
+    /// in which it happened, or to the run.
+    #[must_use]
+    pub fn record(&self, fact: &Fact) -> Option<LogRecord> {
+        let window = self.cutter.window(fact.t).unwrap_or(ids::OWN);
+        logbook::record(&self.scene, window, fact)
     }
 
     /// So many facts came faster than they were taken: their time is unknown.
@@ -107,7 +112,7 @@ impl WindowTraces {
     /// The run's own span, to be sent when it is over.
     #[must_use]
     pub fn own(&self) -> Span {
-        let run = Interval::new(self.zero, self.latest);
+        let run = Interval::new(self.zero, self.cutter.latest.max(self.zero));
         own(&self.scene, self.seed, run, self.cutter.ended.as_ref())
     }
 
@@ -130,9 +135,7 @@ impl WindowTraces {
         root.attributes.push(truth(names::CUT_SHORT, cut_short));
         root.attributes.push(number(names::MISSED, missed));
         root.events = stalls(&self.scene, &timeline.record, span);
-        if let Some(worst) = worst(&children) {
-            root.status = error(worst);
-        }
+        root.status = worst(found.iter().map(|one| one.status(&self.objective)));
         let mut spans = vec![root];
         spans.extend(children);
         spans

@@ -44,6 +44,12 @@ impl Interval {
         Self::new(self.from.max(other.from), self.until.min(other.until))
     }
 
+    /// From the first instant of the two to the last.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        Self::new(self.from.min(other.from), self.until.max(other.until))
+    }
+
     /// Whether they have an instant in common, or meet.
     #[must_use]
     pub fn touches(self, other: Self) -> bool {

@@ -85,7 +85,7 @@ impl LifeLine {
         });
         let open = claims.map(|(key, claim)| {
             // It may be renewed, or end; or go on without ticks, which may come yet.
-            let began = self.piece_of(key.0, claim.from).from.max(woke);
+            let began = self.piece_of(key.0, *claim).from.max(woke);
             let runs = self.ticks.get(&key.0).map_or(&[][..], Vec::as_slice);
             let ticked = runs.iter().rev().find(|run| run.from < claim.until);
             claim.until.min(ticked.map_or(began, |run| run.until.max(began)))
@@ -93,10 +93,17 @@ impl LifeLine {
         spoke.into_iter().chain(open).min()
     }
 
-    /// The claims on `partition` that meet, as one: that which holds at `at`.
-    fn piece_of(&self, partition: PartitionId, at: Mono) -> Interval {
-        let pieces: IntervalSet = self.claims_on(partition).collect();
-        pieces.iter().find(|piece| at <= piece.until).unwrap_or(Interval::new(at, at))
+    /// The claims on `partition` that meet, as one: that to which `claim` belongs.
+    fn piece_of(&self, partition: PartitionId, claim: Interval) -> Interval {
+        let mut piece = claim;
+        loop {
+            let met = self.claims_on(partition).filter(|one| one.touches(piece));
+            let joined = met.fold(piece, Interval::join);
+            if joined == piece {
+                return piece;
+            }
+            piece = joined;
+        }
     }
 
     /// All up to `until` is to be decided now, where all facts stamped before `known` have been
@@ -128,7 +135,7 @@ impl LifeLine {
         let kept = before - UNKNOWN_KEPT;
         let past = self.claims.iter().filter(|(key, claim)| {
             let ended = claim.until <= recent && !self.open.contains(*key);
-            ended && (claim.until <= kept || self.piece_of(key.0, claim.from).until <= recent)
+            ended && (claim.until <= kept || self.piece_of(key.0, **claim).until <= recent)
         });
         for key in past.map(|(key, _)| *key).collect::<Vec<_>>() {
             self.claims.remove(&key);

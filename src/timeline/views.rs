@@ -55,7 +55,8 @@ impl LifeLine {
 
     pub(super) fn claims_on(&self, partition: PartitionId) -> impl Iterator<Item = Interval> + '_ {
         let claims = self.claims.range((partition, Term(0))..);
-        claims.take_while(move |((on, _), _)| *on == partition).map(|(_, claim)| *claim)
+        let claims = claims.take_while(move |((on, _), _)| *on == partition);
+        claims.map(|(_, claim)| *claim).filter(|claim| !claim.is_empty())
     }
 
     /// When it claimed `partition`.

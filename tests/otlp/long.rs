@@ -1,11 +1,20 @@
-//! What telemetry costs, measured with full counts: `tests/long overhead` and
+//! What telemetry costs, measured with full counts: `tests/long overhead`, `up-at-rest` and
 //! `takeovers-beside-failing-collectors`. Each writes a row into `chaos/RESULTS.md`.
 
+use std::time::Duration;
+
+use rustix::process::Signal;
 use tandem::statistics::two_samples::compare;
+use tandem::view::Level;
 
 use crate::beside::{One, Way, rounds};
+use crate::receiver::{Kept, Receiver};
+use crate::support::measured::await_quiet;
 use crate::support::results::{Claims, append, tried};
 use crate::support::series::folder;
+use crate::support::up::Up;
+use crate::support::usage::{Usage, watch};
+use crate::support::windowed::windows;
 
 /// Medians of takeovers that are no further apart are alike.
 const ALIKE_MS: f64 = 25.0;
@@ -151,5 +160,48 @@ fn takeovers_beside_failing_collectors() {
         again(spoiled)
     );
     append(name, &folder, &text, &claims);
+    claims.hold();
+}
+
+/// What the controller takes of a thousand roles on 64 partitions in three groups of five, at rest,
+/// in a minute.
+fn at_rest(args: &str) -> Usage {
+    await_quiet(Duration::from_secs(120));
+    let mut up = Up::start(&format!("-f topologies/thousand.yaml {args}"));
+    up.await_health(Level::Led);
+    // The first claims overlap for a threshold.
+    std::thread::sleep(Duration::from_secs(20));
+    let used = watch(&[up.pid()], Duration::from_secs(60))[0];
+    assert_eq!(up.status().0, Some(0));
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    used
+}
+
+/// A topology that is kept up, without a collector and told to one: in the minute that is watched,
+/// one window ends.
+#[test]
+#[ignore = "takes four minutes: tests/long up-at-rest"]
+fn up_at_rest() {
+    let folder = folder("up-at-rest");
+    let receiver = Receiver::http(Kept::default(), None);
+    let telling = format!("--otlp {}", receiver.url("http"));
+    let [off, on] = ["", &telling].map(at_rest);
+    let spans = receiver.spans();
+    let ended = windows(&spans).len();
+    let mut claims = Claims::default();
+    claims.add("controller below 5 % of a core", off.core_percent < 5.0);
+    claims.add("with a collector, too", on.core_percent < 5.0);
+    claims.add("its windows arrived", ended >= 2 && spans.len() > 3_000);
+    let text = format!(
+        "1,000 roles, 64 partitions, 3 groups of 5: the controller {:.1} % of a core, {:.1} MiB; \
+        told to a collector {:.1} %, {:.1} MiB, which got {} spans of {ended} windows",
+        off.core_percent,
+        off.resident_mib,
+        on.core_percent,
+        on.resident_mib,
+        spans.len()
+    );
+    append("up-at-rest", &folder, &text, &claims);
     claims.hold();
 }

@@ -1,17 +1,19 @@
 //! A topology that is kept up, told to collectors: traces of windows, logs and metrics while it
 //! goes on; none of them delays its end, and what is lost is told.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use rustix::process::Signal;
 use tandem::ids::GroupName;
 use tandem::journal::Recording;
 use tandem::observation::What;
 use tandem::time::Mono;
-use tandem::timeline::Timeline;
+use tandem::timeline::{Interval, Timeline};
 use tandem::view::{Happening, Level};
 
 use crate::agrees::{named, told_agree};
@@ -19,7 +21,7 @@ use crate::receiver::{Kept, Receiver};
 use crate::support::experiment::{eventually, output, signal_pid, tandem};
 use crate::support::outside::kill_leader;
 use crate::support::up::Up;
-use crate::support::windowed::{windows, windows_agree};
+use crate::support::windowed::{records_lead, wall, windows, windows_agree};
 
 /// The exit may be later than its members' by this, on a machine that does other things as well.
 const LATE: Duration = Duration::from_millis(3_000);
@@ -58,8 +60,24 @@ fn all_of_it_leaves_while_it_goes_on_and_is_the_journals() {
     assert!(windows(&spans).len() >= 3);
     let gaps = windows_agree(&recording.header, &timeline, trial.window, &spans);
     assert!(gaps > 0, "{} led something", death.life);
+    records_lead_to_windows(&recording, trial.window, &spans, &receiver.logs());
     operations_are_the_runs(&recording, &spans);
     is_exported_as_one_trace(&up, &spans);
+}
+
+/// From the first window to the last each record is in one; so is the death.
+fn records_lead_to_windows(
+    recording: &Recording,
+    judged: Interval,
+    spans: &[Span],
+    records: &[LogRecord],
+) {
+    let [from, until] = [judged.from, judged.until].map(|at| wall(&recording.header, at));
+    let during = records.iter().filter(|one| (from..=until).contains(&one.time_unix_nano));
+    assert_eq!(records_lead(spans, records), during.clone().count());
+    let names: BTreeSet<&str> = during.map(|one| one.event_name.as_str()).collect();
+    let wanted = ["trial.began", "member.died", "member.started", "trial.ended"];
+    assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
 }
 
 /// What the controller did stands below the run's own span.

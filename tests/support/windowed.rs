@@ -1,9 +1,10 @@
-//! The windows of a run as a collector got them, compared with what the journal says of the whole,
-//! without the code that cut them.
+//! The windows of a run as a collector got them, and the records that lead there, compared with what
+//! the journal says of the whole, without the code that cut them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::{Span, span::Link};
 use tandem::journal::Header;
 use tandem::time::Mono;
@@ -87,6 +88,26 @@ pub fn windows_agree(
         }
     }
     count
+}
+
+/// Each record leads to a span that there is: to the root of the window in which it happened, or to
+/// the run. How many lead to windows.
+pub fn records_lead(spans: &[Span], records: &[LogRecord]) -> usize {
+    let ids: Ids<'_> =
+        spans.iter().map(|span| ((&span.trace_id[..], &span.span_id[..]), span)).collect();
+    let last = windows(spans).last().map(|root| root.end_time_unix_nano);
+    let leads_to_window = |record: &&LogRecord| {
+        let found = ids.get(&(&record.trace_id[..], &record.span_id[..]));
+        let root = found.unwrap_or_else(|| panic!("{record:?} leads nowhere"));
+        let [from, until] = [root.start_time_unix_nano, root.end_time_unix_nano];
+        let (at, is_window) = (record.time_unix_nano, root.name == "up.window");
+        let ends = !is_window || last == Some(until);
+        assert!(from <= at && (at < until || ends && at == until), "{record:?} in {root:?}");
+        assert!(is_window || root.name == "chaos.run", "{record:?} in {root:?}");
+        assert_eq!(of(&record.attributes, "neli.window"), shown(root, "neli.window"));
+        is_window
+    };
+    records.iter().filter(leads_to_window).count()
 }
 
 fn follow_each_other(header: &Header, judged: Interval, roots: &[&Span], ids: &Ids<'_>) {
