@@ -1,7 +1,8 @@
 //! Whole experiments, with real processes and brokers: what Tandem promises, it measures.
 //!
-//! Measurements are made one at a time. One that fails while the host did not let the instrument
-//! run says nothing, and is made again, thrice at most; the seed of each is printed.
+//! Measurements are made one at a time, unless they bear others. One that fails while the host did
+//! not let the instrument run says nothing, and is made again, thrice at most; the seed of each is
+//! printed.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,7 +25,7 @@ use std::time::Duration;
 use support::described::{assignments, settled_claims};
 use support::experiment::{Experiment, Finished, Running};
 use support::leftovers::addresses;
-use support::measured::{BRISK, measured, measured_together, require};
+use support::measured::{BRISK, measured, measured_beside, measured_together, require};
 use support::{naive, twin};
 use tandem::ids::{GroupName, Life, PartitionId};
 use tandem::observation::{Fact, What};
@@ -70,45 +71,51 @@ fn gaps_are_within_their_bounds(timeline: &Timeline, report: &Report) -> Result<
     Ok(())
 }
 
-/// Leaders die one after the other; what a role misses in its group is `p50` at the median.
-fn kills_leaders(args: &str, p50: std::ops::Range<u64>) {
-    let run = measured(
-        || Experiment::new("chaos/kill-leader.yaml").with("--trials 3").with(args),
-        |run| {
-            let (report, timeline) = (run.report(), timeline(run));
-            require(run.code() == Some(0), || "it passes".to_owned())?;
-            let gaps = faults(&timeline);
-            let trials: BTreeSet<_> = gaps.iter().map(|gap| gap.trial).collect();
-            require(trials.len() == 3, || format!("gaps in all trials, not in {trials:?}"))?;
-            gaps_are_within_their_bounds(&timeline, &report)?;
-            let median = median(gaps.iter().map(|gap| gap.span.length()));
-            let wanted = Duration::from_millis(p50.start)..Duration::from_millis(p50.end);
-            require(wanted.contains(&median), || format!("a median of {median:?}"))
-        },
-    );
+/// Leaders die one after the other.
+fn killed_leaders(args: &str) -> Experiment {
+    Experiment::new("chaos/kill-leader.yaml").with("--trials 3").with(args)
+}
+
+/// What a role misses in its group is so many milliseconds at the median.
+fn are_missed_for(p50: std::ops::Range<u64>, run: &Finished) -> Result<(), String> {
+    let (report, timeline) = (run.report(), timeline(run));
+    require(run.code() == Some(0), || "it passes".to_owned())?;
+    let gaps = faults(&timeline);
+    let trials: BTreeSet<_> = gaps.iter().map(|gap| gap.trial).collect();
+    require(trials.len() == 3, || format!("gaps in all trials, not in {trials:?}"))?;
+    gaps_are_within_their_bounds(&timeline, &report)?;
+    let median = median(gaps.iter().map(|gap| gap.span.length()));
+    let wanted = Duration::from_millis(p50.start)..Duration::from_millis(p50.end);
+    require(wanted.contains(&median), || format!("a median of {median:?}"))
+}
+
+fn are_missed_by_nobody(run: &Finished) {
     let report = run.report();
     assert_eq!((report.joint.gap.count, report.trials), (0, 3), "{run}");
     assert!(report.joint.leaders_min >= Some(1), "{run}");
-    is_judged_alike_again(&run);
-    twins_agree(&run);
+    is_judged_alike_again(run);
+    twins_agree(run);
 }
 
 #[test]
 fn a_killed_leader_leaves_its_group_for_about_a_session_and_nobody_misses_it() {
-    kills_leaders(BRISK, 850..1_300);
+    let run = measured_beside(|| killed_leaders(BRISK), |run| are_missed_for(850..1_300, run));
+    are_missed_by_nobody(&run);
 }
 
 #[test]
 fn a_session_of_300_ms_makes_gaps_of_300_ms() {
     let args = "--set defaults.session=300ms --set defaults.restart.after=600ms";
-    kills_leaders(args, 200..400);
+    let run = measured(|| killed_leaders(args), |run| are_missed_for(200..400, run));
+    are_missed_by_nobody(&run);
 }
 
 #[test]
 fn a_session_of_100_ms_makes_gaps_of_100_ms() {
     let args = "--set defaults.session=100ms --set defaults.heartbeat=30ms \
                 --set defaults.restart.after=300ms";
-    kills_leaders(args, 60..150);
+    let run = measured(|| killed_leaders(args), |run| are_missed_for(60..150, run));
+    are_missed_by_nobody(&run);
 }
 
 /// `tandem report` computes everything again from the journal alone.
@@ -130,7 +137,7 @@ fn twins_agree(run: &Finished) {
 
 #[test]
 fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
-    let run = measured(
+    let run = measured_beside(
         || Experiment::new("chaos/twin-kill.yaml").with("--trials 2").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -151,7 +158,7 @@ fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
 
 #[test]
 fn where_nothing_is_done_nothing_is_found() {
-    let run = measured(
+    let run = measured_beside(
         || Experiment::calm("20s"),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -182,7 +189,7 @@ fn where_nothing_is_done_nothing_is_found() {
 
 #[test]
 fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one() {
-    let run = measured(
+    let run = measured_beside(
         || Experiment::new("chaos/pause-leader.yaml").with("--trials 2"),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -211,7 +218,7 @@ fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one
 fn the_other_topologies_run_as_well() {
     for topology in ["trio", "shared-topic"] {
         let file = format!("--trials 1 -f topologies/{topology}.yaml {BRISK}");
-        let run = measured(
+        let run = measured_beside(
             || Experiment::new("chaos/kill-leader.yaml").with(&file),
             |run| require(run.code() == Some(0), || "it passes".to_owned()),
         );

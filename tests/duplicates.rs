@@ -16,14 +16,14 @@ use std::time::Duration;
 use support::described::members;
 use support::experiment::{Experiment, eventually};
 use support::leftovers::{Family, addresses, family_in_trial, see};
-use support::measured::{BRISK, measured, require, turn};
+use support::measured::{BRISK, measured_beside, require, shared_turn};
 use tandem::observation::{Fact, What};
 
 const SOON: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_second_process_of_a_name_is_a_second_member_and_goes_again() {
-    let _turn = turn();
+    let _turn = shared_turn();
     let text = "version: 1\nname: twice\nobjective: {leaders_per_group: 0}\nmethod:\n  - {id: d, \
                 at: 1s, fault: duplicate, for: 6s, target: {member: p1-1}}\n";
     let run = Experiment::of("twice.yaml", text).with(BRISK).start();
@@ -60,7 +60,7 @@ fn a_second_process_of_a_name_is_a_second_member_and_goes_again() {
 
 #[test]
 fn what_two_of_one_name_claim_at_once_is_an_overlap() {
-    let run = measured(
+    let run = measured_beside(
         || Experiment::new("chaos/duplicate-leader.yaml").with("--trials 2").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use support::experiment::{Experiment, Finished, signal_pid};
 use support::leftovers::Family;
-use support::measured::{NOISE_MAX, await_quiet, measured, require, turn};
+use support::measured::{NOISE_MAX, await_quiet, measured, measured_beside, require, shared_turn};
 use tandem::ids::{FaultId, Life};
 use tandem::observation::{Fact, Outcome, What};
 use tandem::time::Mono;
@@ -162,7 +162,7 @@ fn leaders_without_coordinator_or_heartbeats_are_replaced_and_come_back() {
         "fault: protocol, apis: [heartbeat], behavior: drop",
     ];
     let bounded = "assert: [group.p1.gap.max <= bound.group.gap]\n";
-    let run = measured(|| leaders("severed", cut, bounded).with(LARGE_ENOUGH), passes);
+    let run = measured_beside(|| leaders("severed", cut, bounded).with(LARGE_ENOUGH), passes);
     eprintln!("{}", run.stdout);
     // Without its coordinator one is really cut off: somebody else began to lead what it had led.
     struck(&run, FIRST, |what| matches!(what, What::Claimed { .. }), false);
@@ -197,7 +197,7 @@ fn struck(run: &Finished, step: &str, wanted: impl Fn(&What) -> bool, itself: bo
 
 #[test]
 fn edges_that_die_unasked_end_the_run_and_nothing_stays() {
-    let _turn = turn();
+    let _turn = shared_turn();
     let run = Experiment::new("chaos/isolate-leader.yaml").start();
     let pid = run.await_facts("a fault in force", |facts| {
         let pid = facts.iter().find_map(|fact| match fact.what {
@@ -224,7 +224,8 @@ fn edges_that_die_unasked_end_the_run_and_nothing_stays() {
 
 #[test]
 fn what_is_slow_is_late_and_not_lost() {
-    let run = measured(|| Experiment::new("chaos/slow-network.yaml").with("--trials 1"), passes);
+    let slow = || Experiment::new("chaos/slow-network.yaml").with("--trials 1");
+    let run = measured_beside(slow, passes);
     assert!(gaps(&timeline(&run)).is_empty(), "{run}");
     let within = Duration::from_secs(2);
     let report = run.report();

@@ -16,17 +16,17 @@
 mod coordinator_support;
 mod kafka_support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use coordinator_support::embedded::Embedded;
 use coordinator_support::line::{self, Line};
 use coordinator_support::parity;
 use coordinator_support::remote::Remote;
-use kafka_support::Kafka;
+use kafka_support::{Clusters, turn};
 use tandem::groups::Settings;
 
 #[test]
@@ -39,22 +39,31 @@ fn kafka_3_9_1_answers_as_it_is_written() {
     answers_as_it_is_written("3.9.1");
 }
 
-/// A cluster for each set of rules that transcripts want, one after the other.
+/// A cluster for each set of rules that transcripts want. All are up before anything is asked: to
+/// start one takes the time that transcripts measure.
 fn answers_as_it_is_written(version: &str) {
-    let mut by_rules: BTreeMap<Vec<String>, Vec<PathBuf>> = BTreeMap::new();
-    for path in parity::transcripts() {
-        by_rules.entry(rules_of(&path)).or_default().push(path);
-    }
+    let _turn = turn();
+    let paths = parity::transcripts();
+    let rules: BTreeSet<_> = paths.iter().map(|path| rules_of(&settings_of(path))).collect();
+    let up = |rules: Vec<String>| {
+        let set = rules.iter().flat_map(|rule| ["--set", rule]);
+        let options: Vec<_> = ["--version", version].into_iter().chain(set).collect();
+        let clusters = Clusters::up(1, &options);
+        (rules, clusters)
+    };
+    let clusters: BTreeMap<_, _> = std::thread::scope(|scope| {
+        let starts: Vec<_> = rules.into_iter().map(|rules| scope.spawn(|| up(rules))).collect();
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    let address = |clusters: &Clusters| clusters.bootstraps[0].parse().unwrap();
     let own = format!("kafka-{version}");
+    parity::assert_parity(&paths, |name, settings| {
+        Remote::new(address(&clusters[&rules_of(&settings)]), &["kafka", &own], name)
+    });
     let embedded = Embedded::new();
     let ours = treatment(embedded.start(Settings::default()));
-    for (rules, paths) in by_rules {
-        let mut options = vec!["--version", version];
-        options.extend(rules.iter().flat_map(|rule| ["--set", rule]));
-        let kafka = Kafka::up(1, &options);
-        let address = kafka.bootstraps[0].parse().unwrap();
-        parity::assert_parity(&paths, |name, _| Remote::new(address, &["kafka", &own], name));
-        assert_eq!(treatment(address), ours, "of strangers");
+    for clusters in clusters.values() {
+        assert_eq!(treatment(address(clusters)), ours, "of strangers");
     }
 }
 
@@ -94,11 +103,15 @@ fn treatment(address: SocketAddr) -> Vec<(&'static str, Option<Vec<u8>>)> {
     treated
 }
 
-/// What a broker must be told, as Kafka calls it.
-fn rules_of(path: &Path) -> Vec<String> {
+/// The rules that a transcript is played by.
+fn settings_of(path: &Path) -> Settings {
     let text = std::fs::read_to_string(path).unwrap();
     let rules = text.lines().find(|line| line.starts_with("settings")).unwrap_or("settings");
-    let settings = line::settings(&Line::parse(rules));
+    line::settings(&Line::parse(rules))
+}
+
+/// What a broker must be told for that, as Kafka calls it.
+fn rules_of(settings: &Settings) -> Vec<String> {
     vec![
         format!("group.initial.rebalance.delay.ms={}", settings.initial_delay.as_millis()),
         format!("group.max.size={}", settings.members_max),

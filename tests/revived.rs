@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{eventually, output, signal_pid, tandem};
-use support::measured::turn;
 use support::up::{Follower, Up, nothing_is_left};
 use tandem::ids::{ClusterName, GroupName, MemberId};
 use tandem::observation::{Fact, Outcome, What};
@@ -89,7 +88,6 @@ fn lives(facts: &[Fact]) -> Vec<String> {
 
 #[test]
 fn a_broker_that_dies_is_started_again_where_it_was() {
-    let _turn = turn();
     let mut up = Up::start("-f topologies/duo.yaml --set defaults.session=300ms");
     let before = up.await_health(Level::Led);
     let (address, first) = broker(&before);
@@ -149,7 +147,6 @@ fn the_gap_has_its_cause(up: &Up) {
 
 #[test]
 fn a_broker_that_is_down_with_its_only_group_comes_back_too() {
-    let _turn = turn();
     let mut up = Up::start("-f topologies/solo.yaml --set defaults.session=300ms");
     let (_, first) = broker(&up.await_health(Level::Led));
     let mut follower = up.follow();
@@ -171,7 +168,6 @@ fn a_broker_that_is_down_with_its_only_group_comes_back_too() {
 
 #[test]
 fn a_broker_that_dies_again_and_again_ends_it() {
-    let _turn = turn();
     let mut up = Up::start("-f topologies/solo.yaml");
     let (_, mut pid) = broker(&up.await_health(Level::Led));
     let mut follower = up.follow();

@@ -4,6 +4,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
@@ -18,7 +19,7 @@ pub struct Clusters {
 
 impl Clusters {
     /// Starts them; `options` go to `up`.
-    pub(super) fn up(clusters: usize, options: &[&str]) -> Self {
+    pub fn up(clusters: usize, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (base, version) = (free_ports(clusters).to_string(), "4.3.0");
         let mut up = script("up", &folder);
@@ -67,8 +68,8 @@ impl Share {
     }
 
     /// The clusters, which are started if nobody had them.
-    pub(super) fn clusters(&self) -> Arc<Clusters> {
-        Arc::clone(pair().clusters.get_or_insert_with(|| Arc::new(Clusters::up(2, &[]))))
+    pub(super) fn clusters(&self, options: &[&str]) -> Arc<Clusters> {
+        Arc::clone(pair().clusters.get_or_insert_with(|| Arc::new(Clusters::up(2, options))))
     }
 }
 
@@ -89,14 +90,15 @@ fn script(name: &str, folder: &TempDir) -> Command {
     command
 }
 
-/// A port from which `clusters` times ten are likely to be free; `up` refuses if they are not.
+/// A port from which `clusters` times ten are free, and given to nobody else of this program. Other
+/// programs look elsewhere first; where one takes some meanwhile all the same, `up` refuses.
 pub fn free_ports(clusters: usize) -> usize {
-    // Tests that run at the same time should not all look at the same ports first.
-    let first = usize::try_from(std::process::id()).unwrap() % 100;
-    for base in (first..first + 100).map(|place| 20_000 + place % 100 * 100) {
-        let all = base..base + 10 * clusters;
+    static GIVEN: AtomicUsize = AtomicUsize::new(0);
+    let first = usize::try_from(std::process::id()).unwrap();
+    for _ in 0..100 {
+        let base = 20_000 + (first + GIVEN.fetch_add(1, Ordering::Relaxed)) % 100 * 100;
         let free = |port: usize| TcpListener::bind(("127.0.0.1", u16::try_from(port).unwrap()));
-        if all.clone().all(|port| free(port).is_ok()) {
+        if (base..base + 10 * clusters).all(|port| free(port).is_ok()) {
             return base;
         }
     }

@@ -23,8 +23,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use clusters::free_ports;
-use clusters::{Clusters, Share, text};
+pub use clusters::{Clusters, free_ports};
+use clusters::{Share, text};
 use pressure::Pressure;
 use tandem::observation::Fact;
 use tandem::time::Mono;
@@ -33,7 +33,8 @@ use tandem::verdict::{Distribution, Report};
 /// Runs measure time: one test after the other.
 static TURN: Mutex<()> = Mutex::new(());
 
-fn turn() -> MutexGuard<'static, ()> {
+/// Waits until nobody else of this program measures.
+pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -64,16 +65,21 @@ impl Kafka {
         Self { count: clusters.bootstraps.len(), clusters, _share: None, _turn: turn }
     }
 
-    /// Two clusters as they are without options, the same for all tests that ask for them.
-    pub fn pair() -> Self {
+    /// So many of two clusters that all tests share which ask for them, with the same `options`.
+    pub fn shared(count: usize, options: &[&str]) -> Self {
         let share = Share::take();
         let turn = turn();
-        Self { clusters: share.clusters(), count: 2, _share: Some(share), _turn: turn }
+        Self { clusters: share.clusters(options), count, _share: Some(share), _turn: turn }
+    }
+
+    /// Two as they are without options.
+    pub fn pair() -> Self {
+        Self::shared(2, &[])
     }
 
     /// One of the pair.
     pub fn one_of_the_pair() -> Self {
-        Self { count: 1, ..Self::pair() }
+        Self::shared(1, &[])
     }
 
     /// `--set` that puts a cluster of a topology onto one of these.

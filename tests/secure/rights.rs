@@ -38,7 +38,7 @@ fn refused(told: &Said, message: &str) {
 
 #[test]
 fn each_missing_right_is_named_with_who_lacks_it_and_where() {
-    let secured = Secured::up(1);
+    let secured = Secured::shared(1);
     let doctor = || said(secured.doctor(&[]), SOON);
     let told = doctor();
     assert_eq!(told.code, Some(0), "{}", told.text);

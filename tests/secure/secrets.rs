@@ -105,7 +105,7 @@ fn passes(secured: &Secured, way: &Way, folder: &Path) {
 
 #[test]
 fn runs_pass_and_leave_no_secret_anywhere() {
-    let secured = Secured::up(2);
+    let secured = Secured::shared(2);
     let folder = secured.kafka.folder.path().join("looked-at");
     let ways = [
         Way { experiment: KILL, more: &["--trials", "2"], proxied: false },

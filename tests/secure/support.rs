@@ -47,8 +47,9 @@ pub(crate) struct Said {
 }
 
 impl Secured {
-    pub(crate) fn up(clusters: usize) -> Self {
-        let kafka = Kafka::up(clusters, &["--secure"]);
+    /// So many of two clusters that all tests share.
+    pub(crate) fn shared(clusters: usize) -> Self {
+        let kafka = Kafka::shared(clusters, &["--secure"]);
         let password = |user: &str| {
             let file = kafka.state().join(SECRETS).join(format!("{user}.password"));
             std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{}", file.display()))

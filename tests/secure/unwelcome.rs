@@ -58,8 +58,11 @@ impl Drop for Expired {
     }
 }
 
-/// `doctor` must say this, soon, and nothing of what was tried as a password.
-fn fails(secured: &Secured, set: &[&str], env: Option<(&str, &str)>, message: &str) {
+/// Somebody who is refused: what is replaced, a variable too, and what `doctor` must say of it.
+type Refused<'a> = (&'a [&'a str], Option<(&'a str, &'a str)>, &'a str);
+
+/// `doctor` says so, soon, and nothing of what was tried as a password.
+fn fails(secured: &Secured, (set, env, message): Refused<'_>) {
     let mut doctor = secured.doctor(set);
     doctor.envs(env);
     let told = said(doctor, SOON);
@@ -68,9 +71,18 @@ fn fails(secured: &Secured, set: &[&str], env: Option<(&str, &str)>, message: &s
     assert!(!told.text.contains("wrong-password"), "{}", told.text);
 }
 
+/// The same of all, side by side: most of it is waiting.
+fn all_fail(secured: &Secured, all: &[Refused<'_>]) {
+    std::thread::scope(|scope| {
+        for one in all {
+            scope.spawn(|| fails(secured, *one));
+        }
+    });
+}
+
 #[test]
 fn each_reason_to_be_refused_has_its_own_message() {
-    let secured = Secured::up(1);
+    let secured = Secured::shared(1);
     let old = expired(&secured);
     by_passwords(&secured, &old);
     by_certificates(&secured, &old);
@@ -81,24 +93,31 @@ fn by_passwords(secured: &Secured, old: &str) {
     let impostor = Expired::start(old);
     let (_, port) = secured.kafka.bootstraps[0].rsplit_once(':').unwrap();
     let other_ca = secured.kafka.folder.path().join("old.pem").display().to_string();
-    let fails = |set: &[&str], env: Option<(&str, &str)>, message: &str| {
-        fails(secured, set, env, message);
-    };
     let wrong = |name| Some((name, "wrong-password"));
-    fails(&[], wrong("TANDEM_MEMBER_PASSWORD"), "it refuses user tandem-member: the name, the");
-    fails(&[], wrong("TANDEM_CONTROLLER_PASSWORD"), "it refuses user tandem-controller: the name");
     let localhost = format!("clusters.a.bootstrap=localhost:{port}");
-    fails(&[&localhost], None, "is for another host than localhost (it is for 127.0.0.1)");
     let place = format!("clusters.a.bootstrap=127.0.0.1:{}", impostor.1);
-    fails(&[&place], None, &format!("the certificate of 127.0.0.1:{} expired on", impostor.1));
-    fails(&[], Some(("TANDEM_KAFKA_CA", &other_ca)), "is from an authority that is not in");
+    let expired = format!("the certificate of 127.0.0.1:{} expired on", impostor.1);
     let other = "clusters.a.properties.sasl.mechanism=SCRAM-SHA-256";
-    fails(&[other], None, "broker's supported mechanisms: SCRAM-SHA-512,PLAIN");
     let open = "clusters.a.properties.security.protocol=SASL_PLAINTEXT";
-    fails(&[open], None, "nobody answers within 10s");
     let secret = "clusters.a.secrets.sasl.password={file: /nowhere/at/all}";
-    fails(&[secret], None, "secret `sasl.password` of");
-    fails(&[secret], None, "cannot read the file /nowhere/at/all");
+    all_fail(
+        secured,
+        &[
+            (&[], wrong("TANDEM_MEMBER_PASSWORD"), "it refuses user tandem-member: the name, the"),
+            (
+                &[],
+                wrong("TANDEM_CONTROLLER_PASSWORD"),
+                "it refuses user tandem-controller: the name",
+            ),
+            (&[&localhost], None, "is for another host than localhost (it is for 127.0.0.1)"),
+            (&[&place], None, &expired),
+            (&[], Some(("TANDEM_KAFKA_CA", &other_ca)), "is from an authority that is not in"),
+            (&[other], None, "broker's supported mechanisms: SCRAM-SHA-512,PLAIN"),
+            (&[open], None, "nobody answers within 10s"),
+            (&[secret], None, "secret `sasl.password` of"),
+            (&[secret], None, "cannot read the file /nowhere/at/all"),
+        ],
+    );
     // PLAIN, as well as SCRAM.
     let told = said(secured.doctor(&["clusters.a.properties.sasl.mechanism=PLAIN"]), SOON);
     assert_eq!(told.code, Some(0), "{}", told.text);
@@ -125,11 +144,16 @@ fn by_certificates(secured: &Secured, old: &str) {
     let done = said(secured.doctor(&good.each_ref().map(String::as_str)), SOON);
     assert_eq!(done.code, Some(0), "{}", done.text);
     let stale = told(&shown(old), &controller);
-    let message = format!("the certificate {old} expired on");
-    fails(secured, &stale.each_ref().map(String::as_str), None, &message);
+    let expired = format!("the certificate {old} expired on");
     let bare = told("", "");
     let message = "us without a certificate, and none is named as `ssl.certificate.location`";
-    fails(secured, &bare.each_ref().map(String::as_str), None, message);
+    all_fail(
+        secured,
+        &[
+            (&stale.each_ref().map(String::as_str), None, &expired),
+            (&bare.each_ref().map(String::as_str), None, message),
+        ],
+    );
 }
 
 fn before_members_are_started(secured: &Secured) {

@@ -1,6 +1,6 @@
-//! Measurements, one at a time; one that the host spoiled is made again.
+//! Measurements, one at a time or beside others that bear it; one that is spoiled is made again.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use tandem::time::Mono;
@@ -17,11 +17,17 @@ pub const NOISE_MAX: Duration = Duration::from_secs(90);
 /// death costs depends on neither, and how long a trial takes does.
 pub const BRISK: &str = "--set defaults.threshold=1500ms --set defaults.restart.after=1500ms";
 
-static TURN: Mutex<()> = Mutex::new(());
+/// Who must be alone writes, who bears others reads: as many as there are threads for tests.
+static TURN: RwLock<()> = RwLock::new(());
 
 /// Waits until nobody else of this program measures.
-pub fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+pub fn turn() -> RwLockWriteGuard<'static, ()> {
+    TURN.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until nobody measures who must be alone.
+pub fn shared_turn() -> RwLockReadGuard<'static, ()> {
+    TURN.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What must hold, and in words what does not.
@@ -48,6 +54,20 @@ pub fn measured(
     judge: impl Fn(&Finished) -> Result<(), String>,
 ) -> Finished {
     measured_together(|| [experiment().finish()], |[run]| judge(run)).into_iter().next().unwrap()
+}
+
+/// The same of one that may have others beside it, for a session of a second is long: if it is not
+/// as `judge` wants it then, it is measured alone.
+pub fn measured_beside(
+    experiment: impl Fn() -> Experiment,
+    judge: impl Fn(&Finished) -> Result<(), String>,
+) -> Finished {
+    let turn = shared_turn();
+    let run = experiment().finish();
+    let Err(complaint) = judge(&run) else { return run };
+    eprintln!("spoiled by others beside it: {complaint}\n{run}");
+    drop(turn);
+    measured(experiment, judge)
 }
 
 /// The same of several runs at once.
