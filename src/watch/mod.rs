@@ -248,21 +248,17 @@ impl Watch {
         let mut worst = (Health::Led, None);
         for class in &mut self.classes {
             let (health, since) = class.look(&self.groups);
-            let rank = |health| match health {
-                Health::Led => 0,
-                Health::Degraded => 1,
-                Health::Starting => 2,
-                Health::Down => 3,
-            };
             let earlier =
                 health == worst.0 && since.is_some_and(|at| worst.1.is_none_or(|b| at < b));
-            if rank(health) > rank(worst.0) || earlier {
+            if health.badness() > worst.0.badness() || earlier {
                 worst = (health, since);
             }
         }
-        let (health, since) = worst;
-        if health != self.health.0 {
-            let since = since.unwrap_or(self.now);
+        let ((health, since), (before, began)) = (worst, self.health);
+        if health != before {
+            // What is worse is so since the first leader was missed, what is better since now.
+            let worse = since.filter(|_| health.badness() > before.badness());
+            let since = worse.map_or(self.now, |since| since.max(began));
             self.health = (health, since);
             self.events.push_back(Event::Health { now: health, since });
         }
