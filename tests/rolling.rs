@@ -22,7 +22,6 @@ use support::recorded::up;
 use tandem::ids::{ClusterName, GroupName};
 use tandem::journal::{Bounds, JournalError, Rolling, list_parts, read, read_parts};
 use tandem::observation::{Fact, What};
-use tandem::time::Mono;
 use tandem::timeline::{Finding, Interval, Timeline};
 use tandem::topology::Plan;
 
