@@ -1,16 +1,6 @@
 //! Faults are always undone: whoever of a run is killed or stopped, and whenever; by its guard, by
 //! its controller, by `tandem halt`, or by the next run.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;

@@ -4,14 +4,6 @@
 //! Its form is checked here by its structure. `JUNIT_XSD=FILE` has xmllint check it against a
 //! schema as well, such as `junit-10.xsd` of Jenkins' xunit plugin, which is not copied here.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::path::{Path, PathBuf};

@@ -1,15 +1,6 @@
 //! A journal without end: each of its files can be read alone, and says of its time what the whole
 //! says; the oldest go; what cannot be written is told and counted, and holds nobody up.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::collections::BTreeMap;

@@ -1,13 +1,6 @@
 //! The timeline: its algebra against brute force, and a second, naive computation that must agree
 //! on whatever chance makes up.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
 mod support;
 
 use std::time::Duration;

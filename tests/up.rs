@@ -1,16 +1,6 @@
 //! A topology that is kept up: what happens to it is told at once and told right, to whoever may
 //! ask; and whatever ends it, nothing is left.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;

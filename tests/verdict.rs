@@ -1,13 +1,6 @@
 //! The verdict: every form of an assertion, the three values, the numbers, and the page.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::float_cmp,
-    reason = "a test may fail loudly"
-)]
+#![allow(clippy::float_cmp, reason = "a test may fail loudly")]
 
 mod support;
 

@@ -8,16 +8,7 @@
 //! `lost WHO FROM UNTIL` (its channel was full). `run UNTIL` plays it, each fact at its stamp;
 //! `totals`, `end AT` and `finish AT` are what the watch offers.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "a test may fail loudly"
-)]
+#![allow(clippy::as_conversions, clippy::cast_precision_loss, reason = "a test may fail loudly")]
 mod support;
 
 use std::fmt::Write;
