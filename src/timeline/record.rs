@@ -59,6 +59,12 @@ pub struct Record {
 }
 
 impl Record {
+    /// Whether any trial was played to its end; else nothing was shown.
+    #[must_use]
+    pub fn is_played(&self) -> bool {
+        self.trials.iter().any(|trial| trial.recovered.is_some())
+    }
+
     /// Takes a fact of the controller, in the order of `seq`.
     pub(super) fn observe(&mut self, fact: &Fact) {
         match &fact.what {
