@@ -236,3 +236,27 @@ fn it_stands_beside_the_result_and_where_it_is_wanted() {
     assert_eq!(text(&wanted), text(&folder.join("junit.xml")));
     well_formed(&text(&wanted));
 }
+
+#[test]
+fn a_file_that_cannot_be_written_keeps_nothing_else_from_it() {
+    let home = tempfile::tempdir().unwrap();
+    for (name, gaps, code) in [("passed", [900, 950], 1), ("failed", [900, 1_500], 3)] {
+        let folder: PathBuf = home.path().join(name);
+        let plan = plan(1, &[("p1", 1, 2), ("p2", 1, 2)]);
+        record(&folder, &plan, &brief(&plan, 2, &CLAIMS), &kills(&gaps).facts);
+        // What stands in their way.
+        for file in ["report.html.new", "result.json.new"] {
+            fs::create_dir(folder.join(file)).unwrap();
+        }
+        let done = output(tandem(home.path()).arg("report").arg(&folder));
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{said}");
+        let verdict = if code == 1 { "PASS" } else { "FAIL" };
+        assert!(String::from_utf8_lossy(&done.stdout).starts_with(verdict), "the verdict is told");
+        let lines: Vec<_> = said.lines().collect();
+        let [result, page] = lines.as_slice() else { panic!("{said}") };
+        assert!(result.contains("result.json: ") && page.contains("report.html: "), "{said}");
+        well_formed(&fs::read_to_string(folder.join("junit.xml")).unwrap());
+        assert!(folder.join("traces.otlp.json").exists());
+    }
+}
