@@ -135,8 +135,8 @@ fn there_is_one_case_a_ruling_and_group_and_one_for_the_run() {
         [
             "run: the run: pass",
             "objective: joint_gap <= 0s: pass",
-            "objective: leaders_per_group >= 1 [p1]: pass",
-            "objective: leaders_per_group >= 1 [p2]: pass",
+            "objective: leaders_per_group >= 1 outside of faults [p1]: pass",
+            "objective: leaders_per_group >= 1 outside of faults [p2]: pass",
             "objective: trials recovered >= 2: pass",
             "assertion: group.gap.max <= 1s [p1]: pass",
             "assertion: group.gap.max <= 1s [p2]: pass",

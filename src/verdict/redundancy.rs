@@ -51,7 +51,7 @@ fn rule(wanted: u32, name: &GroupName, line: &GroupLine, timeline: &Timeline) ->
     };
     let measured = least.map(|least| if outcome == Verdict::Fail { least.max } else { least.min });
     Ruling {
-        text: format!("leaders_per_group >= {wanted}"),
+        text: format!("leaders_per_group >= {wanted} outside of faults"),
         group: Some(name.clone()),
         measured: measured.map(|count| float(u64::try_from(count).unwrap_or(0))),
         limit: f64::from(wanted),
