@@ -79,6 +79,14 @@ fn what_the_examples_of_a_command_say_is_read_by_it() {
             let line = line.collect::<Vec<_>>().join(" ");
             let typed = line.split(['|', '>']).next().unwrap();
             let args: Vec<&str> = typed.split_whitespace().collect();
+            // Of those folders of ours that are here every file is there.
+            let ours = |word: &&&str| {
+                let here = word.starts_with("chaos/") || word.starts_with("topologies/");
+                here && word.ends_with(".yaml") && !word.contains('*')
+            };
+            for file in args.iter().filter(ours) {
+                assert!(Path::new(file).is_file(), "`tandem {words}`: there is no {file}");
+            }
             let parsed = tandem::cli::command().try_get_matches_from(args);
             assert!(parsed.is_ok(), "`tandem {words}`: {example}\n{}", parsed.unwrap_err());
         }
@@ -123,6 +131,28 @@ fn shells_take_what_completes_for_them() {
         let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&done.stdout), "compare\ncompletions\n");
     }
+}
+
+/// The words of `tandem events` are for programs: each is explained where its help says so.
+#[test]
+fn every_word_of_an_event_is_explained() {
+    let schema = schemars::schema_for!(tandem::view::Happening);
+    let all = schema.get("oneOf").unwrap().as_array().unwrap();
+    let words = all.iter().map(|one| {
+        let keys = one["properties"].as_object().unwrap().keys();
+        keys.map(String::as_str).collect::<Vec<_>>().join(" ")
+    });
+    let page = fs::read_to_string("topologies/README.md").unwrap();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let mut count = 0;
+    for word in words {
+        let told =
+            rows.iter().any(|row| row.split('|').nth(1).unwrap().contains(&format!("`{word}`")));
+        assert!(told, "topologies/README.md does not explain `{word}`");
+        count += 1;
+    }
+    assert!(count >= 15, "{count}");
+    assert!(said(&["events", "--help"]).contains("topologies/README.md"));
 }
 
 #[test]
