@@ -110,6 +110,10 @@ fn shells_take_what_completes_for_them() {
         for word in ["compare", "completions", "dry-run"] {
             assert!(script.contains(word), "{shell}: no {word}");
         }
+        for (hidden, about) in [("edge", "Stand between members"), ("guard", "Hold what must be")] {
+            let offers = script.contains(about) || script.contains(&format!("tandem,{hidden}"));
+            assert!(!offers, "{shell} completes the hidden {hidden}");
+        }
         let file = folder.path().join(shell);
         fs::write(&file, script).unwrap();
         if has(shell) {
@@ -130,6 +134,9 @@ fn shells_take_what_completes_for_them() {
         );
         let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&done.stdout), "compare\ncompletions\n");
+        let ask = ask.replace("comp)", "g)").replace("tandem comp tandem", "tandem g tandem");
+        let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "", "the guard is hidden");
     }
 }
 
