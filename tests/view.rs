@@ -6,6 +6,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::float_cmp,
     reason = "a test may fail loudly"
 )]
 
@@ -195,6 +196,32 @@ fn a_role_that_no_group_leads_is_down_and_breaks_the_objective() {
     for size in [(1, 1), (20, 4), (40, 10)] {
         page(&told, &mut screen, 9_000, size);
     }
+}
+
+/// Of a gap it is certain that it began, and not yet that it ended, when the next one begins.
+#[test]
+fn a_gap_that_follows_another_is_not_the_other_one() {
+    let mut told = Told::new(plan(3, &[("p1", 2, 3), ("p2", 2, 2)]));
+    let mut story = Story::default();
+    led(&mut story, 12_000);
+    story.started("p1-3.1", 1);
+    story.assigned("p1-1.1", 2, &[0]).serves("p1-1.1", 0, 1, [100, 5_000]).died("p1-1.1", 5_000);
+    story.assigned("p1-3.1", 5_190, &[0]).serves("p1-3.1", 0, 1, [5_200, 5_300]);
+    story.died("p1-3.1", 5_300);
+    // However far what is final has come.
+    for now in (5_310..6_500).step_by(10) {
+        told.tell(&story, now);
+        let counts = told.picture(now).groups["p1"].counts;
+        let lasted = f64::from(u32::try_from(now).unwrap() - 5_300);
+        assert_eq!((counts.open, counts.open_ms_max.round()), (2, lasted), "{}", told.lines());
+    }
+    let lines = told.lines();
+    assert!(lines.contains("gap_began group=p1") && lines.contains("gap group=p1"), "{lines}");
+    told.tell(&story, 9_000);
+    let counts = told.picture(9_000).groups["p1"].counts;
+    assert_eq!((counts.gaps, counts.gap_ms_max.round(), counts.open), (2, 200.0, 2), "{counts:?}");
+    let told = summary(&told.picture(9_000));
+    assert!(told.contains("2 gaps, the longest 200 ms, 2 more go on, the longest for 3700 ms"));
 }
 
 #[test]
