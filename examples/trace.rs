@@ -6,7 +6,6 @@
 //! ```
 
 #![allow(
-    clippy::print_stdout,
     clippy::as_conversions,
     clippy::cast_precision_loss,
     reason = "pixels need no exactness, and the picture is what this prints"

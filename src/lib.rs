@@ -51,6 +51,17 @@
 //! - What nobody could observe is unknown, and never a pass.
 //! - Everything is bounded: queues, waits, memory, files. Shutdown is ask, wait, kill.
 
+// A test may fail loudly, what is shipped may not; all other lints are those of the package.
+#![warn(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm
+)]
+
 pub mod error;
 pub mod ids;
 pub mod statistics;

@@ -1,14 +1,6 @@
 //! A broker that dies of itself is the cause of what comes of it: in the timeline, in the report
 //! and its files, in a trace, in a later file of a journal. It is told, and excuses nothing.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;

@@ -1,14 +1,5 @@
 //! Series of strikes: rollouts, churn and storms, as they are played.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,15 +1,6 @@
 //! Members whose wall clocks are wrong: seen from outside, and of no consequence.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
+#![allow(clippy::as_conversions, clippy::cast_precision_loss, reason = "a test may fail loudly")]
 
 mod support;
 

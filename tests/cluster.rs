@@ -5,14 +5,8 @@
 //! printed.
 
 #![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::as_conversions,
     clippy::cast_possible_truncation,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
     reason = "a test may fail loudly"
 )]
 

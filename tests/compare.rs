@@ -1,13 +1,5 @@
 //! `tandem compare`: what differs is told, what does not is not, and too few trials tell nothing.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::path::{Path, PathBuf};

@@ -9,16 +9,6 @@
 //! the core and the embedded broker here, Apache Kafka in `tests/kafka_parity.rs`. An answer that
 //! not all give is marked: `here: …`, `kafka: …`, `kafka-3.9.1: …`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod coordinator_support;
 
 use coordinator_support::core::Core;

@@ -1,13 +1,5 @@
 //! `tandem chaos run --dry-run`: what it says, and that it starts nothing.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;

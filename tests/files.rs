@@ -3,14 +3,6 @@
 //! `tests/files/` holds one bad file a mistake, and beside it what is said of it; UPDATE=1 rewrites
 //! what is said.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 

@@ -1,15 +1,6 @@
 //! Whoever speaks no Kafka to the broker, or lies about lengths, loses the connection: nothing else
 //! happens, others are served as before, and the broker's memory does not grow.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 #[path = "support/broker_process.rs"]
 mod broker_process;
 #[path = "broker/samples.rs"]

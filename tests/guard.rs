@@ -1,16 +1,6 @@
 //! Faults are always undone: whoever of a run is killed or stopped, and whenever; by its guard, by
 //! its controller, by `tandem halt`, or by the next run.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;
@@ -105,6 +95,11 @@ fn a_stop_in_which_a_heal_misses_its_time_is_healed_all_the_same() {
     let run = run.finish();
     family.is_gone();
     says(&run, "the run was healed by its guard: this process was stopped for 8.");
+    let report = run.report();
+    let gaps = (report.joint.gap.count, report.groups.values().map(|it| it.other.none.gap.count));
+    assert_eq!((gaps.0, gaps.1.sum::<u64>()), (0, 0), "nobody was there to see any: {run}");
+    assert_eq!(run.code(), Some(4), "{run}");
+    assert!(report.unknown_ms > 8_000.0, "{run}");
     assert!(stage.ledgers().is_empty(), "{run}");
 }
 

@@ -1,15 +1,6 @@
 //! What the command line says of itself: help that teaches, completions and manual pages that the
 //! tools accept.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;

@@ -1,15 +1,6 @@
 //! A machine, and all that bears its label: members and embedded brokers. What shares it, whom a
 //! fault takes, what that may cost, worked by hand, and what it does cost.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::collections::BTreeSet;

@@ -1,16 +1,6 @@
 //! Members that are cut off from their brokers, by edges, with real processes: what that costs is
 //! within its printed bounds, is found where there must be something, and is over with the heal.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::collections::BTreeSet;

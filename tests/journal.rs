@@ -1,8 +1,6 @@
 //! The journal: what is appended is read back, a torn tail is told, anything else is refused by
 //! line.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
 mod support;
 
 use std::fs::{self, OpenOptions};

@@ -2,16 +2,7 @@
 //! `tests/coordinator/*.txt`, as the core and the embedded broker do. The clusters are started by
 //! `deploy/kafka/up`, which needs Java 17 and Maven; without them these tests fail.
 
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
-    reason = "a test may fail loudly, and what is shared is not all used here"
-)]
+#![allow(dead_code, reason = "a test may fail loudly, and what is shared is not all used here")]
 
 mod coordinator_support;
 mod kafka_support;

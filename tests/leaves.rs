@@ -1,15 +1,6 @@
 //! Members that leave, or end without leaving, and machines that die: what is seen from outside,
 //! and what their groups miss.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::time::Duration;

@@ -1,14 +1,8 @@
 //! However a run ends, nothing of it is left behind, and its journal can be read.
 
 #![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::as_conversions,
     clippy::cast_possible_truncation,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
     reason = "a test may fail loudly"
 )]
 

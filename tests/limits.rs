@@ -1,14 +1,6 @@
 //! Bounds and limits, worked by hand: what a fault may cost a group, and what the steps of an
 //! experiment may cost all of them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 use std::time::Duration;
 
 use proptest::prelude::*;

@@ -1,15 +1,6 @@
 //! The full counts behind what Tandem claims of itself. `tests/long NAME` runs one series with the
 //! release build, goes on where it was interrupted, and writes a row into `chaos/RESULTS.md`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::time::Duration;

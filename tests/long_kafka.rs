@@ -1,16 +1,7 @@
 //! The full counts on Apache Kafka itself. `tests/long NAME` runs one series with the release build
 //! on clusters that `deploy/kafka/up` starts, and writes a row into `chaos/RESULTS.md`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    clippy::wildcard_enum_match_arm,
-    clippy::duplicate_mod,
-    reason = "a test may fail loudly"
-)]
+#![allow(clippy::duplicate_mod, reason = "a test may fail loudly")]
 
 mod edge_support;
 mod kafka_support;

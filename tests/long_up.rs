@@ -1,16 +1,6 @@
 //! The full counts behind what is claimed of `tandem up`: `tests/long up` and `up-fifty`. Each
 //! writes a row into `chaos/RESULTS.md`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::collections::BTreeSet;

@@ -1,7 +1,5 @@
 //! `stop_when`: what ends a run early, and what does not.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
 mod support;
 
 use std::time::Duration;

@@ -6,10 +6,6 @@
 //! which asks for the partitions led. Instants are milliseconds.
 
 #![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::as_conversions,
     clippy::cast_possible_truncation,
     reason = "a test may fail loudly"

@@ -1,14 +1,5 @@
 //! Brokers that die, shut down or stand still: what their groups miss, and what nobody misses.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;

@@ -1,7 +1,5 @@
 //! One test for each sentence of the protocol of leader induction (NELI), as this project words it.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;

@@ -1,7 +1,5 @@
 //! Plans as people read them, what they warn of, and that no text makes their reader fall over.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
 use proptest::prelude::*;
 use tandem::chaos::experiment;
 use tandem::topology::{Page, Plan, plan};

@@ -1,13 +1,6 @@
 //! Gaps, overlaps and unknown times that were planted, and are found where they were planted, and
 //! nowhere else.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
 mod support;
 
 use std::time::Duration;

@@ -2,16 +2,6 @@
 //! watches the experiment do it, and what Tandem says of each lies no further from the truth than
 //! it admits.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fmt::Write;

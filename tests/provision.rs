@@ -1,15 +1,6 @@
 //! Topics on a cluster that outlives the run: made as they must be, refused where they are somebody
 //! else's idea, removed where they are ours, and never anybody else's.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;

@@ -1,16 +1,6 @@
 //! A topology that is kept up outlives its embedded brokers: one that dies is started again where
 //! it was, with the topics that died with it; one that dies again and again ends it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::collections::BTreeMap;

@@ -1,15 +1,6 @@
 //! A journal without end: each of its files can be read alone, and says of its time what the whole
 //! says; the oldest go; what cannot be written is told and counted, and holds nobody up.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::collections::BTreeMap;
@@ -22,7 +13,6 @@ use support::recorded::up;
 use tandem::ids::{ClusterName, GroupName};
 use tandem::journal::{Bounds, JournalError, Rolling, list_parts, read, read_parts};
 use tandem::observation::{Fact, What};
-use tandem::time::Mono;
 use tandem::timeline::{Finding, Interval, Timeline};
 use tandem::topology::Plan;
 

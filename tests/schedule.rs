@@ -1,13 +1,5 @@
 //! What is drawn for a trial, and who is chosen: by the seed alone.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! The JSON schemas come from the types; UPDATE=1 rewrites them.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
 use std::{env, fs};
 
 use schemars::transform::transform_subschemas;

@@ -1,7 +1,5 @@
 //! The live view: who leads, since when a group is settled, and what keeps it from being so.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
-
 mod support;
 
 use support::facts::{Story, at, fault, name, plan, plan_apart};

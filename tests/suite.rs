@@ -1,13 +1,5 @@
 //! `tandem chaos suite`: what it runs, what it says, and with what it ends.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;

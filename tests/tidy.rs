@@ -2,10 +2,6 @@
 //! long files are, and that each says what it is for.
 
 #![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::as_conversions,
     clippy::cast_possible_truncation,
     reason = "a test may fail loudly"

@@ -1,13 +1,6 @@
 //! The timeline: its algebra against brute force, and a second, naive computation that must agree
 //! on whatever chance makes up.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
 mod support;
 
 use std::time::Duration;
@@ -16,8 +9,8 @@ use proptest::prelude::*;
 use support::chance::{Draws, history};
 use support::facts::{Story, at, fault, name, plan};
 use support::{naive, twin};
-use tandem::ids::GroupName;
-use tandem::observation::What;
+use tandem::ids::{GroupName, TrialNumber};
+use tandem::observation::{Outcome, What};
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Count, Coverage, Findings, Interval, IntervalSet, Timeline};
 
@@ -158,4 +151,31 @@ fn who_leaves_by_a_fault_does_not_end_a_trial_that_is_cut_off() {
     assert!(window(&cut(true)).until > at(5_000), "{:?}", window(&cut(true)));
     assert_eq!(found(&cut(true)).gaps.len(), 1);
     assert_eq!(window(&cut(false)).until, at(2_001), "else all are sent home");
+}
+
+#[test]
+fn what_nobody_was_there_to_see_is_unknown_even_of_the_dead() {
+    // The controller stands still from 2500 to 8000; at 5500 its guard ends all members.
+    let left = |noted: bool| {
+        told(|story| {
+            story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
+            story.serves("p1-1.1", 0, 1, [100, 5_500]);
+            story.run(8_000, What::Stall { from: at(2_500), until: at(8_000) });
+            story.died("p1-1.1", 8_001).died("p1-2.1", 8_002);
+            if noted {
+                story.run(8_100, What::Unattended { from: at(2_400) });
+            }
+            let (trial, recovered) = (TrialNumber(1), Some(false));
+            story.run(8_200, What::TrialEnded { trial, recovered });
+            story.run(8_300, What::Ended { how: Outcome::Broken, why: None });
+        })
+    };
+    let noted = left(true);
+    assert!(found(&noted).gaps.is_empty(), "{:?}", found(&noted).gaps);
+    let spans: Vec<_> = found(&noted).unknown_gaps.iter().map(|one| one.span).collect();
+    assert_eq!(spans, [Interval::new(at(2_400), at(8_200))]);
+    assert_eq!(noted.record.trials[0].recovered, None, "it had no time to");
+    let stalled = left(false);
+    assert!(!found(&stalled).gaps.is_empty(), "a stall of the host alone excuses nothing");
+    assert_eq!(stalled.record.trials[0].recovered, Some(false));
 }

@@ -1,12 +1,5 @@
 //! Runs that go on until a claim holds, or until it cannot hold any more.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use support::experiment::Experiment;

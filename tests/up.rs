@@ -1,16 +1,6 @@
 //! A topology that is kept up: what happens to it is told at once and told right, to whoever may
 //! ask; and whatever ends it, nothing is left.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::print_stderr,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::fs;
@@ -172,6 +162,24 @@ fn it_ends_by_itself_or_at_once() {
             || (!Path::new(&format!("/proc/{}/exe", seat.pid.unwrap())).exists()).then_some(());
         eventually("a member's end", SOON, gone);
     }
+}
+
+#[test]
+fn gaps_that_its_own_guard_made_while_it_stood_still_are_none() {
+    let mut up = Up::start("-f topologies/duo.yaml");
+    up.await_health(Level::Led);
+    std::thread::sleep(Duration::from_secs(1));
+    up.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_secs(6));
+    up.signal(Signal::CONT);
+    assert_eq!(up.ends().code(), Some(4), "{}", up.said());
+    assert!(up.said().contains("this process was stopped for 6."), "{}", up.said());
+    assert!(up.said().contains(" joint_gaps=0 "), "{}", up.said());
+    let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
+    let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!((again.status.code(), report.joint.gap.count), (Some(4), 0));
+    assert!(report.unknown_ms > 6_000.0, "{}", report.unknown_ms);
+    nothing_is_left(up.state());
 }
 
 #[test]

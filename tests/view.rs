@@ -1,14 +1,7 @@
 //! What is shown of a topology that is kept up: the terminal's page and the lines, on a story that
 //! is told fact by fact.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::float_cmp,
-    reason = "a test may fail loudly"
-)]
+#![allow(clippy::float_cmp, reason = "a test may fail loudly")]
 
 mod support;
 

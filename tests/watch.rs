@@ -8,16 +8,7 @@
 //! `lost WHO FROM UNTIL` (its channel was full). `run UNTIL` plays it, each fact at its stamp;
 //! `totals`, `end AT` and `finish AT` are what the watch offers.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    clippy::as_conversions,
-    clippy::cast_precision_loss,
-    reason = "a test may fail loudly"
-)]
+#![allow(clippy::as_conversions, clippy::cast_precision_loss, reason = "a test may fail loudly")]
 mod support;
 
 use std::fmt::Write;
@@ -145,6 +136,35 @@ fn a_thousand_roles_cost_little() {
         assert_eq!((totals.unavailable, totals.unknown), (Duration::ZERO, Duration::ZERO));
         assert_eq!(watch.led(role), 3);
     }
+}
+
+/// Whoever drives a watch stands still from 2500 to 8000; at 5500 a guard ends the only member.
+#[test]
+fn what_its_owner_was_not_there_to_see_is_not_counted() {
+    let gaps = |noted: bool| {
+        let plan = plan(1, &[("p1", 1, 1)]);
+        let mut story = Story::default();
+        story.started("p1-1.1", 10).serves("p1-1.1", 0, 1, [100, 5_500]).died("p1-1.1", 8_001);
+        if noted {
+            story.run(8_400, What::Unattended { from: at(2_400) });
+        }
+        let mut watch = Watch::new(&plan);
+        let mut facts = story.facts.iter().peekable();
+        let mut found = Vec::new();
+        for now in (0..2_500).chain(8_000..9_500).step_by(50) {
+            while let Some(fact) = facts.next_if(|fact| fact.t <= at(now)) {
+                watch.observe(fact);
+            }
+            watch.handle_timeout(at(now));
+            found.extend(std::iter::from_fn(|| watch.poll_event()));
+        }
+        watch.finish(at(9_500));
+        found.extend(std::iter::from_fn(|| watch.poll_event()));
+        found.retain(|event| matches!(event, Event::GapBegan(..) | Event::Gap(..)));
+        (found.len(), watch.totals(None, RoleIndex(0)).unavailable)
+    };
+    assert_eq!(gaps(true), (0, Duration::ZERO));
+    assert!(gaps(false).0 > 0, "a stall of the host alone excuses nothing");
 }
 
 struct Play {

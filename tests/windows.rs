@@ -2,14 +2,6 @@
 //! whole, whatever happened and however late facts came; log records lead to them; what is kept is
 //! bounded; and what was missed is unknown, never wrong.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 mod support;
 
 use std::collections::BTreeMap;

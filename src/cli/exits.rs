@@ -9,13 +9,15 @@ const USUAL: &str = "0 done; 1 could not be done; 2 usage or invalid file.";
 const OTHERS: &[(&str, &str)] = &[
     (
         "chaos run",
-        "0 pass; 1 could not run; 2 usage or invalid file; 3 verdict fail; 4 verdict
-unknown; 5 ended by a stop condition or a limit; 6 something could not be healed; 130 interrupted.",
+        "0 pass; 1 could not run, or passed and could not write its files; 2 usage or
+invalid file; 3 verdict fail; 4 verdict unknown; 5 ended by a stop condition or a limit; 6 something
+could not be healed; 130 interrupted.",
     ),
     (
         "report",
         "those of the run that is judged: 0 pass; 3 fail; 4 unknown; 5 ended by a limit;
-6 something could not be healed; 130 interrupted; and 1 the journal cannot be read, 2 usage.",
+6 something could not be healed; 130 interrupted; and 1 the journal cannot be read, or it
+passed and a file cannot be written, 2 usage.",
     ),
     (
         "compare",

@@ -33,14 +33,17 @@ pub(super) enum ReportError {
     /// The journal cannot be read.
     #[error("cannot judge the run")]
     Journal(#[source] JournalError),
-    /// The report cannot be written. Worth another try.
+    /// A file cannot be written. Worth another try.
     #[error("cannot write {}", path.display())]
     Write {
-        /// The file, or the standard output.
+        /// Which.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
+    /// The report cannot be printed. Worth another try.
+    #[error("cannot write to the standard output")]
+    Print(#[source] io::Error),
     /// A report that XML cannot express: a mistake of ours.
     #[error(transparent)]
     Xml(JunitError),
@@ -65,29 +68,30 @@ impl Judged {
     pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
         let Recording { header, facts, torn_tail: _ } =
             recording(dir).map_err(ReportError::Journal)?;
-        let dir = folder(dir)?;
+        let dir = folder(dir);
         let timeline = Timeline::compute(&header.plan, &facts);
         let report = Report::of(&header.plan, &header.brief, header.seed, header.zero, &timeline);
         Ok((Self { header, facts, report, dir }, timeline))
     }
 
-    /// Writes the result, then prints the report.
+    /// Prints the report, which takes no disk.
     pub(super) fn tell(&self, output: Output, colour: bool) -> Result<(), ReportError> {
-        let json = self.write()?;
         let text = match output {
             Output::Text => render(&self.report, &self.dir.display().to_string(), colour),
-            Output::Json => json,
+            Output::Json => self.json()?,
         };
         print(&text)
     }
 
-    /// Writes the result; what was written.
-    pub(super) fn write(&self) -> Result<String, ReportError> {
-        let mut json =
-            serde_json::to_string_pretty(&self.report).map_err(ReportError::Unwritable)?;
-        json.push('\n');
-        replace(&self.dir.join(RESULT_FILE), |file| file.write_all(json.as_bytes()))?;
-        Ok(json)
+    /// Writes the result.
+    pub(super) fn write(&self) -> Result<(), ReportError> {
+        let json = self.json()?;
+        replace(&self.dir.join(RESULT_FILE), |file| file.write_all(json.as_bytes()))
+    }
+
+    fn json(&self) -> Result<String, ReportError> {
+        let json = serde_json::to_string_pretty(&self.report).map_err(ReportError::Unwritable)?;
+        Ok(json + "\n")
     }
 
     /// What an earlier result says of telemetry.
@@ -125,11 +129,7 @@ impl Judged {
             began: self.header.zero_wall,
             tandem: &self.header.tandem,
         });
-        let own = self.dir.join(PAGE_FILE);
-        for path in [Some(own.as_path()), elsewhere].into_iter().flatten() {
-            replace(path, |file| file.write_all(page.as_bytes()))?;
-        }
-        Ok(())
+        everywhere(&self.dir.join(PAGE_FILE), elsewhere, &page)
     }
 
     /// Writes what CI servers read, to its folder and wherever else it is wanted.
@@ -139,16 +139,12 @@ impl Judged {
         let lasted = last.map_or(Duration::ZERO, |last| last.since(zero));
         let run = JunitRun { report: &self.report, run, began, lasted, trouble: None };
         let text = junit(run.run, &[JunitSuite::Judged(run)]).map_err(ReportError::Xml)?;
-        let own = self.dir.join(JUNIT_FILE);
-        for path in [Some(own.as_path()), elsewhere].into_iter().flatten() {
-            replace(path, |file| file.write_all(text.as_bytes()))?;
-        }
-        Ok(())
+        everywhere(&self.dir.join(JUNIT_FILE), elsewhere, &text)
     }
 
     /// Writes the traces as a file.
-    pub(super) fn write_traces(&self, traces: &Traces) -> Result<Written, ReportError> {
-        let written = replace(&self.dir.join(TRACES_FILE), |file| {
+    pub(super) fn write_traces(&self, traces: &Traces) -> Result<(), ReportError> {
+        let written: Written = replace(&self.dir.join(TRACES_FILE), |file| {
             let mut file = BufWriter::new(file);
             let written = document::write(traces, document::SIZE_MAX, &mut file)?;
             file.flush()?;
@@ -159,19 +155,26 @@ impl Judged {
             let told = format!("{TRACES_FILE} has no room for {left_out} of {all} spans");
             writeln!(io::stderr(), "{told}; `tandem export` sends them all").ok();
         }
-        Ok(written)
+        Ok(())
     }
 }
 
 /// Where what is said of a run goes: into its folder, or where it is one file of several, into one
 /// of its own.
-fn folder(dir: &Path) -> Result<PathBuf, ReportError> {
+fn folder(dir: &Path) -> PathBuf {
     if !dir.is_file() {
-        return Ok(dir.to_owned());
+        return dir.to_owned();
     }
     let own = dir.with_extension("");
-    fs::create_dir_all(&own).map_err(|source| ReportError::Write { path: own.clone(), source })?;
-    Ok(own)
+    // Where it cannot be made, each of the files says so.
+    fs::create_dir_all(&own).ok();
+    own
+}
+
+/// Writes the same to both; where one cannot be written, the other is all the same.
+fn everywhere(own: &Path, elsewhere: Option<&Path>, text: &str) -> Result<(), ReportError> {
+    let write = |path| replace(path, |file| file.write_all(text.as_bytes()));
+    write(own).and(elsewhere.map_or(Ok(()), write))
 }
 
 /// Whether the standard output wants colours.
@@ -195,7 +198,11 @@ fn replace<R>(
         fs::rename(&beside, path)?;
         Ok(filled)
     };
-    write().map_err(|source| ReportError::Write { path: path.to_owned(), source })
+    write().map_err(|source| {
+        // Half a file is of no use, and takes the room of another.
+        fs::remove_file(&beside).ok();
+        ReportError::Write { path: path.to_owned(), source }
+    })
 }
 
 /// Somebody who reads no further (`| head`) is no error.
@@ -203,7 +210,7 @@ pub(super) fn print(text: &str) -> Result<(), ReportError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {
-            Err(ReportError::Write { path: PathBuf::from("the standard output"), source })
+            Err(ReportError::Print(source))
         }
         Ok(()) | Err(_) => Ok(()),
     }

@@ -9,14 +9,14 @@ use super::judged::{Judged, ReportError, colour, print};
 use super::metering::Metering;
 use super::sending::Sending;
 use crate::telemetry::PATIENCE;
-use crate::telemetry::document::Written;
-use crate::verdict::{Telemetry, exit_code, render_telemetry};
+use crate::timeline::Timeline;
+use crate::verdict::{Report, Telemetry, exit_code, render_telemetry};
 
 /// Judge a finished run again, from its journal alone.
 ///
 /// Writes result.json, junit.xml, report.html (one file that a browser opens without a network)
 /// and traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of
-/// the judgement.
+/// the judgement. A file that cannot be written is told, and keeps no other from it.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,15 +42,15 @@ pub(super) struct ReportArgs {
 pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
     let (mut judged, timeline) = Judged::of(&args.dir)?;
     judged.report.telemetry = judged.remembered();
-    judged.write_page(&timeline, args.html.as_deref())?;
-    judged.write_junit(args.junit.as_deref())?;
-    judged.tell(args.output, colour())?;
-    judged.write_traces(&judged.traces(timeline))?;
-    Ok(exit_code(&judged.report))
+    let mut files = Files::default();
+    files.note(judged.tell(args.output, colour()));
+    files.write(&judged, &timeline, [args.html.as_deref(), args.junit.as_deref()]);
+    files.note(judged.write_traces(&judged.traces(timeline)));
+    Ok(files.exit_code(&judged.report))
 }
 
-/// Judges the run in `dir`, which has just ended: writes its result and its page, prints the
-/// report, and returns the exit code. What is still to be sent is sent then, and waited for within
+/// Judges the run in `dir`, which has just ended: prints the report, writes its result and its
+/// page, and returns the exit code. What is still to be sent is sent then, and waited for within
 /// a bound.
 pub(super) fn conclude(
     dir: &Path,
@@ -59,12 +59,13 @@ pub(super) fn conclude(
     sending: Option<Sending>,
     metering: Metering,
 ) -> Result<u8, ReportError> {
-    let judged = judge(dir, output, junit, sending.as_ref());
+    let mut files = Files::default();
+    let judged = judge(dir, output, junit, sending.as_ref(), &mut files);
     // What it lost it tells, whatever became of the verdict.
     let metrics = metering.finish();
-    let (mut judged, written) = judged?;
+    let (mut judged, spans) = judged?;
     if let Some(sending) = sending {
-        let telemetry = sending.finish(written.all(), judged.logs());
+        let telemetry = sending.finish(spans, judged.logs());
         let telemetry = Telemetry { metrics, ..telemetry };
         let text = render_telemetry(&telemetry, colour());
         if telemetry.lossy() {
@@ -74,29 +75,65 @@ pub(super) fn conclude(
             writeln!(io::stderr(), "telemetry: {told}{again}").ok();
         }
         judged.report.telemetry = Some(telemetry);
-        judged.write()?;
+        files.note(judged.write());
         if output == Output::Text {
-            print(&text)?;
+            files.note(print(&text));
         }
     }
-    Ok(exit_code(&judged.report))
+    Ok(files.exit_code(&judged.report))
 }
 
-/// Judges the run, writes all its files, prints the report, and hands its traces to `sending`.
+/// Judges the run, prints the report, writes all its files, and hands its traces to `sending`; how
+/// many spans these have.
 fn judge(
     dir: &Path,
     output: Output,
     junit: Option<&Path>,
     sending: Option<&Sending>,
-) -> Result<(Judged, Written), ReportError> {
+    files: &mut Files,
+) -> Result<(Judged, u64), ReportError> {
     let (judged, timeline) = Judged::of(dir)?;
-    judged.write_page(&timeline, None)?;
-    judged.write_junit(junit)?;
-    judged.tell(output, colour())?;
+    files.note(judged.tell(output, colour()));
+    files.write(&judged, &timeline, [None, junit]);
     let traces = Arc::new(judged.traces(timeline));
     if let Some(sending) = sending {
         sending.send(&traces, PATIENCE);
     }
-    let written = judged.write_traces(&traces)?;
-    Ok((judged, written))
+    files.note(judged.write_traces(&traces));
+    let spans = u64::try_from(traces.sizes().sum::<usize>()).unwrap_or(u64::MAX);
+    Ok((judged, spans))
+}
+
+/// What is said of a run, in files and on the standard output; what cannot be written is told, and
+/// keeps nothing else from it.
+#[derive(Default)]
+struct Files {
+    lacking: bool,
+}
+
+impl Files {
+    /// The result, the page and what CI servers read; the latter two elsewhere as well.
+    fn write(&mut self, judged: &Judged, timeline: &Timeline, elsewhere: [Option<&Path>; 2]) {
+        let [html, junit] = elsewhere;
+        self.note(judged.write());
+        self.note(judged.write_junit(junit));
+        self.note(judged.write_page(timeline, html));
+    }
+
+    fn note<R>(&mut self, done: Result<R, ReportError>) -> Option<R> {
+        done.inspect_err(|error| {
+            self.lacking = true;
+            // Nobody reads it: the exit code says so, too.
+            writeln!(io::stderr(), "{}", crate::error::chain(error)).ok();
+        })
+        .ok()
+    }
+
+    /// That of the run; 1 where that were 0, and something could not be written.
+    fn exit_code(&self, report: &Report) -> u8 {
+        match exit_code(report) {
+            0 => u8::from(self.lacking),
+            code => code,
+        }
+    }
 }

@@ -14,6 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::lease::LEASE;
 use super::line::{GuardError, Line, Loss};
 use super::{Revival, Run, heal, runs};
+use crate::time::Mono;
 
 /// How long it may take to undo what its master could not.
 const UNDOING: Duration = Duration::from_secs(10);
@@ -101,6 +102,13 @@ impl Guard {
     #[must_use]
     pub fn doubts(&self) -> bool {
         self.line.loss().is_none() && self.line.silence() >= LEASE
+    }
+
+    /// From when on it has ended in our stead what we had started, if it has: since it last
+    /// answered, this process stood still.
+    #[must_use]
+    pub fn left_alone(&self) -> Option<Mono> {
+        matches!(self.loss(), Some(Loss::Healed(_))).then(|| self.line.answered())
     }
 
     /// Has it hold a child of ours that was not yet waited for, so that the number is surely its.

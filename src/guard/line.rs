@@ -125,9 +125,14 @@ impl Line {
         Ok(answer.trim_end().to_owned())
     }
 
-    /// How long ago it last answered.
+    /// When it last answered.
+    pub(super) fn answered(&self) -> Mono {
+        Mono(self.answered.load(Ordering::Relaxed))
+    }
+
+    /// How long ago that is.
     pub(super) fn silence(&self) -> Duration {
-        Mono::now().since(Mono(self.answered.load(Ordering::Relaxed)))
+        Mono::now().since(self.answered())
     }
 
     pub(super) fn loss(&self) -> Option<Loss> {

@@ -236,6 +236,13 @@ pub enum What {
         #[serde(rename = "until_ns")]
         until: Mono,
     },
+    /// The controller stood still for so long that its guard ended all that it had started: what
+    /// happened from then on nobody was there to see.
+    Unattended {
+        /// When the controller was last known to run.
+        #[serde(rename = "from_ns")]
+        from: Mono,
+    },
     /// The last line of a run that ended by itself.
     Ended {
         /// How.
@@ -280,6 +287,7 @@ impl What {
             | Self::EdgesStarted { .. }
             | Self::EdgesDied
             | Self::Stall { .. }
+            | Self::Unattended { .. }
             | Self::Ended { .. } => false,
         }
     }

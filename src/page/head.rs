@@ -6,7 +6,7 @@ use super::Subject;
 use super::html::{Safe, count, milliseconds};
 use crate::observation::Outcome;
 use crate::timeline::IntervalSet;
-use crate::verdict::{Ruling, Unit, Verdict, short};
+use crate::verdict::{Ruling, Verdict};
 
 /// The head of the page.
 pub(super) fn head(subject: &Subject<'_>) -> String {
@@ -66,18 +66,9 @@ fn told(first: &Ruling, all: &[Ruling]) -> String {
             format!(" in {}", names.join(", "))
         }
     };
-    let mut measures: Vec<_> = all.iter().map(measured).collect();
+    let mut measures: Vec<_> = all.iter().map(Ruling::measurement).collect();
     measures.dedup();
     format!("{}: {}{of} ({})", first.outcome.as_str(), first.text, measures.join(", "))
-}
-
-/// What was measured, with its unit.
-pub(super) fn measured(ruling: &Ruling) -> String {
-    let value = ruling.measured.map_or("nothing".to_owned(), |value| match ruling.unit {
-        Unit::Ms => format!("{} ms", short(value)),
-        Unit::Count => short(value),
-    });
-    format!("measured {value}")
 }
 
 /// What became of the roles, in one sentence.

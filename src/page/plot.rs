@@ -108,17 +108,26 @@ impl Plot<'_> {
             let bound = self.bound.map(|bound| format!(", bound {}", milliseconds(Some(bound))));
             return format!("none{}", bound.unwrap_or_default());
         }
+        // What faults cost is one thing, and what comes of itself another.
+        let by_faults = self.found.iter().filter(|one| matches!(one.cause, Cause::Fault(_)));
+        let by_faults = by_faults.map(|one| one.span.length()).collect::<Samples>().distribution();
+        let all = count(usize::try_from(of.count).unwrap_or(usize::MAX), "sample");
+        let some = by_faults.count;
+        let (whose, numbers) = if some == 0 || some == of.count {
+            (all, of)
+        } else {
+            (format!("{some} after a fault, of {all}"), &by_faults)
+        };
         let mut told = format!(
-            "{}, median {}, 95 % {}, longest {}",
-            count(usize::try_from(of.count).unwrap_or(usize::MAX), "sample"),
-            milliseconds(of.p50_ms),
-            milliseconds(of.p95_ms),
+            "{whose}: median {}, 95 % {}; longest {}",
+            milliseconds(numbers.p50_ms),
+            milliseconds(numbers.p95_ms),
             milliseconds(of.max_ms)
         );
         if let Some((bound, most)) = self.bound.zip(of.max_ms) {
             let side = if most > bound { "above" } else { "below" };
             told.push_str(&format!(
-                "; the longest is {} {side} the bound of {}",
+                ", {} {side} the bound of {}",
                 milliseconds(Some((bound - most).abs())),
                 milliseconds(Some(bound))
             ));

@@ -1,7 +1,7 @@
 //! The numbers of the report as tables: by group, by claim, stalls, confidence, bounds.
 
 use super::Subject;
-use super::head::{measured, sign};
+use super::head::sign;
 use super::html::{Safe, count, milliseconds, table};
 use crate::verdict::{BoundReport, Distribution, LimitReport, Measures, Ruling, short};
 
@@ -69,7 +69,7 @@ pub(super) fn rulings(subject: &Subject<'_>) -> String {
         let group = of.group.as_ref().map_or("all".to_owned(), ToString::to_string);
         let outcome = format!("{} {}", sign(of.outcome), of.outcome.as_str());
         let why = of.why.clone().unwrap_or_default();
-        vec![of.text.clone(), kind.to_owned(), group, outcome, measured(of), why]
+        vec![of.text.clone(), kind.to_owned(), group, outcome, of.measurement(), why]
     };
     let objective = report.objective.iter().map(|of| row("objective", of));
     let claims = report.assertions.iter().map(|of| row("assertion", of));

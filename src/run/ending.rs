@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::controller::Record;
 use crate::guard::{Guard, Loss};
-use crate::observation::Outcome;
+use crate::observation::{Outcome, What};
 
 /// How an experiment came to its end, and why, where there is something to say.
 pub(super) type Ending = (Outcome, Option<String>);
@@ -21,13 +22,16 @@ pub(super) fn unhealed(ending: Ending, error: &(dyn std::error::Error + 'static)
 
 /// Whoever was stopped for too long wakes up to a run that its guard has ended: that is why
 /// brokers are gone and members are dead, whatever was noticed first.
-pub(super) async fn without_guard(ending: Ending, guard: &Guard) -> Ending {
+pub(super) async fn without_guard(ending: Ending, guard: &Guard, record: &Record) -> Ending {
+    while guard.doubts() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    if let Some(from) = guard.left_alone() {
+        record.note(None, What::Unattended { from });
+    }
     match ending.0 {
         Outcome::Broken | Outcome::Aborted | Outcome::Unhealed => {}
         Outcome::Completed | Outcome::Interrupted => return ending,
-    }
-    while guard.doubts() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     match (ending.0, guard.loss()) {
         (_, None) | (Outcome::Unhealed, Some(Loss::Died | Loss::Mute)) => ending,

@@ -158,7 +158,7 @@ impl Stage {
 
     /// Members leave, and all that was staged ends; how the run ended, after all.
     pub(super) async fn strike(self, scene: &Scene<'_>, fleet: Fleet, ending: Ending) -> Ending {
-        let mut ending = without_guard(ending, &self.guard).await;
+        let mut ending = without_guard(ending, &self.guard, &self.record).await;
         let Self { record, guard, clusters, topics, canary } = self;
         (scene.tell)(Milestone::Stopping);
         fleet.stop().await;

@@ -23,7 +23,6 @@ use crate::journal::{Bounds, Header, Rolling};
 use crate::observation::{Outcome, What};
 use crate::time::{Mono, Span};
 use crate::timeline::Standing;
-use crate::view::Level;
 use crate::watch::Watch;
 
 mod follow;
@@ -102,7 +101,7 @@ pub async fn keep_up(
     let (stop, closed) = (CancellationToken::new(), CancellationToken::new());
     let mut tasks = JoinSet::new();
     let (told, record) = (Arc::clone(service), Arc::clone(&stage.record));
-    tasks.spawn(follow::follow(told, record, facts, Watch::new(plan), stop.clone()));
+    tasks.spawn(follow::follow(told, record, facts, Watch::new(plan)));
     let groups = plan.groups.keys().cloned();
     let gate = Arc::new(Gate::new(Arc::clone(&stage.record), groups, SETTLED));
     tasks.spawn(gate.watch_each(LOOK, stop.clone()));
@@ -147,8 +146,7 @@ async fn until(order: &Upkeep, stage: &Stage, interrupt: &CancellationToken) -> 
 }
 
 fn judge_until(service: &Service, record: &Record) {
-    if service.judged().is_some() {
-        let recovered = Some(service.health() == Level::Led);
-        record.note(None, What::TrialEnded { trial: TRIAL, recovered });
-    }
+    service.judge_until(|led| {
+        record.note(None, What::TrialEnded { trial: TRIAL, recovered: Some(led) })
+    });
 }

@@ -178,6 +178,11 @@ fn news(fact: &Fact) -> Option<News<'_>> {
             News::warn(names::HOST_STALL, "The host did not let the controller run.")
                 .with([number(names::DURATION_NS, until.since(*from).as_nanos())])
         }
+        What::Unattended { from } => {
+            let silent = number(names::DURATION_NS, fact.t.since(*from).as_nanos());
+            News::warn(names::UNATTENDED, "The controller stood still, and its guard ended all.")
+                .with([silent])
+        }
         What::Ended { how, why } => ended(*how, why.as_deref()),
     })
 }
@@ -239,6 +244,7 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
         | What::EdgesStarted { .. }
         | What::EdgesDied
         | What::Stall { .. }
+        | What::Unattended { .. }
         | What::Ended { .. } => None,
     }
 }

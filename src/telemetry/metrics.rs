@@ -20,7 +20,7 @@ use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use prometheus::Registry;
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::instruments::{Board, Lengths, make};
@@ -33,6 +33,9 @@ use crate::topology::Plan;
 
 /// How often a collector is sent to, unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise.
 pub const INTERVAL: Duration = Duration::from_secs(60);
+
+/// Facts of one such time are counted at once: to wake for each would cost more than to count it.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Why there can be no metrics.
 #[derive(Debug, thiserror::Error)]
@@ -217,8 +220,7 @@ fn run(
 /// What the counter waits for.
 enum Input {
     Order(Option<Order>),
-    Fact(Result<Arc<Fact>, RecvError>),
-    Timeout,
+    Look,
 }
 
 impl Counter {
@@ -226,45 +228,45 @@ impl Counter {
     async fn count(self, mut orders: mpsc::UnboundedReceiver<Order>) {
         let mut facts: Option<broadcast::Receiver<Arc<Fact>>> = None;
         loop {
-            let next = self.board.watch().poll_timeout();
             let input = tokio::select! {
                 biased;
                 order = orders.recv() => Input::Order(order),
-                () = until(next) => Input::Timeout,
-                fact = next_fact(&mut facts) => Input::Fact(fact),
+                () = tokio::time::sleep(LOOK) => Input::Look,
             };
             match input {
                 Input::Order(Some(Order::Hear(more))) => facts = Some(more),
                 Input::Order(Some(Order::End(at))) => self.board.watch().end(at),
                 Input::Order(Some(Order::Finish(end))) => {
-                    self.finish(facts.take());
+                    self.take(facts.take().as_mut());
+                    self.board.watch().finish(Mono::now());
                     // It may have ended by itself.
                     end.map(|end| end.try_send(()).ok());
                 }
                 Input::Order(None) => break,
-                Input::Fact(Ok(fact)) => self.board.watch().observe(&fact),
-                Input::Fact(Err(RecvError::Lagged(missed))) => self.board.lose(missed),
-                Input::Fact(Err(RecvError::Closed)) => facts = None,
-                Input::Timeout => self.board.watch().handle_timeout(Mono::now()),
+                Input::Look => {
+                    self.take(facts.as_mut());
+                    let (mut watch, now) = (self.board.watch(), Mono::now());
+                    // Once all is final it stays as it is.
+                    if watch.poll_timeout().is_some_and(|due| due <= now) {
+                        watch.handle_timeout(now);
+                    }
+                }
             }
             self.drain();
         }
         std::future::pending::<()>().await;
     }
 
-    /// Takes what is there still.
-    fn finish(&self, facts: Option<broadcast::Receiver<Arc<Fact>>>) {
-        if let Some(mut facts) = facts {
-            loop {
-                match facts.try_recv() {
-                    Ok(fact) => self.board.watch().observe(&fact),
-                    Err(broadcast::error::TryRecvError::Lagged(missed)) => self.board.lose(missed),
-                    Err(_) => break,
-                }
+    /// Takes whatever waits.
+    fn take(&self, facts: Option<&mut broadcast::Receiver<Arc<Fact>>>) {
+        let Some(facts) = facts else { return };
+        loop {
+            match facts.try_recv() {
+                Ok(fact) => self.board.watch().observe(&fact),
+                Err(TryRecvError::Lagged(missed)) => self.board.lose(missed),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
         }
-        self.board.watch().finish(Mono::now());
-        self.drain();
     }
 
     fn drain(&self) {
@@ -273,21 +275,5 @@ impl Counter {
             let Some(event) = event else { return };
             self.lengths.record(&self.board, &event);
         }
-    }
-}
-
-async fn next_fact(
-    facts: &mut Option<broadcast::Receiver<Arc<Fact>>>,
-) -> Result<Arc<Fact>, RecvError> {
-    match facts {
-        Some(facts) => facts.recv().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn until(next: Option<Mono>) {
-    match next {
-        Some(next) => tokio::time::sleep(next.since(Mono::now())).await,
-        None => std::future::pending().await,
     }
 }

@@ -82,6 +82,8 @@ pub const TRIAL_BEGAN: &str = "trial.began";
 pub const TRIAL_ENDED: &str = "trial.ended";
 /// The host did not let the controller run.
 pub const HOST_STALL: &str = "host.stall";
+/// The controller stood still, and its guard ended all.
+pub const UNATTENDED: &str = "unattended";
 /// The run ended by itself.
 pub const RUN_ENDED: &str = "run.ended";
 

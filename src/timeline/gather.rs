@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::life::LifeLine;
+use super::life::{END, LifeLine};
 use super::trouble::Troubles;
 use super::{Interval, IntervalSet, Record, Stretch};
 use crate::ids::{GroupName, Life};
@@ -28,6 +28,7 @@ pub(super) fn gather(plan: &Plan, facts: &[Fact]) -> Gathered {
     let stalls = gathered.record.stalls.iter().copied().collect();
     gathered.lines().for_each(|line| line.close(&stalls));
     gathered.record.cut(cut(facts));
+    gathered.leave();
     gathered
 }
 
@@ -43,6 +44,7 @@ pub(super) fn gather_stretch(
     let until = stretch.trial.window.until;
     gathered.lines().for_each(|line| line.decide(until, stretch.known, &stalls));
     gathered.record.trials = vec![stretch.trial];
+    gathered.leave();
     gathered
 }
 
@@ -109,6 +111,15 @@ impl Gathered {
         for line in self.lines() {
             spans.iter().for_each(|span| line.forget(span));
         }
+    }
+
+    /// Of the time in which nobody was there nothing is known of anybody, not even of the dead:
+    /// they were not started again, and faults were not healed.
+    fn leave(&mut self) {
+        if let Some(left) = self.record.unattended {
+            self.forget(&Interval::new(left, END).into());
+        }
+        self.record.leave();
     }
 
     fn line(&mut self, plan: &Plan, life: &Life) -> Option<&mut LifeLine> {

@@ -122,6 +122,7 @@ impl LifeLine {
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
+            | What::Unattended { .. }
             | What::Ended { .. } => {}
         }
     }
@@ -226,6 +227,7 @@ impl LifeLine {
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
+            | What::Unattended { .. }
             | What::Ended { .. } => {}
         }
     }

@@ -52,10 +52,19 @@ pub struct Record {
     pub stalls: Vec<Interval>,
     /// How the run ended, and in words, if it ended by itself.
     pub ended: Option<(Outcome, Option<String>)>,
+    /// From when on nobody was there to see, for the controller stood still until its guard ended
+    /// all.
+    pub unattended: Option<Mono>,
     open: Option<(TrialNumber, Mono)>,
 }
 
 impl Record {
+    /// Whether any trial was played to its end; else nothing was shown.
+    #[must_use]
+    pub fn is_played(&self) -> bool {
+        self.trials.iter().any(|trial| trial.recovered.is_some())
+    }
+
     /// Takes a fact of the controller, in the order of `seq`.
     pub(super) fn observe(&mut self, fact: &Fact) {
         match &fact.what {
@@ -70,6 +79,7 @@ impl Record {
                 }
             }
             What::Stall { from, until } => self.stalls.push(Interval::new(*from, *until)),
+            What::Unattended { from } => self.unattended = Some(*from),
             What::Ended { how, why } => self.ended = Some((*how, why.clone())),
             What::FaultAsked { fault, kind, broker, .. } => {
                 let target = fact.life.as_ref().map(ToString::to_string).or_else(|| broker.clone());
@@ -128,6 +138,14 @@ impl Record {
         if let Some((number, from)) = self.open.take() {
             let window = Interval::new(from, at);
             self.trials.push(Trial { number, window, recovered: None });
+        }
+    }
+
+    /// Who was left alone in the middle of a trial had no time to recover.
+    pub(super) fn leave(&mut self) {
+        let Some(left) = self.unattended else { return };
+        for trial in self.trials.iter_mut().filter(|trial| trial.window.until > left) {
+            trial.recovered = None;
         }
     }
 

@@ -351,6 +351,7 @@ impl Seat {
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
+            | What::Unattended { .. }
             | What::Ended { .. } => false,
         }
     }

@@ -5,6 +5,9 @@ use super::report::Report;
 use super::text::short;
 use super::until::percent;
 
+/// What is more often is told as more often than this.
+const TIMES_MAX: f64 = 1_000.0;
+
 /// In a few words each, what counts most first.
 pub(super) fn told(report: &Report) -> Vec<String> {
     let of = &report.confidence;
@@ -78,15 +81,36 @@ fn quantile(report: &Report) -> Option<String> {
 
 fn together(of: &Confidence) -> Option<String> {
     let correlation = of.correlation.as_ref()?;
-    let number = |value: f64| if value < 10.0 { format!("{value:.1}") } else { short(value) };
     match (correlation.ratio, correlation.low, correlation.high) {
         (Some(ratio), Some(low), Some(high)) => {
-            let (ratio, low, high) = (number(ratio), number(low), number(high));
-            Some(format!("groups fail together {ratio} times as often as apart ({low} to {high})"))
+            let told = format!("groups fail together {} times as often as apart", times(ratio));
+            // Where even the least is beyond telling, the two say nothing more.
+            let ends = format!(" ({} to {})", times(low), times(high));
+            Some(if low > TIMES_MAX { told } else { told + &ends })
         }
         (Some(ratio), _, _) if of.with_joint_gap > 0 => {
-            Some(format!("groups fail together {} times as often as apart", number(ratio)))
+            Some(format!("groups fail together {} times as often as apart", times(ratio)))
         }
         (Some(_) | None, _, _) => None,
+    }
+}
+
+/// How many times as often; nobody can tell one large number of times from another.
+fn times(ratio: f64) -> String {
+    match ratio {
+        ..10.0 => format!("{ratio:.1}"),
+        ..=TIMES_MAX => short(ratio),
+        _ => format!("more than {TIMES_MAX:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::times;
+
+    #[test]
+    fn nobody_is_told_of_billions_of_times() {
+        let told = [1.26, 12.4, 1_000.0, 1_000.5, 32_698_368_679.0].map(times);
+        assert_eq!(told, ["1.3", "12.4", "1000", "more than 1000", "more than 1000"]);
     }
 }

@@ -10,22 +10,24 @@ use crate::timeline::{Finding, Findings, Timeline};
 /// The rulings on `joint_gap` and, a group, on `group_gap`, as far as they are promised.
 pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Vec<Ruling> {
     let joint = brief.objective.joint_gap;
-    let mut all: Vec<_> = joint.map(|most| rule(most, None, &timeline.joint)).into_iter().collect();
+    let is_played = timeline.record.is_played();
+    let of_all = |most| rule(most, None, (&timeline.joint, is_played));
+    let mut all: Vec<_> = joint.map(of_all).into_iter().collect();
     if let Some(most) = brief.objective.group_gap {
         let of = |(name, line): (&GroupName, &crate::timeline::GroupLine)| {
-            rule(most, Some(name), &line.findings)
+            rule(most, Some(name), (&line.findings, is_played))
         };
         all.extend(timeline.groups.iter().map(of));
     }
     all
 }
 
-fn rule(most: Span, group: Option<&GroupName>, findings: &Findings) -> Ruling {
+fn rule(most: Span, group: Option<&GroupName>, (findings, is_played): (&Findings, bool)) -> Ruling {
     let longest = findings.gaps.iter().map(|gap| gap.span.length()).max();
     let of = if group.is_some() { "group" } else { "joint" };
     let outcome = if longest.is_some_and(|longest| longest > most.get()) {
         Verdict::Fail
-    } else if findings.unknown_gaps.is_empty() {
+    } else if is_played && findings.unknown_gaps.is_empty() {
         Verdict::Pass
     } else {
         Verdict::Unknown

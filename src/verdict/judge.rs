@@ -3,7 +3,7 @@
 //! Every cause counts. Where it is unknown whether there were further intervals, a claim that would
 //! hold is unknown, and so is one that fails for want of intervals: of a count or a maximum with a
 //! `>=`, a `>`, or an `==` above what was found; of a minimum or a quantile always, for further
-//! intervals can move it either way.
+//! intervals can move it either way. Where no trial was played to its end, all of it is unknown.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -19,10 +19,12 @@ use crate::timeline::{Finding, Findings, Timeline};
 /// group.
 pub(super) fn judge(claim: &Assertion, brief: &Brief, timeline: &Timeline) -> Vec<Ruling> {
     let of = |(name, line): (&GroupName, &crate::timeline::GroupLine)| {
-        rule(claim, brief, Some(name), &line.findings)
+        rule(claim, brief, Some(name), (&line.findings, timeline.record.is_played()))
     };
     match &claim.subject {
-        Subject::Joint => vec![rule(claim, brief, None, &timeline.joint)],
+        Subject::Joint => {
+            vec![rule(claim, brief, None, (&timeline.joint, timeline.record.is_played()))]
+        }
         Subject::EachGroup => timeline.groups.iter().map(of).collect(),
         Subject::Group(name) => match timeline.groups.get_key_value(name) {
             Some(entry) => vec![of(entry)],
@@ -48,7 +50,7 @@ fn rule(
     claim: &Assertion,
     brief: &Brief,
     group: Option<&GroupName>,
-    findings: &Findings,
+    (findings, is_played): (&Findings, bool),
 ) -> Ruling {
     let (found, unknown) = match claim.measure {
         Measure::Gap => (&findings.gaps, &findings.unknown_gaps),
@@ -66,7 +68,8 @@ fn rule(
         let order = measured.unwrap_or_default().cmp(&limit);
         (Unit::Ms, measured.map(ms), ms(limit), order)
     };
-    let outcome = compare(claim.statistic, claim.comparison, order, !unknown.is_empty());
+    let hidden = !is_played || !unknown.is_empty();
+    let outcome = compare(claim.statistic, claim.comparison, order, hidden);
     let why = match outcome {
         Verdict::Pass => None,
         Verdict::Fail => Some(format!("{} broke {claim}.", Ruling::whom(group))),
@@ -131,9 +134,12 @@ fn duration(limit: Limit, brief: &Brief, group: Option<&GroupName>) -> Duration 
 
 /// Why a claim cannot be told, as a sentence.
 pub(super) fn blind(group: Option<&GroupName>, unknown: &[Finding], claim: &str) -> String {
+    let whom = Ruling::whom(group);
+    if unknown.is_empty() {
+        return format!("{whom}: no trial was played to its end, so {claim} cannot be told.");
+    }
     let spans = unknown.iter().map(|finding| finding.span);
     let total = ms(spans.collect::<crate::timeline::IntervalSet>().total());
-    let whom = Ruling::whom(group);
     format!("{whom}: {total:.0} ms could not be observed, so {claim} cannot be told.")
 }
 

@@ -25,9 +25,10 @@ fn rule(wanted: u32, name: &GroupName, line: &GroupLine, timeline: &Timeline) ->
     let least = steps
         .map(|(_, count)| count)
         .reduce(|a, b| Count { min: a.min.min(b.min), max: a.max.min(b.max) });
+    let is_played = timeline.record.is_played();
     let outcome = match least {
         Some(least) if least.max < i64::from(wanted) => Verdict::Fail,
-        Some(least) if least.min >= i64::from(wanted) => Verdict::Pass,
+        Some(least) if is_played && least.min >= i64::from(wanted) => Verdict::Pass,
         Some(_) | None => Verdict::Unknown,
     };
     let why = match (outcome, least) {
@@ -36,17 +37,21 @@ fn rule(wanted: u32, name: &GroupName, line: &GroupLine, timeline: &Timeline) ->
             "Group {name} had a role with fewer than {wanted} leaders outside fault and recovery \
              windows."
         )),
-        (Verdict::Unknown, Some(_)) => Some(format!(
+        (Verdict::Unknown, Some(_)) if is_played => Some(format!(
             "Group {name}: some time could not be observed, so leaders_per_group >= {wanted} \
              cannot be told."
         )),
-        (Verdict::Unknown, None) => {
+        (Verdict::Unknown, None) if is_played => {
             Some(format!("Group {name} was never seen outside fault and recovery windows."))
         }
+        (Verdict::Unknown, _) => Some(format!(
+            "Group {name}: no trial was played to its end, so leaders_per_group >= {wanted} \
+             cannot be told."
+        )),
     };
     let measured = least.map(|least| if outcome == Verdict::Fail { least.max } else { least.min });
     Ruling {
-        text: format!("leaders_per_group >= {wanted}"),
+        text: format!("leaders_per_group >= {wanted} outside of faults"),
         group: Some(name.clone()),
         measured: measured.map(|count| float(u64::try_from(count).unwrap_or(0))),
         limit: f64::from(wanted),

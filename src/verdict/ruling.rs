@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::text::short;
 use crate::ids::GroupName;
 
 /// What nobody could observe is unknown, never pass.
@@ -69,6 +70,16 @@ pub struct Ruling {
 }
 
 impl Ruling {
+    /// What was measured, in a few words.
+    pub(crate) fn measurement(&self) -> String {
+        match (self.measured, self.unit) {
+            (Some(value), Unit::Ms) => format!("measured {} ms", short(value)),
+            (Some(value), Unit::Count) => format!("measured {}", short(value)),
+            (None, Unit::Ms) => "none found".to_owned(),
+            (None, Unit::Count) => "not measured".to_owned(),
+        }
+    }
+
     /// The beginning of a sentence about it.
     pub(super) fn whom(group: Option<&GroupName>) -> String {
         group.map_or_else(|| "All groups together".to_owned(), |name| format!("Group {name}"))

@@ -7,7 +7,7 @@ use super::confidence_text;
 use super::distribution::Distribution;
 use super::network;
 use super::report::{LimitReport, Measures, Report, Worst};
-use super::ruling::{Ruling, Unit, Verdict};
+use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
 
 const COLUMNS: usize = 100;
@@ -144,17 +144,12 @@ fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
 }
 
 fn told(ruling: &Ruling, measured: bool) -> Piece {
-    let unit = match ruling.unit {
-        Unit::Ms => " ms",
-        Unit::Count => "",
-    };
     let outcome = ruling.outcome.as_str();
     let mut text = format!("{outcome} {}", ruling.text);
     if measured || ruling.outcome != Verdict::Pass {
-        let value = ruling.measured.map_or("none".to_owned(), |value| short(value) + unit);
         let whom = ruling.group.as_ref().filter(|_| ruling.outcome != Verdict::Pass);
         let whom = whom.map_or_else(String::new, |name| format!("{name} "));
-        text = format!("{text} ({whom}measured {value})");
+        text = format!("{text} ({whom}{})", ruling.measurement());
     }
     Piece { text, colour: Some(hue(ruling.outcome)) }
 }

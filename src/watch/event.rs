@@ -20,6 +20,18 @@ pub enum Health {
     Down,
 }
 
+impl Health {
+    /// The greater, the worse: what was never led is missed less than what no longer is.
+    pub(super) const fn badness(self) -> u8 {
+        match self {
+            Self::Led => 0,
+            Self::Degraded => 1,
+            Self::Starting => 2,
+            Self::Down => 3,
+        }
+    }
+}
+
 /// What happened. Instants are when it was so, which is some time before it is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {

@@ -29,6 +29,9 @@
 //! timeline, which knows the answer, is not unsure. And a fact whose number shows that another
 //! was lost says nothing about the time that is final already.
 //!
+//! Where its owner itself stood still, nothing becomes final until it is told whether its guard has
+//! ended all meanwhile ([`What::Unattended`]): then nothing is counted from there on.
+//!
 //! What is kept does not grow with the run: the latest lives, their open claims, a few seconds.
 
 mod company;
@@ -58,6 +61,11 @@ const WAY: Duration = Duration::from_millis(500);
 pub const LAG: Duration = Duration::from_millis(650);
 /// For how long an open question may hold up the final view.
 pub const PATIENCE: Duration = Duration::from_secs(5);
+/// Whoever drives the watch asks it many times a second: who did not for so long stood still, and
+/// what had been started may have been ended meanwhile.
+const AWAY: Duration = Duration::from_secs(2);
+/// Whether that is so is told so long after the return, at the latest.
+const WORD: Duration = Duration::from_secs(2);
 /// How often the immediate view looks whether claims have run out.
 const LOOK: Duration = Duration::from_millis(50);
 /// How often the final view moves on.
@@ -75,6 +83,8 @@ pub struct Watch {
     /// The controller's last fact.
     own: Option<(u64, Mono)>,
     now: Mono,
+    /// When time was last let pass.
+    asked_at: Option<Mono>,
     look_at: Mono,
     count_at: Mono,
     /// Up to when everything is final.
@@ -109,6 +119,7 @@ impl Watch {
             stalls: IntervalSet::default(),
             own: None,
             now: Mono::ZERO,
+            asked_at: None,
             look_at: Mono::ZERO,
             count_at: Mono::ZERO,
             settled: Mono::ZERO,
@@ -164,11 +175,19 @@ impl Watch {
         if let What::Stall { from, until } = &fact.what {
             self.stalls = self.stalls.union(&Interval::new(*from, *until).into());
         }
+        if let What::Unattended { from } = &fact.what {
+            // What nobody was there to see is not counted.
+            self.end = Some(self.end.map_or(*from, |end| end.min(*from)));
+        }
     }
 
     /// Lets time pass.
     pub fn handle_timeout(&mut self, now: Mono) {
         self.now = self.now.max(now);
+        let asked_at = self.asked_at.replace(now);
+        if asked_at.is_some_and(|before| now.since(before) > AWAY) {
+            self.count_at = self.now + WORD;
+        }
         if self.now >= self.look_at {
             self.look_at = self.now + LOOK;
             let mut told = Vec::new();
@@ -248,21 +267,17 @@ impl Watch {
         let mut worst = (Health::Led, None);
         for class in &mut self.classes {
             let (health, since) = class.look(&self.groups);
-            let rank = |health| match health {
-                Health::Led => 0,
-                Health::Degraded => 1,
-                Health::Starting => 2,
-                Health::Down => 3,
-            };
             let earlier =
                 health == worst.0 && since.is_some_and(|at| worst.1.is_none_or(|b| at < b));
-            if rank(health) > rank(worst.0) || earlier {
+            if health.badness() > worst.0.badness() || earlier {
                 worst = (health, since);
             }
         }
-        let (health, since) = worst;
-        if health != self.health.0 {
-            let since = since.unwrap_or(self.now);
+        let ((health, since), (before, began)) = (worst, self.health);
+        if health != before {
+            // What is worse is so since the first leader was missed, what is better since now.
+            let worse = since.filter(|_| health.badness() > before.badness());
+            let since = worse.map_or(self.now, |since| since.max(began));
             self.health = (health, since);
             self.events.push_back(Event::Health { now: health, since });
         }

@@ -1,15 +1,10 @@
 //! The fault proxy as a process, from outside: what passes, what does not, and what is said of it.
 
 #![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::as_conversions,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_possible_wrap,
-    clippy::print_stderr,
     reason = "a test may fail loudly"
 )]
 

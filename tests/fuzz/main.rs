@@ -1,14 +1,6 @@
 //! The fuzz targets on seeds: the same bytes each time, on any machine. `tests/fuzz/Cargo.toml`
 //! says how libFuzzer runs them for longer, with coverage as its guide.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may fail loudly"
-)]
-
 #[path = "../broker/samples.rs"]
 mod samples;
 mod targets;

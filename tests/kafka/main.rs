@@ -1,15 +1,6 @@
 //! The experiments on Apache Kafka itself: clusters that `deploy/kafka/up` starts, members of ours,
 //! and what is measured. Needs Java 17 and Maven, and fails without them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
-
 mod alone;
 #[path = "../kafka_support/mod.rs"]
 mod kafka_support;

@@ -1,16 +1,7 @@
 //! Real Kafka clusters for a test, and runs on them. Whatever is missing fails the test.
 
 #![allow(dead_code, unused_imports, reason = "no test uses all of it")]
-#![allow(
-    unreachable_pub,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
+#![allow(unreachable_pub, reason = "a test may fail loudly")]
 
 mod clusters;
 pub mod described;

@@ -2,16 +2,7 @@
 //! Prometheus with the rules that are shipped. Needs `prometheus` and `promtool`, and fails without
 //! them; `tests/all --install` brings them.
 
-#![allow(
-    unreachable_pub,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    clippy::float_cmp,
-    reason = "a test may fail loudly"
-)]
+#![allow(unreachable_pub, clippy::float_cmp, reason = "a test may fail loudly")]
 
 mod endpoint;
 mod feed;

@@ -250,6 +250,7 @@ pub(crate) fn records(recording: &Recording) -> Vec<(u64, String)> {
         What::TrialBegan { .. } => Some("trial.began"),
         What::TrialEnded { .. } => Some("trial.ended"),
         What::Stall { .. } => Some("host.stall"),
+        What::Unattended { .. } => Some("unattended"),
         What::Ended { .. } => Some("run.ended"),
         _ => None,
     };

@@ -1,16 +1,7 @@
 //! Telemetry as a collector sees it: a real one made of OTLP's own types, over HTTP and gRPC, with
 //! TLS and without, that keeps all it got.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::as_conversions,
-    clippy::print_stderr,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
+#![allow(clippy::as_conversions, reason = "a test may fail loudly")]
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -2,15 +2,10 @@
 //! browser takes it.
 
 #![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::as_conversions,
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    clippy::print_stderr,
     clippy::float_cmp,
     unreachable_pub,
     reason = "a test may fail loudly"

@@ -2,12 +2,7 @@
 //! The reference is SciPy, which needs Python with venv.
 
 #![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
     clippy::float_cmp,
-    clippy::print_stderr,
     clippy::as_conversions,
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -1,15 +1,6 @@
 //! What tests share.
 
 #![allow(dead_code, unreachable_pub, reason = "no test uses all of it")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::indexing_slicing,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test may fail loudly"
-)]
 
 pub mod alone;
 pub mod broker_process;

@@ -1,5 +1,5 @@
-//! The windows of a run as a collector got them, and the records that lead there, compared with what
-//! the journal says of the whole, without the code that cut them.
+//! The windows of a run as a collector got them, and the records that lead there, compared with
+//! what the journal says of the whole, without the code that cut them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

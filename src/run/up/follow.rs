@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio_util::sync::CancellationToken;
 
 use super::{Service, TRIAL};
 use crate::controller::Record;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
-use crate::view::{Happening, Level};
+use crate::view::Happening;
 use crate::watch::{Event, Watch};
 
 /// Facts of one such time are taken at once: it costs less, and is far below what may pass between
@@ -31,20 +30,19 @@ struct Follower {
     watch: Watch,
     /// Whether the journal was written when that was looked at last.
     written: bool,
-    /// When it was stopped: who leads what from then on is no news.
-    stopped: Option<Mono>,
+    /// When members were sent home: who leads what from then on is no news.
+    ended: Option<Mono>,
 }
 
-/// Follows until stopped, and then until all is final.
+/// Follows until members are sent home, and then until all is final.
 pub(super) async fn follow(
     service: Arc<Service>,
     record: Arc<Record>,
     facts: Receiver<Arc<Fact>>,
     watch: Watch,
-    stop: CancellationToken,
 ) {
-    let mut follower = Follower { service, record, facts, watch, written: true, stopped: None };
-    while !follower.is_over(&stop) {
+    let mut follower = Follower { service, record, facts, watch, written: true, ended: None };
+    while !follower.is_over() {
         let due = follower.watch.poll_timeout();
         let wait = due.map_or(LOOK, |due| due.since(Mono::now()).min(LOOK));
         let first = tokio::select! {
@@ -67,14 +65,9 @@ pub(super) async fn follow(
 
 impl Follower {
     /// Whether nothing more is to be told.
-    fn is_over(&mut self, stop: &CancellationToken) -> bool {
-        if self.stopped.is_none() && stop.is_cancelled() {
-            let now = Mono::now();
-            self.watch.end(now);
-            self.stopped = Some(now);
-        }
-        let Some(stopped) = self.stopped else { return false };
-        self.watch.poll_timeout().is_none() || Mono::now().since(stopped) > FINAL
+    fn is_over(&self) -> bool {
+        let Some(ended) = self.ended else { return false };
+        self.watch.poll_timeout().is_none() || Mono::now().since(ended) > FINAL
     }
 
     /// Takes whatever waits, and tells what comes of it.
@@ -86,7 +79,11 @@ impl Follower {
                 Err(TryRecvError::Empty | TryRecvError::Closed) => break,
             }
         }
-        self.watch.handle_timeout(Mono::now());
+        // Before it is asked for the end: nothing that comes after that is counted.
+        let now = Mono::now();
+        self.ended = self.service.judged_until();
+        self.ended.iter().for_each(|end| self.watch.end(*end));
+        self.watch.handle_timeout(now);
         self.tell();
         self.look_at_journal();
     }
@@ -94,7 +91,7 @@ impl Follower {
     /// Tells what the watch says.
     fn tell(&mut self) {
         let mut events: Vec<_> = std::iter::from_fn(|| self.watch.poll_event()).collect();
-        if self.stopped.is_some() {
+        if self.ended.is_some() {
             events.retain(|it| !matches!(it, Event::Leaders { .. } | Event::Health { .. }));
         }
         if !events.is_empty() {
@@ -123,11 +120,7 @@ impl Follower {
 
     /// What was never led is not missed: it counts from when every group led every role.
     fn judge(&self) {
-        let counts = self.service.judged().is_some() || self.stopped.is_some();
-        if !counts && self.service.health() == Level::Led {
-            let from = self.record.note(None, What::TrialBegan { trial: TRIAL });
-            self.service.judge_from(from);
-        }
+        self.service.judge_from(|| self.record.note(None, What::TrialBegan { trial: TRIAL }));
     }
 
     fn look_at_journal(&mut self) {

@@ -30,7 +30,16 @@ struct State {
     events: VecDeque<Arc<Event>>,
     seq: u64,
     ends: Option<Mono>,
-    judged: Option<Mono>,
+    judging: Judging,
+}
+
+/// Whether gaps and overlaps count.
+#[derive(Clone, Copy)]
+enum Judging {
+    NotYet,
+    Now,
+    /// They counted until then, if ever.
+    Over(Mono),
 }
 
 impl Service {
@@ -46,7 +55,7 @@ impl Service {
         };
         let table = Table::new(&header.plan, header.zero);
         let (events, seq) = (VecDeque::new(), 0);
-        let state = Mutex::new(State { table, events, seq, ends: None, judged: None });
+        let state = Mutex::new(State { table, events, seq, ends: None, judging: Judging::NotYet });
         let (told, record) = (broadcast::Sender::new(BEHIND_MAX), OnceLock::new());
         Self { run, state, told, record }
     }
@@ -77,16 +86,32 @@ impl Service {
         self.state().ends = ends;
     }
 
-    /// Since when gaps and overlaps count, if they do.
-    pub(super) fn judged(&self) -> Option<Mono> {
-        self.state().judged
+    /// Once all is led, gaps and overlaps count from when `begin` says; never again once that is
+    /// over.
+    pub(super) fn judge_from(&self, begin: impl FnOnce() -> Mono) {
+        let mut state = self.state();
+        if matches!(state.judging, Judging::NotYet) && state.table.health() == Level::Led {
+            state.judging = Judging::Now;
+            state.table.judge_from(begin());
+        }
     }
 
-    /// They do from now on.
-    pub(super) fn judge_from(&self, from: Mono) {
+    /// They count no longer. Where they did, `end` says until when; it hears whether all is led.
+    pub(super) fn judge_until(&self, end: impl FnOnce(bool) -> Mono) {
         let mut state = self.state();
-        state.judged = Some(from);
-        state.table.judge_from(from);
+        state.judging = Judging::Over(match state.judging {
+            Judging::NotYet => Mono::now(),
+            Judging::Now => end(state.table.health() == Level::Led),
+            Judging::Over(until) => until,
+        });
+    }
+
+    /// Until when they counted, if that is over.
+    pub(super) fn judged_until(&self) -> Option<Mono> {
+        match self.state().judging {
+            Judging::NotYet | Judging::Now => None,
+            Judging::Over(until) => Some(until),
+        }
     }
 
     /// Lets the table change, and tells what comes of it.
