@@ -88,7 +88,30 @@ fn too_few_trials_tell_nothing() {
     let b = recorded(&home, "b", &lengths(3, 2, 500));
     let (code, page, found) = compared(&home, &a, &b);
     assert_eq!((code, &found["verdict"]), (Some(4), &"unknown".into()), "{page}");
-    assert!(page.starts_with("CANNOT TELL: too few trials\n"), "{page}");
+    let told = "CANNOT TELL: too few trials; it takes about 5 in each run\n";
+    assert!(page.starts_with(told), "{page}");
+    assert_eq!(found["trials_needed"], 5, "{page}");
+}
+
+/// Where each trial strikes some group, a group has a gap in some of them: so many more it takes.
+#[test]
+fn it_is_told_how_many_trials_would_be_enough() {
+    let home = tempfile::tempdir().unwrap();
+    let some = |run: &str, hits: u64, trials: usize| {
+        let mut gaps = lengths(hits, 1, 0);
+        gaps.resize(trials, 0);
+        recorded(&home, run, &gaps)
+    };
+    let few = some("few", 3, 8);
+    let (code, page, found) = compared(&home, &few, &few);
+    assert_eq!(code, Some(4), "{page}");
+    let needed = usize::try_from(found["trials_needed"].as_u64().unwrap()).unwrap();
+    assert!((9..20).contains(&needed), "{needed}\n{page}");
+    assert!(page.contains(&format!("about {needed} in each run")), "{page}");
+    let hits = u64::try_from(needed * 3 / 8).unwrap();
+    let enough = some("enough", hits, needed);
+    let (code, page, found) = compared(&home, &enough, &enough);
+    assert_eq!((code, &found["trials_needed"]), (Some(0), &Value::Null), "{page}");
 }
 
 #[test]

@@ -70,6 +70,14 @@ fn what_the_examples_of_a_command_say_is_read_by_it() {
             let line = line.collect::<Vec<_>>().join(" ");
             let typed = line.split(['|', '>']).next().unwrap();
             let args: Vec<&str> = typed.split_whitespace().collect();
+            // Of those folders of ours that are here every file is there.
+            let ours = |word: &&&str| {
+                let here = word.starts_with("chaos/") || word.starts_with("topologies/");
+                here && word.ends_with(".yaml") && !word.contains('*')
+            };
+            for file in args.iter().filter(ours) {
+                assert!(Path::new(file).is_file(), "`tandem {words}`: there is no {file}");
+            }
             let parsed = tandem::cli::command().try_get_matches_from(args);
             assert!(parsed.is_ok(), "`tandem {words}`: {example}\n{}", parsed.unwrap_err());
         }
@@ -93,6 +101,10 @@ fn shells_take_what_completes_for_them() {
         for word in ["compare", "completions", "dry-run"] {
             assert!(script.contains(word), "{shell}: no {word}");
         }
+        for (hidden, about) in [("edge", "Stand between members"), ("guard", "Hold what must be")] {
+            let offers = script.contains(about) || script.contains(&format!("tandem,{hidden}"));
+            assert!(!offers, "{shell} completes the hidden {hidden}");
+        }
         let file = folder.path().join(shell);
         fs::write(&file, script).unwrap();
         if has(shell) {
@@ -113,7 +125,53 @@ fn shells_take_what_completes_for_them() {
         );
         let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&done.stdout), "compare\ncompletions\n");
+        let ask = ask.replace("comp)", "g)").replace("tandem comp tandem", "tandem g tandem");
+        let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "", "the guard is hidden");
     }
+}
+
+/// The words of `tandem events` are for programs: each is explained where its help says so.
+#[test]
+fn every_word_of_an_event_is_explained() {
+    let schema = schemars::schema_for!(tandem::view::Happening);
+    let all = schema.get("oneOf").unwrap().as_array().unwrap();
+    let words = all.iter().map(|one| {
+        let keys = one["properties"].as_object().unwrap().keys();
+        keys.map(String::as_str).collect::<Vec<_>>().join(" ")
+    });
+    let page = fs::read_to_string("topologies/README.md").unwrap();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let mut count = 0;
+    for word in words {
+        let told =
+            rows.iter().any(|row| row.split('|').nth(1).unwrap().contains(&format!("`{word}`")));
+        assert!(told, "topologies/README.md does not explain `{word}`");
+        count += 1;
+    }
+    assert!(count >= 15, "{count}");
+    assert!(said(&["events", "--help"]).contains("topologies/README.md"));
+}
+
+/// Away from the folder of topologies, and nothing was named: what was looked for, and what to do.
+#[test]
+fn who_names_no_topology_is_told_that_one_can_be_named() {
+    let away = tempfile::tempdir().unwrap();
+    let experiment = fs::canonicalize("chaos/kill-leader.yaml").unwrap();
+    let experiment = experiment.to_str().unwrap();
+    let said = |args: &[&str]| {
+        let done = output(tandem(away.path()).current_dir(away.path()).args(args));
+        assert_eq!(done.status.code(), Some(2), "{args:?}");
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let dry_run: &[&str] = &["chaos", "run", experiment, "--dry-run"];
+    for args in [&["plan"][..], &["up"], &["plan", "-x", experiment], dry_run] {
+        let error = said(args);
+        assert!(error.starts_with("topologies/duo.yaml: cannot be read: "), "{error}");
+        assert!(error.contains("name yours with -f"), "{args:?}: {error}");
+    }
+    let named = said(&["plan", "-f", "mine.yaml"]);
+    assert!(named.contains("mine.yaml: cannot be read") && !named.contains("-f"), "{named}");
 }
 
 #[test]

@@ -153,6 +153,10 @@ fn a_file_that_is_wrong_keeps_all_from_starting() {
     let suite = stage.run(&[]);
     assert_eq!(suite.code, 2, "{suite}");
     assert!(suite.stderr.contains("b.yaml") && !exists(&suite.out, ""), "{suite}");
+    let torn = "version: 1\nname: z\nmethod: [{fault: noop, for: 1s\n";
+    let torn = Stage::set(&[("calm.yaml", &calm("1s", "")), ("z.yaml", torn)]).run(&[]);
+    assert_eq!(torn.code, 2, "{torn}");
+    assert!(torn.stderr.contains("z.yaml:3:10: unclosed bracket"), "{torn}");
     let empty = Stage::set(&[]).run(&[]);
     assert_eq!(empty.code, 2, "{empty}");
     assert!(empty.stderr.contains("no experiment in it"), "{empty}");

@@ -419,6 +419,14 @@ fn the_page_says_the_verdict_first_and_fits() {
         });
         assert_eq!(plain.collect::<String>(), text);
     }
+    // A word is cut only where there is no room.
+    let causes = judged(1_047, &claims, |story| {
+        story.serves("p2-2.1", 0, 1, [100, 1_500]).lapsed("p2-2.1", 1_500, (0, 1), 1_500);
+        complete(story);
+    });
+    let text = render(&causes, "tandem-out/kill-leader", false);
+    assert!(text.contains("\n  no cause "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     insta::assert_snapshot!("pass", render(&pass, "tandem-out/kill-leader", false));
     insta::assert_snapshot!("fail", render(&fail, "tandem-out/kill-leader", false));
     let json = serde_json::to_string_pretty(&pass).unwrap();

@@ -1,6 +1,8 @@
 //! What is shown of a topology that is kept up: the terminal's page and the lines, on a story that
 //! is told fact by fact.
 
+#![allow(clippy::float_cmp, reason = "a test may fail loudly")]
+
 mod support;
 
 use ratatui::Terminal;
@@ -122,10 +124,24 @@ fn a_death_and_what_follows_are_shown_at_once_and_then_counted() {
     assert_eq!(picture.roles[0].health, Level::Degraded);
     assert!((picture.roles[0].health_for_ms - 100.0).abs() < 1e-6, "{:?}", picture.roles[0]);
     assert_eq!(picture.roles[1].health, Level::Led);
-    assert_eq!(picture.groups["p1"].counts.gaps, 0, "it is not over");
+    let counts = picture.groups["p1"].counts;
+    assert_eq!(counts.gaps, 0, "it is not over");
+    assert_eq!((counts.open, counts.open_ms_max.round()), (2, 100.0), "and counts: {counts:?}");
+    assert_eq!((picture.joint.open, picture.joint.open_ms_max), (0, 0.0), "the others lead on");
+    assert_eq!(picture.objective[1].longest_ms.round(), 100.0);
+    assert!(
+        summary(&picture).contains("group p1 on a: 2 gaps go on, the longest for 100 ms, 0 ov")
+    );
     let mut screen = Screen::new(false, false);
     told.events.iter().for_each(|event| screen.tell(event));
     insta::assert_snapshot!("degraded", page(&told, &mut screen, 5_100, (100, 24)));
+
+    // It is over, and not final yet: nothing of it is forgotten, and it lasts no longer.
+    told.tell(&story, 6_300);
+    let picture = told.picture(6_300);
+    let counts = picture.groups["p1"].counts;
+    assert_eq!((counts.gaps, counts.open), (0, 0), "{counts:?}\n{}", told.lines());
+    assert_eq!(picture.objective[1].longest_ms.round(), 1_000.0);
 
     told.tell(&story, 12_000);
     let picture = told.picture(12_000);
@@ -151,6 +167,16 @@ fn a_role_that_no_group_leads_is_down_and_breaks_the_objective() {
         story.assigned(who, 2, &[partition]).serves(who, partition, 1, [100, until]);
     }
     story.died("p1-1.1", 5_000).died("p2-1.1", 5_050);
+    told.tell(&story, 5_070);
+    let picture = told.picture(5_070);
+    let joint = &picture.objective[0];
+    assert!(!joint.kept && joint.longest_ms.round() == 20.0, "broken at once: {joint:?}");
+    assert_eq!((picture.joint.gaps, picture.joint.open), (0, 2), "{:?}", picture.joint);
+    let told_now = summary(&picture);
+    assert!(
+        told_now.contains("all groups at once: 2 gaps go on, the longest for 20 ms"),
+        "{told_now}"
+    );
     told.tell(&story, 9_000);
     let picture = told.picture(9_000);
     assert_eq!(picture.health, Level::Down, "{}", told.lines());
@@ -163,6 +189,32 @@ fn a_role_that_no_group_leads_is_down_and_breaks_the_objective() {
     for size in [(1, 1), (20, 4), (40, 10)] {
         page(&told, &mut screen, 9_000, size);
     }
+}
+
+/// Of a gap it is certain that it began, and not yet that it ended, when the next one begins.
+#[test]
+fn a_gap_that_follows_another_is_not_the_other_one() {
+    let mut told = Told::new(plan(3, &[("p1", 2, 3), ("p2", 2, 2)]));
+    let mut story = Story::default();
+    led(&mut story, 12_000);
+    story.started("p1-3.1", 1);
+    story.assigned("p1-1.1", 2, &[0]).serves("p1-1.1", 0, 1, [100, 5_000]).died("p1-1.1", 5_000);
+    story.assigned("p1-3.1", 5_190, &[0]).serves("p1-3.1", 0, 1, [5_200, 5_300]);
+    story.died("p1-3.1", 5_300);
+    // However far what is final has come.
+    for now in (5_310..6_500).step_by(10) {
+        told.tell(&story, now);
+        let counts = told.picture(now).groups["p1"].counts;
+        let lasted = f64::from(u32::try_from(now).unwrap() - 5_300);
+        assert_eq!((counts.open, counts.open_ms_max.round()), (2, lasted), "{}", told.lines());
+    }
+    let lines = told.lines();
+    assert!(lines.contains("gap_began group=p1") && lines.contains("gap group=p1"), "{lines}");
+    told.tell(&story, 9_000);
+    let counts = told.picture(9_000).groups["p1"].counts;
+    assert_eq!((counts.gaps, counts.gap_ms_max.round(), counts.open), (2, 200.0, 2), "{counts:?}");
+    let told = summary(&told.picture(9_000));
+    assert!(told.contains("2 gaps, the longest 200 ms, 2 more go on, the longest for 3700 ms"));
 }
 
 #[test]

@@ -11,6 +11,8 @@ use crate::yaml::{Cursor, FileError, Origin, Override, Place, Problem};
 
 /// The topology of whoever names none.
 pub const TOPOLOGY: &str = "topologies/duo.yaml";
+/// What is said where that one cannot be read.
+const UNNAMED: &str = "it is the topology unless one is named: name yours with -f TOPOLOGY";
 /// No file of ours is a hundredth of this.
 const SIZE_MOST: u64 = 1 << 20;
 
@@ -75,7 +77,8 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
                 Cursor::of(&document).key("topology").origin(),
                 error.to_string(),
             )]),
-            (Some(_), _) | (None, None) => error,
+            (Some(_), _) => error,
+            (None, None) => error.hint(UNNAMED),
         }
     })?;
     let plan = plan_text(&topology_path, &topology_text, &choice.overrides)?;
@@ -95,6 +98,23 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
         topology_path,
         topology_text,
     })
+}
+
+/// Reads and plans the topology that was chosen, or that of whoever names none; its text comes
+/// along.
+///
+/// # Errors
+/// Whatever is wrong with it.
+pub fn load_chosen(
+    path: Option<&Path>,
+    overrides: &[Override],
+) -> Result<(Plan, String), FileError> {
+    let Some(path) = path else {
+        let path = Path::new(TOPOLOGY);
+        let text = read_text(path).map_err(|error| error.hint(UNNAMED))?;
+        return Ok((plan_text(path, &text, overrides)?, text));
+    };
+    load_topology(path, overrides)
 }
 
 /// Reads and plans a topology; its text comes along.

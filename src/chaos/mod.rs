@@ -38,7 +38,7 @@ pub use experiment::{Experiment, Steady, Step, Trigger};
 pub use fault::{Departure, Far, Fault, How, Network, Storm};
 pub use fits::fits;
 pub use kind::Kind;
-pub use load::{Choice, Prepared, TOPOLOGY, load, load_topology, read_text, shown};
+pub use load::{Choice, Prepared, TOPOLOGY, load, load_chosen, load_topology, read_text, shown};
 pub use lookout::Lookout;
 pub use preview::{Preview, StepPreview, StrikePreview, TrialPreview, UntilPreview};
 pub use reading::experiment;

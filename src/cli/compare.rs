@@ -18,7 +18,8 @@ use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict};
 /// p-values of all of them are corrected together (Holm), so that of twenty pairs of equal runs at
 /// most one is told to differ anywhere. The shift is the median of all differences, B less A, with
 /// an interval of 95 %. What lasts longer or happens more often is worse. Six trials with one in
-/// each run are enough to be told apart.
+/// each run are enough to be told apart; where a target is `any`, each group has one in some trials
+/// only, and it takes more. Where they are too few, it is told about how many it takes.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -89,12 +90,15 @@ struct Page<'a> {
 
 impl fmt::Display for Page<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = match self.found.verdict {
-            Verdict::Pass => "NOTHING IS WORSE in B",
-            Verdict::Fail => "B IS WORSE",
-            Verdict::Unknown => "CANNOT TELL: too few trials",
-        };
-        writeln!(f, "{told}")?;
+        match (self.found.verdict, self.found.trials_needed) {
+            (Verdict::Pass, _) => writeln!(f, "NOTHING IS WORSE in B")?,
+            (Verdict::Fail, _) => writeln!(f, "B IS WORSE")?,
+            (Verdict::Unknown, None) => writeln!(f, "CANNOT TELL: too few trials")?,
+            (Verdict::Unknown, Some(needed)) => {
+                let takes = format!("it takes about {needed} in each run");
+                writeln!(f, "CANNOT TELL: too few trials; {takes}")?;
+            }
+        }
         for (name, of) in [("A", self.a), ("B", self.b)] {
             let header = &of.header;
             let (run, topology, seed) = (&header.run, &header.plan.topology, header.seed);

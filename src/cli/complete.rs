@@ -17,9 +17,19 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
+/// What a user may type: shells would offer the hidden commands, too.
+fn offered() -> clap::Command {
+    let all = command();
+    let shown = all.get_subcommands().filter(|one| !one.is_hide_set()).cloned();
+    clap::Command::new("tandem")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(all.get_about().cloned().unwrap_or_default())
+        .subcommands(shown)
+}
+
 /// Prints it.
 pub(super) fn run(args: &CompletionsArgs) -> Result<u8, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command(), "tandem", &mut script);
+    clap_complete::generate(args.shell, &mut offered(), "tandem", &mut script);
     super::print(&script)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::able::{Machine, listens};
 use super::which::runtime;
 use super::{EXIT_FILES, Failure};
-use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_topology};
+use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_chosen};
 use crate::controller::inspect;
 use crate::topology::{Address, Plan, Weight, judge};
 use crate::yaml::Override;
@@ -85,8 +85,8 @@ impl DoctorArgs {
         let usual = Path::new(TOPOLOGY);
         // Away from the topologies that come with it, the machine alone is asked.
         let given = self.topology.is_some() || !self.overrides.is_empty() || usual.exists();
-        let path = self.topology.as_deref().unwrap_or(usual);
-        let plan = given.then(|| load_topology(path, &self.overrides)).transpose();
+        let chosen = self.topology.as_deref();
+        let plan = given.then(|| load_chosen(chosen, &self.overrides)).transpose();
         Ok((plan.map_err(wrong)?.map(|(plan, _)| plan), None))
     }
 }

@@ -11,7 +11,7 @@ use crate::view::{Event, line};
 /// What happened to a topology that `tandem up` keeps up: deaths, leaders, gaps.
 ///
 /// The latest thousand events, one a line; with --follow those to come as well, until it ends. A
-/// line is `TIME WORD KEY=VALUE ...`; words and keys are those of the README.
+/// line is `TIME WORD KEY=VALUE ...`; words and keys stand in topologies/README.md.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -31,8 +31,8 @@ use crate::time::{Mono, Wall};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tandem chaos suite chaos/suite.yaml
-  tandem chaos suite chaos/suite.yaml --out /tmp/suite -o json
+  tandem chaos suite chaos/suites/shipped.yaml
+  tandem chaos suite chaos/suites/shipped.yaml --out /tmp/suite -o json
   tandem chaos suite my-experiments -f mine.yaml -f theirs.yaml --trials 2
 
 Exit codes: that of its worst run, in the order 6, 130, 5, 3, 4, 1, 0. An experiment that cannot run

@@ -37,8 +37,9 @@ const READS: Duration = Duration::from_secs(1);
 /// `tandem events` prints them. A topology is degraded where a group does not lead some role, and
 /// down where no group does. `tandem status` and `tandem events` ask it from elsewhere.
 ///
-/// A member that dies is started again, and so is the broker of an embedded cluster, where it was;
-/// one that dies again and again, more than five times within a minute, ends it.
+/// A member that dies is started again each time, after the topology's `restart` (unless it says
+/// so, the greater of 2 s and two sessions). The broker of an embedded cluster is at once, where it
+/// was; one that would need more than five starts within a minute ends it.
 ///
 /// Ctrl-C (or SIGTERM, SIGHUP, the key q) ends it: members leave. A second one ends it at once; its
 /// guard does the rest. `tandem halt` ends it too. What happened stands in the journals of the

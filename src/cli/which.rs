@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{EXIT_FILES, Failure};
-use crate::chaos::{Choice, Prepared, TOPOLOGY, load, load_topology};
+use crate::chaos::{Choice, Prepared, load, load_chosen};
 use crate::topology::Plan;
 use crate::yaml::{FileError, Override};
 
@@ -23,14 +23,12 @@ pub(super) struct TopologyArgs {
 impl TopologyArgs {
     /// Reads and plans it.
     pub(super) fn read(&self) -> Result<Plan, FileError> {
-        let file = self.file.as_deref().unwrap_or(Path::new(TOPOLOGY));
-        load_topology(file, &self.overrides).map(|(plan, _)| plan)
+        load_chosen(self.file.as_deref(), &self.overrides).map(|(plan, _)| plan)
     }
 
     /// Reads and plans it; its text comes along, overrides not applied.
     pub(super) fn read_with_text(&self) -> Result<(Plan, String), Failure> {
-        let file = self.file.as_deref().unwrap_or(Path::new(TOPOLOGY));
-        load_topology(file, &self.overrides)
+        load_chosen(self.file.as_deref(), &self.overrides)
             .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))
     }
 

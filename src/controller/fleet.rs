@@ -27,7 +27,8 @@ use crate::topology::Plan;
 const FAREWELL: Duration = Duration::from_secs(3);
 /// How long what a dead member wrote may take to be read.
 const DRAIN: Duration = Duration::from_secs(1);
-/// How long a process that could not be started is left alone.
+/// How long a process that could not be started is left alone, and the least from one start to the
+/// next.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// All members of a plan.
@@ -159,6 +160,7 @@ impl Keeper {
     async fn keep(self) {
         while !self.stop.is_cancelled() {
             let life = self.slot.next_life();
+            let born = Mono::now();
             let span = info_span!(
                 target: names::LIVE,
                 names::START_MEMBER,
@@ -170,8 +172,11 @@ impl Keeper {
             let wait = match started {
                 Ok((process, facts)) => {
                     let died = self.live(&life, process, facts).await;
-                    let after = self.slot.take_restart().unwrap_or(self.restart_after);
-                    (died + after).since(Mono::now())
+                    let next = match self.slot.take_restart() {
+                        Some(asked) => died + asked,
+                        None => next_life(born, died, self.restart_after),
+                    };
+                    next.since(Mono::now())
                 }
                 Err(error) => {
                     tracing::error!(%error, %life, "A member cannot be started.");
@@ -196,6 +201,12 @@ impl Keeper {
         self.slot.turn(died, Phase::Absent);
         died
     }
+}
+
+/// When a member that was born and died then is started again, where nobody asked for another time:
+/// whatever ends each life at once is not to take a processor.
+fn next_life(born: Mono, died: Mono, restart_after: Duration) -> Mono {
+    (died + restart_after).max(born + RETRY)
 }
 
 /// Writes down what a process tells as facts of `life`, until it has ended and all that it wrote is
@@ -240,5 +251,25 @@ async fn relay(life: &Life, facts: ChildStdout, record: &Record) {
             Ok(None) => return,
             Err(error) => return tracing::warn!(%life, %error, "A channel broke."),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::next_life;
+    use crate::time::Mono;
+
+    fn at(ms: u64) -> Mono {
+        Mono(ms * 1_000_000)
+    }
+
+    #[test]
+    fn whoever_dies_as_soon_as_it_is_born_is_not_started_again_at_once() {
+        let next = |born, died, after| next_life(at(born), at(died), Duration::from_millis(after));
+        assert_eq!(next(5_000, 5_001, 0), at(6_000), "a restart after nothing must not spin");
+        assert_eq!(next(5_000, 5_001, 2_000), at(7_001), "the topology's pause is longer");
+        assert_eq!(next(5_000, 9_000, 0), at(9_000), "it lasted");
     }
 }

@@ -12,6 +12,9 @@ use super::{Ends, shift};
 /// Of more samples than this, so many are taken, evenly by rank: the pairs must fit into memory.
 const SAMPLES_MAX: usize = 2_000;
 
+/// No level that anybody asks for takes more.
+const SIZE_MAX: u64 = 1_000;
+
 /// Two sets of samples, compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
@@ -46,6 +49,13 @@ pub fn least_p(a: u64, b: u64) -> f64 {
         return 1.0;
     }
     (std::f64::consts::LN_2 - ln_choose(a + b, a)).exp().min(1.0)
+}
+
+/// How large two sets of one size must be, at the least, for a p-value of `most` to be possible at
+/// all: for samples, and as well for two counts of so many.
+#[must_use]
+pub fn least_size(most: f64) -> Option<u64> {
+    (1..=SIZE_MAX).find(|size| least_p(*size, *size) <= most)
 }
 
 /// The p-values corrected for their number (Holm 1979), in the order given: the probability of even

@@ -14,7 +14,7 @@ use super::counted::Longest;
 use super::distribution::float;
 use super::{Measure, Verdict};
 use crate::ids::GroupName;
-use crate::statistics::two_samples::{Comparison, compare, counts, holm, least_p};
+use crate::statistics::two_samples::{Comparison, compare, counts, holm, least_p, least_size};
 use crate::timeline::Timeline;
 use crate::topology::Plan;
 
@@ -44,6 +44,9 @@ pub struct Difference {
     pub level: f64,
     /// Why the runs are not of one kind.
     pub notes: Vec<String>,
+    /// About how many trials it takes in each run to tell what cannot be told; nothing where all
+    /// can.
+    pub trials_needed: Option<u64>,
     /// One a distribution.
     pub rows: Vec<Row>,
 }
@@ -63,6 +66,9 @@ pub struct Row {
     pub often: Tested,
     /// Whether it lasts as long; nothing where one of the two has none.
     pub long: Option<Tested>,
+    /// About how many trials it takes in each run, where these are too few: so many with one as the
+    /// tests need at the least, with one as often as here.
+    pub trials_needed: Option<u64>,
     /// By how much the second is longer: the median of all differences; nothing where one has none.
     pub shift_ms: Option<f64>,
     /// At least by so much; nothing where there are too few samples.
@@ -140,7 +146,8 @@ impl Difference {
         } else {
             Verdict::Pass
         };
-        Self { verdict, level: LEVEL, notes: notes(a, b), rows }
+        let trials_needed = rows.iter().filter_map(|row| row.trials_needed).max();
+        Self { verdict, level: LEVEL, notes: notes(a, b), trials_needed, rows }
     }
 }
 
@@ -171,12 +178,12 @@ fn judged(drafts: &[Draft]) -> Vec<Row> {
         let often = test(often, counts((0, a.1), (b.1, b.1)), share(b) - share(a));
         let shift = draft.long.map_or(0.0, |test| test.shift);
         let long = long.map(|p| test(Some(p), least_p(a.0, b.0), shift));
-        row(draft, often, long)
+        row(draft, often, long, least_size((1.0 - LEVEL) / tests))
     });
     rows.collect()
 }
 
-fn row(draft: &Draft, often: Tested, long: Option<Tested>) -> Row {
+fn row(draft: &Draft, often: Tested, long: Option<Tested>, least: Option<u64>) -> Row {
     let ends = draft.long.and_then(|test| test.interval);
     Row {
         group: draft.group.clone(),
@@ -189,10 +196,20 @@ fn row(draft: &Draft, often: Tested, long: Option<Tested>) -> Row {
         b: counted(&draft.b),
         often,
         long,
+        trials_needed: least.and_then(|least| needed(draft, often, long, least)),
         shift_ms: draft.long.map(|test| test.shift),
         shift_low_ms: ends.map(|ends| ends.low),
         shift_high_ms: ends.map(|ends| ends.high),
     }
+}
+
+/// How many trials each run takes for what they are too few for, where `least` with one would do.
+fn needed(draft: &Draft, often: Tested, long: Option<Tested>, least: u64) -> Option<u64> {
+    let few = |test: Tested| test.outcome == Differs::TooFew;
+    let with_one = |(with, trials): (u64, u64)| (least * trials).div_ceil(with.max(1));
+    let lasts = long.filter(|test| few(*test));
+    let lasts = lasts.map(|_| with_one(had(&draft.a)).max(with_one(had(&draft.b))));
+    few(often).then_some(least).max(lasts)
 }
 
 /// How many trials had it, of how many.

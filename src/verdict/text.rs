@@ -12,6 +12,8 @@ use super::telemetry::Telemetry;
 
 const COLUMNS: usize = 100;
 const LABEL: usize = 11;
+/// Before a cause, which stands below its group.
+const INDENT: &str = "  ";
 /// How many reasons are told; `result.json` has all.
 const REASONS: usize = 3;
 
@@ -64,7 +66,9 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
 
 fn table(page: &mut Page, report: &Report) {
     let names = report.groups.keys().map(|name| name.as_str().chars().count());
-    let width = names.max().unwrap_or(0).clamp(9, 16) + 1;
+    let causes = report.groups.values().flat_map(|group| group.other.found());
+    let causes = causes.map(|(cause, _)| cause.chars().count() + INDENT.len());
+    let width = names.chain(causes).max().unwrap_or(0).clamp(9, 16) + 1;
     page.line(&[plain(format!(
         "{:width$}{:<34}{:<27}{}",
         "ms", "  gaps", "  overlaps", "  takeovers"
@@ -88,7 +92,7 @@ fn table(page: &mut Page, report: &Report) {
     for (name, group) in &report.groups {
         row(page, width, name.as_str(), &group.fault, Some(&group.limit));
         for (cause, other) in group.other.found() {
-            row(page, width, &format!("  {cause}"), other, None);
+            row(page, width, &format!("{INDENT}{cause}"), other, None);
         }
     }
     let (gap, overlap) = (report.joint.gap, report.joint.overlap);

@@ -169,10 +169,15 @@ pub(super) fn promised(promise: &Promise) -> String {
 }
 
 pub(super) fn counted(counts: &Counts) -> String {
-    let Counts { gaps, gap_ms_max, overlaps, .. } = counts;
-    match gaps {
-        0 => format!("no gap, {overlaps} overlaps"),
-        _ => format!("{gaps} gaps, the longest {gap_ms_max:.0} ms, {overlaps} overlaps"),
+    let Counts { gaps, gap_ms_max, open, open_ms_max, overlaps, .. } = counts;
+    let over = format!("{gaps} gaps, the longest {gap_ms_max:.0} ms");
+    let more = if *gaps > 0 { "more " } else { "gaps " };
+    let on = format!("{open} {more}go on, the longest for {open_ms_max:.0} ms");
+    match (gaps, open) {
+        (0, 0) => format!("no gap, {overlaps} overlaps"),
+        (0, _) => format!("{on}, {overlaps} overlaps"),
+        (_, 0) => format!("{over}, {overlaps} overlaps"),
+        (_, _) => format!("{over}, {on}, {overlaps} overlaps"),
     }
 }
 

@@ -12,6 +12,7 @@
 mod brokers;
 mod event;
 mod lines;
+mod open;
 mod paint;
 mod picture;
 mod roles;

@@ -121,7 +121,7 @@ pub struct Promise {
     pub what: String,
     /// The longest gap that is allowed, in milliseconds.
     pub allowed_ms: f64,
-    /// The longest that there was, one that goes on included.
+    /// The longest that there was, one that goes on included, as far as has been heard.
     pub longest_ms: f64,
     /// How much longer a gap may be; nothing where the promise is broken.
     pub left_ms: f64,
@@ -129,7 +129,8 @@ pub struct Promise {
     pub kept: bool,
 }
 
-/// Intervals that are over, of each role by itself: two roles on one partition count twice.
+/// Intervals that are over and final, and gaps that go on; of each role by itself: two roles on one
+/// partition count twice.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// How many gaps.
@@ -138,6 +139,12 @@ pub struct Counts {
     pub gap_ms: f64,
     /// The longest.
     pub gap_ms_max: f64,
+    /// How many more go on, as far as has been heard.
+    #[serde(default)]
+    pub open: u64,
+    /// For how long the longest of these has, in milliseconds.
+    #[serde(default)]
+    pub open_ms_max: f64,
     /// How many overlaps.
     pub overlaps: u64,
     /// All of them together, in milliseconds.

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::brokers::Brokers;
 use super::event::Span;
+use super::open::{Pending, Unled};
 use super::picture::{Counts, GroupPicture, JournalPicture, MemberPicture, Picture, Promise, Run};
 use super::{Happening, Level, ROLES_MAX};
 use crate::ids::{GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, RoleName};
 use crate::observation::{Fact, What};
 use crate::time::{self, Mono, Wall};
 use crate::timeline::Interval;
-use crate::topology::{Plan, PlannedGroup};
+use crate::topology::Plan;
 use crate::watch::{Event, Place};
 
 /// The table of one topology.
@@ -22,7 +23,7 @@ pub struct Table {
     brokers: Brokers,
     joint: Counts,
     /// Gaps of all groups that are certain and go on: since when.
-    open: BTreeMap<Place, Mono>,
+    pub(super) open: BTreeMap<Place, Mono>,
     health: Level,
     since: Mono,
     /// From when on gaps and overlaps are counted.
@@ -45,6 +46,8 @@ pub(super) struct Cell {
     pub(super) since: Mono,
     /// Somebody has led it.
     pub(super) ever: bool,
+    /// When nobody did, the last time; until that is final.
+    pub(super) unled: Option<Unled>,
     roles: usize,
 }
 
@@ -97,7 +100,7 @@ impl Table {
     }
 
     /// The part of an interval that counts, if any does.
-    fn judged(&self, span: Interval) -> Option<Interval> {
+    pub(super) fn judged(&self, span: Interval) -> Option<Interval> {
         let span = Interval::new(span.from.max(self.judged?), span.until);
         (!span.is_empty()).then_some(span)
     }
@@ -154,8 +157,7 @@ impl Table {
             Event::Leaders { group, partition, leaders, since } => {
                 let (roles, role_count) = self.roles_on(&group, partition);
                 let cell = self.groups.get_mut(&group)?.partitions.get_mut(&partition)?;
-                cell.ever |= !leaders.is_empty();
-                (cell.leaders, cell.since) = (leaders.clone(), since);
+                cell.follow(leaders.clone(), since);
                 let what = Happening::Leaders { group, partition, leaders, roles, role_count };
                 Some((since, what))
             }
@@ -171,6 +173,7 @@ impl Table {
             }
             Event::Gap(place, span) => {
                 self.open.remove(&place);
+                self.finish(&place, span);
                 let span = self.judged(span)?;
                 self.counts(&place)?.gap(span, place.roles.len());
                 let told = self.span(&place, span.from, Some(span.until));
@@ -193,6 +196,18 @@ impl Table {
     /// So many facts were not taken into account.
     pub fn miss(&mut self, facts: u64) {
         self.missed = self.missed.saturating_add(facts);
+    }
+
+    /// A gap is final: what was heard of it counts no more.
+    fn finish(&mut self, place: &Place, gap: Interval) {
+        let Some((name, role)) = place.group.as_ref().zip(place.roles.first()) else { return };
+        let role = usize::try_from(role.0).ok();
+        let on = self.plan.groups.get(name).zip(role);
+        let on = on.and_then(|(group, role)| group.role_partitions.get(role));
+        let cell = self.groups.get_mut(name).zip(on);
+        if let Some(cell) = cell.and_then(|(row, on)| row.partitions.get_mut(on)) {
+            cell.unled = cell.unled.and_then(|unled| unled.unless_final(gap));
+        }
     }
 
     fn counts(&mut self, place: &Place) -> Option<&mut Counts> {
@@ -222,16 +237,20 @@ impl Table {
     #[must_use]
     pub fn picture(&self, run: &Run, moment: Moment) -> Picture {
         let Moment { now, wall, journal, ends, event } = moment;
+        let joint = self.pending(None, now);
+        let names = self.plan.groups.keys();
+        let groups: BTreeMap<_, _> =
+            names.map(|name| (name, self.pending(Some(name), now))).collect();
         Picture {
             run: run.clone(),
             at: wall,
             health: self.health,
             health_for_ms: ms(now.since(self.since)),
             ends_in_ms: ends.map(|ends| ms(ends.since(now))),
-            objective: self.objective(now),
-            joint: self.joint,
+            objective: self.objective(joint, &groups),
+            joint: joint.and(self.joint),
             brokers: self.brokers.picture(now),
-            groups: self.plan.groups.iter().filter_map(|of| self.group(of, now)).collect(),
+            groups: groups.into_iter().filter_map(|of| self.group(of, now)).collect(),
             roles: self.roles(now),
             journal,
             missed: self.missed,
@@ -241,10 +260,10 @@ impl Table {
 
     fn group(
         &self,
-        (name, planned): (&GroupName, &PlannedGroup),
+        (name, pending): (&GroupName, Pending),
         now: Mono,
     ) -> Option<(GroupName, GroupPicture)> {
-        let row = self.groups.get(name)?;
+        let (planned, row) = self.plan.groups.get(name).zip(self.groups.get(name))?;
         let leads = |member: &MemberId| {
             let led = row.partitions.values().filter(|cell| cell.is_led_by(member));
             led.map(|cell| cell.roles).sum()
@@ -258,34 +277,42 @@ impl Table {
             cluster: planned.cluster.clone(),
             led: row.partitions.values().all(|cell| !cell.leaders.is_empty()),
             members: row.members.iter().map(member).collect(),
-            counts: row.counts,
+            counts: pending.and(row.counts),
         };
         Some((name.clone(), picture))
     }
 
-    /// What is promised, with the gaps that go on.
-    fn objective(&self, now: Mono) -> Vec<Promise> {
-        let open = |joint: bool| {
-            let open = self.open.iter().filter(move |(place, _)| place.group.is_none() == joint);
-            open.map(|(_, from)| ms(now.since(*from))).fold(0.0, f64::max)
-        };
-        let groups = self.groups.values().map(|row| row.counts.gap_ms_max).fold(0.0, f64::max);
+    /// What is promised, with the gaps that are not final.
+    fn objective(&self, joint: Pending, groups: &BTreeMap<&GroupName, Pending>) -> Vec<Promise> {
+        let final_ms = self.groups.values().map(|row| row.counts.gap_ms_max);
+        let pending_ms = groups.values().map(|pending| pending.longest_ms);
+        let groups = final_ms.chain(pending_ms).fold(0.0, f64::max);
+        let joint = self.joint.gap_ms_max.max(joint.longest_ms);
         let promise = |what: &str, allowed: Option<time::Span>, longest_ms: f64| {
             let allowed_ms = ms(allowed?.get());
             let (left_ms, kept) = ((allowed_ms - longest_ms).max(0.0), longest_ms <= allowed_ms);
             Some(Promise { what: what.to_owned(), allowed_ms, longest_ms, left_ms, kept })
         };
         let objective = &self.plan.objective;
-        let joint =
-            promise("joint_gap", objective.joint_gap, self.joint.gap_ms_max.max(open(true)));
-        let group = promise("group_gap", objective.group_gap, groups.max(open(false)));
+        let joint = promise("joint_gap", objective.joint_gap, joint);
+        let group = promise("group_gap", objective.group_gap, groups);
         joint.into_iter().chain(group).collect()
     }
 }
 
 impl Cell {
     fn empty(since: Mono) -> Self {
-        Self { leaders: Vec::new(), since, ever: false, roles: 0 }
+        Self { leaders: Vec::new(), since, ever: false, unled: None, roles: 0 }
+    }
+
+    /// They lead it since then.
+    fn follow(&mut self, leaders: Vec<Life>, since: Mono) {
+        self.unled = match leaders.is_empty() {
+            true => self.ever.then(|| Unled::began(since, self.unled)),
+            false => self.unled.and_then(|unled| unled.ended(since)),
+        };
+        self.ever |= !leaders.is_empty();
+        (self.leaders, self.since) = (leaders, since);
     }
 
     fn is_led_by(&self, member: &MemberId) -> bool {

@@ -42,6 +42,15 @@ impl FileError {
         Self { file: file.to_string(), reports: vec![(problem, None)] }
     }
 
+    /// The same, with what was meant.
+    #[must_use]
+    pub fn hint(mut self, hint: &str) -> Self {
+        for (problem, _) in &mut self.reports {
+            problem.hint.get_or_insert_with(|| hint.to_owned());
+        }
+        self
+    }
+
     /// What is wrong, each on its own.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.reports.iter().map(|(problem, _)| problem)

@@ -48,7 +48,8 @@ pub fn record(folder: &Path, plan: &Plan, brief: &Brief, facts: &[Fact]) {
 }
 
 /// One trial a gap, of 10 s each, on two groups of one role: the leader of `p1` is killed, and its
-/// successor serves so many milliseconds later; `p2` serves all the time.
+/// successor serves so many milliseconds later, or where they are none has served a little before;
+/// `p2` serves all the time.
 pub fn kills(gaps_ms: &[u64]) -> Story {
     let mut story = Story::default();
     for who in ["p1-2.1", "p2-1.1"] {
@@ -63,7 +64,8 @@ pub fn kills(gaps_ms: &[u64]) -> Story {
         story.began(base + 500, number);
         story.asked(&victim, base + 2_000, &id, "kill").died(&victim, base + 2_003);
         story.of(&victim, base + 2_003, What::FaultInForce { fault: fault(&id) });
-        story.serves("p1-2.1", 0, number, [base + 2_000 + gap, base + 9_900]);
+        let served = if *gap == 0 { base + 1_950 } else { base + 2_000 + gap };
+        story.serves("p1-2.1", 0, number, [served, base + 9_900]);
         story.lapsed("p1-2.1", base + 9_900, (0, number), base + 9_900);
         story.settled("p1", base + 8_000).ended(base + 9_000, number);
     }

@@ -1,0 +1,135 @@
+//! Gaps that are not final yet: those that go on, and those that have just ended.
+//!
+//! The watch tells of a gap when it is certain, and of its end when that is final, both some time
+//! after it was so. A promise is broken when it is broken: so what has been heard of who leads now
+//! counts until it is final, and no longer. It may be corrected, as all that is said of this
+//! moment.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::picture::Counts;
+use super::table::{Cell, Table, ms};
+use crate::ids::{GroupName, RoleIndex};
+use crate::time::Mono;
+use crate::timeline::Interval;
+use crate::watch::{LAG, PATIENCE};
+
+/// The end of what goes on.
+const END: Mono = Mono(u64::MAX);
+/// So long after its end it is final whether there was a gap at all.
+const FINAL: Duration = LAG.saturating_add(PATIENCE);
+
+/// A time in which nobody led, as far as has been heard.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unled {
+    /// Since when, and until when.
+    span: Interval,
+    /// When it was led again the last time before that.
+    back: Mono,
+}
+
+/// Gaps that are not final, of each role by itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pending {
+    /// How many go on.
+    open: u64,
+    /// For how long the longest of them has.
+    open_ms_max: f64,
+    /// How long the longest is, those included that have just ended.
+    pub(super) longest_ms: f64,
+}
+
+impl Unled {
+    /// From then on, after an earlier one.
+    pub(super) fn began(from: Mono, before: Option<Self>) -> Self {
+        let back = before.map_or(Mono::ZERO, |before| before.span.until.min(from));
+        Self { span: Interval::new(from, END), back }
+    }
+
+    /// It is over; nothing where it never was.
+    pub(super) fn ended(mut self, until: Mono) -> Option<Self> {
+        self.span.until = self.span.until.min(until);
+        (!self.span.is_empty()).then_some(self)
+    }
+
+    /// What of it is still not final, once a gap is.
+    pub(super) fn unless_final(self, gap: Interval) -> Option<Self> {
+        (self.span.from >= gap.until).then_some(self)
+    }
+
+    /// When neither of the two was led.
+    fn and(self, other: Self) -> Option<Self> {
+        let span = self.span.intersect(other.span);
+        (!span.is_empty()).then_some(Self { span, back: self.back.max(other.back) })
+    }
+
+    /// The gap that this is, where one is certain since `certain`: that may have begun before
+    /// nobody claimed to lead, and is another where somebody has led in between.
+    fn gap(self, certain: Option<Mono>) -> Interval {
+        let same = certain.filter(|from| *from >= self.back);
+        Interval::new(same.map_or(self.span.from, |from| from.min(self.span.from)), self.span.until)
+    }
+}
+
+impl Pending {
+    /// What has been counted, with what goes on.
+    pub(super) fn and(self, counts: Counts) -> Counts {
+        Counts { open: self.open, open_ms_max: self.open_ms_max, ..counts }
+    }
+
+    fn add(&mut self, gap: Interval, now: Mono) {
+        let lasted = ms(Interval::new(gap.from, gap.until.min(now)).length());
+        self.longest_ms = self.longest_ms.max(lasted);
+        if gap.until == END {
+            self.open += 1;
+            self.open_ms_max = self.open_ms_max.max(lasted);
+        }
+    }
+}
+
+impl Table {
+    /// The gaps of a group that are not final, or of all groups together.
+    pub(super) fn pending(&self, group: Option<&GroupName>, now: Mono) -> Pending {
+        let open = self.open.iter().filter(|(place, _)| place.group.as_ref() == group);
+        let roles = open.flat_map(|(place, from)| place.roles.iter().map(|role| (*role, *from)));
+        let certain: BTreeMap<RoleIndex, Mono> = roles.collect();
+        let mut pending = Pending::default();
+        for (place, role) in (0..self.plan.roles.len()).zip((0..).map(RoleIndex)) {
+            let certain = certain.get(&role).copied();
+            let gap = match (self.unled(group, place, now), certain) {
+                // What has been heard knows of an end, if there is one.
+                (Some(unled), from) if from.is_none_or(|from| from < unled.span.until) => {
+                    Some(unled.gap(from))
+                }
+                (_, Some(from)) => Some(Interval::new(from, END)),
+                (Some(_) | None, None) => None,
+            };
+            if let Some(gap) = gap.and_then(|gap| self.judged(gap)) {
+                pending.add(gap, now);
+            }
+        }
+        pending
+    }
+
+    /// The latest time in which a role, by its place in the plan, was not led in a group, or in
+    /// none of them.
+    fn unled(&self, group: Option<&GroupName>, place: usize, now: Mono) -> Option<Unled> {
+        let of = |name: &GroupName| {
+            let partition = self.plan.groups.get(name)?.role_partitions.get(place)?;
+            self.groups.get(name)?.partitions.get(partition)?.unled_lately(now)
+        };
+        if let Some(name) = group {
+            return of(name);
+        }
+        let mut all = self.plan.groups.keys().map(of);
+        let first = all.next()??;
+        all.try_fold(first, |all, one| all.and(one?))
+    }
+}
+
+impl Cell {
+    fn unled_lately(&self, now: Mono) -> Option<Unled> {
+        self.unled.filter(|unled| now.since(unled.span.until) <= FINAL)
+    }
+}
