@@ -96,8 +96,15 @@ impl Remote {
                 _ => unreachable!(),
             });
         }
+        let warm = self.group("warm");
+        self.commit(&warm);
+        drop(self.control.ask("ready", &wire::ask(Request::Delete(warm)).unwrap()));
+    }
+
+    /// Writes to the partition of the offsets topic in which this group is.
+    fn commit(&mut self, group: &str) {
         let commit = wire::ask(Request::Commit(Commit {
-            group: self.group("warm"),
+            group: group.to_owned(),
             member_id: String::new(),
             instance_id: None,
             generation: -1,
@@ -113,8 +120,17 @@ impl Remote {
             }
             _ => unreachable!(),
         });
-        let warm = Request::Delete(self.group("warm"));
-        drop(self.control.ask("ready", &wire::ask(warm).unwrap()));
+    }
+
+    /// Kafka lists what has been committed, and a join that is refused writes nothing: its group is
+    /// seen with the next write to its partition (`GroupMetadataManager.listGroups` takes the
+    /// committed offset).
+    fn commit_to_all(&mut self) {
+        // Of four partitions, as `deploy/kafka/up` makes: Java's hashes of names that differ in one
+        // digit differ by that, times an odd number.
+        for digit in 0..4 {
+            self.commit(&format!("{digit}-beside-{}", self.prefix));
+        }
     }
 
     fn eventually(&mut self, ask: &Ask, fine: impl Fn(&ResponseKind) -> bool) {
@@ -199,6 +215,9 @@ impl Subject for Remote {
     }
 
     fn ask(&mut self, at: Mono, client: &str, request: Request) {
+        if matches!(request, Request::List) && self.names.iter().any(|name| name == "kafka") {
+            self.commit_to_all();
+        }
         let due = self.began + at.since(Mono::ZERO);
         std::thread::sleep(due.since(Mono::now()));
         let request = self.translated(request);
