@@ -38,8 +38,11 @@ impl Browser {
     pub fn start() -> Self {
         // What TLS is made of; whoever was first has chosen the same.
         rustls::crypto::ring::default_provider().install_default().ok();
+        let profile = tempfile::tempdir().unwrap();
         let mut driver = Command::new("chromedriver")
             .args(["--port=0", "--log-level=SEVERE"])
+            // What it does not clear away goes with the profile.
+            .env("TMPDIR", profile.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -52,7 +55,6 @@ impl Browser {
         });
         let base = format!("http://127.0.0.1:{}", port.expect("chromedriver names its port"));
         let client = Client::builder().timeout(PATIENCE).no_proxy().build().unwrap();
-        let profile = tempfile::tempdir().unwrap();
         let mut arguments = ARGUMENTS.map(str::to_owned).to_vec();
         arguments.push(format!("--user-data-dir={}", profile.path().display()));
         let wanted = json!({"capabilities": {"alwaysMatch": {
