@@ -109,12 +109,10 @@ pub fn load_chosen(
     path: Option<&Path>,
     overrides: &[Override],
 ) -> Result<(Plan, String), FileError> {
-    let Some(path) = path else {
-        let path = Path::new(TOPOLOGY);
-        let text = read_text(path).map_err(|error| error.hint(UNNAMED))?;
-        return Ok((plan_text(path, &text, overrides)?, text));
-    };
-    load_topology(path, overrides)
+    let file = path.unwrap_or(Path::new(TOPOLOGY));
+    let unread = |error: FileError| if path.is_some() { error } else { error.hint(UNNAMED) };
+    let text = read_text(file).map_err(unread)?;
+    Ok((plan_text(file, &text, overrides)?, text))
 }
 
 /// Reads and plans a topology; its text comes along.
@@ -122,8 +120,7 @@ pub fn load_chosen(
 /// # Errors
 /// Whatever is wrong with it.
 pub fn load_topology(path: &Path, overrides: &[Override]) -> Result<(Plan, String), FileError> {
-    let text = read_text(path)?;
-    Ok((plan_text(path, &text, overrides)?, text))
+    load_chosen(Some(path), overrides)
 }
 
 fn plan_text(path: &Path, text: &str, overrides: &[Override]) -> Result<Plan, FileError> {
