@@ -68,8 +68,7 @@ fn export(dir: &Path, settings: &Settings, within: Span) -> Result<bool, Failure
     let traces = Arc::new(judged.traces(timeline));
     sending.replay(&judged);
     sending.send(&traces, within.get());
-    let spans = traces.sizes().sum::<usize>();
-    let telemetry = sending.finish(u64::try_from(spans).unwrap_or(u64::MAX), judged.logs());
+    let telemetry = sending.finish(traces.count(), judged.logs());
     let (told, whole) = (telemetry.told().join("; "), !telemetry.lossy());
     // Metrics are sent while a run goes on: what became of them stays known.
     let metrics = judged.remembered().and_then(|earlier| earlier.metrics);

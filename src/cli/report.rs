@@ -100,8 +100,7 @@ fn judge(
         sending.send(&traces, PATIENCE);
     }
     files.note(judged.write_traces(&traces));
-    let spans = u64::try_from(traces.sizes().sum::<usize>()).unwrap_or(u64::MAX);
-    Ok((judged, spans))
+    Ok((judged, traces.count()))
 }
 
 /// What is said of a run, in files and on the standard output; what cannot be written is told, and
@@ -120,13 +119,12 @@ impl Files {
         self.note(judged.write_page(timeline, html));
     }
 
-    fn note<R>(&mut self, done: Result<R, ReportError>) -> Option<R> {
-        done.inspect_err(|error| {
+    fn note(&mut self, done: Result<(), ReportError>) {
+        if let Err(error) = done {
             self.lacking = true;
             // Nobody reads it: the exit code says so, too.
-            writeln!(io::stderr(), "{}", crate::error::chain(error)).ok();
-        })
-        .ok()
+            writeln!(io::stderr(), "{}", crate::error::chain(&error)).ok();
+        }
     }
 
     /// That of the run; 1 where that were 0, and something could not be written.

@@ -89,6 +89,12 @@ impl Traces {
         once(1).chain(self.timeline.record.trials.iter().map(size))
     }
 
+    /// How many spans that are in all.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        u64::try_from(self.sizes().sum::<usize>()).unwrap_or(u64::MAX)
+    }
+
     fn own(&self) -> Span {
         let ended = self.timeline.record.ended.as_ref();
         own(&self.scene, self.seed, self.run, ended)
