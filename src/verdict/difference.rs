@@ -161,6 +161,7 @@ fn judged(drafts: &[Draft]) -> Vec<Row> {
     let asked: Vec<_> = drafts.iter().map(|it| [often(it), it.long.map(|test| test.p)]).collect();
     let p: Vec<f64> = asked.iter().flatten().flatten().copied().collect();
     let tests = float(u64::try_from(p.len()).unwrap_or(u64::MAX)).max(1.0);
+    let least_size = least_size((1.0 - LEVEL) / tests);
     let mut corrected = holm(&p).into_iter();
     let mut test = |p: Option<f64>, least: f64, sign: f64| {
         let p_corrected = p.and_then(|_| corrected.next()).unwrap_or(1.0);
@@ -178,7 +179,7 @@ fn judged(drafts: &[Draft]) -> Vec<Row> {
         let often = test(often, counts((0, a.1), (b.1, b.1)), share(b) - share(a));
         let shift = draft.long.map_or(0.0, |test| test.shift);
         let long = long.map(|p| test(Some(p), least_p(a.0, b.0), shift));
-        row(draft, often, long, least_size((1.0 - LEVEL) / tests))
+        row(draft, often, long, least_size)
     });
     rows.collect()
 }
