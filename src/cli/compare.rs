@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::judged::{JOURNAL_FILE, RESULT_FILE};
+use super::recording::{Told, tell};
 use super::{EXIT_FILES, Failure, Output};
-use crate::journal::{self, Recording};
-use crate::timeline::Timeline;
+use crate::journal::open;
 use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict};
 
 /// Compare two runs: which gaps, overlaps and takeovers differ, how surely, and by how much.
@@ -41,9 +41,7 @@ pub(super) struct CompareArgs {
 /// Compares; 3 where the second run is worse, 4 where that cannot be told.
 pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
-    let timeline = |of: &Recording| Timeline::compute(&of.header.plan, &of.facts);
-    let (line_a, line_b) = (timeline(&a), timeline(&b));
-    let found = Difference::between(side(&a, &line_a), side(&b, &line_b));
+    let found = Difference::between(side(&a), side(&b));
     let out = &mut io::stdout().lock();
     let written = match args.output {
         Output::Text => write!(out, "{}", Page { found: &found, a: &a, b: &b }),
@@ -62,7 +60,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
 }
 
 /// Reads the journal of a run, for only that has its samples.
-fn read(path: &Path) -> Result<Recording, Failure> {
+fn read(path: &Path) -> Result<Told, Failure> {
     let journal = if path.is_dir() {
         path.join(JOURNAL_FILE)
     } else if path.file_name().is_some_and(|name| name == RESULT_FILE) {
@@ -70,22 +68,22 @@ fn read(path: &Path) -> Result<Recording, Failure> {
     } else {
         path.to_owned()
     };
-    journal::read(&journal).map_err(|error| Failure::new(EXIT_FILES, &error))
+    open(&journal).and_then(tell).map_err(|error| Failure::new(EXIT_FILES, &error))
 }
 
-fn side<'a>(of: &'a Recording, timeline: &'a Timeline) -> Side<'a> {
+fn side(of: &Told) -> Side<'_> {
     Side {
         experiment: &of.header.brief.experiment,
         experiment_text: &of.header.experiment,
         plan: &of.header.plan,
-        timeline,
+        timeline: &of.timeline,
     }
 }
 
 struct Page<'a> {
     found: &'a Difference,
-    a: &'a Recording,
-    b: &'a Recording,
+    a: &'a Told,
+    b: &'a Told,
 }
 
 impl fmt::Display for Page<'_> {
