@@ -11,7 +11,7 @@ use std::time::Duration;
 use support::facts::{Story, at, plan};
 use support::recorded::up;
 use tandem::ids::{ClusterName, GroupName};
-use tandem::journal::{Bounds, JournalError, Rolling, list_parts, read, read_parts};
+use tandem::journal::{Bounds, Rolling, list_parts, read, read_parts};
 use tandem::observation::{Fact, What};
 use tandem::timeline::{Finding, Interval, Timeline};
 use tandem::topology::Plan;
@@ -187,16 +187,4 @@ fn what_cannot_be_written_is_counted_and_the_next_file_begins_after_it() {
     for name in plan.groups.keys() {
         assert_eq!(gaps(&timeline, name, window), gaps(&whole, name, window), "{name}");
     }
-}
-
-#[test]
-fn more_than_can_be_read_at_once_is_refused_with_what_to_do() {
-    let folder = tempfile::tempdir().unwrap();
-    for number in 1..=3 {
-        let path = folder.path().join(format!("journal-{number:06}.jsonl"));
-        fs::File::create(path).unwrap().set_len(100 << 20).unwrap();
-    }
-    let refused = read_parts(folder.path()).unwrap_err();
-    assert!(matches!(refused, JournalError::Large { .. }), "{refused}");
-    assert!(refused.to_string().contains("journal-000003.jsonl"), "{refused}");
 }

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::judged::{JOURNAL_FILE, RESULT_FILE};
+use super::recording::{Told, tell};
 use super::{EXIT_FILES, Failure, Output};
-use crate::journal::{self, Header, Recording};
+use crate::journal::open;
 use crate::timeline::Timeline;
 use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict, undisturbed};
 
@@ -42,11 +43,9 @@ pub(super) struct CompareArgs {
 pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     // What the host disturbed says nothing of either.
-    let timeline = |of: &Recording| {
-        let Header { plan, brief, .. } = &of.header;
-        undisturbed(brief, plan, &Timeline::compute(plan, &of.facts)).into_owned()
-    };
-    let (line_a, line_b) = (timeline(&a), timeline(&b));
+    let undisturbed_of =
+        |of: &Told| undisturbed(&of.header.brief, &of.header.plan, &of.timeline).into_owned();
+    let (line_a, line_b) = (undisturbed_of(&a), undisturbed_of(&b));
     let found = Difference::between(side(&a, &line_a), side(&b, &line_b));
     let out = &mut io::stdout().lock();
     let written = match args.output {
@@ -66,7 +65,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
 }
 
 /// Reads the journal of a run, for only that has its samples.
-fn read(path: &Path) -> Result<Recording, Failure> {
+fn read(path: &Path) -> Result<Told, Failure> {
     let journal = if path.is_dir() {
         path.join(JOURNAL_FILE)
     } else if path.file_name().is_some_and(|name| name == RESULT_FILE) {
@@ -74,10 +73,10 @@ fn read(path: &Path) -> Result<Recording, Failure> {
     } else {
         path.to_owned()
     };
-    journal::read(&journal).map_err(|error| Failure::new(EXIT_FILES, &error))
+    open(&journal).and_then(tell).map_err(|error| Failure::new(EXIT_FILES, &error))
 }
 
-fn side<'a>(of: &'a Recording, timeline: &'a Timeline) -> Side<'a> {
+fn side<'a>(of: &'a Told, timeline: &'a Timeline) -> Side<'a> {
     Side {
         experiment: &of.header.brief.experiment,
         experiment_text: &of.header.experiment,
@@ -88,8 +87,8 @@ fn side<'a>(of: &'a Recording, timeline: &'a Timeline) -> Side<'a> {
 
 struct Page<'a> {
     found: &'a Difference,
-    a: &'a Recording,
-    b: &'a Recording,
+    a: &'a Told,
+    b: &'a Told,
 }
 
 impl fmt::Display for Page<'_> {

@@ -66,9 +66,9 @@ fn export(dir: &Path, settings: &Settings, within: Span) -> Result<bool, Failure
     let (mut judged, timeline) = Judged::of(dir).map_err(failed)?;
     let sending = Sending::start(settings, &judged.header, Live::default())?;
     let traces = Arc::new(judged.traces(timeline));
-    sending.replay(&judged);
+    sending.replay(&judged).map_err(failed)?;
     sending.send(&traces, within.get());
-    let telemetry = sending.finish(traces.count(), judged.logs());
+    let telemetry = sending.finish(traces.count(), judged.logs);
     let (told, whole) = (telemetry.told().join("; "), !telemetry.lossy());
     // Metrics are sent while a run goes on: what became of them stays known.
     let metrics = judged.remembered().and_then(|earlier| earlier.metrics);

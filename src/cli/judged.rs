@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Output;
-use super::recording::recording;
-use crate::journal::{Header, JournalError, Recording};
-use crate::observation::Fact;
+use super::recording::{Told, reading, tell};
+use crate::journal::{Header, JournalError, Reading};
 use crate::page::{Subject, page};
 use crate::telemetry::document::{self, Written};
-use crate::telemetry::{Logbook, Scene, Traces};
+use crate::telemetry::{Scene, Traces};
 use crate::time::Mono;
 use crate::timeline::Timeline;
 use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, Telemetry, junit, render};
@@ -56,22 +55,30 @@ pub(super) enum ReportError {
 pub(super) struct Judged {
     /// What it was.
     pub header: Header,
-    /// What happened.
-    pub facts: Vec<Fact>,
     /// What is said about it.
     pub report: Report,
+    /// The stamp of its latest fact.
+    last: Option<Mono>,
+    /// How many log records it has.
+    pub logs: u64,
+    /// Where its journal is.
+    journal: PathBuf,
     dir: PathBuf,
 }
 
 impl Judged {
     /// Judges the run in `dir`. A run that has just ended comes here as well, so both say the same.
     pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
-        let Recording { header, facts, torn_tail: _ } =
-            recording(dir).map_err(ReportError::Journal)?;
-        let dir = folder(dir);
-        let timeline = Timeline::compute(&header.plan, &facts);
+        let told = reading(dir).and_then(tell).map_err(ReportError::Journal)?;
+        let (journal, dir) = (dir.to_owned(), folder(dir));
+        let Told { header, timeline, last, logs } = told;
         let report = Report::of(&header.plan, &header.brief, header.seed, header.zero, &timeline);
-        Ok((Self { header, facts, report, dir }, timeline))
+        Ok((Self { header, report, last, logs, journal, dir }, timeline))
+    }
+
+    /// Begins to read its journal again.
+    pub(super) fn reading(&self) -> Result<Reading, ReportError> {
+        reading(&self.journal).map_err(ReportError::Journal)
     }
 
     /// Prints the report, which takes no disk.
@@ -103,15 +110,8 @@ impl Judged {
 
     /// Its traces.
     pub(super) fn traces(&self, timeline: Timeline) -> Traces {
-        let end = self.facts.iter().map(|fact| fact.t).max().unwrap_or(Mono::ZERO);
+        let end = self.last.unwrap_or(Mono::ZERO);
         Traces::of(&self.header, Scene::of(&self.header), timeline, end)
-    }
-
-    /// How many log records it has.
-    pub(super) fn logs(&self) -> u64 {
-        let mut book = Logbook::new(Scene::of(&self.header));
-        let told = self.facts.iter().filter(|fact| book.observe(fact).is_some()).count();
-        u64::try_from(told).unwrap_or(u64::MAX)
     }
 
     /// Writes the page, to its folder and wherever else it is wanted.
@@ -135,8 +135,7 @@ impl Judged {
     /// Writes what CI servers read, to its folder and wherever else it is wanted.
     pub(super) fn write_junit(&self, elsewhere: Option<&Path>) -> Result<(), ReportError> {
         let (run, zero, began) = (&self.header.run, self.header.zero, self.header.zero_wall);
-        let last = self.facts.iter().map(|fact| fact.t).max();
-        let lasted = last.map_or(Duration::ZERO, |last| last.since(zero));
+        let lasted = self.last.map_or(Duration::ZERO, |last| last.since(zero));
         let run = JunitRun { report: &self.report, run, began, lasted, trouble: None };
         let text = junit(run.run, &[JunitSuite::Judged(run)]).map_err(ReportError::Xml)?;
         everywhere(&self.dir.join(JUNIT_FILE), elsewhere, &text)

@@ -3,16 +3,45 @@
 use std::path::Path;
 
 use super::judged::JOURNAL_FILE;
-use crate::journal::{JournalError, Recording, list_parts, read, read_parts};
+use crate::journal::{Header, JournalError, Reading, list_parts, open, open_parts};
+use crate::telemetry::{Logbook, Scene};
+use crate::time::Mono;
+use crate::timeline::{Timeline, TimelineBuilder};
 
-/// Reads the journal of the run in `dir`, or the file itself where it is one.
-pub(super) fn recording(dir: &Path) -> Result<Recording, JournalError> {
+/// A run as its journal tells it.
+pub(super) struct Told {
+    /// What it was.
+    pub header: Header,
+    /// Who led what.
+    pub timeline: Timeline,
+    /// The stamp of its latest fact.
+    pub last: Option<Mono>,
+    /// How many log records it has.
+    pub logs: u64,
+}
+
+/// Begins to read the journal of the run in `dir`, or the file itself where it is one.
+pub(super) fn reading(dir: &Path) -> Result<Reading, JournalError> {
     if dir.is_file() {
-        return read(dir);
+        return open(dir);
     }
     let whole = dir.join(JOURNAL_FILE);
     if !whole.exists() && list_parts(dir).is_ok_and(|parts| !parts.is_empty()) {
-        return read_parts(dir);
+        return open_parts(dir);
     }
-    read(&whole)
+    open(&whole)
+}
+
+/// Reads a journal to its end, fact by fact: none is kept.
+pub(super) fn tell(mut reading: Reading) -> Result<Told, JournalError> {
+    let header = reading.header.clone();
+    let (mut builder, mut logs) = (TimelineBuilder::new(&header.plan), 0);
+    let mut book = Logbook::new(Scene::of(&header));
+    for fact in &mut reading {
+        let fact = fact?;
+        builder.observe(&fact);
+        logs += u64::from(book.observe(&fact).is_some());
+    }
+    let (last, timeline) = (builder.last(), builder.finish());
+    Ok(Told { header, timeline, last, logs })
 }

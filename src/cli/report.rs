@@ -65,7 +65,7 @@ pub(super) fn conclude(
     let metrics = metering.finish();
     let (mut judged, spans) = judged?;
     if let Some(sending) = sending {
-        let telemetry = sending.finish(spans, judged.logs());
+        let telemetry = sending.finish(spans, judged.logs);
         let telemetry = Telemetry { metrics, ..telemetry };
         let text = render_telemetry(&telemetry, colour());
         if telemetry.lossy() {

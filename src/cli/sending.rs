@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::judged::Judged;
+use super::judged::{Judged, ReportError};
 use super::{EXIT_FILES, Failure};
 use crate::controller::Record;
 use crate::journal::Header;
@@ -66,9 +66,14 @@ impl Sending {
         })
     }
 
-    /// Sends all logs of a run that is over.
-    pub(super) fn replay(&self, judged: &Judged) {
-        self.session.replay(judged.facts.clone());
+    /// Sends all logs of a run that is over; reads its journal again meanwhile.
+    ///
+    /// # Errors
+    /// The journal cannot be read any more.
+    pub(super) fn replay(&self, judged: &Judged) -> Result<(), ReportError> {
+        // A line that was read a moment ago is read again.
+        self.session.replay(judged.reading()?.map_while(Result::ok));
+        Ok(())
     }
 
     /// Sends traces; nobody waits for them yet.

@@ -24,23 +24,6 @@ pub enum JournalError {
         /// The most that it may hold.
         limit: u64,
     },
-    /// More than one may read at once. Final.
-    #[error(
-        "the journals in {} have {size} bytes, more than the {most} that are read at once: read \
-         one of them, such as {}",
-        path.display(),
-        latest.display()
-    )]
-    Large {
-        /// The folder.
-        path: PathBuf,
-        /// How many bytes there are.
-        size: u64,
-        /// How many may be read.
-        most: u64,
-        /// The latest file.
-        latest: PathBuf,
-    },
     /// A value that JSON cannot express. Final, and a mistake of ours.
     #[error("cannot write a fact as JSON")]
     Unwritable {

@@ -1,14 +1,12 @@
 //! The files of a journal without end, as they stand in their folder, read as one.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{JournalError, Recording, read};
-use crate::observation::What;
-
-/// The most of a journal that is read at once; in memory it takes several times as much.
-const READ_MAX: u64 = 256 << 20;
+use super::reader::{header, open_with};
+use super::{JournalError, Reading, Recording};
 
 /// The file of this number.
 pub(super) fn path(folder: &Path, number: u32) -> PathBuf {
@@ -31,47 +29,42 @@ pub fn list(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     Ok(found)
 }
 
-/// Reads all files of `folder` as one journal: from the first that is kept, or from the first after
-/// facts were lost.
+/// Begins to read all files of `folder` as one journal: from the first that is kept, or from the
+/// first after facts were lost.
 ///
 /// # Errors
-/// There is none, they are too much to be read at once, or one of them is no journal.
-pub fn read_parts(folder: &Path) -> Result<Recording, JournalError> {
-    let file = |action| move |source| JournalError::File { action, path: folder.into(), source };
-    let parts = list(folder).map_err(file("read"))?;
-    let sizes = parts.iter().map(|(_, path)| fs::metadata(path).map_or(0, |data| data.len()));
-    let size = sizes.sum();
-    if size > READ_MAX {
-        let (path, latest) = (folder.to_owned(), parts.last().map(|(_, path)| path.clone()));
-        let latest = latest.unwrap_or_default();
-        return Err(JournalError::Large { path, size, most: READ_MAX, latest });
-    }
-    let last = parts.len();
-    let mut all: Option<Recording> = None;
-    for (place, (_, path)) in (1..).zip(&parts) {
-        let mut next = match read(path) {
-            // The oldest is removed while one reads.
+/// There is none, or one of them is no journal.
+pub fn open_parts(folder: &Path) -> Result<Reading, JournalError> {
+    let file = |source| JournalError::File { action: "read", path: folder.into(), source };
+    let mut parts: Vec<PathBuf> = list(folder).map_err(file)?.into_iter().map(|it| it.1).collect();
+    let mut whole = VecDeque::new();
+    while let Some(path) = parts.pop() {
+        match header(&path) {
+            Ok(header) => {
+                whole.push_front(path);
+                if header.part.is_some_and(|part| part.after_loss) {
+                    break;
+                }
+            }
+            // It is being begun right now.
+            Err(JournalError::Empty { .. }) if whole.is_empty() && !parts.is_empty() => {}
+            // The oldest are removed while one reads.
             Err(JournalError::File { source, .. })
-                if source.kind() == io::ErrorKind::NotFound && all.is_none() =>
+                if source.kind() == io::ErrorKind::NotFound && !whole.is_empty() =>
             {
-                continue;
+                break;
             }
-            next => next?,
-        };
-        let part = next.header.part;
-        if place < last {
-            // It was closed because the next was begun: nothing ended there.
-            next.facts.retain(|fact| !matches!(fact.what, What::TrialEnded { .. }));
-        }
-        match &mut all {
-            Some(all) if !part.is_some_and(|part| part.after_loss) => {
-                let carried = part.map_or(0, |part| part.carried);
-                let carried = usize::try_from(carried).unwrap_or(usize::MAX);
-                all.facts.extend(next.facts.into_iter().skip(carried));
-                all.torn_tail = next.torn_tail;
-            }
-            Some(_) | None => all = Some(next),
+            Err(error) => return Err(error),
         }
     }
-    all.ok_or_else(|| JournalError::Empty { path: folder.to_owned() })
+    let first = whole.pop_front();
+    open_with(&first.ok_or_else(|| JournalError::Empty { path: folder.to_owned() })?, whole)
+}
+
+/// Reads all files of `folder` as one journal into memory.
+///
+/// # Errors
+/// Those of [`open_parts`], or a line is none of a journal.
+pub fn read_parts(folder: &Path) -> Result<Recording, JournalError> {
+    open_parts(folder)?.into_recording()
 }

@@ -1,18 +1,34 @@
-//! The reader: tolerates a last line that was torn off, and nothing else.
+//! The reader: the header, then one fact at a time, so that a journal may be larger than memory.
+//! Tolerates a last line that was torn off, and nothing else.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
 use super::{Header, JournalError, VERSION};
-use crate::observation::Fact;
+use crate::observation::{Fact, What};
 
 /// The longest line; a renewal of ten thousand claims has a twentieth of it.
 const LINE_MAX: u64 = 8 << 20;
 
-/// A journal, read.
+/// A journal that is being read: its header, and its facts in their order as it is iterated.
+#[derive(Debug)]
+pub struct Reading {
+    /// The first line of the first file.
+    pub header: Header,
+    lines: Lines,
+    /// The files that follow.
+    later: VecDeque<PathBuf>,
+    /// The last line that was read broke off.
+    torn: bool,
+    /// Nothing follows an error.
+    over: bool,
+}
+
+/// A journal, read into memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     /// The first line.
@@ -29,34 +45,100 @@ struct Version {
     journal: u32,
 }
 
-/// Reads a journal.
+/// Begins to read a journal of one file.
+///
+/// # Errors
+/// It cannot be read, or does not begin as a journal does.
+pub fn open(path: &Path) -> Result<Reading, JournalError> {
+    open_with(path, VecDeque::new())
+}
+
+/// Reads a journal of one file into memory.
+///
+/// # Errors
+/// It cannot be read, or one of its lines is none of a journal.
 pub fn read(path: &Path) -> Result<Recording, JournalError> {
-    let file = File::open(path).map_err(|source| failed("open", path, source))?;
-    let mut lines = Lines { path, file: BufReader::new(file), number: 0, line: Vec::new() };
-    let Some(Line::Whole) = lines.advance()? else {
-        return Err(JournalError::Empty { path: path.to_owned() });
-    };
-    let Version { journal: found } = lines.parse()?;
-    if found > VERSION {
-        return Err(JournalError::Newer { path: path.to_owned(), found, known: VERSION });
+    open(path)?.into_recording()
+}
+
+/// Begins to read a journal, which goes on in the files of `later`.
+pub(super) fn open_with(path: &Path, later: VecDeque<PathBuf>) -> Result<Reading, JournalError> {
+    let (header, lines) = Lines::open(path)?;
+    Ok(Reading { header, lines, later, torn: false, over: false })
+}
+
+/// The header of a file.
+pub(super) fn header(path: &Path) -> Result<Header, JournalError> {
+    Lines::open(path).map(|(header, _)| header)
+}
+
+impl Reading {
+    /// The last line broke off: its writer was killed, or the disk was full. Known at the end.
+    #[must_use]
+    pub fn torn_tail(&self) -> bool {
+        self.torn
     }
-    let header = lines.parse()?;
-    let (mut facts, mut torn_tail) = (Vec::new(), false);
-    while let Some(line) = lines.advance()? {
-        match line {
-            Line::Whole => facts.push(lines.parse()?),
-            Line::Torn => torn_tail = true,
+
+    /// Reads the rest into memory.
+    ///
+    /// # Errors
+    /// One of its lines is none of a journal.
+    pub fn into_recording(mut self) -> Result<Recording, JournalError> {
+        let facts = self.by_ref().collect::<Result<_, _>>()?;
+        Ok(Recording { header: self.header, facts, torn_tail: self.torn })
+    }
+
+    fn advance(&mut self) -> Result<Option<Fact>, JournalError> {
+        loop {
+            match self.lines.advance()? {
+                Some(Line::Whole) => {
+                    let fact: Fact = self.lines.parse()?;
+                    let closes = matches!(fact.what, What::TrialEnded { .. });
+                    if self.later.is_empty() || !closes {
+                        return Ok(Some(fact));
+                    }
+                    // It was closed because the next was begun: nothing ended there.
+                }
+                Some(Line::Torn) => self.torn = true,
+                None => {
+                    let Some(path) = self.later.pop_front() else { return Ok(None) };
+                    self.go_on_with(&path)?;
+                }
+            }
         }
     }
-    Ok(Recording { header, facts, torn_tail })
+
+    /// Opens the next file, behind what it says again of those before.
+    fn go_on_with(&mut self, path: &Path) -> Result<(), JournalError> {
+        let (header, mut lines) = Lines::open(path)?;
+        for _ in 0..header.part.map_or(0, |part| part.carried) {
+            lines.advance()?;
+        }
+        (self.lines, self.torn) = (lines, false);
+        Ok(())
+    }
+}
+
+impl Iterator for Reading {
+    type Item = Result<Fact, JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let next = self.advance().transpose();
+        self.over = !matches!(next, Some(Ok(_)));
+        next
+    }
 }
 
 fn failed(action: &'static str, path: &Path, source: std::io::Error) -> JournalError {
     JournalError::File { action, path: path.to_owned(), source }
 }
 
-struct Lines<'a> {
-    path: &'a Path,
+#[derive(Debug)]
+struct Lines {
+    path: PathBuf,
     file: BufReader<File>,
     number: u64,
     line: Vec<u8>,
@@ -67,14 +149,29 @@ enum Line {
     Torn,
 }
 
-impl Lines<'_> {
+impl Lines {
+    /// Opens a file, and reads its header.
+    fn open(path: &Path) -> Result<(Header, Self), JournalError> {
+        let file = File::open(path).map_err(|source| failed("open", path, source))?;
+        let file = BufReader::with_capacity(1 << 16, file);
+        let mut lines = Self { path: path.to_owned(), file, number: 0, line: Vec::new() };
+        let Some(Line::Whole) = lines.advance()? else {
+            return Err(JournalError::Empty { path: path.to_owned() });
+        };
+        let Version { journal: found } = lines.parse()?;
+        if found > VERSION {
+            return Err(JournalError::Newer { path: path.to_owned(), found, known: VERSION });
+        }
+        Ok((lines.parse()?, lines))
+    }
+
     fn advance(&mut self) -> Result<Option<Line>, JournalError> {
         self.line.clear();
         self.number += 1;
         let read = (&mut self.file)
             .take(LINE_MAX)
             .read_until(b'\n', &mut self.line)
-            .map_err(|source| failed("read", self.path, source))?;
+            .map_err(|source| failed("read", &self.path, source))?;
         if read == 0 {
             return Ok(None);
         }
@@ -84,13 +181,13 @@ impl Lines<'_> {
         if u64::try_from(read).is_ok_and(|read| read < LINE_MAX) {
             return Ok(Some(Line::Torn));
         }
-        let (path, line) = (self.path.to_owned(), self.number);
+        let (path, line) = (self.path.clone(), self.number);
         Err(JournalError::Long { path, line, most: LINE_MAX })
     }
 
     fn parse<T: DeserializeOwned>(&self) -> Result<T, JournalError> {
         serde_json::from_slice(&self.line).map_err(|source| JournalError::Line {
-            path: self.path.to_owned(),
+            path: self.path.clone(),
             line: self.number,
             source,
         })

@@ -190,11 +190,11 @@ impl Session {
     }
 
     /// Sends logs of all these facts, of a run that is over.
-    pub fn replay(&self, facts: Vec<Fact>) {
+    pub fn replay(&self, facts: impl IntoIterator<Item = Fact> + Send + 'static) {
         let Some(logs) = &self.logs else { return };
         let mut book = Logbook::new(self.scene.clone());
         logs.all(Box::new(move |add| {
-            facts.iter().filter_map(|fact| book.observe(fact)).try_for_each(add)
+            facts.into_iter().filter_map(|fact| book.observe(&fact)).try_for_each(add)
         }));
     }
 

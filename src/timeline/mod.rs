@@ -17,11 +17,13 @@
 //! Each trial is judged by itself: intervals are cut to its window, and one that is still open at
 //! its end is *censored*. What happens between trials is not judged.
 //!
+//! [`TimelineBuilder`] takes the facts of a run one by one, as its journal is read.
 //! [`Timeline::of_stretch`] judges a stretch of a run that goes on, from the facts around it.
 //! [`Standing`] is the live view that a run is steered by; `watch` finds gaps and overlaps while a
 //! run goes on, from the same lives.
 
 mod away;
+mod builder;
 mod coverage;
 mod finding;
 mod gather;
@@ -44,6 +46,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use builder::TimelineBuilder;
 pub use coverage::{Count, Coverage};
 pub use finding::{Finding, Findings};
 pub use hindrances::{Hindrance, Hindrances, worst};
@@ -108,7 +111,11 @@ impl Timeline {
     /// Computes it. The order of the facts does not matter.
     #[must_use]
     pub fn compute(plan: &Plan, facts: &[Fact]) -> Self {
-        Self::of(plan, gather::gather(plan, facts))
+        let mut sorted: Vec<&Fact> = facts.iter().collect();
+        sorted.sort_by_key(|fact| fact.seq);
+        let mut builder = TimelineBuilder::new(plan);
+        sorted.into_iter().for_each(|fact| builder.observe(fact));
+        builder.finish()
     }
 
     /// Computes what the facts so far say of a stretch of time.

@@ -130,8 +130,8 @@ impl Record {
     }
 
     /// Takes what a member says of itself, in whatever order.
-    pub(super) fn hear(&mut self, facts: &[&Fact]) {
-        self.lateness.extend(facts.iter().filter_map(|fact| Lateness::of(fact)));
+    pub(super) fn hear(&mut self, fact: &Fact) {
+        self.lateness.extend(Lateness::of(fact));
     }
 
     /// The fault, which begins with the first that is heard of it.
