@@ -260,13 +260,13 @@ fn a_claim_that_a_renewal_no_longer_names_has_ended_unseen() {
 }
 
 #[test]
-fn a_crash_that_nobody_asked_for_is_a_gap_without_a_cause() {
+fn a_crash_that_nobody_asked_for_is_the_cause_of_its_gap() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 4_000]).died("p1-1.1", 4_020);
         story.serves("p1-2.1", 0, 1, [5_000, 9_400]);
     });
     assert_eq!(lengths(&findings(&found).gaps), [(4_020, 5_000)]);
-    assert_eq!(findings(&found).gaps[0].cause, Cause::Nothing);
+    assert_eq!(findings(&found).gaps[0].cause, Cause::Death(life("p1-1.1")));
 }
 
 #[test]

@@ -65,6 +65,8 @@ fn sort<'a>(plan: &Plan, facts: &'a [impl Borrow<Fact>]) -> (Gathered, Vec<&'a F
         record: Record::default(),
     };
     let own = authors.remove(&None).unwrap_or_default();
+    let left = authors.iter().filter(|(_, said)| said.iter().any(|f| f.what == What::Leaving));
+    gathered.troubles.leave(left.filter_map(|(life, _)| life.cloned()));
     gathered.take_own(plan, &own);
     for (life, facts) in authors {
         let Some(line) = life.and_then(|life| gathered.line(plan, life)) else { continue };
