@@ -270,6 +270,34 @@ fn a_crash_that_nobody_asked_for_is_the_cause_of_its_gap() {
 }
 
 #[test]
+fn what_a_failed_kill_asked_for_is_no_part_of_a_later_death() {
+    let gap = |failed: bool| {
+        let found = one_group(|story| {
+            story.serves("p1-1.1", 0, 1, [100, 6_000]).asked("p1-1.1", 3_000, "1.k", "kill");
+            if failed {
+                let (fault, why) = (fault("1.k"), "no such process".to_owned());
+                story.run(3_001, What::FaultFailed { fault, kind: "kill".to_owned(), why });
+            }
+            story.died("p1-1.1", 6_000).serves("p1-2.1", 0, 1, [7_000, 9_400]);
+        });
+        lengths(&findings(&found).gaps)
+    };
+    assert_eq!(gap(false), [(3_000, 7_000)], "it may have stopped serving at once");
+    assert_eq!(gap(true), [(6_000, 7_000)], "it served until it died");
+}
+
+#[test]
+fn what_a_failed_pause_asked_for_is_no_part_of_a_later_stop() {
+    let found = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 6_000]).asked("p1-1.1", 3_000, "1.z", "pause");
+        let (fault, why) = (fault("1.z"), "refused".to_owned());
+        story.run(3_001, What::FaultFailed { fault, kind: "pause".to_owned(), why });
+        story.of("p1-1.1", 6_000, What::Stopped).serves("p1-2.1", 0, 1, [7_000, 9_400]);
+    });
+    assert_eq!(lengths(&findings(&found).gaps), [(6_000, 7_000)]);
+}
+
+#[test]
 fn a_gap_that_outlives_its_trial_is_censored_and_between_trials_nothing_counts() {
     let mut story = Story::default();
     story.serves("p1-1.1", 0, 1, [100, 1_500]).lapsed("p1-1.1", 1_500, (0, 1), 1_500);

@@ -134,6 +134,9 @@ impl Gathered {
             let group = fact.life.as_ref().and_then(|life| plan.group_of(&life.member));
             self.troubles.observe(fact, group);
             self.record.observe(fact);
+            if let What::FaultFailed { fault, .. } = &fact.what {
+                self.lines().for_each(|line| line.fail(fault));
+            }
             if let Some(line) = fact.life.as_ref().and_then(|life| self.line(plan, life)) {
                 line.told(fact);
             }
