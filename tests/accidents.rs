@@ -1,5 +1,6 @@
-//! A broker that dies of itself is the cause of what comes of it: in the timeline, in the report
-//! and its files, in a trace, in a later file of a journal. It is told, and excuses nothing.
+//! A broker or a member that dies of itself is the cause of what comes of it: in the timeline, in
+//! the report and its files, in a trace, in a later file of a journal. It is told, and excuses
+//! nothing.
 
 mod support;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use support::experiment::{output, tandem};
-use support::facts::{Story, at, brief, fault, name, plan, plan_apart};
+use support::facts::{Story, at, brief, fault, life, name, plan, plan_apart};
 use support::recorded::record;
 use support::windowed::shown;
 use tandem::ids::GroupName;
@@ -211,4 +212,81 @@ fn a_later_file_of_a_journal_knows_it_still() {
         }
     }
     assert!(between > 0, "a file begins between the death and what came of it");
+}
+
+/// The only member of `p1` dies at 5 s; its next life serves from 6 s, and the group is settled at
+/// 7.5 s.
+fn death(ask: impl FnOnce(&mut Story)) -> Story {
+    let mut story = Story::default();
+    story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
+    story.serves("p1-1.1", 0, 1, [100, 5_000]).serves("p2-1.1", 0, 1, [100, 12_000]);
+    ask(&mut story);
+    story.died("p1-1.1", 5_000).started("p1-1.2", 5_500);
+    story.serves("p1-1.2", 0, 1, [6_000, 12_000]);
+    story.settled("p1", 7_500).ended(11_000, 1).completed(11_500);
+    story
+}
+
+#[test]
+fn a_death_is_a_cause_where_nobody_asked_for_it() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let cause = |ask: fn(&mut Story)| {
+        let timeline = Timeline::compute(&plan, &death(ask).facts);
+        let gaps = told(&timeline.groups[&p1()].findings.gaps);
+        let [(_, 6_000, cause)] = gaps.as_slice() else { panic!("{gaps:?}") };
+        cause.clone()
+    };
+    let by_itself = Cause::Death(life("p1-1.1"));
+    assert_eq!(cause(|_| {}), by_itself);
+    // A pause kills nobody.
+    let settled = |story: &mut Story| {
+        story.asked("p1-1.1", 1_000, "1.z", "pause").settled("p1", 4_000);
+    };
+    assert_eq!(cause(settled), by_itself);
+    let killed = |story: &mut Story| {
+        story.asked("p1-1.1", 4_990, "1.k", "kill");
+    };
+    assert_eq!(cause(killed), Cause::Fault(fault("1.k")));
+    let left = |story: &mut Story| {
+        story.says("p1-1.1", 4_995, What::Leaving);
+    };
+    assert_eq!(cause(left), Cause::Nothing, "it was asked to go");
+}
+
+#[test]
+fn every_file_of_a_report_names_the_member_that_died() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let run = folder.path().join("run-1");
+    record(&run, &plan, &brief(&plan, 1, &[]), &death(|_| {}).facts);
+    let done = output(tandem(folder.path()).arg("report").arg(&run));
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(text.contains("after the death of p1-1.1"), "{text}");
+    assert!(text.contains("\n  death "), "a row of its own: {text}");
+    let report = fs::read_to_string(run.join("result.json")).unwrap();
+    let report: Report = serde_json::from_str(&report).unwrap();
+    let p1 = &report.groups[&p1()];
+    assert_eq!((p1.other.death.gap.count, p1.other.none.gap.count), (1, 0));
+    let kept = report.objective.iter().find(|it| it.text.starts_with("leaders_per_group"));
+    assert_eq!(kept.unwrap().outcome, Verdict::Fail, "an accident excuses nothing");
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("<td>the death of p1-1.1</td>"));
+    assert!(page.contains("the longest gap within one group lasted 1000\u{a0}ms (p1)"), "{page}");
+}
+
+/// One gap of each cause there is: whichever comes last must be in the sentence of the page.
+#[test]
+fn the_page_forgets_no_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let run = folder.path().join("run-2");
+    let mut broker = story();
+    // Only the gap after the broker's death lies in the trial.
+    broker.facts.retain(|fact| !matches!(fact.what, What::TrialEnded { .. }));
+    broker.ended(8_000, 1);
+    record(&run, &plan, &brief(&plan, 1, &[]), &broker.facts);
+    output(tandem(folder.path()).arg("report").arg(&run));
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("the longest gap within one group lasted 1000\u{a0}ms (p1)"), "{page}");
+    assert!(!page.contains("no group had a gap"), "{page}");
 }

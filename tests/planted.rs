@@ -260,13 +260,41 @@ fn a_claim_that_a_renewal_no_longer_names_has_ended_unseen() {
 }
 
 #[test]
-fn a_crash_that_nobody_asked_for_is_a_gap_without_a_cause() {
+fn a_crash_that_nobody_asked_for_is_the_cause_of_its_gap() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 4_000]).died("p1-1.1", 4_020);
         story.serves("p1-2.1", 0, 1, [5_000, 9_400]);
     });
     assert_eq!(lengths(&findings(&found).gaps), [(4_020, 5_000)]);
-    assert_eq!(findings(&found).gaps[0].cause, Cause::Nothing);
+    assert_eq!(findings(&found).gaps[0].cause, Cause::Death(life("p1-1.1")));
+}
+
+#[test]
+fn what_a_failed_kill_asked_for_is_no_part_of_a_later_death() {
+    let gap = |failed: bool| {
+        let found = one_group(|story| {
+            story.serves("p1-1.1", 0, 1, [100, 6_000]).asked("p1-1.1", 3_000, "1.k", "kill");
+            if failed {
+                let (fault, why) = (fault("1.k"), "no such process".to_owned());
+                story.run(3_001, What::FaultFailed { fault, kind: "kill".to_owned(), why });
+            }
+            story.died("p1-1.1", 6_000).serves("p1-2.1", 0, 1, [7_000, 9_400]);
+        });
+        lengths(&findings(&found).gaps)
+    };
+    assert_eq!(gap(false), [(3_000, 7_000)], "it may have stopped serving at once");
+    assert_eq!(gap(true), [(6_000, 7_000)], "it served until it died");
+}
+
+#[test]
+fn what_a_failed_pause_asked_for_is_no_part_of_a_later_stop() {
+    let found = one_group(|story| {
+        story.serves("p1-1.1", 0, 1, [100, 6_000]).asked("p1-1.1", 3_000, "1.z", "pause");
+        let (fault, why) = (fault("1.z"), "refused".to_owned());
+        story.run(3_001, What::FaultFailed { fault, kind: "pause".to_owned(), why });
+        story.of("p1-1.1", 6_000, What::Stopped).serves("p1-2.1", 0, 1, [7_000, 9_400]);
+    });
+    assert_eq!(lengths(&findings(&found).gaps), [(6_000, 7_000)]);
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(crate) struct Carry {
     started: BTreeMap<Option<ClusterName>, Fact>,
     /// The latest death of each broker: the cause of what may still come of it.
     died: BTreeMap<ClusterName, Fact>,
+    /// The same of each member that was not asked to leave.
+    fallen: BTreeMap<MemberId, Fact>,
     settled: BTreeMap<GroupName, Fact>,
     lives: BTreeMap<MemberId, Seat>,
 }
@@ -34,6 +36,8 @@ struct Seat {
     life: Life,
     /// It has ended: nothing of it is carried.
     dead: bool,
+    /// It said that it leaves.
+    left: bool,
     /// Nothing where that was told in a fact that was lost.
     started: Option<Fact>,
     /// That it was not stopped yet, and that it is.
@@ -59,7 +63,7 @@ impl Carry {
     /// All of it, as the facts of a file that begins at `now`.
     pub(crate) fn facts(&self, now: Mono) -> Vec<Fact> {
         let mut facts: Vec<Fact> = self.started.values().cloned().collect();
-        facts.extend(self.died.values().cloned());
+        facts.extend(self.died.values().chain(self.fallen.values()).cloned());
         facts.extend(self.settled.values().cloned());
         for seat in self.lives.values().filter(|seat| !seat.dead) {
             facts.extend(seat.started.clone());
@@ -103,8 +107,10 @@ impl Carry {
                 }
             }
             (What::Died { .. }, Some(life)) => {
-                if let Some(seat) = self.seat(life) {
-                    seat.dead = true;
+                let Some(seat) = self.seat(life) else { return };
+                seat.dead = true;
+                if !seat.left {
+                    self.fallen.insert(life.member.clone(), fact.clone());
                 }
             }
             (What::NotYet | What::Stopped | What::Continued, Some(life)) => {
@@ -156,6 +162,7 @@ impl Seat {
         Self {
             life,
             dead: false,
+            left: false,
             started,
             stop: Vec::new(),
             not_yet: None,
@@ -190,7 +197,7 @@ impl Seat {
                 self.claims.remove(partition);
             }
         } else if fact.what == What::Leaving {
-            self.claims.clear();
+            (self.left, self.claims) = (true, BTreeMap::new());
         } else if let What::Assigned { .. } = &fact.what {
             self.assigned = Some(fact.clone());
         } else if let What::Revoked { .. } | What::Lost { .. } = &fact.what {

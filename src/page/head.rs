@@ -88,8 +88,8 @@ fn sentence(subject: &Subject<'_>) -> String {
         ),
     };
     let longest = report.groups.iter().filter_map(|(name, group)| {
-        let all = [group.fault.gap, group.other.restart.gap, group.other.none.gap];
-        Some((all.into_iter().filter_map(|it| it.max_ms).reduce(f64::max)?, name))
+        let longest = group.by_cause().filter_map(|(_, of)| of.gap.max_ms).reduce(f64::max);
+        Some((longest?, name))
     });
     text.push_str(&match longest.reduce(|a, b| if a.0 >= b.0 { a } else { b }) {
         Some((most, name)) => format!(

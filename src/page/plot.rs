@@ -145,7 +145,7 @@ impl Plot<'_> {
                 Cause::Fault(_) => {
                     format!("<circle class=\"dot\" cx=\"{at}\" cy=\"{y}\" r=\"3\"/>")
                 }
-                Cause::Restart(_) | Cause::Broker(_) => {
+                Cause::Restart(_) | Cause::Broker(_) | Cause::Death(_) => {
                     format!("<circle class=\"ring\" cx=\"{at}\" cy=\"{y}\" r=\"3\"/>")
                 }
                 Cause::Nothing => {

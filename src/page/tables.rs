@@ -31,7 +31,7 @@ pub(super) fn numbers(subject: &Subject<'_>) -> String {
     let mut rows = Vec::new();
     for (name, group) in &report.groups {
         rows.push(row(format!("{name}, after faults"), &group.fault, Some(&group.limit)));
-        for (cause, of) in group.other.found() {
+        for (cause, of) in group.others() {
             rows.push(row(format!("{name}, {cause}"), of, None));
         }
     }

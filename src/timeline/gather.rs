@@ -7,7 +7,7 @@ use super::life::{END, LifeLine};
 use super::trouble::Troubles;
 use super::{Interval, IntervalSet, Record, Stretch};
 use crate::ids::{GroupName, Life};
-use crate::observation::Fact;
+use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::topology::Plan;
 
@@ -48,7 +48,10 @@ fn sort(plan: &Plan, facts: &[impl Borrow<Fact>]) -> Gathered {
         facts.sort_by_key(|fact| fact.seq);
     }
     let mut gathered = Gathered::new(plan);
-    gathered.take_own(plan, authors.remove(&None).unwrap_or_default());
+    let own = authors.remove(&None).unwrap_or_default();
+    let left = authors.iter().filter(|(_, said)| said.iter().any(|f| f.what == What::Leaving));
+    gathered.troubles.leave(left.filter_map(|(life, _)| life.cloned()));
+    gathered.take_own(plan, own);
     for (life, facts) in authors {
         facts.iter().for_each(|fact| gathered.record.hear(fact));
         let Some(line) = life.and_then(|life| gathered.line(plan, life)) else { continue };
@@ -76,6 +79,9 @@ impl Gathered {
     /// Takes the next fact that the member itself wrote, in the order of `seq`.
     pub(super) fn hear(&mut self, plan: &Plan, life: &Life, fact: &Fact) {
         self.record.hear(fact);
+        if fact.what == What::Leaving {
+            self.troubles.leave([life.clone()]);
+        }
         if let Some(line) = self.line(plan, life) {
             line.hear(fact);
         }
@@ -123,6 +129,9 @@ impl Gathered {
             let group = fact.life.as_ref().and_then(|life| plan.group_of(&life.member));
             self.troubles.observe(fact, group);
             self.record.observe(fact);
+            if let What::FaultFailed { fault, .. } = &fact.what {
+                self.lines().for_each(|line| line.fail(fault));
+            }
             if let Some(line) = fact.life.as_ref().and_then(|life| self.line(plan, life)) {
                 line.told(fact);
             }

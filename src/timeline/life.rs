@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Interval, IntervalSet};
-use crate::ids::{PartitionId, Term};
+use crate::ids::{FaultId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
 use crate::time::Mono;
 
@@ -53,10 +53,28 @@ pub(super) struct Stop {
 
 /// The first request of each kind whose effect was not seen yet: a later one, of whatever kind,
 /// does not undo what the earlier may have done already.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Requests {
-    pub(super) kill: Option<Mono>,
-    pub(super) pause: Option<Mono>,
+    pub(super) kill: Request,
+    pub(super) pause: Request,
+}
+
+/// All requests of one kind whose effect was not seen yet, and that did not fail.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Request(Vec<(FaultId, Mono)>);
+
+impl Request {
+    /// When the first of them was asked for.
+    pub(super) fn first(&self) -> Option<Mono> {
+        self.0.iter().map(|(_, at)| *at).min()
+    }
+
+    /// The same, where the effect of all of them was seen now.
+    fn take(&mut self) -> Option<Mono> {
+        let first = self.first();
+        self.0.clear();
+        first
+    }
 }
 
 impl LifeLine {
@@ -193,17 +211,15 @@ impl LifeLine {
                     last.until.get_or_insert(Pair { asked, confirmed: fact.t });
                 }
             }
-            What::FaultAsked { kind, .. } => match kind.as_str() {
+            What::FaultAsked { kind, fault, .. } => match kind.as_str() {
                 // Who is asked to leave says by itself when it leads no more.
-                "kill" | "stop" | "host" => {
-                    self.asked.kill = self.asked.kill.or(Some(fact.t));
-                }
-                "pause" => self.asked.pause = self.asked.pause.or(Some(fact.t)),
+                "kill" | "stop" | "host" => self.asked.kill.0.push((fault.clone(), fact.t)),
+                "pause" => self.asked.pause.0.push((fault.clone(), fact.t)),
                 _ => {}
             },
             What::FaultInForce { .. } => {
                 // Whoever says so has seen it stopped, even if that fact was lost.
-                if self.asked.pause.is_some() {
+                if self.asked.pause.first().is_some() {
                     self.stop(None, fact.t);
                 }
             }
@@ -233,6 +249,14 @@ impl LifeLine {
             | What::Processors { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => {}
+        }
+    }
+
+    /// A fault has failed: what it asked for and was not seen yet did not happen, and what happens
+    /// later is not its doing.
+    pub(crate) fn fail(&mut self, failed: &FaultId) {
+        for request in [&mut self.asked.kill, &mut self.asked.pause] {
+            request.0.retain(|(fault, _)| fault != failed);
         }
     }
 

@@ -71,7 +71,7 @@ impl LifeLine {
         if decided {
             return None;
         }
-        let asked = [self.asked.kill, self.asked.pause, self.not_yet];
+        let asked = [self.asked.kill.first(), self.asked.pause.first(), self.not_yet];
         let speech = self.awake_since(known).and_then(|woke| self.open_since(woke));
         asked.into_iter().flatten().chain(speech).filter(|at| *at < known).min()
     }

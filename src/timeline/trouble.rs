@@ -8,8 +8,8 @@ use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::topology::Plan;
 
-/// Why an interval began: the latest fault or restart of its group, or death of its broker, that
-/// had begun by then, and after which the group had not been settled again.
+/// Why an interval began: the latest fault, restart or death of its group, or death of its broker,
+/// that had begun by then, and after which the group had not been settled again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Cause {
     /// A fault.
@@ -18,6 +18,8 @@ pub enum Cause {
     Restart(Life),
     /// The broker of this cluster died, and nobody asked it to.
     Broker(ClusterName),
+    /// This life ended, and no fault and no request to leave ended it.
+    Death(Life),
     /// Nothing that is known.
     #[default]
     Nothing,
@@ -31,15 +33,18 @@ impl Cause {
             Self::Fault(id) => Some(format!("fault {id}")),
             Self::Restart(life) => Some(format!("the start of {life}")),
             Self::Broker(cluster) => Some(format!("the death of the broker of cluster {cluster}")),
+            Self::Death(life) => Some(format!("the death of {life}")),
             Self::Nothing => None,
         }
     }
 
-    /// Of several groups' causes the joint one is a fault, else the death of a broker.
+    /// Of several groups' causes the joint one is a fault, else the death of a broker, else that of
+    /// a member.
     fn weight(&self) -> u8 {
         match self {
-            Self::Fault(_) => 3,
-            Self::Broker(_) => 2,
+            Self::Fault(_) => 4,
+            Self::Broker(_) => 3,
+            Self::Death(_) => 2,
             Self::Restart(_) => 1,
             Self::Nothing => 0,
         }
@@ -54,6 +59,8 @@ struct History {
     faults: BTreeSet<FaultId>,
     /// Lives that a fault was asked of.
     struck: BTreeSet<Life>,
+    /// Those of them that the fault was to end.
+    ended: BTreeSet<Life>,
     settled: BTreeSet<Mono>,
 }
 
@@ -63,14 +70,25 @@ pub(super) struct Troubles {
     groups: BTreeMap<GroupName, History>,
     /// The groups on the brokers of each cluster.
     on: BTreeMap<ClusterName, BTreeSet<GroupName>>,
+    /// Lives that left because they were asked to: their end is no accident.
+    left: BTreeSet<Life>,
 }
+
+/// The kinds of faults that end the life they are asked of.
+const ENDING: [&str; 5] = ["kill", "stop", "host", "leave", "duplicate"];
 
 impl Troubles {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             groups: plan.groups.keys().map(|name| (name.clone(), History::default())).collect(),
             on: plan.clusters.keys().map(|name| (name.clone(), plan.on(name))).collect(),
+            left: BTreeSet::new(),
         }
+    }
+
+    /// These lives leave because they are asked to; to be said before their deaths are.
+    pub(super) fn leave(&mut self, lives: impl Iterator<Item = Life>) {
+        self.left.extend(lives);
     }
 
     /// Takes a fact of the controller that concerns `group`, or all groups on a cluster, or every
@@ -89,6 +107,10 @@ impl Troubles {
         if let What::ClusterDied { cluster } = &fact.what {
             (on, died) = (self.on.get(cluster), Some(Cause::Broker(cluster.clone())));
         }
+        if let (What::Died { .. }, Some(life), Some(group)) = (&fact.what, &fact.life, group) {
+            self.die(life, group, fact.t);
+            return;
+        }
         let concerned = |name: &GroupName| {
             group.is_none_or(|one| one == name) && on.is_none_or(|on| on.contains(name))
         };
@@ -101,8 +123,10 @@ impl Troubles {
                 history.troubles.insert(fact.t, Cause::Fault(fault.clone()));
             }
             history.troubles.extend(died.clone().map(|cause| (fact.t, cause)));
-            if let What::FaultAsked { .. } = &fact.what {
+            if let What::FaultAsked { kind, .. } = &fact.what {
                 history.struck.extend(fact.life.clone());
+                let ends = ENDING.contains(&kind.as_str());
+                history.ended.extend(fact.life.clone().filter(|_| ends));
             }
             // One that was struck before it began is a second process, and no restart: its start is
             // the fault.
@@ -116,13 +140,23 @@ impl Troubles {
         }
     }
 
+    /// A life is over, which is a cause of its own where nobody asked for it.
+    fn die(&mut self, life: &Life, group: &GroupName, t: Mono) {
+        if let Some(history) = self.groups.get_mut(group)
+            && !history.ended.contains(life)
+            && !self.left.contains(life)
+        {
+            history.troubles.insert(t, Cause::Death(life.clone()));
+        }
+    }
+
     /// Why what began at `at` in `group` began.
     pub(super) fn cause(&self, group: &GroupName, at: Mono) -> Cause {
         self.latest(group, at).map_or(Cause::Nothing, |(_, cause)| cause.clone())
     }
 
-    /// The same for all groups together: a fault of any of them, else the death of a broker, else a
-    /// restart; the latest.
+    /// The same for all groups together: a fault of any of them, else the death of a broker, else
+    /// that of a member, else a restart; the latest.
     pub(super) fn joint_cause(&self, at: Mono) -> Cause {
         let mut causes: Vec<_> =
             self.groups.keys().filter_map(|name| self.latest(name, at)).collect();
@@ -131,7 +165,7 @@ impl Troubles {
     }
 
     /// When a fault or a restart had disturbed `group` and it had not settled again. That a broker
-    /// died by accident is the cause of much, and excuses nothing.
+    /// or a member died by accident is the cause of much, and excuses nothing.
     pub(super) fn disturbed(&self, group: &GroupName) -> IntervalSet {
         let Some(history) = self.groups.get(group) else { return IntervalSet::default() };
         let span = |&began: &Mono| {
@@ -140,7 +174,10 @@ impl Troubles {
                 .range((std::ops::Bound::Excluded(began), std::ops::Bound::Unbounded));
             Interval::new(began, settled.copied().next().unwrap_or(super::life::END))
         };
-        let of_ours = |(_, cause): &(&Mono, &Cause)| !matches!(cause, Cause::Broker(_));
+        let of_ours = |(_, cause): &(&Mono, &Cause)| match cause {
+            Cause::Fault(_) | Cause::Restart(_) => true,
+            Cause::Broker(_) | Cause::Death(_) | Cause::Nothing => false,
+        };
         history.troubles.iter().filter(of_ours).map(|(began, _)| span(began)).collect()
     }
 

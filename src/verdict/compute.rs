@@ -168,6 +168,7 @@ fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
         other: Others {
             restart: of(CauseKind::Restart),
             broker: of(CauseKind::Broker),
+            death: of(CauseKind::Death),
             none: of(CauseKind::None),
         },
         limit: limit(limits, fault.gap, fault.overlap),
@@ -255,6 +256,7 @@ fn cause(cause: &Cause) -> (CauseKind, Option<String>) {
         Cause::Fault(id) => (CauseKind::Fault, Some(id.to_string())),
         Cause::Restart(life) => (CauseKind::Restart, Some(life.to_string())),
         Cause::Broker(cluster) => (CauseKind::Broker, Some(cluster.to_string())),
+        Cause::Death(life) => (CauseKind::Death, Some(life.to_string())),
         Cause::Nothing => (CauseKind::None, None),
     }
 }

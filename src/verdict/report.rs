@@ -45,7 +45,7 @@ pub struct Report {
     /// two numbers of this run: the largest uncertainty of any gap, and the longest time at
     /// the edge of a service that counted as served although no tick was seen in it.
     pub floor_ms: f64,
-    /// How far a gap may be from the truth.
+    /// How far a gap of a group may be from the truth.
     pub uncertainty_ms: Uncertainty,
     /// For how long something could not be observed.
     pub unknown_ms: f64,
@@ -74,12 +74,12 @@ pub struct Report {
     pub telemetry: Option<Telemetry>,
 }
 
-/// How far an interval may be from the truth.
+/// How far the gaps of groups may be from the truth, as a sum over both ends of each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Uncertainty {
-    /// Half of all gaps and overlaps are known no worse.
+    /// Half of all gaps of groups are known no worse; overlaps and joint gaps are not counted.
     pub median: Option<f64>,
-    /// The worst.
+    /// The gap of a group that is known worst.
     pub max: Option<f64>,
 }
 
@@ -104,7 +104,8 @@ pub struct Measures {
     pub gap: Distribution,
     /// Two or more claimed.
     pub overlap: Distribution,
-    /// From one leader to the next.
+    /// From the instant one life stops serving until another life serves. A member that is started
+    /// again is another life, so service also passes from a member to itself.
     pub takeover: Distribution,
 }
 
@@ -116,16 +117,34 @@ pub struct Others {
     /// A broker of the run's own that died, and nobody asked it to.
     #[serde(default)]
     pub broker: Measures,
+    /// A member that died, and nobody asked it to.
+    #[serde(default)]
+    pub death: Measures,
     /// Nothing that is known.
     pub none: Measures,
 }
 
-impl Others {
-    /// Those causes that had an effect, each by its name.
-    pub(crate) fn found(&self) -> impl Iterator<Item = (&'static str, &Measures)> {
-        let all = [("restart", &self.restart), ("broker", &self.broker), ("no cause", &self.none)];
+impl GroupReport {
+    /// Every cause there is, with what it caused.
+    pub(crate) fn by_cause(&self) -> impl Iterator<Item = (CauseKind, &Measures)> {
+        // Named one by one, so that a cause that is added cannot be forgotten.
+        let Self { fault, other, limit: _, unknown_ms: _ } = self;
+        let Others { restart, broker, death, none } = other;
+        [
+            (CauseKind::Fault, fault),
+            (CauseKind::Restart, restart),
+            (CauseKind::Broker, broker),
+            (CauseKind::Death, death),
+            (CauseKind::None, none),
+        ]
+        .into_iter()
+    }
+
+    /// The causes beside faults that had an effect, each by its name.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (&'static str, &Measures)> {
         let any = |of: &Measures| of.gap.count + of.overlap.count + of.takeover.count > 0;
-        all.into_iter().filter(move |(_, of)| any(of))
+        let others = self.by_cause().filter(|(cause, _)| *cause != CauseKind::Fault);
+        others.filter(move |(_, of)| any(of)).map(|(cause, of)| (cause.row(), of))
     }
 }
 
@@ -195,8 +214,23 @@ pub enum CauseKind {
     Restart,
     /// A broker of the run's own that died, and nobody asked it to.
     Broker,
+    /// A member that died, and nobody asked it to.
+    Death,
     /// Nothing that is known.
     None,
+}
+
+impl CauseKind {
+    /// What a row of a table calls it.
+    fn row(self) -> &'static str {
+        match self {
+            Self::Fault => "fault",
+            Self::Restart => "restart",
+            Self::Broker => "broker",
+            Self::Death => "death",
+            Self::None => "no cause",
+        }
+    }
 }
 
 /// One of the longest gaps.
@@ -220,7 +254,7 @@ pub struct Worst {
     pub censored: bool,
     /// What it began with.
     pub cause: CauseKind,
-    /// Which fault, which life, or the broker of which cluster.
+    /// Which fault, which life (that was started, or died), or the broker of which cluster.
     pub by: Option<String>,
     /// The longest stall of the host in it.
     pub stall: Option<Stall>,
@@ -235,10 +269,12 @@ impl Worst {
             (CauseKind::Broker, Some(by)) => {
                 format!("after the death of the broker of cluster {by}")
             }
+            (CauseKind::Death, Some(by)) => format!("after the death of {by}"),
             (CauseKind::None, _)
-            | (CauseKind::Fault | CauseKind::Restart | CauseKind::Broker, None) => {
-                "no cause".to_owned()
-            }
+            | (
+                CauseKind::Fault | CauseKind::Restart | CauseKind::Broker | CauseKind::Death,
+                None,
+            ) => "no cause".to_owned(),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::confidence_text;
 use super::distribution::Distribution;
 use super::disturbed_text;
 use super::network;
-use super::report::{LimitReport, Measures, Report, Worst};
+use super::report::{GroupReport, LimitReport, Measures, Report, Worst};
 use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
 
@@ -67,7 +67,7 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
 
 fn table(page: &mut Page, report: &Report) {
     let names = report.groups.keys().map(|name| name.as_str().chars().count());
-    let causes = report.groups.values().flat_map(|group| group.other.found());
+    let causes = report.groups.values().flat_map(GroupReport::others);
     let causes = causes.map(|(cause, _)| cause.chars().count() + INDENT.len());
     let width = names.chain(causes).max().unwrap_or(0).clamp(9, 16) + 1;
     page.line(&[plain(format!(
@@ -92,7 +92,7 @@ fn table(page: &mut Page, report: &Report) {
     ))]);
     for (name, group) in &report.groups {
         row(page, width, name.as_str(), &group.fault, Some(&group.limit));
-        for (cause, other) in group.other.found() {
+        for (cause, other) in group.others() {
             row(page, width, &format!("{INDENT}{cause}"), other, None);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::event::{Event, Place};
 use super::passing::Passing;
 use super::tally::Tally;
-use crate::ids::{GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, Term};
+use crate::ids::{FaultId, GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, Term};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::timeline::{Coverage, Interval, IntervalSet, LifeLine};
@@ -91,6 +91,11 @@ impl Company {
     /// Nothing is known of anybody in `span`.
     pub(super) fn forget(&mut self, span: Interval) {
         self.lives.values_mut().for_each(|line| line.forget(span));
+    }
+
+    /// A fault has failed: what it asked for and was not seen yet did not happen.
+    pub(super) fn fail(&mut self, fault: &FaultId) {
+        self.lives.values_mut().for_each(|line| line.fail(fault));
     }
 
     /// From when on it is open what happened, where all before `known` has been heard.

@@ -172,6 +172,9 @@ impl Watch {
         }
         self.own = Some((fact.seq, fact.t));
         self.faults.observe(fact);
+        if let What::FaultFailed { fault, .. } = &fact.what {
+            self.groups.values_mut().for_each(|group| group.fail(fault));
+        }
         if let What::Stall { from, until, .. } = &fact.what {
             self.stalls = self.stalls.union(&Interval::new(*from, *until).into());
         }

@@ -94,7 +94,11 @@ impl Living<'_> {
     }
 
     fn ask(&mut self, kind: &str) {
-        let (fault, kind) = (fault("1.k"), kind.to_owned());
+        self.ask_for("1.k", kind);
+    }
+
+    fn ask_for(&mut self, id: &str, kind: &str) {
+        let (fault, kind) = (fault(id), kind.to_owned());
         self.tell(What::FaultAsked { fault, kind, broker: None, cluster: None });
     }
 
@@ -144,7 +148,19 @@ impl Living<'_> {
                 self.now += draws.ms(1, 1_500);
                 self.tell(What::Continued);
             }
-            7 => self.now += draws.ms(1, 400),
+            7 => {
+                if draws.below(3) == 0 {
+                    self.ask_for(
+                        "1.f",
+                        ["kill", "pause"][usize::try_from(draws.below(2)).unwrap()],
+                    );
+                    self.now += draws.ms(1, 5);
+                    let (fault, kind) = (fault("1.f"), "kill".to_owned());
+                    let failed = What::FaultFailed { fault, kind, why: "it fled".to_owned() };
+                    self.told.push((self.now, None, failed));
+                }
+                self.now += draws.ms(1, 400);
+            }
             _ => {
                 let open = (0..2u32).zip(self.open);
                 let led: Vec<u32> = open.filter_map(|(on, until)| until.map(|_| on)).collect();

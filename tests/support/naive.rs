@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tandem::ids::{GroupName, Life, PartitionId, Term, TrialNumber};
+use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
 use tandem::topology::Plan;
@@ -126,6 +126,8 @@ struct Witness<'a> {
     runs: BTreeMap<PartitionId, BTreeMap<Mono, Mono>>,
     /// What was lost on the way, or dropped.
     lost: Vec<(Mono, Mono)>,
+    /// Faults that failed, and when the controller said so.
+    failed: Vec<(u64, &'a FaultId)>,
     mute: bool,
 }
 
@@ -144,6 +146,7 @@ impl<'a> Witness<'a> {
             lost: lost(&own).chain(lost(&controller)).chain(holes(&own)).collect(),
             own,
             told,
+            failed: controller.iter().filter_map(|fact| Some((fact.seq, failed(fact)?))).collect(),
             claims: BTreeMap::new(),
             open: BTreeSet::new(),
             runs: BTreeMap::new(),
@@ -253,8 +256,11 @@ impl<'a> Witness<'a> {
         let mut first = None;
         for fact in self.told.iter().filter(|fact| fact.seq < effect.seq) {
             match &fact.what {
-                What::FaultAsked { kind, .. } if kind == wanted => {
-                    first = first.or(Some(fact.t));
+                What::FaultAsked { kind, fault, .. } if kind == wanted => {
+                    let between = |seq: u64| fact.seq < seq && seq < effect.seq;
+                    if !self.failed.iter().any(|(seq, id)| *id == fault && between(*seq)) {
+                        first = first.or(Some(fact.t));
+                    }
                 }
                 what if same(what) => first = None,
                 _ => {}
@@ -322,6 +328,13 @@ fn holes(facts: &[&Fact]) -> impl Iterator<Item = (Mono, Mono)> {
         What::Hole { from, until } => Some((from, until)),
         _ => None,
     })
+}
+
+fn failed(fact: &Fact) -> Option<&FaultId> {
+    match &fact.what {
+        What::FaultFailed { fault, .. } => Some(fault),
+        _ => None,
+    }
 }
 
 fn of_member(fact: &Fact) -> bool {
