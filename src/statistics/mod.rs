@@ -6,6 +6,7 @@
 //! - [`quantile`]: between which of the samples a quantile of their distribution lies.
 //! - [`sequential`]: when a claim may be made before the last trial.
 //! - [`two_samples`]: whether two sets of samples come from one distribution.
+//! - [`power`]: what so many trials can tell apart.
 //! - [`correlation`]: whether what should fail apart fails together.
 //!
 //! All of it takes samples for independent of each other. Intervals of one trial are not, so
@@ -15,6 +16,7 @@ pub mod binomial;
 pub mod correlation;
 mod fisher;
 mod null;
+pub mod power;
 pub mod quantile;
 pub mod sequential;
 mod shift;

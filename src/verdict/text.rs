@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::confidence_text;
 use super::distribution::Distribution;
+use super::legend;
 use super::network;
 use super::report::{LimitReport, Measures, Report, Worst};
 use super::ruling::{Ruling, Verdict};
@@ -164,15 +165,16 @@ pub fn render_telemetry(telemetry: &Telemetry, colour: bool) -> String {
     page.text
 }
 
-fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
+fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 7] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
         || "no trial was seen".to_owned(),
         |least| format!("each role was led in at least {least} of {groups} groups at any instant"),
     );
-    let mut instrument = vec![format!("floor {} ms", short(report.floor_ms))];
+    let floor = short(report.floor_ms);
+    let mut instrument = vec![format!("floor {floor} ms: a shorter gap may go unseen")];
     if let Some(max) = report.uncertainty_ms.max {
-        instrument.push(format!("gaps are known to within {} ms", short(max)));
+        instrument.push(format!("those seen are known to within {} ms", short(max)));
     }
     if report.unknown_ms > 0.0 {
         instrument.push(format!("{} ms could not be observed", short(report.unknown_ms)));
@@ -181,6 +183,7 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
     let files =
         ["report.html", "result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
     [
+        ("rows", legend::of(report)),
         ("joint", vec![leaders]),
         ("confidence", confidence_text::told(report)),
         ("worst gap", worst),
