@@ -19,6 +19,7 @@ mod order;
 mod replacing;
 mod stage;
 mod stopping;
+mod trial_cost;
 mod up;
 
 use ending::Ending;
@@ -27,6 +28,8 @@ pub use order::{Milestone, Order, Show, Tell, TrialPlan};
 use replacing::Replacing;
 use stage::Stage;
 use stopping::Stopping;
+pub use trial_cost::TrialCost;
+use trial_cost::TrialCosts;
 pub use up::{Ended, Service, Upkeep, keep_up};
 
 /// Runs an experiment; its journal is then in the order's folder, and everything it started is
@@ -83,23 +86,32 @@ async fn disturb(
         struck,
         struck_brokers,
     };
-    let trials = play_all(order, &arena);
-    tokio::pin!(trials);
-    tokio::select! {
-        biased;
-        early = trouble(order, stage, interrupt) => {
-            // Ended early, yet healed: the trial under way undoes what it did.
-            stop.cancel();
-            match trials.await {
-                (Outcome::Unhealed, why) => (Outcome::Unhealed, why),
-                _ => early,
+    let mut costs = TrialCosts::follow(record, plan);
+    let of = order.trials.count;
+    let tell = |trial| (order.tell)(Milestone::Played { trial, of });
+    let ending = {
+        let trials = play_all(order, &arena);
+        let costs = costs.tell(&tell);
+        tokio::pin!(trials, costs);
+        tokio::select! {
+            biased;
+            early = trouble(order, stage, interrupt) => {
+                // Ended early, yet healed: the trial under way undoes what it did.
+                stop.cancel();
+                match trials.await {
+                    (Outcome::Unhealed, why) => (Outcome::Unhealed, why),
+                    _ => early,
+                }
             }
+            ending = &mut trials => {
+                stop.cancel();
+                ending
+            }
+            never = &mut costs => match never {},
         }
-        ending = &mut trials => {
-            stop.cancel();
-            ending
-        }
-    }
+    };
+    costs.finish(&tell);
+    ending
 }
 
 /// What ends a run before its trials do.

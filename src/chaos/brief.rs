@@ -18,7 +18,7 @@ use crate::topology::{Allowance, Plan};
 use crate::verdict::{Brief, Limits};
 
 /// From a step's being due to its being known to be in force.
-const IN_FORCE: Duration = Duration::from_millis(500);
+pub(super) const IN_FORCE: Duration = Duration::from_millis(500);
 
 impl Brief {
     /// What is to be judged of this experiment on this plan.

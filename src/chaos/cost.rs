@@ -21,7 +21,25 @@ const INITIAL_DELAY: Duration = Duration::from_secs(3);
 pub(super) struct Cost {
     pub gap: Duration,
     pub overlap: Duration,
+    /// The part of the overlap that the victims' return adds to that of the fault.
+    pub back: Duration,
 }
+
+impl Cost {
+    fn of(bound: Bound) -> Self {
+        let (gap, overlap) = (bound.gap.high.get(), bound.overlap.high.get());
+        Self { gap, overlap, back: Duration::ZERO }
+    }
+
+    /// The worse of two, each part by itself.
+    pub(super) fn worst(self, other: Self) -> Self {
+        let back = if other.overlap > self.overlap { other.back } else { self.back };
+        Self { gap: self.gap.max(other.gap), overlap: self.overlap.max(other.overlap), back }
+    }
+}
+
+/// What nobody knows a bound of.
+const UNKNOWN: Cost = Cost { gap: Duration::MAX, overlap: Duration::MAX, back: Duration::ZERO };
 
 /// What a step can do to a group.
 pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Cost {
@@ -30,15 +48,14 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
         return machine::machine(step, target.hosts(plan).into_iter(), plan, name);
     }
     let bounds = &group.bounds;
-    let high = |bound: Bound| Cost { gap: bound.gap.high.get(), overlap: bound.overlap.high.get() };
     let fault = match &step.fault {
         // A second process joins as any other does, and leaves again.
-        Fault::End { by: Departure::Leave, .. } | Fault::Duplicate { .. } => high(bounds.leave),
+        Fault::End { by: Departure::Leave, .. } | Fault::Duplicate { .. } => Cost::of(bounds.leave),
         Fault::End { by: Departure::Kill | Departure::Stop | Departure::Host, .. } => {
-            high(bounds.kill)
+            Cost::of(bounds.kill)
         }
-        Fault::Pause { .. } => high(bounds.pause),
-        Fault::Broker { how, away } => high(outage(*how, away.get(), target, plan, group)),
+        Fault::Pause { .. } => Cost::of(bounds.pause),
+        Fault::Broker { how, away } => Cost::of(outage(*how, away.get(), target, plan, group)),
         Fault::Network(network) => isolation(network, bounds, one_broker(plan, group)),
         // Claims rest on monotonic time; a series costs what its strikes do.
         Fault::Clock { .. } | Fault::Noop { .. } | Fault::Storm(_) | Fault::Rollout { .. } => {
@@ -88,7 +105,7 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
         // Who wakes has been given up for dead, and joins again.
         Fault::Pause { .. } => bounds.leave.gap.high.get(),
     };
-    Cost { gap, overlap: fault.overlap.saturating_add(moved) }
+    Cost { gap, overlap: fault.overlap.saturating_add(moved), back: moved }
 }
 
 /// How long nobody leads where all were cut off: what each believed it goes on believing for a
@@ -203,10 +220,9 @@ fn isolation(network: &Network, bounds: &Bounds, one_broker: bool) -> Cost {
         // Late is not lost, and what an error makes of a client is the client's own affair.
         Effect::Slow { .. } | Effect::Answer { .. } => false,
     };
-    let gap = bounds.isolation.gap.high.get();
-    let overlap = bounds.isolation.overlap.high.get().max(bounds.kill.overlap.high.get());
+    let known = Cost::of(bounds.cut_off());
     match &network.apis {
-        None if cut && everything => Cost { gap, overlap },
+        None if cut && everything => known,
         // A member that hears on believes on, until its client gives up of itself.
         Some(apis)
             if cut
@@ -214,9 +230,9 @@ fn isolation(network: &Network, bounds: &Bounds, one_broker: bool) -> Cost {
                 && COORDINATOR.iter().all(|api| apis.contains(api))
                 && !DATA.iter().any(|api| apis.contains(api)) =>
         {
-            Cost { gap, overlap: Duration::MAX }
+            Cost { overlap: Duration::MAX, ..known }
         }
-        None | Some(_) => Cost { gap: Duration::MAX, overlap: Duration::MAX },
+        None | Some(_) => UNKNOWN,
     }
 }
 

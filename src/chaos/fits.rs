@@ -1,8 +1,10 @@
 //! Whether an experiment fits a plan: every name leads somewhere, every target matches somebody,
-//! nobody comes back too early, and nothing is compared with a bound that nobody knows.
+//! nobody comes back too early, no limit must break, and nothing is compared with a bound that
+//! nobody knows.
 
 mod bounded;
 mod far;
+mod limited;
 
 use std::collections::BTreeSet;
 
@@ -45,6 +47,9 @@ pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Proble
         {
             problems.push(no_group(name.as_str(), plan, place));
         }
+    }
+    if problems.is_empty() {
+        problems = limited::fits(experiment, plan, root);
     }
     if problems.is_empty() {
         problems = bounded::fits(experiment, plan, root.key("assert"));

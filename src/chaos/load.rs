@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use super::shipped::{is_inside, locate, text};
 use super::{Experiment, fits, reading};
 use crate::topology::{Plan, plan};
 use crate::verdict::Brief;
@@ -27,7 +28,9 @@ pub struct Prepared {
     pub brief: Brief,
     /// The experiment's file as it was read.
     pub experiment_text: String,
-    /// The topology's file.
+    /// The experiment's file; a `shipped:` one is inside the program.
+    pub experiment_path: PathBuf,
+    /// The topology's file; a `shipped:` one is inside the program.
     pub topology_path: PathBuf,
     /// The topology's file as it was read, overrides not applied.
     pub topology_text: String,
@@ -56,6 +59,7 @@ pub struct Choice {
 /// # Errors
 /// Whatever is wrong with either file.
 pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
+    let path = &*locate(path);
     let experiment_text = read_text(path)?;
     let wrong = |problems| FileError::new(shown(path), &experiment_text, problems);
     let (mut experiment, document) = reading::experiment(&experiment_text).map_err(wrong)?;
@@ -70,6 +74,7 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
         .clone()
         .or_else(|| experiment.topology.clone())
         .unwrap_or_else(|| PathBuf::from(TOPOLOGY));
+    let topology_path = locate(&topology_path).into_owned();
     let topology_text = read_text(&topology_path).map_err(|error| {
         match (&choice.topology, &experiment.topology) {
             // It is this file's mistake to name that one.
@@ -95,6 +100,7 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
         experiment,
         plan,
         experiment_text,
+        experiment_path: path.to_owned(),
         topology_path,
         topology_text,
     })
@@ -109,7 +115,7 @@ pub fn load_chosen(
     path: Option<&Path>,
     overrides: &[Override],
 ) -> Result<(Plan, String), FileError> {
-    let file = path.unwrap_or(Path::new(TOPOLOGY));
+    let file = &*locate(path.unwrap_or(Path::new(TOPOLOGY)));
     let unread = |error: FileError| if path.is_some() { error } else { error.hint(UNNAMED) };
     let text = read_text(file).map_err(unread)?;
     Ok((plan_text(file, &text, overrides)?, text))
@@ -149,6 +155,11 @@ pub fn shown(path: &Path) -> String {
 pub fn read_text(path: &Path) -> Result<String, FileError> {
     let unreadable = |why: String| FileError::unreadable(shown(path), why);
     let cannot = |error: std::io::Error| unreadable(format!("cannot be read: {error}"));
+    if is_inside(path) {
+        let missing =
+            || unreadable("is not shipped; `tandem init --list` shows what is".to_owned());
+        return text(path).map(str::to_owned).ok_or_else(missing);
+    }
     let file = File::open(path).map_err(cannot)?;
     if file.metadata().map_err(cannot)?.is_dir() {
         return Err(unreadable("is a directory; name a file".to_owned()));

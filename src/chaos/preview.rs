@@ -2,9 +2,11 @@
 //! decide. Pure; who leads when a step strikes is known only then.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 
+use super::cost::{Cost, cost};
 use super::{Prepared, Schedule, Step, Trigger};
 use crate::ids::{ClusterName, GroupName, MemberId, StepId, TrialNumber};
 use crate::time::Span;
@@ -85,6 +87,20 @@ pub struct StepPreview {
     pub candidates: Vec<MemberId>,
     /// How it is undone.
     pub undo: String,
+    /// What it may cost the group that it costs most; nothing where it is many strikes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub costs: Option<StepCost>,
+}
+
+/// What one step may cost a group, at most; nothing where no bound is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct StepCost {
+    /// The longest gap.
+    pub gap: Option<Span>,
+    /// The longest overlap: that of the fault, as `tandem plan` has it, and that of the return.
+    pub overlap: Option<Span>,
+    /// The part of the overlap that the victims' return adds.
+    pub of_return: Span,
 }
 
 /// One trial, as the seed draws it.
@@ -172,7 +188,23 @@ impl StepPreview {
             to: target.map(|target| step.fault.told_of(target)),
             candidates: target.map(|target| target.candidates(plan)).unwrap_or_default(),
             undo: step.fault.undo(target, plan),
+            costs: StepCost::of(step, plan),
         }
+    }
+}
+
+impl StepCost {
+    fn of(step: &Step, plan: &Plan) -> Option<Self> {
+        let target = step.target.as_ref().filter(|_| !step.fault.kind().is_series())?;
+        let groups = target.groups(plan);
+        let costs = groups.iter().map(|group| cost(step, target, plan, group));
+        let worst = costs.reduce(Cost::worst)?;
+        let known = |length: Duration| (length != Duration::MAX).then_some(Span(length));
+        Some(Self {
+            gap: known(worst.gap),
+            overlap: known(worst.overlap),
+            of_return: Span(worst.back),
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::load::{read_text, shown};
+use super::shipped::{is_file, is_inside, locate};
 use crate::ids::ExperimentName;
 use crate::yaml::{Cursor, FileError, Problem, parse, read};
 
@@ -45,6 +46,7 @@ impl Suite {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn load(path: &Path) -> Result<Self, FileError> {
+        let path = &*locate(path);
         let text = read_text(path)?;
         let wrong = |problems| FileError::new(path.display(), &text, problems);
         let document = parse(&text).map_err(|problem| wrong(vec![problem]))?;
@@ -70,11 +72,12 @@ impl Suite {
             let place = place.key("runs").index(index);
             let mut found = |key: &str, file: &mut String| {
                 let there = beside(file);
-                if !there.is_file() {
+                if !is_file(&there) {
                     let message = format!("there is no file {}", shown(&there));
                     problems.push(Problem::at(place.key(key).origin(), message));
                 }
-                *file = there.display().to_string();
+                let inside = is_inside(&there);
+                *file = if inside { shown(&there) } else { there.display().to_string() };
             };
             found("experiment", &mut run.experiment);
             run.topology.iter_mut().for_each(|topology| found("topology", topology));

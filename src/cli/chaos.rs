@@ -10,7 +10,7 @@ use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
 use super::signals::Interrupt;
 use super::{EXIT_FILES, Failure, Output, log_to_stderr};
-use crate::chaos::{Choice, Prepared, Preview, load};
+use crate::chaos::{Choice, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
 use crate::run::{Order, RunError, TrialPlan, run as run_order};
@@ -95,6 +95,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     };
     let prepared = load(&args.experiment, &choice)
         .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
+    tell_shipped(args, &prepared);
     heal_remains();
     if args.dry_run {
         let preview = Preview::of(&prepared, prepared.seed.unwrap_or_else(drawn_seed));
@@ -129,6 +130,20 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     metering.conclude();
     let concluded = conclude(&order.folder, args.output, args.junit.as_deref(), sending, metering);
     concluded.map_err(|error| Failure::new(1, &error))
+}
+
+/// Says that files are not those of this folder, where the user may think so.
+fn tell_shipped(args: &RunArgs, prepared: &Prepared) {
+    if is_inside(&args.experiment) {
+        return;
+    }
+    let inside = [&prepared.experiment_path, &prepared.topology_path];
+    let inside = inside.into_iter().filter(|path| is_inside(path));
+    let names: Vec<String> = inside.map(|path| shown(path)).collect();
+    if !names.is_empty() {
+        // Nobody reads it: it is so all the same.
+        writeln!(std::io::stderr(), "not in this folder, shipped: {}", names.join(", ")).ok();
+    }
 }
 
 /// Undoes what runs have left that were killed together with their guards; a line each.

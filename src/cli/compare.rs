@@ -20,7 +20,8 @@ use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict, u
 /// most one is told to differ anywhere. The shift is the median of all differences, B less A, with
 /// an interval of 95 %. What lasts longer or happens more often is worse. Six trials with one in
 /// each run are enough to be told apart; where a target is `any`, each group has one in some trials
-/// only, and it takes more. Where they are too few, it is told about how many it takes.
+/// only, and it takes more. Where they are too few, it is told about how many it takes; and in any
+/// case how large a difference so many trials would show, in four of five such pairs of runs.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -94,7 +95,7 @@ struct Page<'a> {
 impl fmt::Display for Page<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.found.verdict, self.found.trials_needed) {
-            (Verdict::Pass, _) => writeln!(f, "NOTHING IS WORSE in B")?,
+            (Verdict::Pass, _) => writeln!(f, "NOTHING IS WORSE in B{}", least_shown(self.found))?,
             (Verdict::Fail, _) => writeln!(f, "B IS WORSE")?,
             (Verdict::Unknown, None) => writeln!(f, "CANNOT TELL: too few trials")?,
             (Verdict::Unknown, Some(needed)) => {
@@ -116,12 +117,56 @@ impl fmt::Display for Page<'_> {
             "{:<20}{:<8}{:<8}{:<8}{:>7}{:>8}   {:<24}p",
             "", "A", "B", "p", "A p50", "B p50", "B - A"
         )?;
-        self.found.rows.iter().try_for_each(|row| line(f, row))
+        self.found.rows.iter().try_for_each(|row| line(f, row))?;
+        shown(f, self.found)
     }
 }
 
+/// What so many trials can tell, whatever they told.
+fn shown(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
+    let percent = found.power * 100.0;
+    writeln!(
+        f,
+        "\nwhat these trials can tell: in {percent:.0} % of such pairs of runs would show"
+    )?;
+    for row in &found.rows {
+        let whose = whose(row);
+        let mut told = Vec::new();
+        if let (Some(ms), Some(share)) = (row.shows_ms, row.shows_share) {
+            told.push(format!("a difference of more than {:.0} % ({ms:.0} ms)", share * 100.0));
+        } else if row.a.with > 0 && row.b.with > 0 {
+            told.push("no difference in length, however large".to_owned());
+        }
+        match row.shows_from {
+            Some(from) => told.push(format!("one in {from} or more of the {} of B", row.b.trials)),
+            None if row.a.with < row.a.trials => {
+                told.push("not even one in each trial of B".to_owned());
+            }
+            None => {}
+        }
+        if !told.is_empty() {
+            writeln!(f, "  {:<18}{}", format!("{whose} {}", row.measure), told.join("; "))?;
+        }
+    }
+    Ok(())
+}
+
+/// How large a difference of gaps would show, where each group has some.
+fn least_shown(found: &Difference) -> String {
+    let gaps = found.rows.iter().filter(|row| row.measure == "gap" && row.long.is_some());
+    let shares: Option<Vec<f64>> = gaps.map(|row| row.shows_share).collect();
+    let most = shares.unwrap_or_default().into_iter().reduce(f64::max);
+    most.map_or_else(String::new, |share| {
+        format!(": gaps that differ by more than {:.0} % would show", share * 100.0)
+    })
+}
+
+fn whose(row: &Row) -> String {
+    row.group.as_ref().map_or("joint".to_owned(), ToString::to_string)
+}
+
 fn line(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
-    let whose = row.group.as_ref().map_or("joint".to_owned(), ToString::to_string);
+    let whose = whose(row);
     let of = |one: Counted| format!("{}/{}", one.with, one.trials);
     let ms = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.0}"));
     let shift = match (row.shift_ms, row.shift_low_ms, row.shift_high_ms) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use super::Output;
-use crate::chaos::{Preview, StepPreview, StrikePreview};
+use crate::chaos::{Preview, StepCost, StepPreview, StrikePreview};
 use crate::ids::MemberId;
 use crate::time::Span;
 use crate::verdict::Limits;
@@ -75,6 +75,29 @@ impl fmt::Display for Page<'_> {
     }
 }
 
+/// What a step may cost a group, in a line.
+struct Costs(StepCost);
+
+impl fmt::Display for Costs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |span: Span| span.get().as_millis();
+        let most = |noun: &str, span: Option<Span>| match span {
+            None => format!("an unknown {noun}"),
+            Some(span) if span.get().is_zero() => format!("no {noun}"),
+            Some(span) => format!("{noun} up to {} ms", ms(span)),
+        };
+        let StepCost { gap, overlap, of_return } = self.0;
+        write!(f, "{}, {}", most("gap", gap), most("overlap", overlap))?;
+        match overlap.and_then(|all| all.get().checked_sub(of_return.get())) {
+            Some(fault) if !of_return.get().is_zero() => {
+                let (fault, back) = (fault.as_millis(), ms(of_return));
+                write!(f, " ({fault} by the fault, {back} when the victims are back)")
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
 impl Page<'_> {
     fn step(f: &mut fmt::Formatter<'_>, step: &StepPreview) -> fmt::Result {
         writeln!(f, "\nstep {}: {}, {}", step.step, step.fault, step.due)?;
@@ -95,6 +118,9 @@ impl Page<'_> {
                 let names: Vec<&str> = few.iter().map(MemberId::as_str).collect();
                 writeln!(f, "          among {}", names.join(", "))?;
             }
+        }
+        if let Some(costs) = step.costs {
+            writeln!(f, "  costs   {}", Costs(costs))?;
         }
         writeln!(f, "  undone  {}", step.undo)
     }

@@ -32,6 +32,7 @@ passed and a file cannot be written, 2 usage.",
     ("plan", "0 planned; 1 could not be told; 2 usage or invalid file."),
     ("validate", "0 all are good; 1 could not be told; 2 usage, or a file is wrong."),
     ("doctor", "0 all will work; 1 something will not; 2 usage or invalid file."),
+    ("init", "0 written; 1 a file is there already, or cannot be written; 2 usage."),
     ("completions", "0 done; 1 could not be written; 2 usage."),
     ("man", "0 done; 1 could not be written; 2 usage."),
 ];

@@ -70,6 +70,11 @@ pub(super) fn interval() -> Result<Duration, Failure> {
 }
 
 impl MetricsArgs {
+    /// The same for a run that another process plays.
+    pub(super) fn passed(&self) -> Option<String> {
+        self.metrics.map(|address| format!("--metrics={address}"))
+    }
+
     /// Takes the address.
     ///
     /// # Errors

@@ -25,6 +25,7 @@ mod export;
 mod failure;
 mod guard;
 mod halt;
+mod init;
 mod judged;
 mod man;
 mod member;
@@ -105,6 +106,7 @@ Exit codes: those of `tandem chaos run`."
     Export(export::ExportArgs),
     Down(down::DownArgs),
     Halt(halt::HaltArgs),
+    Init(init::InitArgs),
     Broker(broker::BrokerArgs),
     Member(Box<member::MemberArgs>),
     Completions(complete::CompletionsArgs),
@@ -165,6 +167,7 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Down(args) => down::run(&args),
         Command::Halt(args) => halt::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::Broker(args) => {
             broker::run(&args).map(|()| 0).map_err(|error| Failure::new(1, &error))
         }

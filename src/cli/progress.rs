@@ -31,8 +31,17 @@ impl Progress {
 
     /// Shows a milestone.
     pub(super) fn tell(&self, milestone: Milestone) {
-        let (done, text) = match milestone {
+        let (done, text) = match &milestone {
             Milestone::Starting => (0, "starting brokers and members".to_owned()),
+            Milestone::Played { trial, of } => {
+                let line = format!("trial {} of {of}: {trial}", trial.number);
+                // A line a trial, above the bar where there is one.
+                match &self.bar {
+                    Some(bar) => bar.println(line),
+                    None => drop(writeln!(std::io::stderr(), "{line}")),
+                }
+                return;
+            }
             Milestone::Trial { number, of } => {
                 (number.0.saturating_sub(1), format!("trial {number} of {of}"))
             }
@@ -47,6 +56,8 @@ impl Progress {
                 bar.set_position(u64::from(done));
                 bar.set_message(text);
             }
+            // What comes of the trial is told when it is over.
+            None if matches!(milestone, Milestone::Trial { .. }) => {}
             // Nobody reads it: no reason to stop.
             None => drop(writeln!(std::io::stderr(), "{text}")),
         }

@@ -22,6 +22,11 @@ pub(super) struct OtlpArgs {
 }
 
 impl OtlpArgs {
+    /// The same for a run that another process plays.
+    pub(super) fn passed(&self) -> Option<String> {
+        self.otlp.as_ref().map(|url| format!("--otlp={url}"))
+    }
+
     /// Where telemetry goes; nothing where nobody named a collector.
     pub(super) fn settings(&self) -> Result<Option<Settings>, Failure> {
         settings(self.otlp.as_deref())

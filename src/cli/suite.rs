@@ -14,13 +14,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use child::{Child, Signals};
-use list::{Item, list};
+use list::{Item, Passed, list};
 use summary::{Lasted, Row, Summary};
 
 use super::judged::JUNIT_FILE;
+use super::metering::MetricsArgs;
+use super::sending::OtlpArgs;
 use super::{EXIT_FILES, Failure, Output};
 use crate::chaos::shown;
 use crate::time::{Mono, Wall};
+use crate::yaml::Override;
 
 /// Run several experiments, one after the other, and sum up.
 ///
@@ -34,6 +37,7 @@ Examples:
   tandem chaos suite chaos/suites/shipped.yaml
   tandem chaos suite chaos/suites/shipped.yaml --out /tmp/suite -o json
   tandem chaos suite my-experiments -f mine.yaml -f theirs.yaml --trials 2
+  tandem chaos suite chaos/suites/shipped.yaml --set defaults.session=300ms --metrics 127.0.0.1:9464
 
 Exit codes: that of its worst run, in the order 6, 130, 5, 3, 4, 1, 0. An experiment that cannot run
 here (its brokers are not there, or it does not fit the topology of -f) counts as 1, unless
@@ -50,6 +54,9 @@ pub(super) struct SuiteArgs {
     /// What every choice of every run is drawn from.
     #[arg(long)]
     seed: Option<u64>,
+    /// Replace one value of every topology; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<Override>,
     /// Where everything goes: a folder that is empty or does not exist.
     /// Else tandem-out/suite-<time>.
     #[arg(long, value_name = "DIR")]
@@ -60,11 +67,23 @@ pub(super) struct SuiteArgs {
     /// What cannot run here is told, and is no failure.
     #[arg(long)]
     skip_unable: bool,
+    #[command(flatten)]
+    otlp: OtlpArgs,
+    #[command(flatten)]
+    metrics: MetricsArgs,
 }
 
 /// Runs them all; the worst of their exit codes.
 pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
-    let items = list(&args.suite, &args.topologies, args.trials, args.seed)
+    let passed = Passed {
+        trials: args.trials,
+        seed: args.seed,
+        overrides: &args.overrides,
+        more: args.otlp.passed().into_iter().chain(args.metrics.passed()).collect(),
+    };
+    // What is said of collectors is wrong before the first run, or never.
+    args.otlp.settings()?;
+    let items = list(&args.suite, &args.topologies, &passed)
         .map_err(|error| Failure::text(EXIT_FILES, error))?;
     let failed = |error: std::io::Error| Failure::new(1, &error);
     let out = args.out.clone().unwrap_or_else(|| {
@@ -84,7 +103,8 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
             let (began, began_wall) = (Mono::now(), Wall::now());
             let outcome = match &item.unable {
                 Some(why) => Ok((1, why.clone())),
-                None => Child::start(&program, item, &folder).map(|child| child.finish(&signals)),
+                None => Child::start(&program, item, &passed, &folder)
+                    .map(|child| child.finish(&signals)),
             };
             let (code, why) = outcome.unwrap_or_else(|error| (1, error.to_string()));
             let lasted = Mono::now().since(began);

@@ -139,7 +139,7 @@ fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {
         let text = match milestone {
             Milestone::Starting => "starting brokers and members",
             Milestone::Stopping => "stopping members and brokers",
-            Milestone::Trial { .. } => return,
+            Milestone::Trial { .. } | Milestone::Played { .. } => return,
         };
         if !on_page {
             // Nobody reads it: no reason to stop.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::EXIT_FILES;
-use crate::chaos::{Choice, Suite, experiment, load, read_text};
+use crate::chaos::{Choice, Suite, experiment, load, locate, read_text};
 use crate::topology::plan;
 use crate::yaml::{FileError, Node, Origin, Place, Problem, parse};
 
@@ -44,6 +44,7 @@ pub(super) fn run(args: &ValidateArgs, out: &mut dyn Write, err: &mut dyn Write)
 /// # Errors
 /// Whatever is wrong with it.
 pub fn check(path: &Path) -> Result<String, FileError> {
+    let path = &*locate(path);
     let text = read_text(path)?;
     let wrong = |problems| FileError::new(path.display(), &text, problems);
     let document = parse(&text).map_err(|problem| wrong(vec![problem]))?;

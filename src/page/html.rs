@@ -58,14 +58,18 @@ pub(super) fn number(of: usize) -> f64 {
     u32::try_from(of).map_or(f64::from(u32::MAX), f64::from)
 }
 
+/// A table of more columns is too wide for a phone.
+const NARROW: usize = 3;
+
 /// A table with a head: each row begins with the header of that row.
 pub(super) fn table(
     caption: &str,
     head: &[&str],
     rows: impl Iterator<Item = Vec<String>>,
 ) -> String {
+    let wide = if head.len() > NARROW { " wide" } else { "" };
     let mut html = format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table>\
+        "<div class=\"scroll{wide}\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table>\
          <caption>{0}</caption><thead><tr>",
         Safe(caption)
     );

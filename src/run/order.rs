@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::stage::Scene;
+use super::trial_cost::TrialCost;
 use crate::chaos::Experiment;
 use crate::controller::{LOOK_CLOSELY, Record};
 use crate::ids::TrialNumber;
@@ -48,7 +49,7 @@ pub struct TrialPlan {
 }
 
 /// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Milestone {
     /// Brokers and topics are seen to.
     Starting,
@@ -57,6 +58,13 @@ pub enum Milestone {
         /// Which.
         number: TrialNumber,
         /// Of how many.
+        of: u32,
+    },
+    /// What a trial did and cost is known.
+    Played {
+        /// What it did and cost.
+        trial: TrialCost,
+        /// Of how many trials.
         of: u32,
     },
     /// Members leave, brokers end.

@@ -7,6 +7,7 @@
 //! - [`sequential`]: when a claim may be made before the last trial.
 //! - [`two_samples`]: whether two sets of samples come from one distribution.
 //! - [`fisher`]: whether two counts have one probability.
+//! - [`power`]: what so many trials can tell apart.
 //! - [`correlation`]: whether what should fail apart fails together.
 //!
 //! All of it takes samples for independent of each other. Intervals of one trial are not, so
@@ -16,6 +17,7 @@ pub mod binomial;
 pub mod correlation;
 pub mod fisher;
 mod null;
+pub mod power;
 pub mod quantile;
 pub mod sequential;
 mod shift;

@@ -28,7 +28,7 @@ pub(super) fn interval(a: &[f64], b: &[f64], confidence: f64) -> Option<Ends> {
 }
 
 /// The rank of the difference at either end.
-fn outside(a: usize, b: usize, tail: f64) -> Option<usize> {
+pub(super) fn outside(a: usize, b: usize, tail: f64) -> Option<usize> {
     let ranks: Vec<usize> = (1..=a + b).collect();
     if let Some(ways) = ways(&ranks, a) {
         let whole: f64 = ways.iter().sum();

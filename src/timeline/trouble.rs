@@ -87,7 +87,7 @@ impl Troubles {
     }
 
     /// These lives leave because they are asked to; to be said before their deaths are.
-    pub(super) fn leave(&mut self, lives: impl Iterator<Item = Life>) {
+    pub(super) fn leave(&mut self, lives: impl IntoIterator<Item = Life>) {
         self.left.extend(lives);
     }
 

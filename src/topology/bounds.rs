@@ -15,7 +15,8 @@ pub struct Bounds {
     pub kill: Bound,
     /// A member leaves the group, then ends.
     pub leave: Bound,
-    /// A member is cut off from the brokers; its duty is still reachable.
+    /// A member is cut off from the brokers; its duty is still reachable. The overlap is that of
+    /// its own roles; [`cut_off`](Self::cut_off) has all that the fault may cost.
     pub isolation: Bound,
     /// A member is stopped for the longest such step, and wakes.
     pub pause: Bound,
@@ -83,6 +84,15 @@ impl Bounds {
             },
             broker: Self::outage(terms, terms.failover, Recall::Reads),
         }
+    }
+
+    /// What it costs a group that members are cut off from all brokers: the victims' roles overlap as
+    /// their isolation says, those that move among the others as at a death.
+    #[must_use]
+    pub fn cut_off(&self) -> Bound {
+        let (own, others) = (self.isolation.overlap, self.kill.overlap);
+        let overlap = Range { low: own.low.min(others.low), high: own.high.max(others.high) };
+        Bound { gap: self.isolation.gap, overlap }
     }
 
     /// What it costs a group that nobody does the work of its brokers for `down`, and that whoever

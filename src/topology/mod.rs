@@ -19,6 +19,7 @@ mod promise;
 mod shared_fate;
 mod sizing;
 mod spec;
+mod strangers;
 mod terms;
 mod written;
 

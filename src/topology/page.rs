@@ -84,14 +84,14 @@ fn group_section(
         pace.session, pace.heartbeat, pace.beacon, pace.threshold
     )?;
     writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
-    writeln!(f, "  what a fault may cost, ms")?;
+    writeln!(f, "  what a fault may cost, ms; the return of its victims adds what a restart does")?;
     writeln!(f, "    {:<11}{:<14}overlap", "", "gap")?;
     let bounds = &group.bounds;
     let brokers = plan.clusters.get(&group.cluster).is_some_and(|it| it.failover.is_some());
     let rows = [
         ("kill", bounds.kill),
         ("leave", bounds.leave),
-        ("isolation", bounds.isolation),
+        ("isolation", bounds.cut_off()),
         ("pause", bounds.pause),
         ("restart", bounds.restart),
         ("broker", bounds.broker),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::places::Places;
 use super::{
     Access, Address, Bounds, Cluster, Edges, Plan, PlannedCluster, PlannedGroup, Roles, Shareable,
-    Spec, Terms, check, defaults, shared_fate, sizing,
+    Spec, Terms, check, defaults, shared_fate, sizing, strangers,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
 use crate::time::Span;
@@ -22,6 +22,10 @@ pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
     let mut root = parse(text).map_err(one)?;
     for set in overrides {
         set.apply(&mut root).map_err(one)?;
+    }
+    let strangers = strangers::of(&root);
+    if !strangers.is_empty() {
+        return Err(strangers);
     }
     let spec: Spec = read(&root).map_err(one)?;
     let places = Places::of(Cursor::of(&root));

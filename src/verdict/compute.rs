@@ -209,7 +209,7 @@ fn bounds(of: &Bounds) -> BoundsReport {
     BoundsReport {
         kill: one(of.kill),
         leave: one(of.leave),
-        isolation: one(of.isolation),
+        isolation: one(of.cut_off()),
         pause: one(of.pause),
         restart: one(of.restart),
         broker: one(of.broker),

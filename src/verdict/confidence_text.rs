@@ -76,7 +76,11 @@ fn quantile(report: &Report) -> Option<String> {
     }
     let (name, most) = gaps.into_iter().max_by_key(|(_, gap)| gap.samples)?;
     let needed = most.p95.samples_needed.filter(|needed| *needed > most.samples)?;
-    Some(format!("p95 of gaps takes {needed} trials with one, {name} has {}", most.samples))
+    // The table counts gaps, of which a trial has one a role.
+    let gaps = report.groups.get(name).map_or(0, |group| group.fault.gap.count);
+    let counted = if gaps > most.samples { &format!(" ({gaps} gaps)") } else { "" };
+    let has = format!("{name} has {} such trials{counted}", most.samples);
+    Some(format!("p95 of gaps takes {needed} trials with one: {has}"))
 }
 
 fn together(of: &Confidence) -> Option<String> {

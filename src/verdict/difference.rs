@@ -14,12 +14,15 @@ use super::counted::Longest;
 use super::distribution::float;
 use super::{Measure, Verdict};
 use crate::ids::GroupName;
+use crate::statistics::power::{count_shown, shift_shown};
 use crate::statistics::two_samples::{Comparison, compare, counts, holm, least_p, least_size};
 use crate::timeline::Timeline;
 use crate::topology::Plan;
 
 /// What the shuffles of large sets are drawn from: the same two runs compare alike.
 const SEED: u64 = 1;
+/// A difference that would show does so in so many of all such pairs of runs.
+const POWER: f64 = 0.8;
 
 /// One of the two runs.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +50,8 @@ pub struct Difference {
     /// About how many trials it takes in each run to tell what cannot be told; nothing where all
     /// can.
     pub trials_needed: Option<u64>,
+    /// A difference of which it is said that it would show does so in so many of all such pairs.
+    pub power: f64,
     /// One a distribution.
     pub rows: Vec<Row>,
 }
@@ -75,6 +80,13 @@ pub struct Row {
     pub shift_low_ms: Option<f64>,
     /// At most.
     pub shift_high_ms: Option<f64>,
+    /// A shift of more than this would show; nothing where none would.
+    pub shows_ms: Option<f64>,
+    /// The same, as a part of the median of the first run.
+    pub shows_share: Option<f64>,
+    /// In so many trials of the second run it would show that it happens more often; nothing where
+    /// not even all would do.
+    pub shows_from: Option<u64>,
 }
 
 /// What one run has of it.
@@ -147,7 +159,7 @@ impl Difference {
             Verdict::Pass
         };
         let trials_needed = rows.iter().filter_map(|row| row.trials_needed).max();
-        Self { verdict, level: LEVEL, notes: notes(a, b), trials_needed, rows }
+        Self { verdict, level: LEVEL, notes: notes(a, b), trials_needed, power: POWER, rows }
     }
 }
 
@@ -179,13 +191,21 @@ fn judged(drafts: &[Draft]) -> Vec<Row> {
         let often = test(often, counts((0, a.1), (b.1, b.1)), share(b) - share(a));
         let shift = draft.long.map_or(0.0, |test| test.shift);
         let long = long.map(|p| test(Some(p), least_p(a.0, b.0), shift));
-        row(draft, often, long, least_size)
+        row(draft, often, long, (least_size, (1.0 - LEVEL) / tests))
     });
     rows.collect()
 }
 
-fn row(draft: &Draft, often: Tested, long: Option<Tested>, least: Option<u64>) -> Row {
+fn row(
+    draft: &Draft,
+    often: Tested,
+    long: Option<Tested>,
+    (least, most): (Option<u64>, f64),
+) -> Row {
     let ends = draft.long.and_then(|test| test.interval);
+    let (a, b) = (&draft.a, &draft.b);
+    let shows_ms = shift_shown(&a.samples_ms, &b.samples_ms, most, POWER, SEED);
+    let median = counted(a).p50_ms.filter(|median| *median > 0.0);
     Row {
         group: draft.group.clone(),
         measure: match draft.measure {
@@ -201,6 +221,9 @@ fn row(draft: &Draft, often: Tested, long: Option<Tested>, least: Option<u64>) -
         shift_ms: draft.long.map(|test| test.shift),
         shift_low_ms: ends.map(|ends| ends.low),
         shift_high_ms: ends.map(|ends| ends.high),
+        shows_ms,
+        shows_share: shows_ms.zip(median).map(|(shift, median)| shift / median),
+        shows_from: count_shown(had(a), b.trials, most),
     }
 }
 

@@ -23,6 +23,7 @@ mod exit;
 mod grammar;
 mod judge;
 mod junit;
+mod legend;
 mod network;
 mod recovery;
 mod redundancy;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::confidence_text;
 use super::distribution::Distribution;
 use super::disturbed_text;
+use super::legend;
 use super::network;
 use super::report::{GroupReport, LimitReport, Measures, Report, Worst};
 use super::ruling::{Ruling, Verdict};
@@ -171,9 +172,10 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 7] {
         || "no trial was seen".to_owned(),
         |least| format!("each role was led in at least {least} of {groups} groups at any instant"),
     );
-    let mut instrument = vec![format!("floor {} ms", short(report.floor_ms))];
+    let floor = short(report.floor_ms);
+    let mut instrument = vec![format!("floor {floor} ms: a shorter gap may go unseen")];
     if let Some(max) = report.uncertainty_ms.max {
-        instrument.push(format!("gaps are known to within {} ms", short(max)));
+        instrument.push(format!("those seen are known to within {} ms", short(max)));
     }
     if report.unknown_ms > 0.0 {
         instrument.push(format!("{} ms could not be observed", short(report.unknown_ms)));
@@ -183,6 +185,7 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 7] {
         ["report.html", "result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
     [
         ("disturbed", disturbed_text::told(report)),
+        ("rows", legend::of(report)),
         ("joint", vec![leaders]),
         ("confidence", confidence_text::told(report)),
         ("worst gap", worst),

@@ -11,6 +11,7 @@
 
 mod brokers;
 mod event;
+mod flow;
 mod lines;
 mod open;
 mod paint;

@@ -3,19 +3,24 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
+use super::flow::flow;
 use super::paint::Palette;
-use super::picture::{Picture, RolePicture};
+use super::picture::{MemberPicture, Picture, RolePicture};
 use super::{Event, lines};
 
 /// How many events the page remembers.
 const EVENTS_MAX: usize = 200;
-/// How many lines of events are shown where there is room.
+/// So many lines of events are shown before roles get more than their least.
 const EVENTS_SHOWN: u16 = 8;
-/// How wide the column of a group is.
-const COLUMN: usize = 14;
+/// The least that is left to roles.
+const ROLES_LEAST: u16 = 3;
+/// How wide the column of a role is at most, and that of a group.
+const NAME_MAX: usize = 24;
+const COLUMN_MAX: usize = 14;
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,23 +91,32 @@ impl Screen {
     /// Draws the page.
     pub fn draw(&mut self, frame: &mut Frame<'_>, picture: &Picture) {
         let area = frame.area();
-        let head = self.head(picture);
-        let groups = self.groups(picture);
-        let height = |lines: &[Line<'_>]| u16::try_from(lines.len()).unwrap_or(u16::MAX);
-        // The least that roles and keys take comes first, whatever else there is.
-        let rest = area.height.saturating_sub(height(&head) + height(&groups) + 5);
-        let events = rest.min(EVENTS_SHOWN + 1);
+        let width = usize::from(area.width);
+        let head = self.head(picture).into_iter().flat_map(|line| wrapped(line, width));
+        let head: Vec<Line<'static>> = head.collect();
+        let height = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX);
+        let rows = if self.folded { folded(&picture.roles) } else { single(&picture.roles) };
+        let spoken = height(head.len()).saturating_add(EVENTS_SHOWN + 2);
+        let free = area.height.saturating_sub(spoken).saturating_sub(height(rows.len()) + 1);
+        let groups = self.groups(picture, width, free);
+        let taken = height(head.len()).saturating_add(height(groups.len()));
+        // The least that roles and keys take comes first, then some events, then all roles; events
+        // have what is left.
+        let rest = area.height.saturating_sub(taken + ROLES_LEAST + 2);
+        let more = rest.saturating_sub(EVENTS_SHOWN);
+        let wanted = (height(rows.len()) + 1).saturating_sub(ROLES_LEAST);
+        let events = rest - more.min(wanted);
         let [top, middle, roles, bottom, keys] = Layout::vertical([
-            Constraint::Length(height(&head)),
-            Constraint::Length(height(&groups)),
-            Constraint::Min(3),
-            Constraint::Length(events),
+            Constraint::Length(height(head.len())),
+            Constraint::Length(height(groups.len())),
+            Constraint::Min(ROLES_LEAST),
+            Constraint::Length(if rest == 0 { 0 } else { events + 1 }),
             Constraint::Length(1),
         ])
         .areas(area);
         frame.render_widget(Paragraph::new(head), top);
         frame.render_widget(Paragraph::new(groups), middle);
-        self.draw_roles(frame, roles, picture);
+        self.draw_roles(frame, roles, picture, &rows);
         self.draw_events(frame, bottom);
         let help = "q ends   arrows, PgUp, PgDn scroll   f folds roles with the same leaders";
         frame.render_widget(Paragraph::new(Line::styled(help, self.palette.faint())), keys);
@@ -138,27 +152,55 @@ impl Screen {
         head
     }
 
-    /// One line a group: who lives, and what was counted.
-    fn groups(&self, picture: &Picture) -> Vec<Line<'static>> {
-        let line = |(name, group): (&crate::ids::GroupName, &super::GroupPicture)| {
-            let mut spans = vec![Span::raw(format!("{name:<COLUMN$}"))];
-            for (member, seat) in &group.members {
-                let (mark, style) = match seat.pid {
-                    None => ("dead", self.palette.alarm()),
-                    Some(_) if seat.stopped => ("stopped", self.palette.alarm()),
-                    Some(_) => ("", self.palette.plain()),
-                };
-                let leads = if mark.is_empty() { seat.leads.to_string() } else { mark.to_owned() };
-                spans.push(Span::styled(format!("{member} {leads}  "), style));
+    /// Each group: who lives, and what was counted; a line a member where so many are `free`.
+    fn groups(&self, picture: &Picture, width: usize, free: u16) -> Vec<Line<'static>> {
+        let members: usize = picture.groups.values().map(|group| group.members.len()).sum();
+        let long = usize::from(free) >= members + picture.groups.len();
+        let name = picture.groups.keys().map(|name| name.as_str().chars().count()).max();
+        let name = name.unwrap_or_default().min(COLUMN_MAX) + 2;
+        let mut all = Vec::new();
+        for (group, of) in &picture.groups {
+            let mut pieces = vec![(format!("{group:<name$}"), self.palette.plain())];
+            let counts = (lines::counted(&of.counts), self.palette.faint());
+            if long {
+                pieces.push(counts);
+                all.extend(flow(pieces, width));
+                for (member, seat) in &of.members {
+                    let style = self.seat(seat).1;
+                    all.extend(flow(
+                        [(format!("  {}", lines::seated(member, seat)), style)],
+                        width,
+                    ));
+                }
+                continue;
             }
-            spans.push(Span::styled(lines::counted(&group.counts), self.palette.faint()));
-            Line::from(spans)
-        };
-        picture.groups.iter().map(line).collect()
+            for (member, seat) in &of.members {
+                let (mark, style) = self.seat(seat);
+                let leads = mark.map_or_else(|| seat.leads.to_string(), str::to_owned);
+                pieces.push((format!("{member} {leads}  "), style));
+            }
+            pieces.push(counts);
+            all.extend(flow(pieces, width));
+        }
+        all
     }
 
-    fn draw_roles(&mut self, frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
-        let rows = if self.folded { folded(&picture.roles) } else { single(&picture.roles) };
+    /// How a member is, where it does not live, and in which colour.
+    fn seat(&self, seat: &MemberPicture) -> (Option<&'static str>, Style) {
+        match seat.pid {
+            None => (Some("dead"), self.palette.alarm()),
+            Some(_) if seat.stopped => (Some("stopped"), self.palette.alarm()),
+            Some(_) => (None, self.palette.plain()),
+        }
+    }
+
+    fn draw_roles(
+        &mut self,
+        frame: &mut Frame<'_>,
+        area: Rect,
+        picture: &Picture,
+        rows: &[(String, &RolePicture)],
+    ) {
         let shown = usize::from(area.height.saturating_sub(1));
         (self.shown, self.total) = (shown, rows.len());
         self.offset = self.offset.min(rows.len().saturating_sub(shown));
@@ -168,16 +210,23 @@ impl Screen {
             0 => String::new(),
             _ => format!(" ({} to {last} of {})", self.offset + 1, rows.len()),
         };
-        let names = picture.groups.keys().map(|name| format!(" {name:<COLUMN$}"));
-        let title = format!("{:<24}{}{place}", "role", names.collect::<String>());
+        let (name, column) = columns(rows, picture);
+        let names = picture.groups.keys().map(|name| format!(" {name:<column$.column$}"));
+        let title = format!("{:<name$}{}{place}", "role", names.collect::<String>());
         let block = Block::new().borders(Borders::TOP).title(title);
         let visible = rows.iter().skip(self.offset).take(shown);
-        let lines: Vec<_> = visible.map(|(name, role)| self.role(name, role)).collect();
+        let lines: Vec<_> =
+            visible.map(|(text, role)| self.role(text, role, (name, column))).collect();
         frame.render_widget(Paragraph::new(lines).block(block), area);
     }
 
-    fn role(&self, name: &str, role: &RolePicture) -> Line<'static> {
-        let mut spans = vec![Span::raw(format!("{name:<24.24}"))];
+    fn role(
+        &self,
+        text: &str,
+        role: &RolePicture,
+        (name, column): (usize, usize),
+    ) -> Line<'static> {
+        let mut spans = vec![Span::raw(format!("{text:<name$.name$}"))];
         for leaders in role.leaders.values() {
             let names: Vec<_> = leaders.iter().map(crate::ids::MemberId::as_str).collect();
             let (text, style) = match names.len() {
@@ -185,7 +234,7 @@ impl Screen {
                 1 => (names.join(""), self.palette.plain()),
                 _ => (names.join("+"), self.palette.caution()),
             };
-            spans.push(Span::styled(format!(" {text:<COLUMN$.COLUMN$}"), style));
+            spans.push(Span::styled(format!(" {text:<column$.column$}"), style));
         }
         let word = format!(" {}", role.health.word());
         spans.push(Span::styled(word, self.palette.level(role.health)));
@@ -195,11 +244,34 @@ impl Screen {
 
     fn draw_events(&self, frame: &mut Frame<'_>, area: Rect) {
         let room = usize::from(area.height.saturating_sub(1));
-        let from = self.events.len().saturating_sub(room);
-        let latest = self.events.iter().skip(from).map(|line| Line::raw(line.clone()));
+        let plain = self.palette.plain();
+        let recent = self.events.iter().skip(self.events.len().saturating_sub(room));
+        let latest = recent.flat_map(|line| flow([(line.clone(), plain)], usize::from(area.width)));
+        let latest: Vec<_> = latest.collect();
+        let from = latest.len().saturating_sub(room);
+        let latest = latest.into_iter().skip(from);
         let block = Block::new().borders(Borders::TOP).title("what happened");
         frame.render_widget(Paragraph::new(latest.collect::<Vec<_>>()).block(block), area);
     }
+}
+
+/// A line in as many as the terminal's width takes.
+fn wrapped(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
+    let style = line.style;
+    let pieces = line.spans.into_iter().map(|span| (span.content.into_owned(), span.style));
+    flow(pieces, width).into_iter().map(|one| one.style(style)).collect()
+}
+
+/// How wide the column of roles is, and that of each group: as wide as what stands in them.
+fn columns(rows: &[(String, &RolePicture)], picture: &Picture) -> (usize, usize) {
+    let wide = |text: &str| text.chars().count();
+    let names = rows.iter().map(|(name, _)| wide(name)).max().unwrap_or_default();
+    let members = picture.groups.values().flat_map(|group| group.members.keys());
+    let groups = picture.groups.keys().map(|name| wide(name.as_str()));
+    let members = members.map(|member| wide(member.as_str()));
+    // Two that lead at once are shown side by side.
+    let column = groups.chain(members.map(|member| 2 * member + 1)).max().unwrap_or_default();
+    (names.clamp(8, NAME_MAX), column.clamp(wide("nobody"), COLUMN_MAX))
 }
 
 fn single(roles: &[RolePicture]) -> Vec<(String, &RolePicture)> {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Cost, START_UP, away, cost};
+use super::{Cost, START_UP, UNKNOWN, away, cost};
 use crate::chaos::{Fault, How, Step, Target};
 use crate::ids::{GroupName, HostName};
 use crate::time::Span;
@@ -16,9 +16,7 @@ pub(super) fn machine(
     plan: &Plan,
     name: &GroupName,
 ) -> Cost {
-    let worst =
-        |a: Cost, b: Cost| Cost { gap: a.gap.max(b.gap), overlap: a.overlap.max(b.overlap) };
-    hosts.map(|host| one(step, &host, plan, name)).fold(Cost::default(), worst)
+    hosts.map(|host| one(step, &host, plan, name)).fold(Cost::default(), Cost::worst)
 }
 
 fn one(step: &Step, host: &HostName, plan: &Plan, name: &GroupName) -> Cost {
@@ -37,7 +35,7 @@ fn one(step: &Step, host: &HostName, plan: &Plan, name: &GroupName) -> Cost {
             death(step, broker_away, plan, (name, group))
         }
         // Who wakes first, the members or the broker that has given them up, nobody knows.
-        (true, Some((How::Pause, _))) => Cost { gap: Duration::MAX, overlap: Duration::MAX },
+        (true, Some((How::Pause, _))) => UNKNOWN,
     }
 }
 
@@ -56,5 +54,6 @@ fn death(step: &Step, broker_away: Span, plan: &Plan, of: (&GroupName, &PlannedG
         gap: back.saturating_add(terms.handover().saturating_mul(members)),
         // Who is first has all; what moves to the others moves no later than the last is there.
         overlap: terms.threshold + terms.handover() + START_UP.max(found),
+        back: Duration::ZERO,
     }
 }

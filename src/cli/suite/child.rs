@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::list::Item;
+use super::list::{Item, Passed};
 
 /// Of what a run said before it could not go on, so much is told.
 const WHY_MOST: usize = 400;
@@ -26,7 +26,12 @@ pub(super) struct Child {
 
 impl Child {
     /// Starts it; what it prints goes to files beside its folder.
-    pub(super) fn start(program: &Path, item: &Item, folder: &Path) -> io::Result<Self> {
+    pub(super) fn start(
+        program: &Path,
+        item: &Item,
+        passed: &Passed<'_>,
+        folder: &Path,
+    ) -> io::Result<Self> {
         let said = folder.with_extension("stderr");
         let mut command = Command::new(program);
         command.args(["chaos", "run"]).arg(&item.experiment).arg("--out").arg(folder);
@@ -36,7 +41,8 @@ impl Child {
         for (flag, value) in [("--trials", item.trials.map(u64::from)), ("--seed", item.seed)] {
             command.args(value.map(|value| format!("{flag}={value}")));
         }
-        command.stdin(Stdio::null());
+        command.args(passed.overrides.iter().map(|one| format!("--set={one}")));
+        command.args(&passed.more).stdin(Stdio::null());
         command.stdout(File::create(folder.with_extension("stdout"))?);
         command.stderr(File::create(&said)?);
         // Out of the terminal's foreground group: Ctrl-C reaches it once, through us.

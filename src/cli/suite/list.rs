@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::chaos::{Choice, Suite, SuiteRun, experiment, load, read_text};
-use crate::yaml::FileError;
+use crate::chaos::{Choice, Suite, SuiteRun, experiment, load, load_topology, locate, read_text};
+use crate::yaml::{FileError, Override};
 
 /// One run to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,19 @@ impl Item {
     }
 }
 
+/// What every run is given, instead of what files say.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Passed<'a> {
+    /// How many trials.
+    pub trials: Option<u32>,
+    /// The seed.
+    pub seed: Option<u64>,
+    /// Values of the topology to be replaced.
+    pub overrides: &'a [Override],
+    /// Further arguments, as `chaos run` reads them.
+    pub more: Vec<String>,
+}
+
 /// All runs of the suite at `path`, each on every one of `topologies` where some are named.
 ///
 /// # Errors
@@ -43,8 +56,7 @@ impl Item {
 pub(super) fn list(
     path: &Path,
     topologies: &[PathBuf],
-    trials: Option<u32>,
-    seed: Option<u64>,
+    passed: &Passed<'_>,
 ) -> Result<Vec<Item>, String> {
     let runs = if path.is_dir() { folder(path)? } else { file(path)? };
     let mut items = Vec::new();
@@ -58,11 +70,12 @@ pub(super) fn list(
             let item = Item {
                 experiment: PathBuf::from(&run.experiment),
                 topology,
-                trials: trials.or(run.trials),
-                seed: seed.or(run.seed),
+                trials: passed.trials.or(run.trials),
+                seed: passed.seed.or(run.seed),
                 unable: None,
             };
-            items.push(checked(item, !topologies.is_empty()).map_err(|error| error.to_string())?);
+            let checked = checked(item, passed.overrides, !topologies.is_empty());
+            items.push(checked.map_err(|error| error.to_string())?);
         }
     }
     Ok(items)
@@ -97,13 +110,13 @@ fn folder(path: &Path) -> Result<Vec<SuiteRun>, String> {
 
 /// An experiment that is good and does not fit a topology that somebody chose for all of them
 /// cannot run there; anything else that is wrong is a mistake.
-fn checked(mut item: Item, chosen: bool) -> Result<Item, FileError> {
-    let topology = item.topology.clone();
-    let choice = Choice { topology, trials: item.trials, seed: item.seed, ..Choice::default() };
+fn checked(mut item: Item, overrides: &[Override], chosen: bool) -> Result<Item, FileError> {
+    let (topology, overrides) = (item.topology.clone(), overrides.to_vec());
+    let choice = Choice { topology, overrides, trials: item.trials, seed: item.seed };
     let Err(error) = load(&item.experiment, &choice) else { return Ok(item) };
-    let good = read_text(&item.experiment).is_ok_and(|text| experiment(&text).is_ok());
+    let good = read_text(&locate(&item.experiment)).is_ok_and(|text| experiment(&text).is_ok());
     let topology = item.topology.as_deref();
-    let there = topology.is_some_and(|path| crate::chaos::load_topology(path, &[]).is_ok());
+    let there = topology.is_some_and(|path| load_topology(path, &choice.overrides).is_ok());
     if !(chosen && good && there) {
         return Err(error);
     }

@@ -1,0 +1,105 @@
+//! The files that are inside the program, so that experiments, topologies and suites are at hand
+//! wherever it is run.
+//!
+//! A path that is no file, and that is the name of one of these, means the one inside; it is then
+//! called `shipped:/chaos/kill-leader.yaml`, in errors as well. That name means the one inside in
+//! any case. What a file inside names is inside, too.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use super::load::shown;
+
+/// What the path of a file inside begins with.
+const INSIDE: &str = "shipped:";
+
+/// A file inside: its path in the source, and its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shipped {
+    /// Its path, as in `chaos/kill-leader.yaml`.
+    pub path: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! shipped {
+    ($($path:literal,)*) => {
+        &[$(Shipped {
+            path: $path,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $path)),
+        }),*]
+    };
+}
+
+/// All files inside: topologies, experiments, suites, and the schemas that their heads name.
+pub const SHIPPED: &[Shipped] = shipped![
+    "topologies/duo.yaml",
+    "topologies/kafka-duo-three.yaml",
+    "topologies/kafka-duo.yaml",
+    "topologies/kafka-secure.yaml",
+    "topologies/kafka-solo.yaml",
+    "topologies/kafka-three.yaml",
+    "topologies/machines.yaml",
+    "topologies/shared-topic.yaml",
+    "topologies/solo.yaml",
+    "topologies/thousand.yaml",
+    "topologies/trio.yaml",
+    "chaos/calm.yaml",
+    "chaos/churn-group.yaml",
+    "chaos/cut-heartbeats.yaml",
+    "chaos/duplicate-leader.yaml",
+    "chaos/heal-stalled.yaml",
+    "chaos/host-down.yaml",
+    "chaos/isolate-group.yaml",
+    "chaos/isolate-half.yaml",
+    "chaos/isolate-leader.yaml",
+    "chaos/kill-coordinator.yaml",
+    "chaos/kill-group.yaml",
+    "chaos/kill-leader.yaml",
+    "chaos/leave-leader.yaml",
+    "chaos/lose-a-cluster.yaml",
+    "chaos/pause-leader.yaml",
+    "chaos/restart-too-soon.yaml",
+    "chaos/rolling-restart.yaml",
+    "chaos/shift-clock.yaml",
+    "chaos/slow-network.yaml",
+    "chaos/stop-leader.yaml",
+    "chaos/storm.yaml",
+    "chaos/twin-kill.yaml",
+    "chaos/suites/shipped.yaml",
+    "deploy/schema/experiment.json",
+    "deploy/schema/suite.json",
+    "deploy/schema/topology.json",
+];
+
+/// The file that a path means: itself where it is there, else the one inside of that name.
+#[must_use]
+pub fn locate(path: &Path) -> Cow<'_, Path> {
+    let inside =
+        || Some(PathBuf::from(format!("{INSIDE}/{}", within(Path::new(&shown(path)))?.path)));
+    if path.starts_with(INSIDE) || path.exists() {
+        return Cow::Borrowed(path);
+    }
+    inside().map_or(Cow::Borrowed(path), Cow::Owned)
+}
+
+/// Whether the path is that of a file inside, not of one on the disk.
+#[must_use]
+pub fn is_inside(path: &Path) -> bool {
+    path.starts_with(INSIDE)
+}
+
+/// The text of a file inside; nothing where the path names none.
+pub(super) fn text(path: &Path) -> Option<&'static str> {
+    let path = shown(path);
+    within(Path::new(&path).strip_prefix(INSIDE).ok()?).map(|file| file.text)
+}
+
+/// Whether a file is there, on the disk or inside.
+pub(super) fn is_file(path: &Path) -> bool {
+    if is_inside(path) { text(path).is_some() } else { path.is_file() }
+}
+
+fn within(path: &Path) -> Option<&'static Shipped> {
+    SHIPPED.iter().find(|file| Path::new(file.path) == path)
+}

@@ -1,0 +1,82 @@
+//! `tandem init`: the files inside the program, written out to start from.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+use crate::chaos::{SHIPPED, Shipped};
+
+/// Write the shipped topologies, experiments and suites into a folder, to start from.
+///
+/// Every command finds them without that, wherever it runs: `chaos/kill-leader.yaml` is the file of
+/// that name where there is one, else the shipped one. Nothing is overwritten: where one of the
+/// files is there already, none is written.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem init mine && cd mine && tandem chaos run chaos/kill-leader.yaml
+  tandem init --list                             what is shipped, a line each")]
+pub(super) struct InitArgs {
+    /// The folder, made where it is missing.
+    #[arg(value_name = "DIR", required_unless_present = "list")]
+    dir: Option<PathBuf>,
+    /// Print what is shipped, and write nothing.
+    #[arg(long, conflicts_with = "dir")]
+    list: bool,
+}
+
+/// Writes them, or their list.
+pub(super) fn run(args: &InitArgs) -> Result<u8, Failure> {
+    let Some(dir) = &args.dir else { return super::print(listed().as_bytes()) };
+    let there = SHIPPED.iter().map(|file| dir.join(file.path)).find(|path| path.exists());
+    if let Some(path) = there {
+        let why = "is there already, and nothing was written: name another folder";
+        return Err(Failure::text(1, format!("{} {why}", path.display())));
+    }
+    for file in SHIPPED {
+        write(dir, file)?;
+    }
+    let (count, dir) = (SHIPPED.len(), dir.display());
+    super::print(format!("{dir}: {count} files; see {dir}/chaos and {dir}/topologies\n").as_bytes())
+}
+
+fn write(dir: &Path, file: &Shipped) -> Result<(), Failure> {
+    let path = dir.join(file.path);
+    let cannot = |error: std::io::Error| {
+        Failure::text(1, format!("cannot write {}: {error}", path.display()))
+    };
+    fs::create_dir_all(path.parent().unwrap_or(dir)).map_err(cannot)?;
+    // One that somebody else makes at the same time is not ours to overwrite either.
+    let mut file_there =
+        OpenOptions::new().write(true).create_new(true).open(&path).map_err(cannot)?;
+    file_there.write_all(file.text.as_bytes()).map_err(cannot)
+}
+
+/// Each experiment, suite and topology with the first sentence of its head.
+fn listed() -> String {
+    let shown = SHIPPED.iter().filter(|file| file.path.ends_with(".yaml"));
+    let width = shown.clone().map(|file| file.path.len()).max().unwrap_or_default();
+    shown.map(|file| format!("{:width$}  {}\n", file.path, sentence(file.text))).collect()
+}
+
+/// The first sentence of the comment that a file opens with.
+fn sentence(text: &str) -> String {
+    let head = text.lines().map_while(|line| line.strip_prefix("# "));
+    let head = head.collect::<Vec<_>>().join(" ");
+    head.split(['.', ':']).next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+
+    #[test]
+    fn a_file_is_listed_by_its_first_sentence() {
+        assert_eq!(
+            sentence("# Kills the leader\n# of a role: that is all.\nversion: 1"),
+            "Kills the leader of a role"
+        );
+        assert_eq!(sentence("version: 1"), "");
+    }
+}

@@ -1,0 +1,179 @@
+//! What each trial did to whom, and what it cost, told while the run goes on: from the final view
+//! of a watch, which the report does not use.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::controller::Record;
+use crate::ids::{GroupName, TrialNumber};
+use crate::observation::{Fact, What};
+use crate::time::Mono;
+use crate::topology::Plan;
+use crate::watch::{Event, Watch};
+
+/// How often time passes for the watch where no fact comes.
+const LOOK: Duration = Duration::from_millis(50);
+/// A trial is told when everything is final up to so long after its end.
+const AFTER: Duration = Duration::from_millis(100);
+/// So many victims are named.
+const NAMED_MAX: usize = 3;
+
+/// What one trial did and cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrialCost {
+    /// Which trial.
+    pub number: TrialNumber,
+    /// Who was struck by what, in the order of the strikes: `kill`, and the victims.
+    pub hits: Vec<(String, Vec<String>)>,
+    /// What could not be done, and why.
+    pub failed: Vec<String>,
+    /// The longest gap of each group that had one.
+    pub gaps: BTreeMap<GroupName, Duration>,
+    /// The longest joint gap, if there was one.
+    pub joint: Option<Duration>,
+    began: Mono,
+    ended: Option<Mono>,
+}
+
+/// Follows a run, and keeps the trials that are not told yet.
+pub(super) struct TrialCosts {
+    facts: Receiver<Arc<Fact>>,
+    watch: Watch,
+    trials: Vec<TrialCost>,
+}
+
+impl TrialCosts {
+    /// Hears every fact from now on.
+    pub(super) fn follow(record: &Record, plan: &Plan) -> Self {
+        Self { facts: record.follow(), watch: Watch::new(plan), trials: Vec::new() }
+    }
+
+    /// Tells each trial when it is final. Cancelled, it has lost nothing.
+    pub(super) async fn tell(&mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) -> Infallible {
+        loop {
+            match tokio::time::timeout(LOOK, self.facts.recv()).await {
+                Ok(Ok(fact)) => self.hear(&fact),
+                // The journal has what was missed; a watch that misses facts is unsure of them.
+                Ok(Err(RecvError::Lagged(_))) | Err(_) => {}
+                Ok(Err(RecvError::Closed)) => std::future::pending().await,
+            }
+            self.watch.handle_timeout(Mono::now());
+            self.fold();
+            let settled = self.watch.settled();
+            self.tell_where(tell, |trial| trial.ended.is_some_and(|it| it + AFTER <= settled));
+        }
+    }
+
+    /// The trials are over: tells those that are left by what is known of them.
+    pub(super) fn finish(mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
+        while let Ok(fact) = self.facts.try_recv() {
+            self.hear(&fact);
+        }
+        self.watch.finish(Mono::now());
+        self.fold();
+        self.tell_where(tell, |_| true);
+    }
+
+    fn tell_where(
+        &mut self,
+        tell: &(dyn Fn(TrialCost) + Send + Sync),
+        is_final: impl Fn(&TrialCost) -> bool,
+    ) {
+        let (told, left) = std::mem::take(&mut self.trials).into_iter().partition(is_final);
+        self.trials = left;
+        told.into_iter().for_each(tell);
+    }
+
+    fn hear(&mut self, fact: &Fact) {
+        match &fact.what {
+            What::TrialBegan { trial } => self.trials.push(TrialCost {
+                number: *trial,
+                hits: Vec::new(),
+                failed: Vec::new(),
+                gaps: BTreeMap::new(),
+                joint: None,
+                began: fact.t,
+                ended: None,
+            }),
+            What::TrialEnded { trial, .. } => {
+                if let Some(trial) = self.trial(*trial) {
+                    trial.ended = Some(fact.t);
+                }
+            }
+            What::FaultAsked { fault, kind, cluster, .. } => {
+                let member = fact.life.as_ref().map(|life| life.member.to_string());
+                let broker = || cluster.as_ref().map(|name| format!("the broker of {name}"));
+                if let Some((trial, whom)) = self.trial(fault.trial).zip(member.or_else(broker)) {
+                    trial.hit(kind, whom);
+                }
+            }
+            What::FaultFailed { fault, kind, why } => {
+                if let Some(trial) = self.trial(fault.trial) {
+                    trial.failed.push(format!("{kind} failed: {why}"));
+                }
+            }
+            _ => {}
+        }
+        self.watch.observe(fact);
+    }
+
+    fn trial(&mut self, number: TrialNumber) -> Option<&mut TrialCost> {
+        self.trials.iter_mut().find(|trial| trial.number == number)
+    }
+
+    fn fold(&mut self) {
+        while let Some(event) = self.watch.poll_event() {
+            let Event::Gap(place, span) = event else { continue };
+            let mut trials = self.trials.iter_mut().rev();
+            let Some(trial) = trials.find(|trial| trial.began <= span.from) else { continue };
+            let longest = match place.group {
+                Some(group) => trial.gaps.entry(group).or_default(),
+                None => trial.joint.get_or_insert_default(),
+            };
+            *longest = (*longest).max(span.length());
+        }
+    }
+}
+
+impl TrialCost {
+    fn hit(&mut self, kind: &str, whom: String) {
+        match self.hits.last_mut().filter(|(last, _)| last == kind) {
+            Some((_, victims)) => victims.push(whom),
+            None => self.hits.push((kind.to_owned(), vec![whom])),
+        }
+    }
+}
+
+/// What was done to whom, and what it cost: `kill p1-2: gap 1043 ms in p1, no joint gap`.
+impl fmt::Display for TrialCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hit = |(kind, victims): &(String, Vec<String>)| {
+            let named: Vec<&str> = victims.iter().take(NAMED_MAX).map(String::as_str).collect();
+            let more = match victims.len().saturating_sub(NAMED_MAX) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("{kind} {}{more}", named.join(", "))
+        };
+        let done: Vec<String> =
+            self.hits.iter().map(hit).chain(self.failed.iter().cloned()).collect();
+        let done = if done.is_empty() { "nobody was struck".to_owned() } else { done.join("; ") };
+        let ms = |length: &Duration| length.as_millis();
+        let gaps = self.gaps.iter().map(|(group, gap)| format!("{} ms in {group}", ms(gap)));
+        let gaps = match gaps.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => "no gap".to_owned(),
+            some => format!("gap {some}"),
+        };
+        match &self.joint {
+            Some(joint) => write!(f, "{done}: {gaps}, joint gap {} ms", ms(joint)),
+            None if self.gaps.is_empty() => write!(f, "{done}: {gaps}"),
+            None => write!(f, "{done}: {gaps}, no joint gap"),
+        }
+    }
+}

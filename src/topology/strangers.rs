@@ -1,0 +1,38 @@
+//! Groups and clusters that only `--set` names: one value of a group that is not there makes no
+//! group, it is a slip.
+
+use crate::yaml::{Entry, Node, Origin, Problem, Value, choices};
+
+/// What is named where, as what, and the keys without which there is none of it.
+const NAMED: [(&str, &str, &[&str]); 2] =
+    [("groups", "group", &["cluster"]), ("clusters", "cluster", &["embedded", "bootstrap"])];
+
+/// The names that an override uses and the file does not have. An override that says all that a new
+/// one needs adds it.
+pub(super) fn of(root: &Node) -> Vec<Problem> {
+    NAMED.iter().flat_map(|(key, noun, needs)| strangers(root, key, noun, needs)).collect()
+}
+
+fn strangers(root: &Node, key: &str, noun: &str, needs: &[&str]) -> Vec<Problem> {
+    let Some(Value::Map(entries)) = root.entry(key).map(|entry| &entry.node.value) else {
+        return Vec::new();
+    };
+    let written = |entry: &&Entry| matches!(entry.key_origin, Origin::File(_));
+    let names: Vec<&str> = entries.iter().filter(written).map(|entry| entry.key.as_str()).collect();
+    let whole = |entry: &Entry| match entry.node.value {
+        Value::Map(_) => needs.iter().any(|key| entry.node.entry(key).is_some()),
+        Value::Nothing
+        | Value::Bool(_)
+        | Value::Integer(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_) => true,
+    };
+    let stranger = |entry: &&Entry| !written(entry) && !whole(entry);
+    let problem = |entry: &Entry| {
+        let message = format!("there is no {noun} `{}`", entry.key);
+        let hint = choices(&entry.key, names.iter().copied());
+        Problem::at(entry.key_origin.clone(), message).hint(hint)
+    };
+    entries.iter().filter(stranger).map(problem).collect()
+}
