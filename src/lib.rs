@@ -17,6 +17,7 @@
 //! | room | holds |
 //! |---|---|
 //! | [`ids`], [`time`], [`error`] | a type for every identifier; two clocks; how errors are told |
+//! | [`built`] | the commit that this program was built from |
 //! | [`statistics`] | what so many trials say about those to come; pure |
 //! | [`observation`] | the facts: who, when, what; a member's and the controller's |
 //! | [`yaml`] | files as people write them; what is wrong, and where |
@@ -62,6 +63,7 @@
     clippy::wildcard_enum_match_arm
 )]
 
+pub mod built;
 pub mod error;
 pub mod ids;
 pub mod statistics;

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha12Rng;
 use rustix::process::Signal;
 use support::experiment::{Experiment, Running, output, signal_pid, tandem};
 use support::leftovers::{Family, family_in_trial, see};
-use support::undone::{Blow, Embedded, Planted, Since, Stage, is_undone_after, says};
+use support::undone::{Blow, Embedded, Planted, Since, Stage, says, undone_after};
 use tandem::observation::{Fact, Outcome, What};
 use tandem::time::Mono;
 
@@ -28,7 +28,8 @@ fn at_random_instants(blow: Blow) {
             scope.spawn(move || {
                 let mut chance = ChaCha12Rng::seed_from_u64(seed + lane);
                 for (embedded, since) in instants {
-                    is_undone_after(blow, *embedded, *since, &mut chance);
+                    let undone = undone_after(blow, *embedded, *since, &mut chance);
+                    assert!(undone.in_time(), "{undone:?}");
                 }
             });
         }
@@ -113,6 +114,9 @@ fn halts(stage: &Stage, run: Running, family: &Family, ends: &[i32]) {
     assert_eq!(code, Some(0), "{said}\n{run}");
     assert!(said.contains(&format!("controller {pid} was asked to end, and did")), "{said}");
     assert!(run.code().is_some_and(|code| ends.contains(&code)), "{run}");
+    if run.code() == Some(4) {
+        says(&run, "the run was healed by its guard: this process was stopped for ");
+    }
     family.is_gone();
     stage.is_healed();
     assert!(stage.ledgers().is_empty(), "{said}");
@@ -142,9 +146,10 @@ fn a_run_that_was_just_stopped_is_halted() {
 fn a_run_that_was_stopped_for_long_is_halted() {
     let stage = Stage::set();
     let (run, family) = stage.under_way();
+    let stopped = Mono::now();
     run.signal(Signal::STOP);
-    family.is_gone_but_for(&[run.pid()]);
-    stage.is_healed();
+    family.is_gone_since(stopped, &[run.pid()]);
+    stage.is_healed_since(stopped);
     // It wakes to both, and what it learns first is why it ends: unguarded, or interrupted.
     halts(&stage, run, &family, &[4, 130]);
 }

@@ -84,13 +84,10 @@ fn what_the_examples_of_a_command_say_is_read_by_it() {
     }
 }
 
-/// Whether a tool is there; what cannot be checked is said.
-fn has(tool: &str) -> bool {
+/// A tool that the test needs.
+fn need(tool: &str) {
     let there = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output().unwrap();
-    if !there.status.success() {
-        eprintln!("{tool} is not here: not checked");
-    }
-    there.status.success()
+    assert!(there.status.success(), "missing: {tool}; tests/all --install installs it");
 }
 
 #[test]
@@ -107,28 +104,25 @@ fn shells_take_what_completes_for_them() {
         }
         let file = folder.path().join(shell);
         fs::write(&file, script).unwrap();
-        if has(shell) {
-            let args: Vec<&str> = check.split(' ').collect();
-            let done = Command::new(args[0]).args(&args[1..]).arg(&file).output().unwrap();
-            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        }
+        need(shell);
+        let args: Vec<&str> = check.split(' ').collect();
+        let done = Command::new(args[0]).args(&args[1..]).arg(&file).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
     for shell in ["elvish", "powershell"] {
         assert!(said(&["completions", shell]).contains("compare"));
     }
-    if has("bash") {
-        // What it completes, as bash itself finds out.
-        let ask = format!(
-            "source {}; COMP_WORDS=(tandem comp); COMP_CWORD=1; _tandem tandem comp tandem; \
-             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-            folder.path().join("bash").display()
-        );
-        let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&done.stdout), "compare\ncompletions\n");
-        let ask = ask.replace("comp)", "g)").replace("tandem comp tandem", "tandem g tandem");
-        let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "", "the guard is hidden");
-    }
+    // What it completes, as bash itself finds out.
+    let ask = format!(
+        "source {}; COMP_WORDS=(tandem comp); COMP_CWORD=1; _tandem tandem comp tandem; \
+         printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        folder.path().join("bash").display()
+    );
+    let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "compare\ncompletions\n");
+    let ask = ask.replace("comp)", "g)").replace("tandem comp tandem", "tandem g tandem");
+    let done = Command::new("bash").args(["-c", &ask]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "", "the guard is hidden");
 }
 
 /// The words of `tandem events` are for programs: each is explained where its help says so.
@@ -197,22 +191,35 @@ fn the_manual_has_a_page_a_command() {
     }
 }
 
-/// No errors, and every line of the examples where it was.
+/// No warnings, and every line of the examples where it was.
 fn lint(page: &Path) {
-    if has("mandoc") {
-        let done = Command::new("mandoc").args(["-T", "lint", "-W", "error"]).arg(page).output();
-        let said = done.unwrap().stdout;
-        assert!(said.is_empty(), "{}", String::from_utf8_lossy(&said));
-        let shown =
-            Command::new("mandoc").args(["-T", "ascii", "-O", "width=100"]).arg(page).output();
-        let shown = String::from_utf8_lossy(&shown.unwrap().stdout).into_owned();
-        assert!(shown.lines().any(|line| line.trim_start().starts_with("tandem ")), "{shown}");
-    }
-    if has("man") {
-        let mut man = Command::new("man");
-        let done =
-            man.args(["--warnings", "-l"]).arg(page).env("MANPAGER", "cat").output().unwrap();
-        let (out, err) = (done.stdout, String::from_utf8_lossy(&done.stderr).into_owned());
-        assert!(done.status.success() && !out.is_empty() && err.is_empty(), "{err}");
+    need("man");
+    let mut man = Command::new("man");
+    man.args(["--warnings", "-l"]).arg(page).env("MANPAGER", "cat").env("MANWIDTH", "100");
+    let done = man.output().unwrap();
+    let [out, err] = [done.stdout, done.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+    assert!(done.status.success() && err.is_empty(), "{err}");
+    assert!(out.lines().any(|line| line.trim_start().starts_with("tandem ")), "{out}");
+    need("mandoc");
+    let done = Command::new("mandoc").args(["-T", "lint", "-W", "error"]).arg(page).output();
+    let said = done.unwrap().stdout;
+    assert!(said.is_empty(), "{}", String::from_utf8_lossy(&said));
+}
+
+/// Results say what they were made by, and so does the program: the commit, whether the sources
+/// differed from it, or that neither is known.
+#[test]
+fn the_version_says_what_was_built() {
+    let said = said(&["--version"]);
+    let version = format!("tandem {} (commit ", env!("CARGO_PKG_VERSION"));
+    let built = said.strip_prefix(&version).and_then(|rest| rest.strip_suffix(")\n"));
+    let built = built.unwrap_or_else(|| panic!("{said:?}"));
+    let commit = built.strip_suffix(", dirty").unwrap_or(built);
+    let is_hash = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(is_hash || built == "unknown", "{said:?}");
+    let known = tandem::built::Built::this();
+    assert_eq!(known.is_some(), is_hash);
+    if let Some(known) = known {
+        assert_eq!((known.commit.as_str(), known.dirty), (commit, built != commit));
     }
 }

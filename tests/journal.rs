@@ -4,8 +4,9 @@
 mod support;
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use support::facts::{Story, brief, fault, name, plan};
 use support::recorded;
@@ -144,11 +145,66 @@ fn at_its_limit_it_refuses_and_stays_whole() {
     assert_eq!((recording.facts.len(), recording.torn_tail), (written, false));
 }
 
+/// Where a file system of 64 KiB is mounted for the test below.
+const SMALL: &str = "TANDEM_SMALL_DISK";
+
+/// The disk is full, really: on a file system of its own, in a mount namespace that ends with the
+/// process. That takes root, or a kernel that lets users have namespaces.
 #[test]
-fn a_full_disk_is_an_error_and_no_panic() {
-    // A device that is always full; nothing can be truncated there, so only the error is seen.
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("journal.jsonl");
-    std::os::unix::fs::symlink("/dev/full", &path).unwrap();
-    assert!(matches!(Journal::create(&path, &header()), Err(JournalError::File { .. })));
+fn a_full_disk_is_an_error_and_what_was_written_stays_whole() {
+    if let Some(disk) = std::env::var_os(SMALL) {
+        return fills(Path::new(&disk));
+    }
+    let disk = tempfile::tempdir().unwrap();
+    let mut unshare = Command::new("unshare");
+    unshare.arg("--mount");
+    if !rustix::process::geteuid().is_root() {
+        unshare.args(["--user", "--map-root-user"]);
+    }
+    let script = "mount -t tmpfs -o size=64k small \"$0\" || exit 77; exec \"$@\"";
+    unshare.args(["sh", "-c", script]).arg(disk.path()).arg(std::env::current_exe().unwrap());
+    let name = "a_full_disk_is_an_error_and_what_was_written_stays_whole";
+    let done = unshare.args(["--exact", name, "--nocapture"]).env(SMALL, disk.path()).output();
+    let done = done.expect("missing: unshare (util-linux)");
+    let said = [done.stdout, done.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+    assert!(done.status.code() != Some(77), "missing: root, or namespaces for users: {said:?}");
+    assert!(done.status.success() && said[0].contains("1 passed"), "{said:?}");
+}
+
+/// Fills the disk, sees what is refused, makes room, and goes on.
+fn fills(disk: &Path) {
+    let path = disk.join("journal.jsonl");
+    fs::write(disk.join("other"), vec![b'x'; 20 << 10]).unwrap();
+    let mut journal = Journal::create(&path, &header()).unwrap();
+    let mut written = Vec::new();
+    let error = loop {
+        let next = facts().swap_remove(written.len() % facts().len());
+        match journal.append(&next) {
+            Ok(()) => written.push(next),
+            Err(error) => break error,
+        }
+        assert!(written.len() < 10_000, "64 KiB never fill");
+    };
+    let full = |error: &JournalError| match error {
+        JournalError::File { action: "write to", source, .. } => {
+            source.kind() == ErrorKind::StorageFull
+        }
+        _ => false,
+    };
+    assert!(full(&error), "{error:?}");
+    assert!(written.len() > 100, "{}", written.len());
+    // It stays full, and nothing of a line is left half written.
+    let again = journal.append(&facts().swap_remove(1)).unwrap_err();
+    assert!(full(&again), "{again:?}");
+    let recording = read(&path).unwrap();
+    assert_eq!((recording.facts.len(), recording.torn_tail), (written.len(), false));
+    assert_eq!(recording.facts, written);
+    let other = Journal::create(&disk.join("other.jsonl"), &header()).unwrap_err();
+    assert!(full(&other), "{other:?}");
+    // Where there is room again, it goes on.
+    fs::remove_file(disk.join("other")).unwrap();
+    let next = facts().swap_remove(0);
+    journal.append(&next).unwrap();
+    written.push(next);
+    assert_eq!(read(&path).unwrap().facts, written);
 }

@@ -1,15 +1,16 @@
 //! `junit.xml`: one case a ruling and group, nothing green that is not, and a form that CI servers
 //! read.
 //!
-//! Its form is checked here by its structure. `JUNIT_XSD=FILE` has xmllint check it against a
-//! schema as well, such as `junit-10.xsd` of Jenkins' xunit plugin, which is not copied here.
+//! Its form is checked here by its structure, and by xmllint against `junit-10.xsd` of Jenkins'
+//! xunit plugin. That is not copied here: the sources of pytest have it, and pip fetches them.
 
 mod support;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use std::{env, fs};
 
 use support::experiment::{output, tandem};
 use support::facts::{Story, at, brief, plan};
@@ -86,14 +87,46 @@ fn well_formed(text: &str) {
     let all = elements(text, "testsuites")[0];
     let counts = ["tests", "failures", "errors"].map(|name| number(all, name));
     assert_eq!(counts, [tests, failures, errors]);
-    if let Some(schema) = env::var_os("JUNIT_XSD") {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("junit.xml");
-        fs::write(&file, text).unwrap();
-        let mut check = Command::new("xmllint");
-        let done = check.args(["--noout", "--schema"]).arg(schema).arg(&file).output().unwrap();
-        assert!(done.status.success(), "{}\n{text}", String::from_utf8_lossy(&done.stderr));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("junit.xml");
+    fs::write(&file, text).unwrap();
+    let mut check = Command::new("xmllint");
+    let done = check.args(["--noout", "--schema"]).arg(schema()).arg(&file).output();
+    let done = done.expect("missing: xmllint; tests/all --install installs it");
+    assert!(done.status.success(), "{}\n{text}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The version of pytest whose sources have the schema.
+const PYTEST: &str = "8.3.4";
+
+/// Where the schema is, which is fetched once.
+fn schema() -> PathBuf {
+    static FETCH: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = FETCH.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pytest-{PYTEST}"));
+    let schema = folder.join("testing/example_scripts/junit-10.xsd");
+    if !schema.exists() {
+        let python = folder.join("venv/bin/python");
+        let run = |command: &mut Command| {
+            let done = output(command);
+            assert!(
+                done.status.success(),
+                "{command:?}: {}",
+                String::from_utf8_lossy(&done.stderr)
+            );
+        };
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder.join("venv")));
+        let pip = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"];
+        let sources = ["--no-binary", "pytest", "--dest"];
+        let mut fetch = Command::new(python);
+        fetch.args(pip).args(sources).arg(&folder);
+        run(fetch.arg(format!("pytest=={PYTEST}")));
+        let archive = folder.join(format!("pytest-{PYTEST}.tar.gz"));
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(archive).arg("-C").arg(&folder).arg("--strip-components=1");
+        run(tar.arg(format!("pytest-{PYTEST}/testing/example_scripts/junit-10.xsd")));
     }
+    schema
 }
 
 fn cases(text: &str) -> Vec<String> {

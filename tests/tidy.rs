@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The rooms from the ground up. A room may use only what stands in a line above its own; the rooms
 /// of one line do not use each other.
 const ROOMS: &[&[&str]] = &[
-    &["error", "ids", "statistics", "time"],
+    &["built", "error", "ids", "statistics", "time"],
     &["observation"],
     &["yaml", "neli", "groups", "wire"],
     &["topology"],

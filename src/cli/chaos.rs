@@ -10,6 +10,7 @@ use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
 use super::signals::Interrupt;
 use super::{EXIT_FILES, Failure, Output, log_to_stderr};
+use crate::built::Built;
 use crate::chaos::{Choice, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
@@ -188,6 +189,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
     let header = Header {
         journal: VERSION,
         tandem: env!("CARGO_PKG_VERSION").to_owned(),
+        built: Built::this(),
         run: name.clone(),
         zero,
         zero_wall,

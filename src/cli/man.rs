@@ -8,6 +8,9 @@ use clap_mangen::Man;
 
 use super::{Failure, command};
 
+/// In the footer of a page: the version alone, so that a page is the same for each build of it.
+const SOURCE: &str = concat!("tandem ", env!("CARGO_PKG_VERSION"));
+
 /// Print the manual, or write it into a folder: a page a command.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
@@ -40,7 +43,7 @@ pub(super) fn run(args: &ManArgs) -> Result<u8, Failure> {
 
 /// One page. Examples and exit codes keep their lines, as in `--help`.
 fn page(of: &Command) -> Result<Vec<u8>, Failure> {
-    let man = Man::new(of.clone()).manual("Tandem");
+    let man = Man::new(of.clone()).manual("Tandem").source(SOURCE);
     let mut page = Vec::new();
     let mut render = || {
         man.render_title(&mut page)?;

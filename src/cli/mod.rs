@@ -64,7 +64,7 @@ enum Output {
 /// Keeps roles led all the time by redundant leader elections on Kafka, breaks them on purpose, and
 /// measures for how long a role was led by nobody (a gap) or by two (an overlap).
 #[derive(Debug, Parser)]
-#[command(name = "tandem", version, max_term_width = 100)]
+#[command(name = "tandem", version = crate::built::VERSION, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
   tandem chaos run chaos/kill-leader.yaml               measure what a killed leader costs

@@ -15,6 +15,7 @@ use super::telling::{Telling, TellingArgs};
 use super::terminal::{self, Terminal};
 use super::which::TopologyArgs;
 use super::{EXIT_UNHEALED, Failure, Output, log_to_stderr};
+use crate::built::Built;
 use crate::inquiry::Source;
 use crate::journal::{Bounds, Header, VERSION};
 use crate::observation::Outcome;
@@ -123,6 +124,7 @@ fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {
     let header = Header {
         journal: VERSION,
         tandem: env!("CARGO_PKG_VERSION").to_owned(),
+        built: Built::this(),
         run: name.clone(),
         zero,
         zero_wall,

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::built::Built;
 use crate::time::{Mono, Wall};
 use crate::topology::Plan;
 use crate::verdict::Brief;
@@ -17,6 +18,9 @@ pub struct Header {
     pub journal: u32,
     /// The version of Tandem that wrote it.
     pub tandem: String,
+    /// The commit that it was built from; nothing where that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built: Option<Built>,
     /// The run's name: the experiment's and the time of its start.
     pub run: String,
     /// The run's zero on the clock of the facts.

@@ -48,11 +48,11 @@ impl Told {
         await_turn();
         let receiver = Receiver::http(kept, None);
         let args = format!("{ARGS} --trials {trials} --otlp {}", receiver.url("http"));
-        let order = Experiment::new("chaos/kill-leader.yaml").with(&args);
+        let order = Experiment::claimless("kill-leader").with(&args);
         let (run, late) = order.start().finish_timed(PART_MAX);
         let rest_ms = since_written(&run.out.join("traces.otlp.json"));
         eprintln!("{}{}", run.stdout, run.stderr);
-        assert!(matches!(run.code(), Some(0 | 3 | 4)), "it was judged: {run}");
+        assert_eq!(run.code(), Some(0), "{run}");
         let telemetry = run.report().telemetry.unwrap_or_else(|| panic!("no telemetry: {run}"));
         let (spans, logs) = (receiver.spans(), receiver.logs());
         let got = spans.len() as u64;

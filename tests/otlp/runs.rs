@@ -11,9 +11,9 @@ use crate::certificates::Certificates;
 use crate::receiver::{Kept, Receiver};
 use crate::support::experiment::{Experiment, Finished, tandem};
 
-/// A short run with gaps in it.
+/// A short run with gaps in it, however long.
 fn kills() -> Experiment {
-    Experiment::new("chaos/kill-leader.yaml").with("--trials 2 --set defaults.session=500ms")
+    Experiment::claimless("kill-leader").with("--trials 2 --set defaults.session=500ms")
 }
 
 /// The spans that are computed from the journal; the others are live operations.
@@ -25,7 +25,7 @@ pub(crate) fn computed(spans: Vec<Span>) -> Vec<Span> {
 
 /// All of it arrived, and `result.json` says so.
 fn arrived(run: &Finished, receiver: &Receiver) {
-    assert!(matches!(run.code(), Some(0 | 3 | 4)), "it was judged: {run}");
+    assert_eq!(run.code(), Some(0), "{run}");
     let telemetry = run.report().telemetry.unwrap_or_else(|| panic!("no telemetry: {run}"));
     let got = (receiver.spans().len() as u64, receiver.logs().len() as u64);
     assert_eq!((telemetry.spans, telemetry.logs), got, "{run}");

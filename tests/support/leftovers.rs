@@ -6,16 +6,17 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use tandem::observation::{Fact, What};
+use tandem::time::Mono;
 
 use rustix::process::Signal;
 use tandem::verdict::Verdict;
 
 use super::experiment::{Experiment, Finished, Running, eventually};
 
-/// No longer than this after the end of its controller, all of a run is gone.
+/// No longer than this after the signal that ended its controller, all of a run is gone.
 pub const GONE: Duration = Duration::from_secs(5);
-/// On a host that is not overloaded a look takes less.
-const LOOK_MAX: Duration = Duration::from_millis(250);
+/// What is still there after this long stays.
+const LEFT: Duration = Duration::from_secs(30);
 
 /// A process as the kernel shows it. Its number alone may be used again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,48 +149,70 @@ impl Family {
         processes.map(|one| format!("{one:?}")).chain(ports).collect()
     }
 
-    /// Waits until nothing is left.
+    /// Nothing is left of a run that ended just now.
     pub fn is_gone(&self) {
-        self.is_gone_but_for(&[]);
+        self.is_gone_since(Mono::now(), &[]);
     }
 
-    /// Waits until nothing is left but these processes.
-    pub fn is_gone_but_for(&self, spared: &[u32]) {
+    /// Nothing is left but these processes, five seconds after the signal at the latest; how long
+    /// after it.
+    pub fn is_gone_since(&self, signal: Mono, spared: &[u32]) -> Duration {
+        let took = self.gone_after(signal, spared);
+        eprintln!("nothing was left {took:?} after the signal");
+        assert!(took <= GONE, "the last of the run was gone only {took:?} after the signal");
+        took
+    }
+
+    /// Waits until nothing is left but these processes; how long after the signal that was, by the
+    /// clock. Fails where something stays.
+    pub fn gone_after(&self, signal: Mono, spared: &[u32]) -> Duration {
         assert!(self.members.len() > 1, "the run had processes: {:?}", self.seen);
         assert!(!self.addresses.is_empty(), "the run had brokers");
-        let (mut left, mut looked) = (Vec::new(), Duration::ZERO);
-        while looked < GONE {
-            let began = tandem::time::Mono::now();
-            left = self.left();
-            let spared = |one: &String| {
-                spared.iter().any(|pid| one.starts_with(&format!("Seen {{ pid: {pid},")))
-            };
-            left.retain(|one| !spared(one));
+        let spared: Vec<_> = spared.iter().map(|pid| format!("Seen {{ pid: {pid},")).collect();
+        loop {
+            let mut left = self.left();
+            left.retain(|one| !spared.iter().any(|spared| one.starts_with(spared)));
+            let took = Mono::now().since(signal);
             if left.is_empty() {
-                return;
+                return took;
             }
+            assert!(took < LEFT, "{took:?} after the signal the run has left behind: {left:#?}");
             std::thread::sleep(Duration::from_millis(50));
-            // A host that gives this thread no turn gives none to the guard either.
-            looked += tandem::time::Mono::now().since(began).min(LOOK_MAX);
         }
-        panic!("{GONE:?} after its end the run has left behind: {left:#?}");
     }
 }
 
-/// Kills the controller of a pausing experiment so long after its first broker answered: nothing is
-/// left of it, and what is left of its journal is judged.
-pub fn is_gone_after_a_kill(wait: Duration) {
-    let run = Experiment::new("chaos/pause-leader.yaml").start();
+/// An experiment of one step. It claims nothing, so that a host that is too busy for its members
+/// breaks no claim.
+pub fn claimless(step: &str) -> Experiment {
+    let text = format!(
+        "version: 1\nname: claimless\ntrials: 4\nobjective: {{leaders_per_group: 0}}\n\
+         method:\n  - {{id: only, {step}}}\n"
+    );
+    Experiment::of("claimless.yaml", &text)
+}
+
+/// One that pauses a leader, again and again.
+pub fn pausing() -> Running {
+    let target = "{leader_of: any, group: any}";
+    claimless(&format!("at: 500ms, fault: pause, for: 3s, target: {target}")).start()
+}
+
+/// Kills the controller of a pausing experiment so long after its first broker answered, and judges
+/// what is left of its journal; how long after the signal nothing was left of the run.
+pub fn gone_after_a_kill(wait: Duration) -> Duration {
+    let run = pausing();
     let known = || !addresses(&run.facts()).is_empty();
     eventually("a broker", Duration::from_secs(20), || known().then_some(()));
     std::thread::sleep(wait);
     let family = Family::of(&run);
+    let killed = Mono::now();
     run.signal(Signal::KILL);
+    let took = family.gone_after(killed, &[]);
     let run = run.finish();
-    family.is_gone();
     assert_eq!(run.code(), None, "{run}");
-    // Unknown; or failed, where a host that is too busy for its members had broken a claim by then.
-    is_readable(&run, &[4, 3]);
+    is_readable(&run, &[4]);
+    took
 }
 
 /// The journal can be read, and judged: what nobody saw to its end is never a pass.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tandem::built::Built;
 use tandem::journal::{Header, Journal, VERSION};
 use tandem::observation::{Fact, What};
 use tandem::time::{Mono, Wall};
@@ -18,6 +19,7 @@ pub fn header(run: &str, plan: &Plan, brief: &Brief) -> Header {
     Header {
         journal: VERSION,
         tandem: "0.1.0".to_owned(),
+        built: Some(Built { commit: "0123456789abcdef".repeat(2) + "01234567", dirty: false }),
         run: run.to_owned(),
         zero: Mono::ZERO,
         zero_wall: ZERO_WALL,

@@ -19,6 +19,12 @@ use super::alone::Alone;
 use super::experiment::{Experiment, Finished, Running, eventually, output, signal_pid, tandem};
 use super::leftovers::{Family, GONE, addresses};
 
+/// What is not undone by then stays.
+const HEALED: Duration = Duration::from_secs(30);
+/// A run without its guard ends no later than this after the signal: it asks its members to leave,
+/// and its brokers to end, before it kills them.
+const ENDED: Duration = Duration::from_secs(10);
+
 /// What is in force while the run is struck, beside [`Embedded`]. Whoever adds a fault adds a step
 /// here, one that holds until somebody heals it, and to [`Stage::is_healed`] how that is seen. What
 /// is cut is free again once nobody listens on the ports of the edges: [`Family`] knows them.
@@ -136,7 +142,20 @@ impl Stage {
     /// Waits until every fault is undone that leaves no process behind: brokers that were killed
     /// run again.
     pub fn is_healed(&self) {
-        eventually("the broker", GONE, || self.is_served().then_some(()));
+        self.is_healed_since(Mono::now());
+    }
+
+    /// The same, five seconds after a signal at the latest; how long after it.
+    pub fn is_healed_since(&self, signal: Mono) -> Duration {
+        let took = self.healed_after(signal);
+        assert!(took <= GONE, "all was undone only {took:?} after the signal");
+        took
+    }
+
+    /// Waits for that; how long after the signal it was so, by the clock.
+    pub fn healed_after(&self, signal: Mono) -> Duration {
+        eventually("the broker", HEALED, || self.is_served().then_some(()));
+        Mono::now().since(signal)
     }
 
     /// The ledgers that are there.
@@ -233,9 +252,28 @@ pub enum Since {
     AllFaults,
 }
 
-/// Strikes a run at a random instant: at most five seconds later nothing is paused, cut, stopped or
-/// running any more.
-pub fn is_undone_after(blow: Blow, embedded: Embedded, since: Since, chance: &mut ChaCha12Rng) {
+/// How long after a blow nothing is paused, cut, stopped or running any more; and the longest that
+/// this may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Undone {
+    pub took: Duration,
+    pub most: Duration,
+}
+
+impl Undone {
+    /// It did not take too long.
+    pub fn in_time(self) -> bool {
+        self.took <= self.most
+    }
+}
+
+/// Strikes a run at a random instant, and waits until it is undone.
+pub fn undone_after(
+    blow: Blow,
+    embedded: Embedded,
+    since: Since,
+    chance: &mut ChaCha12Rng,
+) -> Undone {
     let stage = Stage::set();
     let run = stage.start(embedded);
     let most_ms = match since {
@@ -253,20 +291,35 @@ pub fn is_undone_after(blow: Blow, embedded: Embedded, since: Since, chance: &mu
     std::thread::sleep(wait);
     let family = Family::of(&run);
     let (count, ports) = (in_force(&run.facts()), family.ports.len());
-    eprintln!("{blow:?} {wait:?} after {since:?}, {embedded:?}: {count} faults, {ports} ports");
+    let most = if blow == Blow::GuardKilled { ENDED } else { GONE };
+    let took = struck(blow, run, &family, &stage);
+    eprintln!(
+        "{blow:?} {wait:?} after {since:?}, {embedded:?}: {count} faults, {ports} ports; undone \
+         {took:?} after the signal"
+    );
+    assert!(stage.is_served(), "it stays so");
+    eventually("the end of the ledger", GONE, || stage.ledgers().is_empty().then_some(()));
+    Undone { took, most }
+}
+
+/// Strikes it now; how long after that nothing of it is left, and everything is undone.
+fn struck(blow: Blow, run: Running, family: &Family, stage: &Stage) -> Duration {
     let struck = Mono::now();
+    let undone = |spared: &[u32]| {
+        let gone = family.gone_after(struck, spared);
+        gone.max(stage.healed_after(struck))
+    };
     match blow {
         Blow::ControllerKilled => {
             run.signal(Signal::KILL);
-            family.is_gone();
-            stage.is_healed();
+            let took = undone(&[]);
             let run = run.finish();
             assert_eq!(run.code(), None, "{run}");
+            took
         }
         Blow::ControllerStopped => {
             run.signal(Signal::STOP);
-            family.is_gone_but_for(&[run.pid()]);
-            stage.is_healed();
+            let took = undone(&[run.pid()]);
             run.signal(Signal::CONT);
             let run = run.finish();
             family.is_gone();
@@ -274,19 +327,16 @@ pub fn is_undone_after(blow: Blow, embedded: Embedded, since: Since, chance: &mu
             if run.code() != Some(1) {
                 nobody_was_born_after(&run.recording().facts, struck + GONE, &run);
             }
+            took
         }
         Blow::GuardKilled => {
             signal_pid(family.doing("guard")[0], Signal::KILL);
             let run = run.finish();
-            let took = Mono::now().since(struck);
-            // It asks its members to leave, and its brokers to end, before it kills them.
-            assert!(took < GONE + Duration::from_secs(5), "it took {took:?}\n{run}");
-            family.is_gone();
+            let took = undone(&[]);
             says(&run, "the guard died, and nothing may run without it");
+            took
         }
     }
-    stage.is_healed();
-    eventually("the end of the ledger", GONE, || stage.ledgers().is_empty().then_some(()));
 }
 
 /// Why it ended, in its report or, where nothing was measured yet, on standard error; and that it
