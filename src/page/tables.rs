@@ -32,7 +32,7 @@ pub(super) fn numbers(subject: &Subject<'_>) -> String {
     for (name, group) in &report.groups {
         rows.push(row(format!("{name}, after faults"), &group.fault, Some(&group.limit)));
         for (cause, of) in group.others() {
-            rows.push(row(format!("{name}, {cause}"), of, None));
+            rows.push(row(format!("{name}, {}", cause.row()), of, None));
         }
     }
     let (gap, overlap) = (report.joint.gap, report.joint.overlap);

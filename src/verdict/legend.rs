@@ -1,20 +1,13 @@
 //! What the rows of the report's table mean that are not named after a group.
 
-use super::report::Report;
+use std::collections::BTreeSet;
 
-/// One sentence a row that is there.
+use super::report::{GroupReport, Report};
+
+/// One sentence for each row that is there.
 pub(super) fn of(report: &Report) -> Vec<String> {
-    let found = |cause: &str| {
-        let groups = report.groups.values();
-        groups.flat_map(|group| group.other.found()).any(|(name, _)| name == cause)
-    };
-    let said = [
-        (
-            "restart",
-            "what it costs that members come back: roles move to them, led twice meanwhile",
-        ),
-        ("no cause", "what neither a fault nor a restart explains"),
-    ];
-    let said = said.into_iter().filter(|(cause, _)| found(cause));
-    said.map(|(cause, sentence)| format!("{cause}: {sentence}")).collect()
+    let causes: BTreeSet<_> =
+        report.groups.values().flat_map(GroupReport::others).map(|(cause, _)| cause).collect();
+    let sentence = |cause: super::CauseKind| Some(format!("{}: {}", cause.row(), cause.meaning()?));
+    causes.into_iter().filter_map(sentence).collect()
 }

@@ -140,11 +140,11 @@ impl GroupReport {
         .into_iter()
     }
 
-    /// The causes beside faults that had an effect, each by its name.
-    pub(crate) fn others(&self) -> impl Iterator<Item = (&'static str, &Measures)> {
+    /// The causes beside faults that had an effect.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (CauseKind, &Measures)> {
         let any = |of: &Measures| of.gap.count + of.overlap.count + of.takeover.count > 0;
         let others = self.by_cause().filter(|(cause, _)| *cause != CauseKind::Fault);
-        others.filter(move |(_, of)| any(of)).map(|(cause, of)| (cause.row(), of))
+        others.filter(move |(_, of)| any(of))
     }
 }
 
@@ -205,7 +205,9 @@ pub struct BoundReport {
 }
 
 /// What an interval began with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum CauseKind {
     /// A fault.
@@ -222,13 +224,26 @@ pub enum CauseKind {
 
 impl CauseKind {
     /// What a row of a table calls it.
-    fn row(self) -> &'static str {
+    pub(crate) fn row(self) -> &'static str {
         match self {
             Self::Fault => "fault",
             Self::Restart => "restart",
             Self::Broker => "broker",
             Self::Death => "death",
             Self::None => "no cause",
+        }
+    }
+
+    /// What such a row counts, where its name does not say it.
+    pub(super) fn meaning(self) -> Option<&'static str> {
+        match self {
+            Self::Fault => None,
+            Self::Restart => Some(
+                "what it costs that members come back: roles move to them, led twice meanwhile",
+            ),
+            Self::Broker => Some("a broker died, and no fault asked for it"),
+            Self::Death => Some("a member died, and no fault asked for it"),
+            Self::None => Some("what neither a fault, a restart nor a death explains"),
         }
     }
 }

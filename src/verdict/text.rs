@@ -69,7 +69,7 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
 fn table(page: &mut Page, report: &Report) {
     let names = report.groups.keys().map(|name| name.as_str().chars().count());
     let causes = report.groups.values().flat_map(GroupReport::others);
-    let causes = causes.map(|(cause, _)| cause.chars().count() + INDENT.len());
+    let causes = causes.map(|(cause, _)| cause.row().chars().count() + INDENT.len());
     let width = names.chain(causes).max().unwrap_or(0).clamp(9, 16) + 1;
     page.line(&[plain(format!(
         "{:width$}{:<34}{:<27}{}",
@@ -94,7 +94,7 @@ fn table(page: &mut Page, report: &Report) {
     for (name, group) in &report.groups {
         row(page, width, name.as_str(), &group.fault, Some(&group.limit));
         for (cause, other) in group.others() {
-            row(page, width, &format!("{INDENT}{cause}"), other, None);
+            row(page, width, &format!("{INDENT}{}", cause.row()), other, None);
         }
     }
     let (gap, overlap) = (report.joint.gap, report.joint.overlap);
@@ -166,7 +166,7 @@ pub fn render_telemetry(telemetry: &Telemetry, colour: bool) -> String {
     page.text
 }
 
-fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 7] {
+fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 8] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
         || "no trial was seen".to_owned(),
