@@ -16,6 +16,7 @@ use crate::timeline::Standing;
 mod ending;
 mod error;
 mod order;
+mod replacing;
 mod stage;
 mod stopping;
 mod up;
@@ -23,6 +24,7 @@ mod up;
 use ending::Ending;
 pub use error::RunError;
 pub use order::{Milestone, Order, Show, Tell, TrialPlan};
+use replacing::Replacing;
 use stage::Stage;
 use stopping::Stopping;
 pub use up::{Ended, Service, Upkeep, keep_up};
@@ -114,13 +116,19 @@ async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
     let trials = &order.trials;
     let until = trials.experiment.until.as_ref();
     let mut stopping = Stopping::start(until, arena.plan, arena.record);
-    for number in (1..=trials.count).map(TrialNumber) {
-        (order.tell)(Milestone::Trial { number, of: trials.count });
+    let rule = order.header.brief.disturbed;
+    let mut replacing = Replacing::new(rule, trials.count, arena.record);
+    let mut number = TrialNumber(0);
+    while let Some(next) = replacing.after(number, arena.stop).await {
+        number = next;
+        (order.tell)(Milestone::Trial { number, of: replacing.of });
         let schedule = Schedule::draw(&trials.experiment, arena.plan, order.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
             Ok(Played::Recovered) => {
                 if let Some(stopping) = &mut stopping
-                    && stopping.is_over_after((number, Mono::now()), arena.stop).await
+                    && stopping
+                        .is_over_after((number, Mono::now()), &mut replacing, arena.stop)
+                        .await
                 {
                     break;
                 }

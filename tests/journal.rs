@@ -51,7 +51,7 @@ fn facts() -> Vec<Fact> {
     story.run(25, What::EdgesStarted { pid: 10 }).run(25, What::EdgesDied);
     let broker = "127.0.0.1:9092".to_owned();
     story.run(25, What::Reconnected { fault: fault("1.k"), broker });
-    story.run(26, What::Stall { from: Mono(3), until: Mono(4) });
+    story.run(26, What::Stall { from: Mono(3), until: Mono(4), waited_ns: None });
     story.run(27, What::Ended { how: Outcome::Aborted, why: Some("too long".to_owned()) });
     story.facts
 }

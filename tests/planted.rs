@@ -227,7 +227,7 @@ fn a_silence_of_which_the_reason_is_known_is_no_loss() {
     assert_eq!(lengths(&findings(&paused).overlaps), [(3_050, 4_002)]);
     let stalled = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 2_000]);
-        story.run(2_400, What::Stall { from: at(2_030), until: at(2_400) });
+        story.run(2_400, What::Stall { from: at(2_030), until: at(2_400), waited_ns: None });
         story.asked("p1-1.1", 2_500, "1.k", "kill").died("p1-1.1", 2_503);
         story.serves("p1-2.1", 0, 1, [3_500, 9_400]);
     });

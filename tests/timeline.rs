@@ -160,7 +160,7 @@ fn what_nobody_was_there_to_see_is_unknown_even_of_the_dead() {
         told(|story| {
             story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
             story.serves("p1-1.1", 0, 1, [100, 5_500]);
-            story.run(8_000, What::Stall { from: at(2_500), until: at(8_000) });
+            story.run(8_000, What::Stall { from: at(2_500), until: at(8_000), waited_ns: None });
             story.died("p1-1.1", 8_001).died("p1-2.1", 8_002);
             if noted {
                 story.run(8_100, What::Unattended { from: at(2_400) });

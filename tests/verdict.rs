@@ -278,7 +278,7 @@ fn a_trial_whose_fault_failed_counts_for_no_confidence() {
 fn the_page_says_the_verdict_first_and_fits() {
     let claims = ["joint.gap.max == 0ms", "group.gap.p99 <= bound.group.gap"];
     let pass = judged(1_047, &claims, |story| {
-        story.run(2_600, What::Stall { from: at(2_500), until: at(2_532) });
+        story.run(2_600, What::Stall { from: at(2_500), until: at(2_532), waited_ns: None });
         complete(story);
     });
     let fail = judged(1_500, &claims, blind);

@@ -49,6 +49,7 @@ impl Brief {
             experiment: experiment.name.clone(),
             trials: experiment.trials,
             until: experiment.until,
+            disturbed: experiment.disturbed.map(|rule| rule.of(experiment.trials)),
             assertions: experiment.assertions.clone(),
             objective: experiment.objective.unwrap_or(plan.objective),
             limits,

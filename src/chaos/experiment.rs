@@ -7,7 +7,7 @@ use super::{Fault, Kind, Target};
 use crate::ids::StepId;
 use crate::time::Span;
 use crate::topology::{Allowance, Objective};
-use crate::verdict::{Assertion, Condition, Until};
+use crate::verdict::{Assertion, Condition, Disturbed, Until};
 
 /// An experiment.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Experiment {
     pub trials: u32,
     /// The claim that it goes on for.
     pub until: Option<Until>,
+    /// When a trial is disturbed by the host; nothing where it does not say.
+    pub disturbed: Option<Disturbance>,
     /// The gate before each trial.
     pub steady: Steady,
     /// What is done, in the order written.
@@ -56,6 +58,24 @@ impl Experiment {
     /// All that can strike.
     pub fn strikes(&self) -> impl Iterator<Item = Fault> {
         self.method.iter().flat_map(|step| step.fault.strikes())
+    }
+}
+
+/// When a trial is disturbed by the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disturbance {
+    /// It kept the instrument or a member from running for longer.
+    pub stall: Span,
+    /// So many further trials are played at most; half of the trials where it does not say.
+    pub replace: Option<u32>,
+}
+
+impl Disturbance {
+    /// The rule for so many trials.
+    #[must_use]
+    pub fn of(self, trials: u32) -> Disturbed {
+        let replace = self.replace.unwrap_or(trials.div_ceil(2));
+        Disturbed { stall: self.stall, replace }
     }
 }
 

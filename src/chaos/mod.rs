@@ -34,7 +34,7 @@ mod trials;
 mod words;
 
 pub use arena::{Arena, FaultError};
-pub use experiment::{Experiment, Steady, Step, Trigger};
+pub use experiment::{Disturbance, Experiment, Steady, Step, Trigger};
 pub use fault::{Departure, Far, Fault, How, Network, Storm};
 pub use fits::fits;
 pub use kind::Kind;

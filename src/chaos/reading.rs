@@ -33,6 +33,8 @@ pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
         problems.push(Problem::at(place.key("version").origin(), message).hint("write 1"));
     }
     let (trials, until) = trials::trials(spec.trials.as_ref(), place.key("trials"), &mut problems);
+    let disturbed =
+        trials::disturbed(spec.disturbed.as_ref(), place.key("disturbed"), &mut problems);
     if spec.method.is_empty() {
         let nothing = Problem::at(place.key("method").origin(), "the method has no step");
         problems.push(nothing.hint("a control trial does nothing: {fault: noop, for: 60s}"));
@@ -48,6 +50,7 @@ pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
         seed: spec.seed,
         trials,
         until,
+        disturbed,
         steady: Steady { settled: spec.steady_state.settled.unwrap_or(SETTLED) },
         method,
         assertions: spec.assert,

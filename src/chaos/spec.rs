@@ -29,6 +29,9 @@ pub struct Spec {
     pub seed: Option<u64>,
     /// How often it is repeated: a number, or until a claim holds; once unless given.
     pub trials: Option<Trials>,
+    /// When a trial is disturbed by the host, to be judged apart and replaced; none is where nothing
+    /// is said.
+    pub disturbed: Option<DisturbedSpec>,
     /// The gate before each trial.
     #[serde(default)]
     pub steady_state: SteadyState,
@@ -47,6 +50,18 @@ pub struct Spec {
     pub recover: Recover,
     /// What ends the run early, healed, with exit code 5: `joint.gap > 30s`.
     pub stop_when: Option<Condition>,
+}
+
+/// When a trial is disturbed, whatever its outcome.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a rule on disturbed trials, as in {stall: 50ms}")]
+pub struct DisturbedSpec {
+    /// The host kept the instrument or a member from running for longer; at least 25ms.
+    pub stall: Span,
+    /// At most so many further trials are played in the place of disturbed ones; half of the trials
+    /// unless given, rounded up.
+    #[schemars(range(min = 0, max = 100_000))]
+    pub replace: Option<u32>,
 }
 
 /// The gate before each trial.

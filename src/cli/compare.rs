@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::judged::{JOURNAL_FILE, RESULT_FILE};
 use super::{EXIT_FILES, Failure, Output};
-use crate::journal::{self, Recording};
+use crate::journal::{self, Header, Recording};
 use crate::timeline::Timeline;
-use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict};
+use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict, undisturbed};
 
 /// Compare two runs: which gaps, overlaps and takeovers differ, how surely, and by how much.
 ///
@@ -41,7 +41,11 @@ pub(super) struct CompareArgs {
 /// Compares; 3 where the second run is worse, 4 where that cannot be told.
 pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
-    let timeline = |of: &Recording| Timeline::compute(&of.header.plan, &of.facts);
+    // What the host disturbed says nothing of either.
+    let timeline = |of: &Recording| {
+        let Header { plan, brief, .. } = &of.header;
+        undisturbed(brief, plan, &Timeline::compute(plan, &of.facts)).into_owned()
+    };
     let (line_a, line_b) = (timeline(&a), timeline(&b));
     let found = Difference::between(side(&a, &line_a), side(&b, &line_b));
     let out = &mut io::stdout().lock();

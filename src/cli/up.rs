@@ -166,6 +166,7 @@ fn brief(plan: &Plan) -> Brief {
     let limits: BTreeMap<_, _> = plan.groups.keys().map(|name| (name.clone(), unknown)).collect();
     Brief {
         until: None,
+        disturbed: None,
         experiment: "up".to_owned(),
         trials: 1,
         assertions: Vec::new(),

@@ -1,5 +1,8 @@
 //! A thread that does nothing but wake: when it wakes late, the host did not let anybody run, and
 //! whatever was measured then is shown with that stall beside it.
+//!
+//! It also looks now and then who uses the processors, so that a stall of a member can be told from
+//! one of the run's own making.
 
 use std::io;
 use std::sync::Arc;
@@ -8,12 +11,12 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use super::Record;
+use super::processors::Processors;
+use crate::guard::Children;
 use crate::observation::What;
-use crate::time::Mono;
+use crate::time::{LATE_LEAST, Mono, RunDelay};
 
 const SLEEP: Duration = Duration::from_millis(5);
-/// Waking later than this after falling asleep is a stall.
-const STALL: Duration = Duration::from_millis(25);
 
 /// A running canary; it ends when dropped.
 pub struct Canary {
@@ -22,20 +25,31 @@ pub struct Canary {
 }
 
 impl Canary {
-    /// Starts it.
+    /// Starts it for a run with these processes. `deployed` says whether the run is on brokers that
+    /// are not its own: those that `deploy/kafka/up` started are then no strangers.
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn start(record: Arc<Record>) -> io::Result<Self> {
+    pub fn start(record: Arc<Record>, children: Arc<Children>, deployed: bool) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = Builder::new().name("canary".to_owned()).spawn(move || {
+            let mut processors = Processors::new(children, deployed);
+            let delay = RunDelay::of_this_thread();
+            let mut waited = delay.read();
             while !stopped.load(Ordering::Relaxed) {
                 let from = Mono::now();
                 std::thread::sleep(SLEEP);
                 let until = Mono::now();
-                if until.since(from) > STALL {
-                    record.note(None, What::Stall { from, until });
+                let waited_ns = delay.since(&mut waited);
+                let late = until.since(from) > LATE_LEAST;
+                if late {
+                    record.note(None, What::Stall { from, until, waited_ns });
+                }
+                if (late || processors.is_due(until))
+                    && let Some(used) = processors.look(late)
+                {
+                    record.note(None, used);
                 }
             }
         })?;

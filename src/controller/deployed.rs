@@ -1,6 +1,7 @@
 //! A broker that `deploy/kafka/up` started on this machine, and nobody else's: found by what it
 //! wrote down, signalled through its pidfd.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -55,6 +56,13 @@ impl Deployed {
         let brokers = state().into_iter().flat_map(|cluster| cluster.brokers);
         let brokers = brokers.map(|broker| (broker.address, broker.revival.lives()));
         (state_file(), brokers.collect())
+    }
+
+    /// The processes of all that run.
+    pub(super) fn pids() -> BTreeSet<u32> {
+        let brokers = state().into_iter().flat_map(|cluster| cluster.brokers);
+        let running = brokers.filter(|broker| broker.revival.lives());
+        running.filter_map(|broker| broker.revival.identity().ok()).map(|one| one.pid).collect()
     }
 
     /// The broker at this address.

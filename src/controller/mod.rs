@@ -13,6 +13,7 @@ mod gate;
 mod halts;
 mod preflight;
 mod process;
+mod processors;
 mod provision;
 mod record;
 mod revival;

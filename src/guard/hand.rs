@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::lease::LEASE;
 use super::line::{GuardError, Line, Loss};
-use super::{Revival, Run, heal, runs};
+use super::{Children, Revival, Run, heal, runs};
 use crate::time::Mono;
 
 /// How long it may take to undo what its master could not.
@@ -26,6 +26,7 @@ pub struct Guard {
     renewal: Option<JoinHandle<()>>,
     ledger: PathBuf,
     mark: String,
+    children: Arc<Children>,
 }
 
 /// Proof that the guard holds a process.
@@ -70,7 +71,15 @@ impl Guard {
             .spawn(move || renewing.renew())
             .map_err(GuardError::Start)?;
         let (ledger, mark) = (run.file(&runs()), run.mark());
-        Ok(Self { child, line, renewal: Some(renewal), ledger, mark })
+        let children = Arc::new(Children::default());
+        children.add(child.id());
+        Ok(Self { child, line, renewal: Some(renewal), ledger, mark, children })
+    }
+
+    /// The processes of the run, itself among them.
+    #[must_use]
+    pub fn children(&self) -> &Arc<Children> {
+        &self.children
     }
 
     /// Its process id.
@@ -116,7 +125,9 @@ impl Guard {
     /// # Errors
     /// The guard is gone.
     pub fn hold(&self, pid: u32) -> Result<Held, GuardError> {
-        self.ask(&format!("hold {pid}"), &format!("held {pid}"))
+        let held = self.ask(&format!("hold {pid}"), &format!("held {pid}"))?;
+        self.children.add(pid);
+        Ok(held)
     }
 
     /// Has it start a broker again when we are gone before we did.

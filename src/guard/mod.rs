@@ -20,6 +20,7 @@
 //! It holds pidfds, never bare pids: a pid that was used again is somebody else's.
 
 mod charge;
+mod children;
 mod halt;
 mod hand;
 mod identity;
@@ -35,6 +36,7 @@ mod strays;
 mod undo;
 mod watch;
 
+pub use children::Children;
 pub use halt::halt;
 pub use hand::{Guard, Held, Unhealed};
 pub use identity::{Identity, started};

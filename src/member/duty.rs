@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::lateness::Lateness;
 use super::{Channel, Claims};
 use crate::ids::PartitionId;
 use crate::observation::What;
@@ -47,12 +48,18 @@ pub(super) fn start(claims: Arc<Claims>, channel: Arc<Mutex<Channel>>) -> io::Re
     let thread = std::thread::Builder::new().name("duty".to_owned());
     let _runs_with_the_process = thread.spawn(move || {
         let mut run = Run::default();
+        let mut lateness = Lateness::of_this_thread();
         loop {
             let now = Mono::now();
             if let Some(ticks) = run.tick(now, claims.led(now)) {
                 channel.lock().unwrap_or_else(PoisonError::into_inner).tell(now, ticks);
             }
+            let asleep = Mono::now();
             std::thread::sleep(TICK);
+            if let Some(late) = lateness.woke(asleep, Mono::now()) {
+                let now = Mono::now();
+                channel.lock().unwrap_or_else(PoisonError::into_inner).tell(now, late);
+            }
         }
     })?;
     Ok(())

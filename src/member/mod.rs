@@ -7,6 +7,7 @@
 mod channel;
 mod claims;
 mod duty;
+mod lateness;
 mod orders;
 mod settings;
 

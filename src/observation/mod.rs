@@ -114,6 +114,19 @@ pub enum What {
         #[serde(rename = "wall_ms")]
         wall: Wall,
     },
+    /// The host did not let its duty run: the thread woke later than it asked to.
+    Late {
+        /// When it fell asleep.
+        #[serde(rename = "from_ns")]
+        from: Mono,
+        /// When it ran again.
+        #[serde(rename = "until_ns")]
+        until: Mono,
+        /// For how much of it the thread could run and waited for a processor, as the kernel
+        /// counts; nothing where the kernel does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited_ns: Option<u64>,
+    },
     /// It was asked to go: it has left the group, or tries to, and claims nothing any more.
     Leaving,
 
@@ -235,6 +248,26 @@ pub enum What {
         /// When it ran again.
         #[serde(rename = "until_ns")]
         until: Mono,
+        /// For how much of it the canary could run and waited for a processor, as the kernel
+        /// counts; nothing where the kernel does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited_ns: Option<u64>,
+    },
+    /// Who used the processors of the host between two looks. It is written where a stall ended
+    /// with the second look, and where processes outside the run used more than a little.
+    Processors {
+        /// The first look.
+        #[serde(rename = "from_ns")]
+        from: Mono,
+        /// The second.
+        #[serde(rename = "until_ns")]
+        until: Mono,
+        /// For how long they were not idle, all of them together.
+        busy_ns: u64,
+        /// How much of that the processes of the run used.
+        own_ns: u64,
+        /// For how long the hypervisor took away the one that it took away longest.
+        stolen_ns: u64,
     },
     /// The controller stood still for so long that its guard ended all that it had started: what
     /// happened from then on nobody was there to see.
@@ -266,6 +299,7 @@ impl What {
             | Self::Lapsed { .. }
             | Self::Ticks { .. }
             | Self::Hole { .. }
+            | Self::Late { .. }
             | Self::Leaving
             | Self::Clock { .. } => true,
             Self::Started { .. }
@@ -287,6 +321,7 @@ impl What {
             | Self::EdgesStarted { .. }
             | Self::EdgesDied
             | Self::Stall { .. }
+            | Self::Processors { .. }
             | Self::Unattended { .. }
             | Self::Ended { .. } => false,
         }

@@ -16,6 +16,7 @@ use crate::guard::{Guard, GuardError, Run};
 use crate::journal::Header;
 use crate::observation::{Outcome, What};
 use crate::telemetry::names;
+use crate::topology::Address;
 
 /// How long an interrupted run waits for topics that are being made.
 const HASTE: Duration = Duration::from_secs(2);
@@ -98,7 +99,9 @@ impl Stage {
         let plan = &scene.header.plan;
         let guard = Arc::new(Guard::start(scene.program, &scene.guarded())?);
         (scene.tell)(Milestone::Starting);
-        let canary = Canary::start(Arc::clone(&record)).map_err(RunError::Canary)?;
+        let deployed = plan.clusters.values().any(|one| one.address != Address::Embedded);
+        let (children, noting) = (Arc::clone(guard.children()), Arc::clone(&record));
+        let canary = Canary::start(noting, children, deployed).map_err(RunError::Canary)?;
         let clusters = Clusters::start(plan, scene.program, logs, &guard, &record);
         let span = info_span!(target: names::LIVE, names::START_CLUSTERS);
         let clusters = clusters.instrument(span).await?;

@@ -10,6 +10,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::replacing::Replacing;
 use crate::controller::Record;
 use crate::ids::TrialNumber;
 use crate::statistics::sequential::{Decision, Rule, Standing};
@@ -34,7 +35,6 @@ pub(super) struct Stopping<'a> {
     standing: Standing,
     /// So many trials are played whatever they show.
     owed: u64,
-    left: u64,
     recent: Arc<Mutex<Recent>>,
     /// Hears every fact.
     _follower: JoinSet<()>,
@@ -61,16 +61,17 @@ impl<'a> Stopping<'a> {
                 }
             }
         });
-        let (owed, left) = (u64::from(until.min), u64::from(until.max));
+        let owed = u64::from(until.min);
         let standing = Standing::default();
-        Some(Self { plan, rule, standing, owed, left, recent, _follower: follower })
+        Some(Self { plan, rule, standing, owed, recent, _follower: follower })
     }
 
     /// Whether the run is over with this trial, which ended at `end`: its claim holds, or cannot
-    /// hold any more.
+    /// hold any more. A trial that the host disturbed says nothing of it.
     pub(super) async fn is_over_after(
         &mut self,
         (trial, end): (TrialNumber, Mono),
+        replacing: &mut Replacing<'_>,
         stop: &CancellationToken,
     ) -> bool {
         let known = Mono(end.0.saturating_add(u64::try_from(LATE.as_nanos()).unwrap_or(u64::MAX)));
@@ -89,11 +90,11 @@ impl<'a> Stopping<'a> {
         };
         let timeline = Timeline::compute(self.plan, &facts);
         let found = joint_gaps_found(&timeline).into_iter().find(|(number, _)| *number == trial);
-        self.left = self.left.saturating_sub(1);
-        self.owed = self.owed.saturating_sub(1);
-        let decision = match found.and_then(|(_, had)| had) {
-            Some(had) => self.rule.decide(&mut self.standing, had, self.left),
-            None => self.rule.prospect(&self.standing, self.left),
+        let (left, disturbed) = (replacing.left(trial), replacing.is_disturbed(trial));
+        self.owed = self.owed.saturating_sub(u64::from(!disturbed));
+        let decision = match found.and_then(|(_, had)| had).filter(|_| !disturbed) {
+            Some(had) => self.rule.decide(&mut self.standing, had, left),
+            None => self.rule.prospect(&self.standing, left),
         };
         match decision {
             Decision::Open => false,

@@ -1,4 +1,4 @@
-//! Whether two counts have one probability: Fisher's exact test, two-sided.
+//! Whether two counts have one probability: Fisher's exact test.
 
 use statrs::function::gamma::ln_gamma;
 
@@ -20,6 +20,17 @@ pub(super) fn exact(a: u64, of_a: u64, b: u64, of_b: u64) -> f64 {
     let seen = one(a) * EQUAL;
     let all = (least..=most).map(one);
     all.filter(|probability| *probability <= seen).sum::<f64>().min(1.0)
+}
+
+/// How probable it is by chance that `a` of `of_a` or more of all hits are among the first, where
+/// the others are `b` of `of_b`: one-sided.
+#[must_use]
+pub fn more_often(a: u64, of_a: u64, b: u64, of_b: u64) -> f64 {
+    let (a, b) = (a.min(of_a), b.min(of_b));
+    let hits = a + b;
+    let whole = ln_choose(of_a + of_b, hits);
+    let one = |a: u64| (ln_choose(of_a, a) + ln_choose(of_b, hits - a) - whole).exp();
+    (a..=hits.min(of_a)).map(one).sum::<f64>().min(1.0)
 }
 
 /// The logarithm of the number of ways to choose.

@@ -6,6 +6,7 @@
 //! - [`quantile`]: between which of the samples a quantile of their distribution lies.
 //! - [`sequential`]: when a claim may be made before the last trial.
 //! - [`two_samples`]: whether two sets of samples come from one distribution.
+//! - [`fisher`]: whether two counts have one probability.
 //! - [`correlation`]: whether what should fail apart fails together.
 //!
 //! All of it takes samples for independent of each other. Intervals of one trial are not, so
@@ -13,7 +14,7 @@
 
 pub mod binomial;
 pub mod correlation;
-mod fisher;
+pub mod fisher;
 mod null;
 pub mod quantile;
 pub mod sequential;

@@ -125,6 +125,8 @@ fn news(fact: &Fact) -> Option<News<'_>> {
         | What::Lapsed { .. }
         | What::Ticks { .. }
         | What::Clock { .. }
+        | What::Late { .. }
+        | What::Processors { .. }
         | What::Leaving
         | What::NotYet => return None,
         What::Hole { from, until } => {
@@ -174,7 +176,7 @@ fn news(fact: &Fact) -> Option<News<'_>> {
             News::new(names::EDGES_STARTED, "The edges answer.").with([number(names::PID, *pid)])
         }
         What::EdgesDied => News::warn(names::EDGES_DIED, "The edges are gone."),
-        What::Stall { from, until } => {
+        What::Stall { from, until, .. } => {
             News::warn(names::HOST_STALL, "The host did not let the controller run.")
                 .with([number(names::DURATION_NS, until.since(*from).as_nanos())])
         }
@@ -229,6 +231,7 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
         | What::Lapsed { .. }
         | What::Ticks { .. }
         | What::Clock { .. }
+        | What::Late { .. }
         | What::Leaving
         | What::NotYet
         | What::Hole { .. }
@@ -244,6 +247,7 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
         | What::EdgesStarted { .. }
         | What::EdgesDied
         | What::Stall { .. }
+        | What::Processors { .. }
         | What::Unattended { .. }
         | What::Ended { .. } => None,
     }

@@ -86,7 +86,7 @@ pub(super) fn sorted(
     let mut all: BTreeMap<_, Vec<Tenure>> = BTreeMap::new();
     for (name, line) in &timeline.groups {
         let Some(group) = plan.groups.get(name) else { continue };
-        for (partition, lane) in &line.lanes {
+        for (partition, lane) in line.lanes.iter() {
             let bears = group.role_partitions.iter().zip((0..).map(RoleIndex));
             let roles: Vec<_> =
                 bears.filter(|(on, _)| *on == partition).map(|(_, role)| role).collect();

@@ -4,6 +4,7 @@
 //! messages are stamped with, and what a fault may shift: [`WallClock`]. Only [`Mono::now`] and
 //! [`Wall::now`] read the system's clocks; everything else takes `now` as an argument.
 
+mod run_delay;
 mod skew;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use run_delay::{LATE_LEAST, RunDelay};
 pub use skew::{Skew, WallClock};
 
 /// An instant of CLOCK_MONOTONIC, in nanoseconds since the host booted.

@@ -73,14 +73,15 @@ impl Findings {
         all
     }
 
-    /// All groups together, and in how many of them each role was surely led at every instant.
+    /// All groups together, and in how many of them each role was surely led at every instant of
+    /// each trial.
     pub(super) fn of_all(
         plan: &Plan,
         groups: &BTreeMap<GroupName, GroupLine>,
         trials: &[Trial],
         cause: impl Fn(Mono) -> Cause,
-    ) -> (Self, Option<i64>) {
-        let (mut all, mut leaders_min) = (Self::default(), None);
+    ) -> (Self, BTreeMap<TrialNumber, i64>) {
+        let (mut all, mut leaders) = (Self::default(), BTreeMap::new());
         // Roles that share their partitions in every group share everything.
         let mut known: BTreeMap<Vec<PartitionId>, Self> = BTreeMap::new();
         for (place, role) in (0..plan.roles.len()).zip((0..).map(RoleIndex)) {
@@ -99,14 +100,16 @@ impl Findings {
                 for trial in trials {
                     let sight = Lane::look_jointly(&lanes, &services, trial.window);
                     found.add(&Place { role, trial, cause: &cause }, &sight, &lanes);
-                    let least = Lane::leaders_min(&lanes, trial.window);
-                    leaders_min = leaders_min.into_iter().chain(least).min();
+                    if let Some(least) = Lane::leaders_min(&lanes, trial.window) {
+                        let known = leaders.entry(trial.number).or_insert(least);
+                        *known = least.min(*known);
+                    }
                 }
                 found
             });
             all.extend(role, found);
         }
-        (all, leaders_min)
+        (all, leaders)
     }
 
     /// Whether anything is unknown.

@@ -67,6 +67,7 @@ fn sort<'a>(plan: &Plan, facts: &'a [impl Borrow<Fact>]) -> (Gathered, Vec<&'a F
     let own = authors.remove(&None).unwrap_or_default();
     gathered.take_own(plan, &own);
     for (life, facts) in authors {
+        gathered.record.hear(&facts);
         let Some(line) = life.and_then(|life| gathered.line(plan, life)) else { continue };
         facts.into_iter().for_each(|fact| line.hear(fact));
     }

@@ -103,6 +103,7 @@ impl LifeLine {
             What::Hole { from, until } => self.forget(Interval::new(*from, *until)),
             What::Leaving => self.renew(fact.t, &[]),
             What::Clock { .. }
+            | What::Late { .. }
             | What::Started { .. }
             | What::Died { .. }
             | What::NotYet
@@ -122,6 +123,7 @@ impl LifeLine {
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
+            | What::Processors { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => {}
         }
@@ -213,6 +215,7 @@ impl LifeLine {
             | What::Lapsed { .. }
             | What::Ticks { .. }
             | What::Hole { .. }
+            | What::Late { .. }
             | What::Leaving
             | What::Clock { .. }
             | What::FaultHealed { .. }
@@ -227,6 +230,7 @@ impl LifeLine {
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
+            | What::Processors { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => {}
         }

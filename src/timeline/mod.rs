@@ -25,25 +25,31 @@ mod away;
 mod coverage;
 mod finding;
 mod gather;
+mod hindrances;
 mod interval;
 mod lane;
+mod lateness;
 mod life;
 mod live;
 mod recent;
 mod record;
 mod standing;
+mod subset;
 mod takeover;
 mod trouble;
 mod views;
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use coverage::{Count, Coverage};
 pub use finding::{Finding, Findings};
+pub use hindrances::{Hindrance, Hindrances, worst};
 pub use interval::{Interval, IntervalSet};
 pub use lane::{Lane, Lanes};
+pub use lateness::{Lateness, Processors};
 pub(crate) use life::LifeLine;
 pub use recent::Recent;
 pub use record::{Incident, Record, Trial};
@@ -51,7 +57,7 @@ pub use standing::{Obstacle, Standing};
 pub use trouble::Cause;
 pub use views::View;
 
-use crate::ids::GroupName;
+use crate::ids::{GroupName, TrialNumber};
 use crate::observation::Fact;
 use crate::time::Mono;
 use crate::topology::Plan;
@@ -67,6 +73,8 @@ pub struct Timeline {
     pub joint: Findings,
     /// In how many groups each role was surely led at every instant of the trials.
     pub leaders_min: Option<i64>,
+    /// The same of each trial.
+    pub leaders: BTreeMap<TrialNumber, i64>,
     /// The longest time without a tick, at an edge of a service, that was counted as served.
     pub tickless: Duration,
 }
@@ -77,9 +85,9 @@ pub struct GroupLine {
     /// What was found.
     pub findings: Findings,
     /// Who held, claimed and served each partition that bears a role.
-    pub lanes: Lanes,
+    pub lanes: Arc<Lanes>,
     /// From each fault or restart until the group was settled again.
-    pub disturbed: IntervalSet,
+    pub disturbed: Arc<IntervalSet>,
 }
 
 /// A stretch of a run that goes on, to be judged as one trial. Whatever is said of it is final
@@ -118,13 +126,15 @@ impl Timeline {
             let lanes: Lanes = bearing.map(|on| (on, Lane::new(on, lives()))).collect();
             let cause = |at| troubles.cause(name, at);
             let findings = Findings::of_group(group, &lanes, &record.trials, cause);
-            let disturbed = troubles.disturbed(name);
+            let disturbed = Arc::new(troubles.disturbed(name));
+            let lanes = Arc::new(lanes);
             groups.insert(name.clone(), GroupLine { findings, lanes, disturbed });
         }
         let cause = |at| troubles.joint_cause(at);
-        let (joint, leaders_min) = Findings::of_all(plan, &groups, &record.trials, cause);
+        let (joint, leaders) = Findings::of_all(plan, &groups, &record.trials, cause);
         let lanes = groups.values().flat_map(|group| group.lanes.values());
         let tickless = lanes.map(Lane::tickless).max().unwrap_or_default();
-        Self { record, groups, joint, leaders_min, tickless }
+        let leaders_min = leaders.values().copied().min();
+        Self { record, groups, joint, leaders_min, leaders, tickless }
     }
 }

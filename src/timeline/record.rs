@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Interval;
+use super::lateness::{Lateness, Processors};
 use crate::ids::{FaultId, TrialNumber};
 use crate::observation::{Fact, Outcome, What};
 use crate::time::Mono;
@@ -50,12 +51,16 @@ pub struct Record {
     pub incidents: BTreeMap<FaultId, Incident>,
     /// When the host did not let the controller's canary run.
     pub stalls: Vec<Interval>,
+    /// When the canary or a member ran late, and for how much of that it waited for a processor.
+    pub lateness: Vec<Lateness>,
+    /// Who used the processors meanwhile, in order.
+    pub processors: Vec<Processors>,
     /// How the run ended, and in words, if it ended by itself.
     pub ended: Option<(Outcome, Option<String>)>,
     /// From when on nobody was there to see, for the controller stood still until its guard ended
     /// all.
     pub unattended: Option<Mono>,
-    open: Option<(TrialNumber, Mono)>,
+    pub(super) open: Option<(TrialNumber, Mono)>,
 }
 
 impl Record {
@@ -78,7 +83,11 @@ impl Record {
                     self.trials.push(Trial { number, window, recovered: *recovered });
                 }
             }
-            What::Stall { from, until } => self.stalls.push(Interval::new(*from, *until)),
+            What::Stall { from, until, .. } => {
+                self.stalls.push(Interval::new(*from, *until));
+                self.lateness.extend(Lateness::of(fact));
+            }
+            What::Processors { .. } => self.processors.extend(Processors::of(fact)),
             What::Unattended { from } => self.unattended = Some(*from),
             What::Ended { how, why } => self.ended = Some((*how, why.clone())),
             What::FaultAsked { fault, kind, broker, .. } => {
@@ -104,6 +113,7 @@ impl Record {
             | What::Lapsed { .. }
             | What::Ticks { .. }
             | What::Hole { .. }
+            | What::Late { .. }
             | What::Leaving
             | What::Clock { .. }
             | What::Started { .. }
@@ -117,6 +127,11 @@ impl Record {
             | What::EdgesStarted { .. }
             | What::EdgesDied => {}
         }
+    }
+
+    /// Takes what a member says of itself, in whatever order.
+    pub(super) fn hear(&mut self, facts: &[&Fact]) {
+        self.lateness.extend(facts.iter().filter_map(|fact| Lateness::of(fact)));
     }
 
     /// The fault, which begins with the first that is heard of it.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::away::Away;
+use super::hindrances::Hindrances;
 use crate::ids::{ClusterName, FaultId, GroupName, Incarnation, Life, MemberId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
 use crate::time::{Mono, Wall};
@@ -17,6 +18,7 @@ pub struct Standing {
     homes: BTreeMap<MemberId, GroupName>,
     groups: BTreeMap<GroupName, Company>,
     away: Away,
+    hindrances: Hindrances,
 }
 
 /// One group.
@@ -115,11 +117,13 @@ impl Standing {
             homes: plan.groups.iter().flat_map::<Vec<_>, _>(home).collect(),
             groups: plan.groups.iter().map(|(name, g)| (name.clone(), company(g))).collect(),
             away: Away::new(plan),
+            hindrances: Hindrances::default(),
         }
     }
 
     /// Takes a fact into account. What a dead or a former life says is ignored here.
     pub fn observe(&mut self, fact: &Fact) {
+        self.hindrances.observe(fact);
         let Some(life) = &fact.life else { return self.observe_broker(fact) };
         let Some(home) = self.homes.get(&life.member) else { return };
         let Some(company) = self.groups.get_mut(home) else { return };
@@ -195,6 +199,12 @@ impl Standing {
     pub fn clock(&self, life: &Life) -> Option<(Mono, Wall)> {
         let company = self.groups.get(self.homes.get(&life.member)?)?;
         company.seats.get(&life.member)?.lives.get(&life.incarnation)?.clock
+    }
+
+    /// For how long the host kept the instrument or a member from running, by trial.
+    #[must_use]
+    pub fn hindrances(&self) -> &Hindrances {
+        &self.hindrances
     }
 
     /// Since when `group` is settled, if it is: every partition that bears a role is claimed by
@@ -335,6 +345,7 @@ impl Seat {
                 false
             }
             What::Ticks { .. }
+            | What::Late { .. }
             | What::Started { .. }
             | What::NotYet
             | What::FaultAsked { .. }
@@ -351,6 +362,7 @@ impl Seat {
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
+            | What::Processors { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => false,
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Assertion, Until};
+use super::{Assertion, Disturbed, Until};
 use crate::ids::GroupName;
 use crate::time::Span;
 use crate::topology::Objective;
@@ -21,6 +21,9 @@ pub struct Brief {
     /// The claim that it goes on for; `trials` is then how many it has at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
+    /// When a trial is disturbed; nothing where the experiment does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<Disturbed>,
     /// The experiment's own claims.
     pub assertions: Vec<Assertion>,
     /// The experiment's objective, or else the topology's.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::confidence_report::StoppingOutcome;
 use super::distribution::{Distribution, Samples, ms};
+use super::disturbed::Split;
 use super::report::{
     BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
     Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
@@ -32,15 +33,19 @@ impl Report {
     /// The same from intervals that were computed already.
     #[must_use]
     pub fn of(plan: &Plan, brief: &Brief, seed: u64, zero: Mono, timeline: &Timeline) -> Self {
+        // What was done and when the host stalled is that of all trials; what is judged, and every
+        // number, is that of those which the host did not disturb.
         let record = &timeline.record;
-        let mut objective = continuity::judge(brief, timeline);
-        objective.extend(redundancy::judge(brief, timeline));
-        objective.push(recovery::judge(brief, timeline));
-        let claims = brief.assertions.iter();
-        let assertions: Vec<_> =
-            claims.flat_map(|claim| judge::judge(claim, brief, timeline)).collect();
+        let split = Split::of(brief, plan, timeline);
+        let timeline = &*split.kept;
+        let (objective, assertions) = rulings(brief, timeline);
         let confidence = confidence::tell(brief, timeline, plan.roles.len(), seed);
-        let (mut verdict, mut reasons) = conclude(record, objective.iter().chain(&assertions));
+        let (mut verdict, mut reasons) =
+            conclude(&timeline.record, objective.iter().chain(&assertions), true);
+        for doubt in split.doubts {
+            verdict = verdict.and(Verdict::Unknown);
+            reasons.push(doubt);
+        }
         if let Some(claim) = &confidence.stopping
             && claim.outcome != StoppingOutcome::Claimed
         {
@@ -49,7 +54,8 @@ impl Report {
         }
         let uncertainty = uncertainty(timeline);
         let widest = uncertainty.statistic(Statistic::Max);
-        let ended = record.trials.iter().filter(|trial| trial.recovered.is_some()).count();
+        let trials = &timeline.record.trials;
+        let ended = trials.iter().filter(|trial| trial.recovered.is_some()).count();
         let group = |(name, line): (&GroupName, &GroupLine)| {
             (name.clone(), group(line, brief.limits.get(name)))
         };
@@ -63,6 +69,7 @@ impl Report {
             seed,
             trials: u32::try_from(ended).unwrap_or(u32::MAX),
             trials_asked: brief.trials,
+            disturbed: split.report,
             floor_ms: ms(widest.unwrap_or_default().max(timeline.tickless)),
             uncertainty_ms: Uncertainty {
                 median: uncertainty.statistic(Statistic::P50).map(ms),
@@ -84,10 +91,21 @@ impl Report {
     }
 }
 
-/// The worst of all rulings and of the run itself, with the reasons.
-fn conclude<'a>(
+/// The rulings on the objective and on the assertions.
+pub(super) fn rulings(brief: &Brief, timeline: &Timeline) -> (Vec<Ruling>, Vec<Ruling>) {
+    let mut objective = continuity::judge(brief, timeline);
+    objective.extend(redundancy::judge(brief, timeline));
+    objective.push(recovery::judge(brief, timeline));
+    let claims = brief.assertions.iter();
+    (objective, claims.flat_map(|claim| judge::judge(claim, brief, timeline)).collect())
+}
+
+/// The worst of all rulings, of the faults and, where the run is judged as a `whole`, of how it
+/// ended, with the reasons.
+pub(super) fn conclude<'a>(
     record: &Record,
     rulings: impl Iterator<Item = &'a Ruling>,
+    whole: bool,
 ) -> (Verdict, Vec<String>) {
     let mut rulings: Vec<_> = rulings.collect();
     rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.outcome)); // what failed is told first
@@ -113,7 +131,7 @@ fn conclude<'a>(
         verdict = verdict.and(Verdict::Unknown);
         reasons.push(reason);
     }
-    if let Some(reason) = ended {
+    if let Some(reason) = ended.filter(|_| whole) {
         verdict = verdict.and(Verdict::Unknown);
         // How it ended explains the rest.
         reasons.insert(0, reason);

@@ -111,6 +111,15 @@ fn judged(of: &JunitRun<'_>) -> TestSuite {
     ] {
         suite.add_property((name, value.as_str()));
     }
+    if let Some(disturbed) = &report.disturbed {
+        for (name, value) in [
+            ("disturbed_trials", disturbed.trials.len().to_string()),
+            ("disturbed_failed", disturbed.failed.to_string()),
+            ("verdict_all", disturbed.verdict_all.as_str().to_owned()),
+        ] {
+            suite.add_property((name, value.as_str()));
+        }
+    }
     suite.add_test_case(whole(of, &place));
     let of_objective = report.objective.iter().map(|ruling| ("objective", ruling));
     let of_assertions = report.assertions.iter().map(|ruling| ("assertion", ruling));

@@ -16,6 +16,9 @@ mod continuity;
 mod counted;
 mod difference;
 mod distribution;
+mod disturbed;
+mod disturbed_report;
+mod disturbed_text;
 mod exit;
 mod grammar;
 mod judge;
@@ -40,6 +43,8 @@ pub use confidence_report::{
 pub use counted::{Longest, joint_gaps_found};
 pub use difference::{Counted, Difference, Differs, Row, Side, Tested};
 pub use distribution::{Distribution, Samples, ms};
+pub use disturbed::{ALPHA, Disturbed, undisturbed};
+pub use disturbed_report::{DisturbedReport, DisturbedTrial};
 pub use exit::exit_code;
 pub use grammar::AssertionError;
 pub use junit::{JunitError, JunitRun, JunitSuite, junit};

@@ -31,7 +31,8 @@ pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Ruling {
         (Verdict::Fail, Some(trial)) => Some(format!("{} did not recover.", name(trial.number))),
         (Verdict::Fail | Verdict::Pass, _) => None,
         (Verdict::Unknown, _) => {
-            Some(format!("{count} of {wanted} trials were played to their end."))
+            let which = if brief.disturbed.is_some() { "undisturbed trials" } else { "trials" };
+            Some(format!("{count} of {wanted} {which} were played to their end."))
         }
     };
     Ruling {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::confidence_report::Confidence;
 use super::distribution::Distribution;
+use super::disturbed_report::DisturbedReport;
 use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
 use crate::ids::{FaultId, GroupName, RoleName, TopologyName, TrialNumber};
@@ -32,10 +33,14 @@ pub struct Report {
     pub topology: TopologyName,
     /// What every choice was drawn from.
     pub seed: u64,
-    /// How many trials were played to their end.
+    /// How many trials were played to their end, disturbed ones not counted.
     pub trials: u32,
     /// How many were asked for.
     pub trials_asked: u32,
+    /// The trials that the host disturbed; nothing where the experiment does not say when one is.
+    /// All other numbers of this report leave them out, but for `faults` and `stalls`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<DisturbedReport>,
     /// The instrument's floor: what is shorter it cannot tell from nothing. It is the greater of
     /// two numbers of this run: the largest uncertainty of any gap, and the longest time at
     /// the edge of a service that counted as served although no tick was seen in it.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::confidence_text;
 use super::distribution::Distribution;
+use super::disturbed_text;
 use super::network;
 use super::report::{LimitReport, Measures, Report, Worst};
 use super::ruling::{Ruling, Verdict};
@@ -164,7 +165,7 @@ pub fn render_telemetry(telemetry: &Telemetry, colour: bool) -> String {
     page.text
 }
 
-fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
+fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 7] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
         || "no trial was seen".to_owned(),
@@ -181,6 +182,7 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 6] {
     let files =
         ["report.html", "result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
     [
+        ("disturbed", disturbed_text::told(report)),
         ("joint", vec![leaders]),
         ("confidence", confidence_text::told(report)),
         ("worst gap", worst),

@@ -172,7 +172,7 @@ impl Watch {
         }
         self.own = Some((fact.seq, fact.t));
         self.faults.observe(fact);
-        if let What::Stall { from, until } = &fact.what {
+        if let What::Stall { from, until, .. } = &fact.what {
             self.stalls = self.stalls.union(&Interval::new(*from, *until).into());
         }
         if let What::Unattended { from } = &fact.what {

@@ -169,7 +169,8 @@ pub fn stalled() -> Told {
     let mut story = Story::default();
     story.started("p1-1.1", 20).assigned("p1-1.1", 25, &[0]);
     story.serves("p1-1.1", 0, 1, [30, 12_000]).serves("p1-1.1", 0, 2, [13_000, 21_000]);
-    let stall = |[from, until]: [u64; 2]| What::Stall { from: at(from), until: at(until) };
+    let stall =
+        |[from, until]: [u64; 2]| What::Stall { from: at(from), until: at(until), waited_ns: None };
     story.run(600, stall([500, 600])).began(1_000, 1);
     story.run(5_200, stall([5_000, 5_200])).run(9_030, stall([9_000, 9_030]));
     story.ended(20_000, 1).completed(21_000);

@@ -112,6 +112,7 @@ pub fn brief(plan: &Plan, trials: u32, assertions: &[&str]) -> Brief {
         experiment: "kill-leader".to_owned(),
         trials,
         until: None,
+        disturbed: None,
         assertions: assertions.iter().map(|text| text.parse().unwrap()).collect(),
         objective: plan.objective,
         limits: plan.groups.keys().map(|group| (group.clone(), limits)).collect(),

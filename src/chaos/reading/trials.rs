@@ -1,7 +1,9 @@
 //! How often: whether the number will do, and whether the claim can be reached.
 
-use crate::chaos::{Sequel, Trials};
+use crate::chaos::spec::DisturbedSpec;
+use crate::chaos::{Disturbance, Sequel, Trials};
 use crate::statistics::binomial::trials_needed;
+use crate::time::{LATE_LEAST, Span};
 use crate::verdict::Until;
 use crate::yaml::{Cursor, Problem};
 
@@ -40,6 +42,25 @@ pub(super) fn trials(
             (max, Some(until))
         }
     }
+}
+
+/// When a trial is disturbed by the host.
+pub(super) fn disturbed(
+    written: Option<&DisturbedSpec>,
+    place: Cursor<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<Disturbance> {
+    let rule = written?;
+    if rule.stall.get() < LATE_LEAST {
+        let message = format!("the instrument notes no stall shorter than {}", Span(LATE_LEAST));
+        let problem = Problem::at(place.key("stall").origin(), message);
+        problems.push(problem.hint(format!("write {} or more", Span(LATE_LEAST))));
+    }
+    if let Some(replace) = rule.replace.filter(|replace| *replace > TRIALS_MOST) {
+        let message = format!("at most {TRIALS_MOST} trials can be replaced, not {replace}");
+        problems.push(Problem::at(place.key("replace").origin(), message));
+    }
+    Some(Disturbance { stall: rule.stall, replace: rule.replace })
 }
 
 /// What is wrong with a claim that no number of trials in between can show.
