@@ -1,8 +1,7 @@
 //! Whole experiments, with real processes and brokers: what Tandem promises, it measures.
 //!
-//! Measurements are made one at a time, unless they bear others. One that fails while the host did
-//! not let the instrument run says nothing, and is made again, thrice at most; the seed of each is
-//! printed.
+//! Measurements are made one at a time, unless they bear others, and once; trials that the host
+//! disturbed are left out by the rule that the experiment states. The seed of each is printed.
 
 #![allow(
     clippy::as_conversions,
@@ -12,7 +11,6 @@
 
 mod support;
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -27,11 +25,6 @@ use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Interval, Timeline};
 use tandem::topology::PlannedGroup;
 use tandem::verdict::Report;
-
-fn timeline(run: &Finished) -> Timeline {
-    let recording = run.recording();
-    Timeline::compute(&recording.header.plan, &recording.facts)
-}
 
 /// The gaps of all groups that faults caused.
 fn faults(timeline: &Timeline) -> Vec<&Finding> {
@@ -49,7 +42,7 @@ fn ms(number: f64) -> Duration {
     Duration::from_secs_f64(number / 1_000.0)
 }
 
-/// Every group gap is within its printed bound, or as much too long as the host stood still.
+/// Every group gap is within its printed bound, or as much too long as the host stood still in it.
 fn gaps_are_within_their_bounds(timeline: &Timeline, report: &Report) -> Result<(), String> {
     for (name, group) in &timeline.groups {
         let limit = ms(report.bounds[name].kill.gap_ms[1]);
@@ -72,7 +65,7 @@ fn killed_leaders(args: &str) -> Experiment {
 
 /// What a role misses in its group is so many milliseconds at the median.
 fn are_missed_for(p50: std::ops::Range<u64>, run: &Finished) -> Result<(), String> {
-    let (report, timeline) = (run.report(), timeline(run));
+    let (report, timeline) = (run.report(), run.timeline());
     require(run.code() == Some(0), || "it passes".to_owned())?;
     let gaps = faults(&timeline);
     let trials: BTreeSet<_> = gaps.iter().map(|gap| gap.trial).collect();
@@ -135,7 +128,7 @@ fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
         || Experiment::new("chaos/twin-kill.yaml").with("--trials 2").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
-            let timeline = timeline(run);
+            let timeline = run.timeline();
             gaps_are_within_their_bounds(&timeline, &run.report())?;
             let gaps = &timeline.joint.gaps;
             let trials: BTreeSet<_> = gaps.iter().map(|gap| gap.trial).collect();
@@ -157,7 +150,7 @@ fn where_nothing_is_done_nothing_is_found() {
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
             let facts = run.recording().facts;
-            let trial = timeline(run).record.trials[0].window;
+            let trial = run.timeline().record.trials[0].window;
             require(trial.length() >= Duration::from_secs(20), || format!("{trial:?}"))?;
             let regrouped = |fact: &&Fact| {
                 let what = &fact.what;
@@ -187,7 +180,7 @@ fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one
         || Experiment::new("chaos/pause-leader.yaml").with("--trials 2"),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
-            let (report, timeline) = (run.report(), timeline(run));
+            let (report, timeline) = (run.report(), run.timeline());
             for (name, group) in &timeline.groups {
                 let bound = &report.bounds[name].pause;
                 let spans = [(&group.findings.gaps, bound.gap_ms[1])];
@@ -226,17 +219,17 @@ fn the_other_topologies_run_as_well() {
 
 #[test]
 fn the_broker_and_the_members_agree_on_who_has_what() {
-    let described = RefCell::new((Described::new(), Mono::ZERO));
+    let mut described = (Described::new(), Mono::ZERO);
     let run = measured_together(
         || {
-            let run = Experiment::calm("4s").start();
-            described.replace(describe(&run));
+            let run = Experiment::calm("4s").with_rule().start();
+            described = describe(&run);
             [run.finish()]
         },
         |[run]| require(run.code() == Some(0), || "it passes".to_owned()),
     );
-    let (run, (described, asked)) = (&run[0], described.into_inner());
-    let timeline = timeline(run);
+    let (run, (described, asked)) = (&run[0], described);
+    let timeline = run.timeline();
     assert!(timeline.record.trials[0].window.contains(asked), "asked within the trial: {run}");
     assert_eq!(described.len(), 2, "both groups of duo");
     for (name, described) in &described {
@@ -267,7 +260,8 @@ fn describe(run: &Running) -> (Described, Mono) {
 
 #[test]
 fn two_runs_at_once_do_not_disturb_each_other() {
-    let start = || Experiment::new("chaos/kill-leader.yaml").with("--trials 1").with(BRISK).start();
+    let order = || Experiment::new("chaos/kill-leader.yaml").with("--trials 1").with(BRISK);
+    let start = || order().with_rule().start();
     let runs = measured_together(
         || [start(), start()].map(Running::finish),
         |runs| require(runs.iter().all(|run| run.code() == Some(0)), || "both pass".to_owned()),

@@ -9,7 +9,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 use support::experiment::{Experiment, Finished, signal_pid};
 use support::leftovers::Family;
-use support::measured::{NOISE_MAX, await_quiet, measured, measured_beside, require, shared_turn};
+use support::measured::{measured, measured_beside, require, shared_turn};
+use support::quiet::{NOISE_MAX, await_quiet};
 use tandem::ids::{FaultId, Life};
 use tandem::observation::{Fact, Outcome, What};
 use tandem::time::Mono;
@@ -46,11 +47,6 @@ fn isolated(behaviors: [&str; 2], threshold: &str) -> Experiment {
     leaders("isolated", [&first, &second], bounded).with(threshold)
 }
 
-fn timeline(run: &Finished) -> Timeline {
-    let recording = run.recording();
-    Timeline::compute(&recording.header.plan, &recording.facts)
-}
-
 /// The gaps of all groups.
 fn gaps(timeline: &Timeline) -> Vec<&Finding> {
     timeline.groups.values().flat_map(|group| &group.findings.gaps).collect()
@@ -64,7 +60,7 @@ fn passes(run: &Finished) -> Result<(), String> {
 /// Whatever began was the fault's, was healed, and everybody was answered again.
 fn heals(run: &Finished) -> Result<(), String> {
     let recording = run.recording();
-    let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
+    let timeline = run.timeline();
     let found = timeline.groups.values().map(|group| &group.findings);
     for one in found.flat_map(|of| of.gaps.iter().chain(&of.overlaps)) {
         let caused = matches!(one.cause, Cause::Fault(_));
@@ -105,7 +101,7 @@ fn each_group(
     run: &Finished,
     holds: impl Fn(&GroupLine) -> Result<(), String>,
 ) -> Result<(), String> {
-    let timeline = timeline(run);
+    let timeline = run.timeline();
     require(timeline.groups.len() == 2, || "both groups of duo".to_owned())?;
     let mut groups = timeline.groups.iter();
     groups.try_for_each(|(name, group)| holds(group).map_err(|why| format!("{name}: {why}")))
@@ -167,7 +163,7 @@ fn struck(run: &Finished, step: &str, wanted: impl Fn(&What) -> bool, itself: bo
     let facts = run.recording().facts;
     let mut victims = victims(&facts);
     victims.retain(|(fault, _)| fault.step.as_str() == step);
-    assert_eq!(victims.len(), TRIALS, "{run}");
+    assert_eq!(victims.len(), run.played(), "{run}");
     for (fault, life) in victims {
         let at = |wanted: &dyn Fn(&What) -> bool| -> Mono {
             let of_it = |fact: &&Fact| fact.life.as_ref() == Some(&life) && wanted(&fact.what);
@@ -216,7 +212,7 @@ fn edges_that_die_unasked_end_the_run_and_nothing_stays() {
 fn what_is_slow_is_late_and_not_lost() {
     let slow = || Experiment::new("chaos/slow-network.yaml").with("--trials 1");
     let run = measured_beside(slow, passes);
-    assert!(gaps(&timeline(&run)).is_empty(), "{run}");
+    assert!(gaps(&run.timeline()).is_empty(), "{run}");
     let within = Duration::from_secs(2);
     let report = run.report();
     let [fault] = report.faults.as_slice() else { panic!("one fault\n{run}") };

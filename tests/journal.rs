@@ -39,6 +39,8 @@ fn facts() -> Vec<Fact> {
     story.claimed("p1-1.1", 0, 1, [7, 9]).renewed("p1-1.1", 8, &[(0, 1, 11)]);
     story.lapsed("p1-1.1", 12, (0, 1), 11).ticks("p1-1.1", &[0], [7, 60]);
     story.says("p1-1.1", 13, What::Hole { from: Mono(1), until: Mono(2) });
+    let late = What::Late { from: Mono(1), until: Mono(2), waited_ns: Some(1) };
+    story.says("p1-1.1", 13, late);
     story.says("p1-1.1", 14, What::Leaving).asked("p1-1.1", 15, "1.k", "kill");
     story.run(16, What::FaultInForce { fault: fault("1.k") });
     story.run(17, What::FaultHealed { fault: fault("1.k") });
@@ -51,6 +53,9 @@ fn facts() -> Vec<Fact> {
     story.run(25, What::EdgesStarted { pid: 10 }).run(25, What::EdgesDied);
     let broker = "127.0.0.1:9092".to_owned();
     story.run(25, What::Reconnected { fault: fault("1.k"), broker });
+    let (from, until) = (Mono(3), Mono(4));
+    let used = What::Processors { from, until, busy_ns: 2, own_ns: 1, stolen_ns: 0 };
+    story.run(26, used);
     story.run(26, What::Stall { from: Mono(3), until: Mono(4), waited_ns: None });
     story.run(27, What::Ended { how: Outcome::Aborted, why: Some("too long".to_owned()) });
     story.facts

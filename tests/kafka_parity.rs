@@ -17,6 +17,7 @@ use coordinator_support::embedded::Embedded;
 use coordinator_support::line::{self, Line};
 use coordinator_support::parity;
 use coordinator_support::remote::Remote;
+use kafka_support::quiet::{NOISE_MAX, await_quiet};
 use kafka_support::{Clusters, turn};
 use tandem::groups::Settings;
 
@@ -46,6 +47,8 @@ fn answers_as_it_is_written(version: &str) {
         let starts: Vec<_> = rules.into_iter().map(|rules| scope.spawn(|| up(rules))).collect();
         starts.into_iter().map(|start| start.join().unwrap()).collect()
     });
+    // What starts a cluster takes the time that transcripts measure.
+    await_quiet(NOISE_MAX);
     let address = |clusters: &Clusters| clusters.bootstraps[0].parse().unwrap();
     let own = format!("kafka-{version}");
     parity::assert_parity(&paths, |name, settings| {

@@ -11,12 +11,11 @@ use support::leftovers::{addresses, family_in_trial, see};
 use support::measured::{BRISK, measured_beside, require, shared_turn};
 use tandem::ids::Life;
 use tandem::observation::{Fact, What};
-use tandem::timeline::{Cause, Timeline};
+use tandem::timeline::Cause;
 
 /// Lengths of what faults made, of all groups, the shortest first.
 fn lengths(run: &Finished) -> Vec<Duration> {
-    let recording = run.recording();
-    let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
+    let timeline = run.timeline();
     let gaps = timeline.groups.values().flat_map(|group| &group.findings.gaps);
     let gaps = gaps.filter(|gap| matches!(gap.cause, Cause::Fault(_)));
     let mut all: Vec<_> = gaps.map(|gap| gap.span.length()).collect();
@@ -42,7 +41,7 @@ fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
         |fact: &&Fact| matches!(&fact.what, What::FaultAsked { kind, .. } if kind == "leave");
     let asked: Vec<&Life> =
         facts.iter().filter(asked).map(|it| it.life.as_ref().unwrap()).collect();
-    assert_eq!(asked.len(), 4, "{run}");
+    assert_eq!(asked.len(), run.played(), "{run}");
     for life in asked {
         let of =
             |what: &What| facts.iter().any(|it| it.life.as_ref() == Some(life) && it.what == *what);

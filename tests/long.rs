@@ -8,16 +8,17 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use support::experiment::{Experiment, Running};
 use support::isolations;
-use support::leftovers::{family_in_trial, is_gone_after_a_kill};
-use support::measured::await_quiet;
-use support::results::{Claims, append};
-use support::series::{Part, Series, folder, group_gaps, kills, shown};
-use support::undone::{Blow, Embedded, Since, is_undone_after};
+use support::leftovers::{GONE, family_in_trial, gone_after_a_kill};
+use support::quiet::await_quiet;
+use support::results::{Claims, Row, append, tried};
+use support::series::{
+    Part, Series, disturbances, folder, group_gaps, kills, played, shown, verdicts,
+};
+use support::undone::{Blow, Embedded, Since, undone_after};
 use support::usage;
 use tandem::ids::TrialNumber;
 use tandem::observation::{Fact, Outcome, What};
 use tandem::time::Mono;
-use tandem::verdict::Verdict;
 
 #[test]
 #[ignore = "takes minutes: tests/long kill-leader"]
@@ -44,11 +45,9 @@ fn kill_leader_100ms() {
 fn twin_kill() {
     let mut series = Series::play("twin-kill", "twin-kill", "", 30);
     let joint = series.joint_gaps();
-    let trials = series.parts.iter().all(|part| {
-        let found = |trial| part.timeline.joint.gaps.iter().any(|gap| gap.trial == trial);
-        part.timeline.record.trials.iter().all(|trial| found(trial.number))
-    });
-    series.claims.add("a joint gap in every trial", trials);
+    let (found, trials) = series.joint_gaps_in();
+    let text = format!("in {found} of {trials}");
+    series.claims.add("a joint gap in every trial", text, found == trials);
     let text = format!("joint gaps {}; group gaps {}", shown(&joint), shown(&series.group_gaps()));
     series.conclude(&text);
 }
@@ -87,18 +86,24 @@ fn calms(name: &'static str, lasts: &'static str) {
     let groups = part.timeline.groups.values().map(|group| &group.findings);
     let found: usize = groups.map(|of| of.gaps.len() + of.overlaps.len()).sum();
     let mut claims = Claims::default();
-    claims.add("no gap, no overlap", found == 0);
-    claims.add("no rebalance", regroups == 0);
-    claims.add("verdict pass", part.report.verdict == Verdict::Pass);
+    claims.add("no gap, no overlap", found, found == 0);
+    claims.add("no rebalance", regroups, regroups == 0);
+    let (text, passed) = verdicts([&part]);
+    claims.add("verdict pass", text, passed);
     let text = format!(
-        "{lasts}: {found} gaps and overlaps, {regroups} rebalances, {} stalls, floor \
-        {:.1} ms (seed {})",
+        "{lasts}: {} stalls, floor {:.1} ms (seed {})",
         part.report.stalls.len(),
         part.report.floor_ms,
         part.report.seed
     );
-    append(name, &folder, &text, &claims);
+    append(name, &folder, &row(&part, text), &claims);
     claims.hold();
+}
+
+/// The row of a series of one run.
+fn row(part: &Part, measured: String) -> Row {
+    let built = vec![part.built.clone()];
+    Row { built, trials: played([part]), disturbed: disturbances([part]), measured }
 }
 
 #[test]
@@ -164,20 +169,23 @@ fn storm() {
     let trials = &part.timeline.record.trials;
     let lasted = trials[trials.len() - 1].window.until.since(trials[0].window.from);
     let mut claims = Claims::default();
-    claims.add("10 minutes at least", lasted >= Duration::from_secs(600));
-    claims.add("no group stuck", part.report.outcome == Some(Outcome::Completed));
-    claims.add("no gap above its bound", part.report.verdict == Verdict::Pass);
-    claims.add("memory flat", grown < 2.0);
+    let text = format!("{} s", lasted.as_secs());
+    claims.add("10 minutes at least", text, lasted >= Duration::from_secs(600));
+    let stuck = part.report.outcome != Some(Outcome::Completed);
+    claims.add("no group stuck", format!("the run ended as {:?}", part.report.outcome), !stuck);
+    let (text, passed) = verdicts([&part]);
+    claims.add("verdict pass: no gap above its bound", text, passed);
+    let text = format!("at most {grown:.1} MiB after the eighth trial");
+    claims.add("memory of brokers and controller grows by less than 2 MiB", text, grown < 2.0);
     let text = format!(
-        "24 members, {} s, {} faults: group gaps {}; brokers and controller had at most {:.1} MiB, \
-         grown by at most {grown:.1} MiB after the eighth trial (seed {})",
-        lasted.as_secs(),
+        "24 members, {} faults: group gaps {}; brokers and controller had at most {:.1} MiB \
+         (seed {})",
         part.report.faults.len(),
         shown(&part.spans(group_gaps)),
         after.iter().copied().fold(0.0, f64::max),
         part.report.seed
     );
-    append("storm", &folder, &text, &claims);
+    append("storm", &folder, &row(&part, text), &claims);
     claims.hold();
 }
 
@@ -185,48 +193,58 @@ fn storm() {
 #[ignore = "takes minutes: tests/long leavings"]
 fn leavings() {
     let folder = folder("leavings");
-    let seed = tandem::time::Mono::now().0;
+    let seed = Mono::now().0;
     let mut chance = rand_chacha::ChaCha12Rng::seed_from_u64(seed);
-    for number in 0..10 {
+    let count = tried().unwrap_or(10);
+    let mut worst = Duration::ZERO;
+    for number in 0..count {
         let wait = Duration::from_millis(chance.random_range(0..20_000));
-        eprintln!("instant {number}: {wait:?} (seed {seed})");
-        is_gone_after_a_kill(wait);
+        let took = gone_after_a_kill(wait);
+        eprintln!("instant {number}: {wait:?}, all gone after {took:?} (seed {seed})");
+        worst = worst.max(took);
     }
     let mut claims = Claims::default();
-    claims.add("nothing left behind after 5 s", true);
-    claims.add("journal readable", true);
-    append(
-        "leavings",
-        &folder,
-        &format!(
-            "10 controllers killed at random instants of \
-        pause-leader (seed {seed})"
-        ),
-        &claims,
+    let text = format!("after {:.2} s at the latest", worst.as_secs_f64());
+    claims.add("nothing left behind 5 s after the signal", text, worst <= GONE);
+    let text = format!(
+        "controllers killed at random instants of a run that pauses leaders; each journal was \
+         read and judged unknown (seed {seed})"
     );
+    append("leavings", &folder, &Row::without_trials(count, &text), &claims);
+    claims.hold();
 }
 
 #[test]
 #[ignore = "takes half an hour: tests/long undone"]
 fn undone() {
     let folder = folder("undone");
-    let seed = tandem::time::Mono::now().0;
+    let seed = Mono::now().0;
     let mut chance = rand_chacha::ChaCha12Rng::seed_from_u64(seed);
     let blows = [Blow::ControllerKilled, Blow::ControllerStopped, Blow::GuardKilled];
     let pairs = blows.into_iter().flat_map(|blow| Embedded::ALL.map(|embedded| (blow, embedded)));
-    for (number, (blow, embedded)) in (0..100).zip(pairs.collect::<Vec<_>>().into_iter().cycle()) {
+    let (pairs, count) = (pairs.collect::<Vec<_>>(), tried().unwrap_or(100));
+    let mut all = Vec::new();
+    for (number, (blow, embedded)) in (0..count).zip(pairs.into_iter().cycle()) {
         eprintln!("instant {number} (seed {seed})");
         let since = if number % 2 == 0 { Since::AllFaults } else { Since::FirstBroker };
-        is_undone_after(blow, embedded, since, &mut chance);
+        all.push((blow, undone_after(blow, embedded, since, &mut chance)));
     }
     let mut claims = Claims::default();
-    claims.add("nothing paused, cut, stopped or running after 5 s", true);
-    claims.add("no member started without a guard", true);
+    for blow in blows {
+        let of: Vec<_> = all.iter().filter(|(it, _)| *it == blow).map(|(_, it)| it).collect();
+        let Some(worst) = of.iter().max_by_key(|it| it.took) else { continue };
+        let late = of.iter().filter(|it| !it.in_time()).count();
+        let (took, most) = (worst.took.as_secs_f64(), worst.most.as_secs());
+        let text = format!("{} times, {late} of them later, the latest {took:.2} s", of.len());
+        let claim = format!("{blow:?}: nothing paused, cut, stopped or running {most} s after it");
+        claims.add(claim, text, late == 0);
+    }
     let text = format!(
-        "100 random instants of a run with a member paused, one cut off, one with a wrong clock \
-         and two brokers struck, at 50 of which all of that was in force (seed {seed})"
+        "random instants of a run with a member paused, one cut off, one with a wrong clock and \
+         two brokers struck, at half of which all of that was in force (seed {seed})"
     );
-    append("undone", &folder, &text, &claims);
+    append("undone", &folder, &Row::without_trials(count, &text), &claims);
+    claims.hold();
 }
 
 #[test]
@@ -247,14 +265,15 @@ fn resources() {
     let controller = usage::watch(&[run.pid()], Duration::from_secs(2))[0];
     run.finish();
     let mut claims = Claims::default();
-    claims.add("members below 5 % of a core", member < 5.0);
-    claims.add("members below 30 MB", resident * 1.048_576 < 30.0);
-    claims.add("brokers below 10 % of a core", broker < 10.0);
+    let percent = |share: f64| format!("{share:.1} %");
+    claims.add("each of 6 members below 5 % of a core", percent(member), member < 5.0);
+    let text = format!("{:.1} MB", resident * 1.048_576);
+    claims.add("each below 30 MB", text, resident * 1.048_576 < 30.0);
+    claims.add("each of 2 brokers below 10 % of a core", percent(broker), broker < 10.0);
     let text = format!(
-        "at most, of 6 members {member:.1} % of a core and {resident:.1} MiB, of 2 \
-        brokers {broker:.1} % and {broker_resident:.1} MiB; the controller {:.1} % and {:.1} MiB",
+        "at most, a broker {broker_resident:.1} MiB; the controller {:.1} % and {:.1} MiB",
         controller.core_percent, controller.resident_mib
     );
-    append("resources", &folder, &text, &claims);
+    append("resources", &folder, &Row::without_trials(1, &text), &claims);
     claims.hold();
 }

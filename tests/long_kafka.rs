@@ -10,13 +10,13 @@ mod support;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use edge_support::carried::carried;
+use edge_support::carried::{Carried, carried};
 use kafka_support::{Kafka, described};
 use support::alone::Alone;
 use support::experiment::Experiment;
 use support::isolations;
-use support::results::{Claims, append};
-use support::series::{Series, folder, kills, shown};
+use support::results::{Claims, Row, append, tried};
+use support::series::{Part, Series, folder, kills, shown};
 use tandem::time::Span;
 
 /// A series of `trials` on these clusters.
@@ -73,8 +73,9 @@ fn kafka_3_kill_leader() {
 fn kafka_twin_kill() {
     let kafka = Kafka::up(2, &[]);
     let mut twins = series("kafka-twin-kill", &kafka, ("twin-kill", "kafka-duo"), "", 10);
-    let found = twins.joint_gaps().len() >= 10;
-    twins.claims.add("a joint gap in every trial", found);
+    let (found, trials) = twins.joint_gaps_in();
+    let text = format!("in {found} of {trials}");
+    twins.claims.add("a joint gap in every trial", text, found == trials);
     let text = twins.missed();
     twins.conclude(&text);
 }
@@ -114,8 +115,7 @@ fn dead_coordinators(name: &'static str, topology: &str, clusters: usize) -> Ser
 
 /// No role was led in no group at all; the row says what the groups missed.
 fn none_misses_all(mut played: Series) {
-    let none = played.joint_gaps().is_empty();
-    played.claims.add("no joint gap", none);
+    played.claim_no_joint_gap();
     let text = played.missed();
     played.conclude(&text);
 }
@@ -161,10 +161,11 @@ fn fault(kafka: &Kafka, name: &'static str, file: &str) {
     let faults: Vec<_> = played.parts.iter().flat_map(|part| &part.report.faults).collect();
     let trials: BTreeSet<_> = faults.iter().map(|fault| fault.trial).collect();
     let undone = faults.iter().all(|fault| fault.failed.is_none() && fault.healed_ms.is_some());
-    let (struck, faults) = (trials.len() == played.by_trial().len(), faults.len());
-    played.claims.add("struck in each trial, and undone", struck && undone);
-    let text =
-        format!("{faults} faults: {}; overlaps {}", played.missed(), shown(&played.overlaps()));
+    let (struck, faults) = (trials.len(), faults.len());
+    let all: usize = played.parts.iter().map(Part::played).sum();
+    let text = format!("{faults} faults in {struck} of {all} trials, undone: {undone}");
+    played.claims.add("struck in each trial, and undone", text, struck == all && undone);
+    let text = format!("{}; overlaps {}", played.missed(), shown(&played.overlaps()));
     played.conclude(&text);
 }
 
@@ -184,11 +185,14 @@ fn kafka_faults() {
 #[test]
 #[ignore = "takes minutes: tests/long kafka-described"]
 fn kafka_described() {
-    described::agrees(&Kafka::up(1, &[]), 20);
+    let count = tried().unwrap_or(20);
+    let equal = described::equal(&Kafka::up(1, &[]), count);
     let mut claims = Claims::default();
-    claims.add("equal, 20 times of 20", true);
+    claims.add("equal each time", format!("{equal} of {count}"), equal == count);
     let text = "ConsumerGroupCommand beside what members claim, a member killed in between";
-    append("kafka-described", &folder("kafka-described"), text, &claims);
+    let row = Row::without_trials(count, text);
+    append("kafka-described", &folder("kafka-described"), &row, &claims);
+    claims.hold();
 }
 
 /// What an edge passed on may be above what it was by so much: buffers that grew with a burst.
@@ -214,14 +218,18 @@ fn edge_traffic() {
         running.map(|one| one.join().unwrap())
     });
     let mut claims = Claims::default();
-    claims.add("every message once, in order, as it was sent", true);
-    let flat = both.iter().all(|one| one.grown_kib() <= GROWN_MAX_KIB);
-    claims.add("memory of the edges flat", flat);
-    let text = format!("{lasts}: embedded broker {}; Kafka, three brokers, {}", both[0], both[1]);
+    let [ours, kafkas] = both.each_ref().map(ToString::to_string);
+    let whole = both.iter().all(Carried::is_whole);
+    let text = format!("on the embedded broker {ours}; on Kafka, three brokers, {kafkas}");
+    claims.add("every message once, in order, as it was sent", text, whole);
+    let grown = both.iter().map(Carried::grown_kib).max().unwrap();
+    let text = format!("memory of the edges grows by at most {GROWN_MAX_KIB} KiB");
+    claims.add(text, format!("{grown} KiB"), grown <= GROWN_MAX_KIB);
+    let row = Row::without_trials(1, &lasts.to_string());
     // A shorter one is for trying it.
     match asked {
-        Some(_) => eprintln!("{text}"),
-        None => append("edge-traffic", &folder, &text, &claims),
+        Some(_) => eprintln!("{}", claims.shown()),
+        None => append("edge-traffic", &folder, &row, &claims),
     }
     claims.hold();
 }

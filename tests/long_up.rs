@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{eventually, signal_pid};
-use support::measured::await_quiet;
 use support::outside::{Death, TOLERANCE, is_told_as_it_is_written, kill_leader};
-use support::results::{Claims, append};
+use support::quiet::await_quiet;
+use support::results::{Claims, Row, append};
 use support::series::folder;
 use support::up::Up;
 use tandem::ids::{GroupName, Life};
@@ -49,17 +49,20 @@ fn up() {
     let (gaps, worst) = is_told_as_it_is_written(&up, &events, &deaths);
     let slowest = deaths.iter().map(|death| death.told_after).max().unwrap();
     let mut claims = Claims::default();
-    claims.add("each death told within 100 ms", slowest <= TOLD);
-    claims.add("gaps told are the journal's", worst <= TOLERANCE);
-    claims.add("nothing missed", gaps >= deaths.len());
-    let text = format!(
-        "{} kills from outside, each told after {:.1} ms at most; {gaps} gaps, at most {:.3} ms \
-        off the journal's",
-        deaths.len(),
-        slowest.as_secs_f64() * 1_000.0,
-        worst.as_secs_f64() * 1_000.0
+    let ms = |length: Duration| format!("{:.3} ms", length.as_secs_f64() * 1_000.0);
+    let count = deaths.len();
+    claims.add(
+        "each death told within 100 ms",
+        format!("{} at most", ms(slowest)),
+        slowest <= TOLD,
     );
-    append("up", &folder, &text, &claims);
+    let text = format!("{} off at most", ms(worst));
+    claims.add("gaps told are the journal's, to a millisecond", text, worst <= TOLERANCE);
+    claims.add("a gap for each death", format!("{gaps} for {count}"), gaps >= count);
+    let text = "leaders killed from outside, each as soon as everything was led again";
+    let built = up.recording().header.built;
+    let row = Row { built: vec![built], ..Row::without_trials(count, text) };
+    append("up", &folder, &row, &claims);
     claims.hold();
 }
 
@@ -112,13 +115,15 @@ fn up_fifty() {
     });
     let (told, died) = (told.count(), died.count());
     let mut claims = Claims::default();
-    claims.add("each death told once", told == 50);
-    claims.add("each death written once", died == 50);
-    claims.add("no event missing", seqs);
+    claims.add("each death told once", format!("{told} of 50"), told == 50);
+    claims.add("each death written once", format!("{died} of 50"), died == 50);
+    let whole = if seqs { "none" } else { "some" };
+    claims.add("no event missing", whole, seqs);
     let text = format!(
         "50 members killed at once: the last told {:.0} ms after the last signal",
         last.since(killed).as_secs_f64() * 1_000.0
     );
-    append("up-fifty", &folder, &text, &claims);
+    let row = Row { built: vec![recording.header.built], ..Row::without_trials(50, &text) };
+    append("up-fifty", &folder, &row, &claims);
     claims.hold();
 }

@@ -11,7 +11,7 @@ use super::{Prepared, Schedule, Step, Trigger};
 use crate::ids::{ClusterName, GroupName, MemberId, StepId, TrialNumber};
 use crate::time::Span;
 use crate::topology::{Address, Edges, Plan};
-use crate::verdict::{Assertion, Limits, Until};
+use crate::verdict::{Assertion, Disturbed, Limits, Until};
 
 /// Of so many trials the schedule is shown.
 const SHOWN: u32 = 5;
@@ -30,6 +30,9 @@ pub struct Preview {
     /// The claim that they go on for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilPreview>,
+    /// When a trial is disturbed by the host, and how many more are then played.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<Disturbed>,
     /// The processes that would be started, and the topics that would be made where they are
     /// missing, a line each.
     pub starts: Vec<String>,
@@ -157,6 +160,7 @@ impl Preview {
             seed,
             trials: experiment.trials,
             until: experiment.until.as_ref().map(UntilPreview::of),
+            disturbed: prepared.brief.disturbed,
             starts: starts(plan),
             steps: experiment.method.iter().map(|step| StepPreview::of(step, plan)).collect(),
             schedule: schedule.collect(),

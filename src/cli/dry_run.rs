@@ -68,6 +68,11 @@ impl fmt::Display for Page<'_> {
         if let Some(until) = &run.until {
             writeln!(f, "\ngoes on until\n  {}: {}", until.claim, until.looks)?;
         }
+        if let Some(rule) = &run.disturbed {
+            let (stall, more) = (rule.stall, rule.replace);
+            writeln!(f, "\ncounts apart\n  trials in which the host stalls for more than {stall}")?;
+            writeln!(f, "  and plays at most {more} more in their place")?;
+        }
         if let Some(condition) = &run.stop_when {
             writeln!(f, "\nstops when\n  {condition}")?;
         }

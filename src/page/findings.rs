@@ -57,6 +57,15 @@ fn one(kind: &str, mut rows: Vec<(std::time::Duration, Vec<String>)>) -> String 
     format!("<details><summary>{counted}</summary>{rows}</details>\n")
 }
 
+/// What else is to be known of one.
+fn note(subject: &Subject<'_>, of: &Finding) -> String {
+    let disturbed = subject.report.disturbed.iter().flat_map(|it| &it.trials);
+    let disturbed = disturbed.map(|one| one.trial).any(|trial| trial == of.trial);
+    let notes = [(of.censored, "still open at the end"), (disturbed, "its trial was disturbed")];
+    let notes: Vec<_> = notes.into_iter().filter(|(so, _)| *so).map(|(_, note)| note).collect();
+    notes.join(", ")
+}
+
 fn row(subject: &Subject<'_>, place: &str, roles: &str, of: &Finding) -> Vec<String> {
     vec![
         place.to_owned(),
@@ -66,6 +75,6 @@ fn row(subject: &Subject<'_>, place: &str, roles: &str, of: &Finding) -> Vec<Str
         format!("{:.3}", ms(of.span.length())),
         format!("{:.3}", ms(of.uncertainty)),
         of.cause.told().unwrap_or_else(|| "nothing".to_owned()),
-        if of.censored { "still open at the end".to_owned() } else { String::new() },
+        note(subject, of),
     ]
 }

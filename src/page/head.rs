@@ -103,7 +103,11 @@ fn sentence(subject: &Subject<'_>) -> String {
 
 /// The joint gaps, and how many of them the host's own stalls explain.
 fn seen(subject: &Subject<'_>, most: f64) -> String {
-    let gaps = &subject.timeline.joint.gaps;
+    // Those of disturbed trials are counted apart.
+    let disturbed = subject.report.disturbed.iter().flat_map(|of| &of.trials);
+    let disturbed: BTreeSet<_> = disturbed.map(|one| one.trial).collect();
+    let gaps = subject.timeline.joint.gaps.iter();
+    let gaps: Vec<_> = gaps.filter(|gap| !disturbed.contains(&gap.trial)).collect();
     let trials: BTreeSet<_> = gaps.iter().map(|gap| gap.trial).collect();
     let stalls: IntervalSet = subject.timeline.record.stalls.iter().copied().collect();
     let stalled = gaps.iter().filter(|gap| stalls.touches(gap.span)).count();
@@ -111,13 +115,20 @@ fn seen(subject: &Subject<'_>, most: f64) -> String {
         "{} in {} of {}: a role without a leader in every group at once, for {} at most",
         count(gaps.len(), "joint gap"),
         trials.len(),
-        count(subject.timeline.record.trials.len(), "trial"),
+        count(subject.timeline.record.trials.len().saturating_sub(disturbed.len()), "trial"),
         milliseconds(Some(most))
     );
     if stalled > 0 {
         text.push_str(&format!(", {stalled} of them while the host itself stalled"));
     }
     text
+}
+
+/// What the host disturbed, and what became of all trials, disturbed ones included.
+fn disturbed(subject: &Subject<'_>) -> Option<String> {
+    let of = subject.report.disturbed.as_ref().filter(|of| !of.trials.is_empty())?;
+    let (some, all) = (of.trials.len(), subject.timeline.record.trials.len());
+    Some(format!("{some} of {all}; over all trials: {}", of.verdict_all.as_str()))
 }
 
 fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
@@ -143,9 +154,10 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
         || "no trial was seen".to_owned(),
         |least| format!("in at least {least} of {} groups, at any instant", plan.groups.len()),
     );
-    vec![
-        ("Topology", shape),
-        ("Trials", format!("{} of {}", report.trials, report.trials_asked)),
+    let trials = format!("{} of {}", report.trials, report.trials_asked);
+    let disturbed = disturbed(subject).map(|told| ("Disturbed by the host", told));
+    let first = [("Topology", shape), ("Trials", trials)].into_iter().chain(disturbed);
+    let rest = [
         ("Seed", report.seed.to_string()),
         ("Each role was led", leaders),
         ("Instrument’s floor: a shorter gap may go unseen", milliseconds(Some(report.floor_ms))),
@@ -158,5 +170,6 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
         ("Run", ended.to_owned()),
         ("Began", began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()),
         ("Written by", format!("tandem {}", subject.tandem)),
-    ]
+    ];
+    first.chain(rest).collect()
 }

@@ -12,6 +12,7 @@
 
 mod bands;
 mod data;
+mod disturbed;
 mod drawing;
 mod findings;
 mod head;

@@ -1,7 +1,7 @@
 //! The numbers of the report as tables: by group, by claim, stalls, confidence, bounds.
 
-use super::Subject;
 use super::head::sign;
+use super::{Subject, disturbed};
 use super::html::{Safe, count, milliseconds, table};
 use crate::verdict::{BoundReport, Distribution, LimitReport, Measures, Ruling, short};
 
@@ -103,6 +103,7 @@ pub(super) fn trust(subject: &Subject<'_>) -> String {
     if let Some(claim) = &of.stopping {
         body.push_str(&format!("<p>{}.</p>\n", Safe(claim.why.clone())));
     }
+    body.push_str(&disturbed::disturbed(report));
     let stalls = &report.stalls;
     if stalls.is_empty() {
         body.push_str("<p>The host let the instrument run all the time: no stall.</p>\n");

@@ -22,6 +22,11 @@ pub struct Carried {
 }
 
 impl Carried {
+    /// Every message came once, in order, as it was sent.
+    pub fn is_whole(&self) -> bool {
+        self.tally.is_whole()
+    }
+
     /// The memory that it took beyond what it had when it was warm, in KiB.
     pub fn grown_kib(&self) -> u64 {
         self.resident_kib[1].saturating_sub(self.resident_kib[0])
@@ -30,12 +35,12 @@ impl Carried {
 
 impl fmt::Display for Carried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { messages, bytes } = self.tally;
+        let Tally { sent, messages, wrong, bytes } = self.tally;
         let [first, last] = self.resident_kib;
         let mib = bytes >> 20;
         write!(
             f,
-            "{messages} messages of {mib} MiB, edges at first {first} KiB, at last {last} KiB"
+            "{messages} of {sent} messages, {wrong} wrong, {mib} MiB, edges at first {first} KiB, at last {last} KiB"
         )
     }
 }

@@ -30,14 +30,28 @@ const SESSION: &str = "session.timeout.ms=300000";
 /// What has come.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Tally {
+    pub sent: u64,
+    /// Those that came, in order and as they were sent.
     pub messages: u64,
+    /// Whatever else came: another one than was next in its lane, or more than was sent.
+    pub wrong: u64,
     pub bytes: u64,
 }
 
 impl Tally {
     /// Both.
     pub fn and(self, other: Self) -> Self {
-        Self { messages: self.messages + other.messages, bytes: self.bytes + other.bytes }
+        Self {
+            sent: self.sent + other.sent,
+            messages: self.messages + other.messages,
+            wrong: self.wrong + other.wrong,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+
+    /// Every message came once, in order, as it was sent.
+    pub fn is_whole(self) -> bool {
+        self.messages == self.sent && self.wrong == 0
     }
 }
 
@@ -154,21 +168,29 @@ impl Heard {
     fn hear(&mut self, (lane, came): (u32, String)) {
         let number = &mut self.next[lane as usize];
         let wanted = text(lane, *number);
-        assert!(came == wanted, "lane {lane}: {came:.40} came instead of {wanted:.40}");
-        *number += 1;
         self.last = Mono::now();
-        self.tally = self.tally.and(Tally { messages: 1, bytes: came.len() as u64 });
+        if came == wanted {
+            *number += 1;
+            self.tally.messages += 1;
+            self.tally.bytes += came.len() as u64;
+        } else {
+            self.tally.wrong += 1;
+            eprintln!("lane {lane}: {came:.40} came instead of {wanted:.40}");
+        }
     }
 
-    /// What was sent comes within a time.
-    fn is_patient(&self, sent: u32) {
+    /// Whether what was sent comes within a time.
+    fn is_patient(&self, sent: u32) -> bool {
         let behind = self.next.iter().any(|next| *next < sent);
         let fine = !behind || Mono::now().since(self.last) < PATIENCE;
-        assert!(fine, "of {sent} messages a lane only {:?} have come", self.next);
+        if !fine {
+            eprintln!("of {sent} messages a lane only {:?} have come", self.next);
+        }
+        fine
     }
 }
 
-/// Sends and receives; every message must come once, in the order of its lane, and as it was sent.
+/// Sends and receives; what comes is compared with what was sent, message by message.
 fn carry(
     until: &impl Fn() -> bool,
     mut send: impl FnMut(Option<(u32, &str)>),
@@ -177,7 +199,7 @@ fn carry(
     let began = Mono::now();
     let mut heard = Heard { next: [0; LANES as usize], tally: Tally::default(), last: began };
     let mut sent = 0;
-    while !until() {
+    'sending: while !until() {
         (0..LANES).for_each(|lane| send(Some((lane, &text(lane, sent)))));
         sent += 1;
         let due = began + ROUND * sent;
@@ -186,15 +208,18 @@ fn carry(
             match receive(left) {
                 Some(message) => heard.hear(message),
                 None if left.is_zero() => break,
-                None => heard.is_patient(sent),
+                None if heard.is_patient(sent) => {}
+                None => break 'sending,
             }
         }
     }
     send(None);
-    while heard.next.iter().any(|next| *next < sent) {
+    while heard.next.iter().any(|next| *next < sent) && heard.is_patient(sent) {
         receive(Duration::from_millis(100)).into_iter().for_each(|message| heard.hear(message));
-        heard.is_patient(sent);
     }
-    assert!(receive(Duration::from_secs(1)).is_none(), "more came than was sent");
-    heard.tally
+    if let Some((lane, text)) = receive(Duration::from_secs(1)) {
+        eprintln!("more came than was sent: in lane {lane}, {text:.40}");
+        heard.tally.wrong += 1;
+    }
+    Tally { sent: u64::from(sent) * u64::from(LANES), ..heard.tally }
 }

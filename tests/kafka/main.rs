@@ -20,8 +20,8 @@ fn experiment(
 ) -> String {
     let file = kafka.folder.path().join(format!("{name}.yaml"));
     let text = format!(
-        "version: 1\nname: {name}\ntrials: {trials}\nsteady_state: {{settled: 500ms}}\nmethod:\n  \
-         - {}\n{claims}",
+        "version: 1\nname: {name}\ntrials: {trials}\ndisturbed: {{stall: 50ms}}\n\
+         steady_state: {{settled: 500ms}}\nmethod:\n  - {}\n{claims}",
         steps.join("\n  - ")
     );
     std::fs::write(&file, text).unwrap();

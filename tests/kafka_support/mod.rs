@@ -5,8 +5,8 @@
 
 mod clusters;
 pub mod described;
-#[path = "../support/pressure.rs"]
-pub mod pressure;
+#[path = "../support/quiet.rs"]
+pub mod quiet;
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -16,10 +16,12 @@ use std::time::Duration;
 
 pub use clusters::{Clusters, free_ports};
 use clusters::{Share, text};
-use pressure::Pressure;
+use quiet::{NOISE_MAX, await_quiet};
+use tandem::journal::Recording;
 use tandem::observation::Fact;
 use tandem::time::Mono;
-use tandem::verdict::{Distribution, Report};
+use tandem::timeline::{Cause, Interval, Timeline};
+use tandem::verdict::{Report, undisturbed};
 
 /// Runs measure time: one test after the other.
 static TURN: Mutex<()> = Mutex::new(());
@@ -98,36 +100,19 @@ impl Kafka {
         tandem
     }
 
-    /// Runs an experiment until it passes and is as `judge` wants it.
+    /// Runs an experiment, once: it passes, and is as `judge` wants it.
     pub fn measured(
         &self,
         arguments: &[&str],
-        judge: impl Fn(&Report) -> Result<(), String>,
+        judge: impl FnOnce(&Report) -> Result<(), String>,
     ) -> Report {
-        self.run_until(arguments, |code, report| match code {
-            Some(0) => judge(report),
-            code => Err(format!("it ended with {code:?}")),
-        })
-    }
-
-    /// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the
-    /// host did not let the instrument run.
-    pub fn run_until(
-        &self,
-        arguments: &[&str],
-        judge: impl Fn(Option<i32>, &Report) -> Result<(), String>,
-    ) -> Report {
-        for attempt in 1.. {
-            let pressure = Pressure::watch();
-            let (code, said, report) = self.run(arguments);
-            let Err(complaint) = judge(code, &report) else { return report };
-            let stalls = report.stalls.len();
-            let host = format!("{stalls} stalls, pressure {:?}", pressure.share());
-            let spoiled = stalls > 0 || pressure.is_busy();
-            assert!(spoiled && attempt < 3, "attempt {attempt} ({host}): {complaint}\n{said}");
-            eprintln!("attempt {attempt}, spoiled by the host ({host}): {complaint}");
+        await_quiet(NOISE_MAX);
+        let (code, said, report) = self.run(arguments);
+        assert_eq!(code, Some(0), "{said}");
+        if let Err(complaint) = judge(&report) {
+            panic!("{complaint}\n{said}");
         }
-        unreachable!("it returns or panics");
+        report
     }
 
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String, Report) {
@@ -143,6 +128,11 @@ impl Kafka {
 
     /// What the latest run wrote down.
     pub fn facts(&self) -> Vec<Fact> {
+        self.recording().facts
+    }
+
+    /// The journal of the latest run.
+    fn recording(&self) -> Recording {
         let folders = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap());
         let runs = folders.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
@@ -150,7 +140,30 @@ impl Kafka {
             Some((began, entry.path()))
         });
         let (_, latest) = runs.max().unwrap();
-        tandem::journal::read(&latest.join("journal.jsonl")).unwrap().facts
+        tandem::journal::read(&latest.join("journal.jsonl")).unwrap()
+    }
+
+    /// The gaps that faults made in the groups of the latest run, in its undisturbed trials: each
+    /// less the stalls of the host that touch it.
+    pub fn gaps(&self, which: impl Fn(&str) -> bool) -> Vec<Duration> {
+        let Recording { header, facts, .. } = self.recording();
+        let all = Timeline::compute(&header.plan, &facts);
+        let timeline = undisturbed(&header.brief, &header.plan, &all);
+        let groups = timeline.groups.iter().filter(|(name, _)| which(name.as_str()));
+        let gaps = groups.flat_map(|(_, group)| &group.findings.gaps);
+        let gaps = gaps.filter(|gap| matches!(gap.cause, Cause::Fault(_))).map(|gap| {
+            let stalls = timeline.record.stalls.iter().map(|stall| stall.intersect(gap.span));
+            gap.span.length().saturating_sub(stalls.map(Interval::length).sum())
+        });
+        gaps.collect()
+    }
+
+    /// Their median, in milliseconds.
+    pub fn median_ms(&self, which: impl Fn(&str) -> bool) -> f64 {
+        let mut gaps = self.gaps(which);
+        gaps.sort_unstable();
+        assert!(!gaps.is_empty(), "no gap was found at all");
+        gaps[gaps.len().div_ceil(2) - 1].as_secs_f64() * 1_000.0
     }
 
     /// Starts a run that does not end by itself.
@@ -205,27 +218,6 @@ impl Drop for Ongoing {
         self.run.kill().ok();
         self.run.wait().ok();
     }
-}
-
-/// The longest time for which the host is known to have stalled the instrument, in milliseconds.
-pub fn longest_stall_ms(report: &Report) -> f64 {
-    report.stalls.iter().map(|stall| stall.until_ms - stall.from_ms).fold(0.0, f64::max)
-}
-
-/// The median over all groups, in milliseconds: the mean of the groups' medians, by their counts.
-pub fn median_ms(report: &Report, which: impl Fn(&str) -> bool) -> f64 {
-    let gaps: Vec<Distribution> = report
-        .groups
-        .iter()
-        .filter(|(name, _)| which(name.as_str()))
-        .map(|(_, group)| group.fault.gap)
-        .filter(|gap| gap.count > 0)
-        .collect();
-    let count: u32 = gaps.iter().map(|gap| u32::try_from(gap.count).unwrap()).sum();
-    let weighted =
-        |gap: &Distribution| gap.p50_ms.unwrap() * f64::from(u32::try_from(gap.count).unwrap());
-    assert!(count > 0, "no gap was found at all");
-    gaps.iter().map(weighted).sum::<f64>() / f64::from(count)
 }
 
 /// Waits for something to be there.

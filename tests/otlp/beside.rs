@@ -9,12 +9,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tandem::verdict::Verdict;
 
 use crate::receiver::{Kept, Receiver};
 use crate::support::experiment::{Experiment, Finished};
 use crate::support::leftovers::family_in_trial;
-use crate::support::series::{PART_MAX, Part, await_turn, group_gaps, unspoiled};
+use crate::support::series::{PART_MAX, Part, await_turn, group_gaps, set_aside};
 use crate::support::usage::watch_survivors;
 use crate::support::web::{free_port, get};
 
@@ -161,10 +160,10 @@ impl One {
             eprintln!("{} is there already", out.display());
             return one;
         }
-        fs::remove_dir_all(out).ok();
+        set_aside(out);
         await_turn();
         let (mut collector, port) = (Collector::start(way), free_port());
-        let order = Experiment::new("chaos/kill-leader.yaml").with(ARGS).into(out);
+        let order = Experiment::new("chaos/kill-leader.yaml").with_rule().with(ARGS).into(out);
         let mut order = collector.told_to(order.with(&format!("--seed {seed}")));
         if way == Way::On {
             order = order.with(&format!("--metrics 127.0.0.1:{port}"));
@@ -199,10 +198,6 @@ impl One {
         spans.iter().map(|span| span.length.as_secs_f64() * 1_000.0).collect()
     }
 
-    pub(crate) fn passes(&self) -> bool {
-        self.part.report.verdict == Verdict::Pass
-    }
-
     /// Whether all three signals arrived, and nothing was lost.
     pub(crate) fn arrived(&self) -> bool {
         let (told, got) = (self.part.report.telemetry.as_ref(), self.seen.got);
@@ -222,34 +217,21 @@ pub(crate) fn is_told(run: &Finished, got: Got) -> bool {
         && told.logs - told.logs_lost <= got.logs
 }
 
-/// Plays each way once a round, in turn from the first on and from the last; the runs of each way,
-/// and how many rounds were played again because the host had spoiled a run.
-pub(crate) fn rounds<const N: usize>(
-    folder: &Path,
-    ways: [Way; N],
-    count: u32,
-) -> ([Vec<One>; N], u32) {
-    let (mut all, mut again) = ([const { Vec::new() }; N], 0);
+/// Plays each way once a round, in turn from the first on and from the last; the runs of each way.
+pub(crate) fn rounds<const N: usize>(folder: &Path, ways: [Way; N], count: u32) -> [Vec<One>; N] {
+    let mut all = [const { Vec::new() }; N];
     for number in 1..=count {
         let out = |way: Way| folder.join(format!("{number:02}-{}", way.name()));
-        let play = || {
-            // The same choices for all; whatever drifts meets all alike.
-            let mut turn = ways;
-            if number % 2 == 0 {
-                turn.reverse();
-            }
-            let mut ones = turn.map(|way| One::play(&out(way), way, number));
-            if number % 2 == 0 {
-                ones.reverse();
-            }
-            ones
-        };
-        let is_spoiled = |ones: &[One; N]| ones.iter().any(|one| one.part.is_spoiled());
-        let remove = || ways.iter().for_each(|way| fs::remove_dir_all(out(*way)).unwrap());
-        let note = folder.join(format!("{number:02}.spoiled"));
-        let (ones, spoiled) = unspoiled(&note, play, is_spoiled, remove);
-        again += spoiled;
+        // The same choices for all; whatever drifts meets all alike.
+        let mut turn = ways;
+        if number % 2 == 0 {
+            turn.reverse();
+        }
+        let mut ones = turn.map(|way| One::play(&out(way), way, number));
+        if number % 2 == 0 {
+            ones.reverse();
+        }
         all.iter_mut().zip(ones).for_each(|(runs, one)| runs.push(one));
     }
-    (all, again)
+    all
 }

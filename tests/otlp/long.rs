@@ -9,9 +9,9 @@ use tandem::view::Level;
 
 use crate::beside::{One, Way, rounds};
 use crate::receiver::{Kept, Receiver};
-use crate::support::measured::await_quiet;
-use crate::support::results::{Claims, append, tried};
-use crate::support::series::folder;
+use crate::support::quiet::await_quiet;
+use crate::support::results::{Claims, Row, append, tried};
+use crate::support::series::{disturbances, folder, played, verdicts};
 use crate::support::up::Up;
 use crate::support::usage::{Usage, watch};
 use crate::support::windowed::windows;
@@ -72,11 +72,21 @@ fn shift(off: &[f64], on: &[f64], decimals: usize) -> String {
     format!("{:+.decimals$} ({within})", compared.shift)
 }
 
-fn again(rounds: u32) -> String {
-    match rounds {
-        0 => String::new(),
-        rounds => format!("; {rounds} rounds were played again, for the host had stalled"),
+/// The row of these runs.
+fn row<'a>(runs: impl Iterator<Item = &'a One> + Clone, measured: String) -> Row {
+    let parts = runs.map(|one| &one.part);
+    Row {
+        built: parts.clone().map(|part| part.built.clone()).collect(),
+        trials: played(parts.clone()),
+        disturbed: disturbances(parts),
+        measured,
     }
+}
+
+/// In how many runs of all something is so.
+fn so(runs: &[&One], is: impl Fn(&One) -> bool) -> (String, bool) {
+    let count = runs.iter().filter(|one| is(one)).count();
+    (format!("in {count} of {} runs", runs.len()), count == runs.len())
 }
 
 /// Telemetry on against off, in pairs.
@@ -85,7 +95,7 @@ fn again(rounds: u32) -> String {
 fn overhead() {
     let folder = folder("overhead");
     let pairs = tried().unwrap_or(30);
-    let ([off, on], spoiled) = rounds(&folder, [Way::Off, Way::On], pairs);
+    let [off, on] = rounds(&folder, [Way::Off, Way::On], pairs);
     let both = [&off, &on];
     let gaps = both.map(|runs| of(runs, One::gaps));
     let cpu = both.map(|runs| of(runs, members));
@@ -94,18 +104,21 @@ fn overhead() {
     let apart = |two: &[Vec<f64>; 2]| (median(&two[1]) - median(&two[0])).abs();
     let mut claims = Claims::default();
     let text = format!("medians of the takeover at most {ALIKE_MS} ms apart");
-    claims.add(text, apart(&gaps) <= ALIKE_MS);
-    claims.add("medians of the members' CPU at most 1 % of a core apart", apart(&cpu) <= 1.0);
+    claims.add(text, format!("{:.1} ms", apart(&gaps)), apart(&gaps) <= ALIKE_MS);
+    let text = format!("{:.2} %", apart(&cpu));
+    claims.add("medians of the members' CPU at most 1 % of a core apart", text, apart(&cpu) <= 1.0);
     let scraped = |one: &One| one.seen.got.scrapes >= 3;
-    let whole = on.iter().all(|one| one.arrived() && one.seen.is_told && scraped(one));
-    claims.add("all signals of all runs arrived", whole);
-    claims.add("verdict pass", both.into_iter().flatten().all(One::passes));
+    let with: Vec<_> = on.iter().collect();
+    let (text, whole) = so(&with, |one| one.arrived() && one.seen.is_told && scraped(one));
+    claims.add("all signals arrived", text, whole);
+    let (text, passed) = verdicts(both.into_iter().flatten().map(|one| &one.part));
+    claims.add("verdict pass", text, passed);
     let [without, with] = &gaps;
     let text = format!(
         "{pairs} pairs of a trial with a session of 300 ms, without telemetry and with (traces, \
         logs, metrics each second, a scrape each second): group gaps {} of {} and {} of {} ms, the \
         longest of a trial later by {} ms; a member {} and {} % of a core, more by {}; the \
-        controller {} and {} %, more by {}; gone {} and {} ms after the verdict{} (seeds 1 to \
+        controller {} and {} %, more by {}; gone {} and {} ms after the verdict (seeds 1 to \
         {pairs})",
         without.len(),
         ranged(without, 0),
@@ -119,10 +132,9 @@ fn overhead() {
         ranged(&own[1], 1),
         shift(&own[0], &own[1], 2),
         ranged(&of(&off, late), 0),
-        ranged(&of(&on, late), 0),
-        again(spoiled)
+        ranged(&of(&on, late), 0)
     );
-    append("overhead", &folder, &text, &claims);
+    append("overhead", &folder, &row(both.into_iter().flatten(), text), &claims);
     claims.hold();
 }
 
@@ -133,7 +145,7 @@ fn takeovers_beside_failing_collectors() {
     let name = "takeovers-beside-failing-collectors";
     let (folder, trials) = (folder(name), tried().unwrap_or(10));
     let ways = [Way::Off, Way::Killed, Way::Busy, Way::Mute];
-    let (runs, spoiled) = rounds(&folder, ways, trials);
+    let runs = rounds(&folder, ways, trials);
     let gaps = runs.each_ref().map(|runs| of(runs, One::gaps));
     // Where takeovers themselves are further apart than that, nothing nearer can be told.
     let without = &gaps[0];
@@ -142,12 +154,18 @@ fn takeovers_beside_failing_collectors() {
     let apart = |gaps: &Vec<f64>| (median(gaps) - median(without)).abs();
     let worst = runs.iter().flatten().map(|one| one.seen.late_ms).fold(0.0, f64::max);
     let mut claims = Claims::default();
-    let near = gaps.iter().all(|gaps| apart(gaps) <= alike);
-    claims.add(format!("medians at most {alike:.0} ms from that without a collector"), near);
-    claims.add(format!("gone at most {LATE_MS} ms after the verdict"), worst <= LATE_MS);
-    claims.add("what was lost is told", runs.iter().flatten().all(|one| one.seen.is_told));
-    claims.add("nothing was lost where it recovered", runs[2].iter().all(One::arrived));
-    claims.add("verdict pass", runs.iter().flatten().all(One::passes));
+    let far = gaps.iter().map(apart).fold(0.0, f64::max);
+    let text = format!("medians at most {alike:.0} ms from that without a collector");
+    claims.add(text, format!("{far:.1} ms"), far <= alike);
+    let text = format!("gone at most {LATE_MS} ms after the verdict");
+    claims.add(text, format!("{worst:.0} ms"), worst <= LATE_MS);
+    let all: Vec<_> = runs.iter().flatten().collect();
+    let (text, told) = so(&all, |one| one.seen.is_told);
+    claims.add("what was lost is told", text, told);
+    let (text, none) = so(&runs[2].iter().collect::<Vec<_>>(), One::arrived);
+    claims.add("nothing was lost where it recovered", text, none);
+    let (text, passed) = verdicts(all.iter().map(|one| &one.part));
+    claims.add("verdict pass", text, passed);
     let names = ["no collector", "one killed", "one that recovers from 503", "one that is mute"];
     let told = names.iter().zip(&runs).zip(&gaps).map(|((name, runs), gaps)| {
         let late = ranged(&of(runs, late), 0);
@@ -156,10 +174,9 @@ fn takeovers_beside_failing_collectors() {
     let told = told.collect::<Vec<_>>().join("; ");
     let text = format!(
         "{trials} trials each, in turn, with a session of 300 ms: {told}; half of the gaps without \
-        a collector are within {spread:.0} ms{} (seeds 1 to {trials})",
-        again(spoiled)
+        a collector are within {spread:.0} ms (seeds 1 to {trials})"
     );
-    append(name, &folder, &text, &claims);
+    append(name, &folder, &row(all.iter().copied(), text), &claims);
     claims.hold();
 }
 
@@ -190,20 +207,18 @@ fn up_at_rest() {
     let spans = receiver.spans();
     let ended = windows(&spans).len();
     let mut claims = Claims::default();
-    claims.add("controller below 5 % of a core", off.core_percent < 5.0);
+    let percent = |share: f64| format!("{share:.1} %");
+    let share = off.core_percent;
+    claims.add("controller below 5 % of a core", percent(share), share < 5.0);
     let more = on.core_percent - off.core_percent;
-    claims.add("at most 2.5 % more with a collector", more <= 2.5);
-    claims.add("its windows arrived", ended >= 2 && spans.len() > 3_000);
+    claims.add("at most 2.5 % more with a collector", percent(more), more <= 2.5);
+    let text = format!("{} spans of {ended} windows", spans.len());
+    claims.add("its windows arrived", text, ended >= 2 && spans.len() > 3_000);
     let text = format!(
-        "1,000 roles, 64 partitions, 3 groups of 5: the controller {:.1} % of a core, {:.1} MiB; \
-        told to a collector {:.1} %, so {more:.1} more, and {:.1} MiB; it got {} spans of {ended} \
-        windows",
-        off.core_percent,
-        off.resident_mib,
-        on.core_percent,
-        on.resident_mib,
-        spans.len()
+        "1,000 roles, 64 partitions, 3 groups of 5: the controller {:.1} MiB; told to a collector \
+        {:.1} %, {:.1} MiB",
+        off.resident_mib, on.core_percent, on.resident_mib
     );
-    append("up-at-rest", &folder, &text, &claims);
+    append("up-at-rest", &folder, &Row::without_trials(1, &text), &claims);
     claims.hold();
 }

@@ -30,6 +30,10 @@ def fisher(a, of_a, b, of_b):
     return [stats.fisher_exact([[a, of_a - a], [b, of_b - b]]).pvalue]
 
 
+def more_often(a, of_a, b, of_b):
+    return [stats.fisher_exact([[a, of_a - a], [b, of_b - b]], alternative="greater").pvalue]
+
+
 def mann_whitney(a, b):
     return [stats.mannwhitneyu(a, b, method="exact").pvalue]
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use rand::RngExt;
 use serde_json::{Value, json};
-use tandem::statistics::{binomial, quantile, two_samples};
+use tandem::statistics::{binomial, fisher, quantile, two_samples};
 
 use super::{SEED, chance};
 
@@ -86,6 +86,8 @@ fn what_is_computed_is_what_scipy_computes() {
         let some = of.map(|of| chance.random_range(0..=of.min(20)));
         let p = two_samples::counts((some[0], of[0]), (some[1], of[1]));
         ask(json!(["fisher", some[0], of[0], some[1], of[1]]), Some(vec![p]));
+        let p = fisher::more_often(some[0], of[0], some[1], of[1]);
+        ask(json!(["more_often", some[0], of[0], some[1], of[1]]), Some(vec![p]));
 
         let sizes: [usize; 2] = [chance.random_range(1..=12), chance.random_range(1..=12)];
         let untied =

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tandem::journal::{self, Recording};
-use tandem::observation::Fact;
+use tandem::observation::{Fact, What};
 use tandem::time::Mono;
-use tandem::verdict::Report;
+use tandem::timeline::Timeline;
+use tandem::verdict::{Report, undisturbed};
 use tempfile::TempDir;
 
 /// Nothing here takes longer, however loaded the machine.
@@ -21,6 +22,9 @@ pub const PATIENCE: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(50);
 /// The same where the instant is what is wanted, and a look costs next to nothing.
 const GLANCE: Duration = Duration::from_millis(2);
+
+/// When the host has disturbed a trial, in experiments that tests write.
+pub const DISTURBED: &str = "disturbed: {stall: 50ms}";
 
 /// Waits until `done` has something to say.
 pub fn eventually<T>(what: &str, within: Duration, done: impl FnMut() -> Option<T>) -> T {
@@ -72,12 +76,18 @@ pub fn output(command: &mut Command) -> Output {
     command.output().unwrap()
 }
 
-/// The text of an experiment that is shipped, without what it claims.
+/// The text of an experiment that is shipped, without what it claims, and without the rule on
+/// disturbed trials, which only claims need.
 pub fn claimless(name: &str) -> String {
     let shipped = fs::read_to_string(format!("chaos/{name}.yaml")).unwrap();
-    let (method, claims) = shipped.split_once("\nassert:\n").unwrap();
-    assert!(claims.lines().all(|line| line.starts_with("  - ")), "claims are last: {shipped}");
-    format!("{method}\nobjective: {{leaders_per_group: 0}}\n")
+    let mut claims = false;
+    let kept = shipped.lines().filter(|line| {
+        claims = line.starts_with("assert:") || (claims && line.starts_with(' '));
+        !claims && !line.starts_with("disturbed:") && !line.starts_with("objective:")
+    });
+    let kept = kept.collect::<Vec<_>>().join("\n");
+    assert!(kept.contains("\nmethod:\n") && kept.len() < shipped.len(), "{shipped}");
+    format!("{kept}\nobjective: {{leaders_per_group: 0}}\n")
 }
 
 /// A run that is about to be started.
@@ -165,6 +175,18 @@ impl Experiment {
     /// Has them there.
     pub fn into(mut self, out: &Path) -> Self {
         self.out = out.to_owned();
+        self
+    }
+
+    /// The same with the rule on disturbed trials, where the file does not state it.
+    pub fn with_rule(mut self) -> Self {
+        let path = PathBuf::from(&self.args[2]);
+        let text = fs::read_to_string(&path).unwrap();
+        if !text.lines().any(|line| line.starts_with("disturbed:")) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let copy = self.write(name, &format!("{text}\n{DISTURBED}\n"));
+            self.args[2] = copy.display().to_string();
+        }
         self
     }
 
@@ -293,6 +315,19 @@ impl Finished {
     pub fn recording(&self) -> Recording {
         journal::read(&self.out.join("journal.jsonl"))
             .unwrap_or_else(|error| panic!("{error}\n{self}"))
+    }
+
+    /// What its undisturbed trials show, as its report has it.
+    pub fn timeline(&self) -> Timeline {
+        let Recording { header, facts, .. } = self.recording();
+        let all = Timeline::compute(&header.plan, &facts);
+        undisturbed(&header.brief, &header.plan, &all).into_owned()
+    }
+
+    /// How many trials were played, those among them that the host disturbed.
+    pub fn played(&self) -> usize {
+        let ended = |fact: &&Fact| matches!(fact.what, What::TrialEnded { .. });
+        self.recording().facts.iter().filter(ended).count()
     }
 
     /// `tandem report` on its folder.

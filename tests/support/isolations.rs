@@ -14,11 +14,11 @@ pub const SHORT: &str = "--set defaults.threshold=1001ms";
 pub fn seamless(mut series: Series) {
     let overlapped = series.trials_with(|group| &group.overlaps);
     let trials = series.by_trial().len();
-    let none = series.group_gaps().is_empty();
-    series.claims.add("no group gap of a fault", none);
-    series.claims.add("an overlap in each trial", overlapped == trials);
-    let told = format!("overlaps in {overlapped}");
-    within_bounds(series, &told);
+    let gaps = series.group_gaps();
+    series.claims.add("no group gap of a fault", shown(&gaps), gaps.is_empty());
+    let found = format!("in {overlapped} of {trials}");
+    series.claims.add("an overlap in each trial", found, overlapped == trials);
+    within_bounds(series);
 }
 
 /// Where it is below, one is missed for a moment, in most trials: a session counts from the last
@@ -26,33 +26,24 @@ pub fn seamless(mut series: Series) {
 pub fn short(mut series: Series) {
     let missed = series.trials_with(|group| &group.gaps);
     let trials = series.by_trial().len();
-    series.claims.add("a gap in half of the trials", 2 * missed >= trials);
-    let told = format!("gaps in {missed}");
-    within_bounds(series, &told);
+    let found = format!("in {missed} of {trials}");
+    series.claims.add("a gap in half of the trials", found, 2 * missed >= trials);
+    within_bounds(series);
 }
 
-fn within_bounds(mut series: Series, told: &str) {
+fn within_bounds(mut series: Series) {
     let gap = slack(&series, |limit| limit.gap_slack_ms);
     let overlap = slack(&series, |limit| limit.overlap_slack_ms);
     let holds = |slack: Option<f64>| slack.is_none_or(|slack| slack >= 0.0);
-    series.claims.add("gaps within their bound", holds(gap));
-    series.claims.add("overlaps within their bound", holds(overlap));
-    let joint = series.joint_gaps();
-    series.claims.add("no joint gap", joint.is_empty());
-    let overlaps = series.overlaps();
     let below = |slack: Option<f64>| match slack {
-        Some(slack) => format!("the longest {slack:.0} ms below its bound"),
-        None => "so none near its bound".to_owned(),
+        Some(slack) => format!("the longest {slack:.0} ms below it"),
+        None => "none".to_owned(),
     };
-    let text = format!(
-        "{told}; group gaps {}, {}; overlaps {}, {}; joint gaps {}",
-        shown(&series.group_gaps()),
-        below(gap),
-        shown(&overlaps),
-        below(overlap),
-        shown(&joint)
-    );
-    series.conclude(&text);
+    series.claims.add("gaps within their bound", below(gap), holds(gap));
+    series.claims.add("overlaps within their bound", below(overlap), holds(overlap));
+    series.claim_no_joint_gap();
+    let (gaps, overlaps) = (shown(&series.group_gaps()), shown(&series.overlaps()));
+    series.conclude(&format!("group gaps {gaps}; overlaps {overlaps}"));
 }
 
 /// The least of all groups and parts.

@@ -1,17 +1,9 @@
-//! Measurements, one at a time or beside others that bear it; one that is spoiled is made again.
-
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
-
-use tandem::time::Mono;
+//! Measurements, one at a time or beside others that bear it. Each is made once: which of its trials
+//! the host disturbed is decided by the rule that the experiment states, and by no test. Where too
+//! many were, the verdict is unknown, and the test fails with that.
 
 use super::experiment::{Experiment, Finished};
-use super::pressure::Pressure;
-
-/// The host is quiet when it was for so long.
-const QUIET: Duration = Duration::from_secs(5);
-/// No longer than this is waited for it to be.
-pub const NOISE_MAX: Duration = Duration::from_secs(90);
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The claims of who lives on end sooner, and the dead are back sooner, than by default: what a
 /// death costs depends on neither, and how long a trial takes does.
@@ -35,58 +27,42 @@ pub fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), St
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-/// Waits until the host has let this thread run for a while whenever it wanted to.
-pub fn await_quiet(at_most: Duration) {
-    let (began, mut quiet) = (Mono::now(), Mono::now());
-    while Mono::now().since(began) < at_most && Mono::now().since(quiet) < QUIET {
-        let asleep = Mono::now();
-        std::thread::sleep(Duration::from_millis(5));
-        if Mono::now().since(asleep) > Duration::from_millis(20) {
-            quiet = Mono::now();
-        }
-    }
-}
-
-/// Runs an experiment until it is as `judge` wants it: at once, or thrice at most where the host
-/// did not let the instrument or its subjects run.
+/// Runs an experiment alone, once; it is as `judge` wants it.
 pub fn measured(
-    experiment: impl Fn() -> Experiment,
-    judge: impl Fn(&Finished) -> Result<(), String>,
+    experiment: impl FnOnce() -> Experiment,
+    judge: impl FnOnce(&Finished) -> Result<(), String>,
 ) -> Finished {
-    measured_together(|| [experiment().finish()], |[run]| judge(run)).into_iter().next().unwrap()
+    let [run] = measured_together(|| [experiment().with_rule().finish()], |[run]| judge(run));
+    run
 }
 
-/// The same of one that may have others beside it, for a session of a second is long: if it is not
-/// as `judge` wants it then, it is measured alone.
+/// The same of one that may have others beside it, for a session of a second is long.
 pub fn measured_beside(
-    experiment: impl Fn() -> Experiment,
-    judge: impl Fn(&Finished) -> Result<(), String>,
+    experiment: impl FnOnce() -> Experiment,
+    judge: impl FnOnce(&Finished) -> Result<(), String>,
 ) -> Finished {
-    let turn = shared_turn();
-    let run = experiment().finish();
-    let Err(complaint) = judge(&run) else { return run };
-    eprintln!("spoiled by others beside it: {complaint}\n{run}");
-    drop(turn);
-    measured(experiment, judge)
+    let _turn = shared_turn();
+    let [run] = judged([experiment().with_rule().finish()], |[run]| judge(run));
+    run
 }
 
-/// The same of several runs at once.
+/// The same of several runs at once, alone.
 pub fn measured_together<const N: usize>(
-    play: impl Fn() -> [Finished; N],
-    judge: impl Fn(&[Finished; N]) -> Result<(), String>,
+    play: impl FnOnce() -> [Finished; N],
+    judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
 ) -> [Finished; N] {
     let _turn = turn();
-    for attempt in 1.. {
-        let pressure = Pressure::watch();
-        let runs = play();
-        let Err(complaint) = judge(&runs) else { return runs };
+    judged(play(), judge)
+}
+
+/// What was measured, where it is as `judge` wants it.
+fn judged<const N: usize>(
+    runs: [Finished; N],
+    judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
+) -> [Finished; N] {
+    if let Err(complaint) = judge(&runs) {
         let shown: String = runs.iter().map(ToString::to_string).collect();
-        let stalls: usize = runs.iter().map(|run| run.report().stalls.len()).sum();
-        let host = format!("{stalls} stalls, pressure {:?}", pressure.share());
-        let spoiled = stalls > 0 || pressure.is_busy();
-        assert!(spoiled && attempt < 3, "attempt {attempt} ({host}): {complaint}\n{shown}");
-        eprintln!("attempt {attempt}, spoiled by the host ({host}): {complaint}\n{shown}");
-        await_quiet(NOISE_MAX);
+        panic!("{complaint}\n{shown}");
     }
-    unreachable!("it returns or panics");
+    runs
 }

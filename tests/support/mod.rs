@@ -13,7 +13,7 @@ pub mod leftovers;
 pub mod measured;
 pub mod naive;
 pub mod outside;
-pub mod pressure;
+pub mod quiet;
 pub mod recorded;
 pub mod results;
 pub mod series;

@@ -1,36 +1,72 @@
-//! The table of what was measured: one row a series, with date and machine, in the documentation.
+//! The table of what was measured: one row a series, with what was built, when and where, in the
+//! documentation.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
 use std::path::Path;
-use std::process::Command;
+
+use tandem::built::Built;
 
 const TABLE: &str = "chaos/RESULTS.md";
+/// The first line of the table that grows; a row is put below its last.
+const HEAD: &str = "| series | when (UTC) | built from | machine | trials | disturbed | measured \
+                    | claims |";
 
-/// What a series claims, and whether it held.
+/// What a series claims: in words, what was measured, and whether it holds.
 #[derive(Debug, Default)]
-pub struct Claims(Vec<(String, bool)>);
+pub struct Claims(Vec<Claim>);
+
+#[derive(Debug)]
+struct Claim {
+    text: String,
+    measured: String,
+    holds: bool,
+}
 
 impl Claims {
     /// One more.
-    pub fn add(&mut self, text: impl Into<String>, holds: bool) {
-        self.0.push((text.into(), holds));
-    }
-
-    fn failed(&self) -> Vec<&str> {
-        self.0.iter().filter(|(_, holds)| !holds).map(|(text, _)| text.as_str()).collect()
+    pub fn add(&mut self, text: impl Into<String>, measured: impl Display, holds: bool) {
+        self.0.push(Claim { text: text.into(), measured: measured.to_string(), holds });
     }
 
     /// Fails where one did not hold.
     pub fn hold(&self) {
-        assert!(self.failed().is_empty(), "did not hold: {:?}", self.failed());
+        let failed: Vec<_> = self.0.iter().filter(|claim| !claim.holds).collect();
+        assert!(failed.is_empty(), "did not hold: {failed:?}");
     }
 
-    fn shown(&self) -> String {
-        let mark = |(text, holds): &(String, bool)| {
-            if *holds { text.clone() } else { format!("**not** {text}") }
+    /// `no joint gap: 0; **not** at most 20 ms: 31 ms`.
+    pub fn shown(&self) -> String {
+        let shown = |claim: &Claim| {
+            let not = if claim.holds { "" } else { "**not** " };
+            format!("{not}{}: {}", claim.text, claim.measured)
         };
-        self.0.iter().map(mark).collect::<Vec<_>>().join("; ")
+        self.0.iter().map(shown).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What stands in a row beside the claims.
+#[derive(Debug)]
+pub struct Row {
+    /// What ran: as the header of each journal has it, or as this program was built itself.
+    pub built: Vec<Option<Built>>,
+    /// How many trials there were, every one of them.
+    pub trials: String,
+    /// Which of them the host disturbed, and what became of each.
+    pub disturbed: String,
+    pub measured: String,
+}
+
+impl Row {
+    /// Of a series that leaves no journal, and knows no trials.
+    pub fn without_trials(count: impl Display, measured: &str) -> Self {
+        Self {
+            built: vec![Built::this()],
+            trials: count.to_string(),
+            disturbed: "not asked".to_owned(),
+            measured: measured.to_owned(),
+        }
     }
 }
 
@@ -42,32 +78,50 @@ pub fn tried() -> Option<u32> {
     Some(count.unwrap_or_else(|| panic!("TANDEM_TRIALS is {asked}: write a number of trials")))
 }
 
-/// Appends a row, unless the series was finished before and its row stands already, or is tried.
-pub fn append(name: &str, folder: &Path, measured: &str, claims: &Claims) {
+/// Adds a row, unless the series was finished before and its row stands already, or is tried.
+pub fn append(name: &str, folder: &Path, row: &Row, claims: &Claims) {
     let done = folder.join("row");
-    let (when, machine, version) = (now(), machine(), version());
-    let row =
-        format!("| {name} | {when} | {version} | {machine} | {measured} | {} |\n", claims.shown());
+    let (when, machine, built) = (now(), machine(), builds(&row.built));
+    let Row { trials, disturbed, measured, .. } = row;
+    let claims = claims.shown();
+    let row = format!(
+        "| {name} | {when} | {built} | {machine} | {trials} | {disturbed} | {measured} | {claims} |\n"
+    );
     eprint!("{row}");
     if done.exists() || tried().is_some() {
         return;
     }
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE);
-    let mut table = OpenOptions::new().append(true).open(table).unwrap();
-    table.write_all(row.as_bytes()).unwrap();
+    let text = fs::read_to_string(&table).unwrap();
+    fs::write(&table, with_row(&text, &row)).unwrap();
     fs::write(done, row).unwrap();
+}
+
+/// The page with one more row in the table that grows.
+pub fn with_row(page: &str, row: &str) -> String {
+    let head = page.find(HEAD).unwrap_or_else(|| panic!("{TABLE} has no line {HEAD}"));
+    let rows = page[head..].split_inclusive('\n').take_while(|line| line.starts_with('|'));
+    let end = head + rows.map(str::len).sum::<usize>();
+    format!("{}{row}{}", &page[..end], &page[end..])
+}
+
+/// `90d6d898ba12`, or each with how many runs were of it.
+fn builds(all: &[Option<Built>]) -> String {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for built in all {
+        let name = built.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+        *counts.entry(name).or_default() += 1;
+    }
+    if counts.len() == 1 {
+        return counts.into_keys().collect();
+    }
+    let each = counts.into_iter().map(|(name, count)| format!("{name} ({count} runs)"));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 fn now() -> String {
     let now = jiff::Timestamp::from_millisecond(tandem::time::Wall::now().0).unwrap();
     now.strftime("%Y-%m-%d %H:%M").to_string()
-}
-
-/// The last commit of the code.
-fn version() -> String {
-    let args = ["log", "-1", "--format=%h", "--", "src"];
-    let said = Command::new("git").args(args).output().unwrap().stdout;
-    String::from_utf8_lossy(&said).trim().to_owned()
 }
 
 /// Cores, memory, kernel.

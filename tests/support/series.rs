@@ -1,24 +1,24 @@
 //! Series of trials for `tests/long`: played in parts, gone on with where they were interrupted,
-//! and told in one row.
+//! and told in one row. Whatever came to its end counts: no part is played again for its outcome.
+//! Which trials the host disturbed is decided by the rule that the experiment states.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tandem::built::Built;
 use tandem::journal;
 use tandem::observation::{Fact, Outcome};
 use tandem::timeline::{Cause, Finding, Findings, Interval, Timeline};
-use tandem::verdict::{Report, Verdict};
+use tandem::verdict::{DisturbedTrial, Report, Verdict, undisturbed};
 
 use super::experiment::Experiment;
-use super::measured::await_quiet;
-use super::results::{Claims, append, tried};
+use super::quiet::await_quiet;
+use super::results::{Claims, Row, append, tried};
 
 /// Trials are played so many at a time: an interruption costs no more.
 const AT_A_TIME: u32 = 10;
-/// How often a part may be played that the host has spoiled.
-const ATTEMPTS_MAX: u32 = 3;
 /// No part takes longer: whole clusters die and come back in some.
 pub const PART_MAX: Duration = Duration::from_secs(900);
 
@@ -43,19 +43,41 @@ pub fn await_turn() {
 /// One run of a series, which has come to its end.
 pub struct Part {
     pub report: Report,
+    /// What the undisturbed trials show, as the report has it.
     pub timeline: Timeline,
     pub facts: Vec<Fact>,
+    /// What ran.
+    pub built: Option<Built>,
+    /// How many runs before it were interrupted, or left no result. They stand beside it.
+    pub unfinished: usize,
 }
 
 impl Part {
-    /// Reads what a run has left, if it came to its end.
+    /// Reads what a run has left, if it came to its end: that of a limit is one, and so is that of
+    /// a run which could not go on.
     pub fn read(out: &Path) -> Option<Self> {
         let text = fs::read_to_string(out.join("result.json")).ok()?;
         let report: Report = serde_json::from_str(&text).ok()?;
+        let done = report.outcome.is_some_and(|how| how != Outcome::Interrupted);
+        if !done {
+            return None;
+        }
         let recording = journal::read(&out.join("journal.jsonl")).ok()?;
-        let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
-        let done = report.outcome == Some(Outcome::Completed);
-        done.then_some(Self { report, timeline, facts: recording.facts })
+        let header = recording.header;
+        let all = Timeline::compute(&header.plan, &recording.facts);
+        let timeline = undisturbed(&header.brief, &header.plan, &all).into_owned();
+        let (facts, built) = (recording.facts, header.built);
+        Some(Self { report, timeline, facts, built, unfinished: unfinished(out) })
+    }
+
+    /// Its disturbed trials.
+    pub fn disturbed(&self) -> &[DisturbedTrial] {
+        self.report.disturbed.as_ref().map_or(&[], |disturbed| &disturbed.trials)
+    }
+
+    /// How many trials were played, the disturbed among them.
+    pub fn played(&self) -> usize {
+        self.timeline.record.trials.len() + self.disturbed().len()
     }
 
     /// Findings in the order of their length, with the stalls of the host in the midst of each.
@@ -71,51 +93,104 @@ impl Part {
         spans
     }
 
-    /// Whether it did not hold, and the host did not let the instrument run meanwhile: then it
-    /// tells of the host.
-    pub fn is_spoiled(&self) -> bool {
-        self.report.verdict != Verdict::Pass && !self.report.stalls.is_empty()
-    }
-
-    /// Plays it, unless it was played before; again where the host has spoiled it. How often that
-    /// was so stands beside it.
-    fn play_unspoiled(out: &Path, experiment: impl Fn() -> Experiment) -> (Self, u32) {
-        let play = || Self::play(out, &experiment);
-        let remove = || fs::remove_dir_all(out).unwrap();
-        unspoiled(&out.with_extension("spoiled"), play, Self::is_spoiled, remove)
-    }
-
     /// Plays it, unless it was played before.
     pub fn play(out: &Path, experiment: impl FnOnce() -> Experiment) -> Self {
         if let Some(part) = Self::read(out) {
             eprintln!("{} is there already", out.display());
             return part;
         }
-        fs::remove_dir_all(out).ok();
+        set_aside(out);
         await_turn();
-        let run = experiment().into(out).start().finish_within(PART_MAX);
+        let run = experiment().with_rule().into(out).start().finish_within(PART_MAX);
         eprintln!("{}", run.stdout);
         Self::read(out).unwrap_or_else(|| panic!("it did not come to its end: {run}"))
     }
 }
 
-/// Plays something, and again where the host has spoiled it; how often that was so stands in
-/// `note`.
-pub fn unspoiled<T>(
-    note: &Path,
-    play: impl Fn() -> T,
-    is_spoiled: impl Fn(&T) -> bool,
-    remove: impl Fn(),
-) -> (T, u32) {
-    let mut spoiled = fs::read_to_string(note).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let mut played = play();
-    while is_spoiled(&played) && spoiled + 1 < ATTEMPTS_MAX {
-        spoiled += 1;
-        fs::write(note, spoiled.to_string()).unwrap();
-        remove();
-        played = play();
+/// Keeps what a run has left that did not come to its end.
+pub fn set_aside(out: &Path) {
+    if out.exists() {
+        fs::rename(out, aside(out, unfinished(out) + 1)).unwrap();
     }
-    (played, spoiled)
+}
+
+/// Where the run of this number is kept that was played here before and did not come to its end.
+fn aside(out: &Path, number: usize) -> PathBuf {
+    out.with_extension(format!("unfinished-{number}"))
+}
+
+fn unfinished(out: &Path) -> usize {
+    (1..).take_while(|number| aside(out, *number).exists()).count()
+}
+
+/// `none`; or how many of how many trials the host disturbed, and each with its outcome.
+pub fn disturbances<'a>(parts: impl IntoIterator<Item = &'a Part>) -> String {
+    let (mut told, mut all) = (Vec::new(), 0);
+    for (number, part) in (1..).zip(parts) {
+        all += usize::try_from(part.report.trials).unwrap() + part.disturbed().len();
+        for trial in part.disturbed() {
+            let whom = trial.whom.as_ref().map_or("the controller".to_owned(), ToString::to_string);
+            told.push(format!(
+                "trial {} of run {number}: {} ({whom} kept waiting for {:.0} ms)",
+                trial.trial,
+                trial.outcome.as_str(),
+                trial.stalled_ms
+            ));
+        }
+    }
+    match told.len() {
+        0 => "none".to_owned(),
+        some => format!("{some} of {all}: {}", told.join(", ")),
+    }
+}
+
+/// `30`; or how many count, and what else was played.
+pub fn played<'a>(parts: impl IntoIterator<Item = &'a Part>) -> String {
+    let (mut counted, mut left_out, mut unfinished) = (0, 0, 0);
+    for part in parts {
+        counted += part.report.trials;
+        left_out += part.disturbed().len();
+        unfinished += part.unfinished;
+    }
+    let mut text = counted.to_string();
+    if left_out > 0 {
+        text += &format!(" and {left_out} disturbed");
+    }
+    if unfinished > 0 {
+        text += &format!("; {unfinished} runs were interrupted before and played again");
+    }
+    text
+}
+
+/// In how many runs each verdict was reached, and why where it is no pass; then the same of all
+/// trials, the disturbed among them.
+pub fn verdicts<'a>(parts: impl IntoIterator<Item = &'a Part>) -> (String, bool) {
+    let (mut counts, mut over_all, mut why) = ([(); 2].map(|()| BTreeMap::new()), false, None);
+    let mut passed = true;
+    for part in parts {
+        let own = part.report.verdict;
+        let all = part.report.disturbed.as_ref().map_or(own, |disturbed| disturbed.verdict_all);
+        for (counts, verdict) in counts.iter_mut().zip([own, all]) {
+            *counts.entry(verdict.as_str()).or_insert(0_usize) += 1;
+        }
+        over_all |= !part.disturbed().is_empty();
+        if own != Verdict::Pass {
+            passed = false;
+            why = why.or_else(|| part.report.reasons.first().cloned());
+        }
+    }
+    let [own, all] = counts.map(|counts| {
+        let each = counts.iter().map(|(word, count)| format!("{word} in {count}"));
+        each.collect::<Vec<_>>().join(", ")
+    });
+    let mut text = own;
+    if over_all {
+        text += &format!("; with the disturbed trials {all}");
+    }
+    if let Some(why) = why {
+        text += &format!(" ({})", why.trim_end_matches('.'));
+    }
+    (text, passed)
 }
 
 /// The gaps of groups that faults caused.
@@ -129,8 +204,6 @@ pub struct Series {
     name: &'static str,
     folder: PathBuf,
     pub parts: Vec<Part>,
-    /// How many parts more were played and did not hold while the host stalled.
-    spoiled: u32,
     pub claims: Claims,
 }
 
@@ -147,11 +220,10 @@ impl Series {
         let count = format!("--trials {}", AT_A_TIME.min(trials));
         let part = |number: u32| {
             let out = folder.join(format!("part-{number}"));
-            Part::play_unspoiled(&out, || experiment().with(&count))
+            Part::play(&out, || experiment().with(&count))
         };
-        let (parts, spoiled): (Vec<_>, Vec<_>) = (0..trials.div_ceil(AT_A_TIME)).map(part).unzip();
-        let spoiled = spoiled.iter().sum();
-        Self { name, folder, parts, spoiled, claims: Claims::default() }
+        let parts = (0..trials.div_ceil(AT_A_TIME)).map(part).collect();
+        Self { name, folder, parts, claims: Claims::default() }
     }
 
     /// All gaps, of groups or joint, with the stalls of the host in the midst of each.
@@ -208,26 +280,37 @@ impl Series {
         trials.sum()
     }
 
+    /// In how many trials all groups together have a gap, and how many there are.
+    pub fn joint_gaps_in(&self) -> (usize, usize) {
+        let with = self.parts.iter().map(|part| {
+            let gaps = part.timeline.joint.gaps.iter();
+            gaps.map(|gap| gap.trial).collect::<BTreeSet<_>>().len()
+        });
+        (with.sum(), self.parts.iter().map(|part| part.timeline.record.trials.len()).sum())
+    }
+
     fn seeds(&self) -> String {
         let seeds: Vec<_> = self.parts.iter().map(|part| part.report.seed.to_string()).collect();
         seeds.join(", ")
     }
 
+    /// Claims that nobody missed a role, with how often and for how long somebody did.
+    pub fn claim_no_joint_gap(&mut self) {
+        let joint = self.joint_gaps();
+        self.claims.add("no joint gap", shown(&joint), joint.is_empty());
+    }
+
     /// Writes the row, and fails where a claim did not hold.
     pub fn conclude(mut self, measured: &str) {
-        let passed = self.parts.iter().all(|part| part.report.verdict == Verdict::Pass);
-        self.claims.add("verdict pass", passed);
-        let trials: u32 = self.parts.iter().map(|part| part.report.trials).sum();
-        let again = match self.spoiled {
-            0 => String::new(),
-            spoiled => format!(
-                "; {spoiled} times {} trials that did not hold were played again, for the host had \
-                 stalled",
-                AT_A_TIME.min(trials)
-            ),
+        let (text, passed) = verdicts(&self.parts);
+        self.claims.add("verdict pass", text, passed);
+        let row = Row {
+            built: self.parts.iter().map(|part| part.built.clone()).collect(),
+            trials: played(&self.parts),
+            disturbed: disturbances(&self.parts),
+            measured: format!("{measured} (seeds {})", self.seeds()),
         };
-        let measured = format!("{trials} trials: {measured}{again} (seeds {})", self.seeds());
-        append(self.name, &self.folder, &measured, &self.claims);
+        append(self.name, &self.folder, &row, &self.claims);
         self.claims.hold();
     }
 }
@@ -256,19 +339,16 @@ pub fn shown(spans: &[Span]) -> String {
 /// trials have none above `most`.
 pub fn kills(mut series: Series, p50: std::ops::RangeInclusive<u64>, most: u64) {
     let (gaps, trials) = (series.group_gaps(), series.by_trial());
-    let median = gaps[gaps.len().div_ceil(2) - 1].length;
+    let median = gaps.get(gaps.len().div_ceil(2).saturating_sub(1)).map(|gap| gap.length);
     let wanted = Duration::from_millis(*p50.start())..=Duration::from_millis(*p50.end());
     let text = format!("group gap p50 from {} to {} ms", p50.start(), p50.end());
-    series.claims.add(text, wanted.contains(&median));
+    let found = median.map_or("none".to_owned(), |median| median.as_millis().to_string());
+    series.claims.add(text, found, median.is_some_and(|median| wanted.contains(&median)));
     let short = trials.iter().filter(|gap| **gap <= Duration::from_millis(most)).count();
-    series.claims.add(format!("28 of 30 at most {most} ms"), short >= 28);
-    let joint = series.joint_gaps();
-    series.claims.add("no joint gap", joint.is_empty());
-    let text = format!(
-        "group gaps {}; {short} of {} trials at most {most} ms; joint gaps {}",
-        shown(&gaps),
-        trials.len(),
-        shown(&joint)
-    );
+    let text = format!("at most {most} ms in 28 of 30 trials");
+    let found = format!("in {short} of {}", trials.len());
+    series.claims.add(text, found, 30 * short >= 28 * trials.len());
+    series.claim_no_joint_gap();
+    let text = format!("group gaps {}", shown(&gaps));
     series.conclude(&text);
 }
