@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Prepared, Schedule, Step, Trigger};
@@ -15,7 +16,7 @@ use crate::verdict::{Assertion, Limits, Until};
 const SHOWN: u32 = 5;
 
 /// What a run would do.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Preview {
     /// The experiment's name.
     pub experiment: String,
@@ -48,7 +49,7 @@ pub struct Preview {
 }
 
 /// The claim that trials go on for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct UntilPreview {
     /// The claim.
     pub claim: String,
@@ -68,7 +69,7 @@ impl UntilPreview {
 }
 
 /// One step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StepPreview {
     /// Its name.
     pub step: StepId,
@@ -88,7 +89,7 @@ pub struct StepPreview {
 }
 
 /// One trial, as the seed draws it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrialPreview {
     /// Which.
     pub trial: TrialNumber,
@@ -97,7 +98,7 @@ pub struct TrialPreview {
 }
 
 /// One strike, as the seed draws it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StrikePreview {
     /// Of which step.
     pub step: StepId,

@@ -45,6 +45,7 @@ pub mod validate;
 mod which;
 
 pub use failure::Failure;
+pub use suite::summary_schema;
 
 /// Invalid usage or files: nothing was touched.
 const EXIT_FILES: u8 = 2;

@@ -62,6 +62,12 @@ pub(super) struct SuiteArgs {
     skip_unable: bool,
 }
 
+/// The schema of suite.json in the folder of a suite, and of what `-o json` prints.
+#[must_use]
+pub fn summary_schema() -> schemars::Schema {
+    schemars::schema_for!(Summary)
+}
+
 /// Runs them all; the worst of their exit codes.
 pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
     let items = list(&args.suite, &args.topologies, args.trials, args.seed)
