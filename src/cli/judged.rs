@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Output;
 use super::recording::recording;
+use super::upkeep;
 use crate::journal::{Header, JournalError, Recording};
 use crate::observation::Fact;
 use crate::page::{Subject, page};
@@ -68,9 +69,15 @@ impl Judged {
     pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
         let Recording { header, facts, torn_tail: _ } =
             recording(dir).map_err(ReportError::Journal)?;
+        let (timeline, report) = if header.is_upkeep() {
+            upkeep::judge(dir, &header, &facts)
+        } else {
+            let (plan, brief) = (&header.plan, &header.brief);
+            let timeline = Timeline::compute(plan, &facts);
+            let report = Report::of(plan, brief, header.seed, header.zero, &timeline);
+            (timeline, report)
+        };
         let dir = folder(dir);
-        let timeline = Timeline::compute(&header.plan, &facts);
-        let report = Report::of(&header.plan, &header.brief, header.seed, header.zero, &timeline);
         Ok((Self { header, facts, report, dir }, timeline))
     }
 

@@ -41,6 +41,7 @@ mod suite;
 mod telling;
 mod terminal;
 mod up;
+mod upkeep;
 pub mod validate;
 mod which;
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::life::{END, LifeLine};
 use super::trouble::Troubles;
@@ -10,6 +11,11 @@ use crate::ids::{GroupName, Life};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::topology::Plan;
+
+/// Of a run that goes on, what was stamped so long before the latest fact has been heard.
+const UNHEARD: Duration = Duration::from_millis(500);
+/// And what happened so long before it is decided.
+const UNDECIDED: Duration = Duration::from_secs(1);
 
 /// All facts, each in its place.
 pub(super) struct Gathered {
@@ -44,6 +50,21 @@ pub(super) fn gather_stretch(
     let until = stretch.trial.window.until;
     gathered.lines().for_each(|line| line.decide(until, stretch.known, &stalls));
     gathered.record.trials = vec![stretch.trial];
+    gathered.leave();
+    gathered
+}
+
+/// Sorts the facts of a run that goes on, which is judged up to a little before the latest of them.
+pub(super) fn gather_so_far(plan: &Plan, facts: &[Fact]) -> Gathered {
+    let (mut gathered, own) = sort(plan, facts);
+    let lost = own.windows(2).filter_map(lost).collect();
+    gathered.forget(&lost);
+    let latest = facts.iter().map(|fact| fact.t).max().unwrap_or(Mono::ZERO);
+    let (until, known) = (latest - UNDECIDED, latest - UNHEARD);
+    let stalls = gathered.record.stalls.iter().copied().collect();
+    gathered.lines().for_each(|line| line.decide(until, known, &stalls));
+    gathered.record.cut(until);
+    gathered.record.trials.retain(|trial| !trial.window.is_empty());
     gathered.leave();
     gathered
 }

@@ -109,6 +109,21 @@ impl Timeline {
         Self::of(plan, gather::gather_stretch(plan, facts, stretch))
     }
 
+    /// What the facts say of a topology that is kept up; so far, where it goes on. All of it is one
+    /// trial, which counts however it ended.
+    #[must_use]
+    pub fn of_upkeep(plan: &Plan, facts: &[Fact], goes_on: bool) -> Self {
+        let mut timeline = if goes_on {
+            Self::of(plan, gather::gather_so_far(plan, facts))
+        } else {
+            Self::compute(plan, facts)
+        };
+        for trial in &mut timeline.record.trials {
+            trial.recovered.get_or_insert(true);
+        }
+        timeline
+    }
+
     fn of(plan: &Plan, gathered: gather::Gathered) -> Self {
         let gather::Gathered { lives, troubles, record } = gathered;
         let mut groups = BTreeMap::new();

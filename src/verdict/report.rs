@@ -9,6 +9,7 @@ use super::confidence_report::Confidence;
 use super::distribution::Distribution;
 use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
+use super::upkeep::Upkeep;
 use crate::ids::{FaultId, GroupName, RoleName, TopologyName, TrialNumber};
 use crate::observation::Outcome;
 
@@ -67,6 +68,9 @@ pub struct Report {
     /// What was sent to collectors; nothing where none was named. It is no part of the judgement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<Telemetry>,
+    /// Of a topology that is kept up; nothing where it is a run of an experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<Upkeep>,
 }
 
 /// How far the gaps of groups may be from the truth, as a sum over both ends of each.
