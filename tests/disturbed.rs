@@ -80,10 +80,7 @@ fn look(story: &mut Story, [from, until]: [u64; 2], outside: u64) {
     let busy_ns = ns(until - from);
     let own_ns = busy_ns * (100 - outside) / 100;
     let (from, until) = (at(from), at(until));
-    story.run(
-        until.0 / 1_000_000,
-        What::Processors { from, until, busy_ns, own_ns, stolen_ns: 0 },
-    );
+    story.run(until.0 / 1_000_000, What::Processors { from, until, busy_ns, own_ns, stolen_ns: 0 });
 }
 
 /// The canary runs late by so many ms from half a second into the trial on, waiting all the time.
@@ -115,7 +112,10 @@ fn a_passing_trial_and_a_failing_one_are_disturbed_alike_and_both_are_shown() {
     let of = report.disturbed.as_ref().unwrap();
     assert_eq!((of.replaced, of.failed, of.undisturbed, of.undisturbed_failed), (2, 1, 8, 0));
     assert_eq!((report.verdict, of.verdict_all), (Verdict::Pass, Verdict::Fail));
-    assert_eq!((report.trials, report.groups.values().next().unwrap().other.none.gap.count), (8, 0));
+    assert_eq!(
+        (report.trials, report.groups.values().next().unwrap().other.none.gap.count),
+        (8, 0)
+    );
     assert_eq!((of.trials[1].stalled_ms, of.trials[1].whom.as_ref()), (100.0, None));
     assert!(of.trials[1].reasons[0].contains("broke group.gap.max <= 200ms"), "{of:?}");
     assert_eq!(of.p_value, Some(0.2), "one of two, and none of eight");
@@ -284,7 +284,10 @@ fn half_as_many_trials_are_replaced_unless_the_experiment_says_how_many() {
     let choice = Choice { topology, ..Choice::default() };
     let of = |trials, disturbed| read(trials, disturbed, &choice).replace;
     assert_eq!((of("8", "{stall: 50ms}"), of("7", "{stall: 50ms}")), (4, 4));
-    assert_eq!((of("8", "{stall: 50ms, replace: 0}"), of("8", "{stall: 50ms, replace: 9}")), (0, 9));
+    assert_eq!(
+        (of("8", "{stall: 50ms, replace: 0}"), of("8", "{stall: 50ms, replace: 9}")),
+        (0, 9)
+    );
     let until = "{min: 3, max: 40, until: {gap_probability: \"< 30%\"}}";
     assert_eq!(of(until, "{stall: 50ms}"), 20, "of as many as there may be");
     let fewer = Choice { trials: Some(2), ..choice.clone() };

@@ -5,9 +5,11 @@ use std::{env, fs};
 use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde_json::Value;
+use tandem::cli::summary_schema;
 use tandem::journal::Header;
 use tandem::observation::Fact;
-use tandem::verdict::Report;
+use tandem::verdict::{Difference, Report};
+use tandem::view::{Event, Picture};
 use tandem::{chaos, topology};
 
 /// A line of a journal.
@@ -67,4 +69,10 @@ fn the_schemas_are_those_of_the_types() {
     kept("suite", &without_null(schema_for!(chaos::Suite)));
     kept("journal", &schema_for!(Line));
     kept("result", &schema_for!(Report));
+    kept("suite-summary", &summary_schema());
+    kept("plan", &schema_for!(topology::Plan));
+    kept("dry-run", &schema_for!(chaos::Preview));
+    kept("comparison", &schema_for!(Difference));
+    kept("status", &schema_for!(Picture));
+    kept("event", &schema_for!(Event));
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::{Cost, cost};
@@ -17,7 +18,7 @@ use crate::verdict::{Assertion, Disturbed, Limits, Until};
 const SHOWN: u32 = 5;
 
 /// What a run would do.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Preview {
     /// The experiment's name.
     pub experiment: String,
@@ -53,7 +54,7 @@ pub struct Preview {
 }
 
 /// The claim that trials go on for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct UntilPreview {
     /// The claim.
     pub claim: String,
@@ -73,7 +74,7 @@ impl UntilPreview {
 }
 
 /// One step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StepPreview {
     /// Its name.
     pub step: StepId,
@@ -96,7 +97,7 @@ pub struct StepPreview {
 }
 
 /// What one step may cost a group, at most; nothing where no bound is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepCost {
     /// The longest gap.
     pub gap: Option<Span>,
@@ -107,7 +108,7 @@ pub struct StepCost {
 }
 
 /// One trial, as the seed draws it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrialPreview {
     /// Which.
     pub trial: TrialNumber,
@@ -116,7 +117,7 @@ pub struct TrialPreview {
 }
 
 /// One strike, as the seed draws it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StrikePreview {
     /// Of which step.
     pub step: StepId,

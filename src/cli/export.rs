@@ -1,12 +1,14 @@
 //! `tandem export`: sends finished runs to a collector.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::judged::Judged;
+use super::judged::{JOURNAL_FILE, Judged};
 use super::sending::{OtlpArgs, Sending};
 use super::{EXIT_FILES, Failure};
+use crate::journal::list_parts;
 use crate::telemetry::{Live, Settings};
 use crate::time::Span;
 use crate::verdict::Telemetry;
@@ -29,7 +31,7 @@ Examples:
   tandem export tandem-out/kill-leader-20261121T132004.123Z --otlp http://127.0.0.1:4318
   OTEL_EXPORTER_OTLP_ENDPOINT=https://collector:4318 tandem export tandem-out/*")]
 pub(super) struct ExportArgs {
-    /// The folders of the runs, each with a journal.jsonl.
+    /// The folders of the runs, each with its journal; or of suites, with the folders of their runs.
     #[arg(required = true)]
     dirs: Vec<PathBuf>,
     #[command(flatten)]
@@ -46,7 +48,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         return Err(Failure::text(EXIT_FILES, format!("nothing to send to: {meant}")));
     };
     let mut code = 0;
-    for dir in &args.dirs {
+    for dir in &args.dirs.iter().flat_map(|dir| runs(dir)).collect::<Vec<_>>() {
         // The others are sent all the same.
         match export(dir, &settings, args.within) {
             Ok(true) => {}
@@ -58,6 +60,23 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         }
     }
     Ok(code)
+}
+
+/// The folder itself, or where it holds no journal, those in it that do: the runs of a suite.
+fn runs(dir: &Path) -> Vec<PathBuf> {
+    if is_run(dir) {
+        return vec![dir.to_owned()];
+    }
+    let inside = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut runs: Vec<_> = inside.filter(|path| path.is_dir() && is_run(path)).collect();
+    runs.sort();
+    // Where there is none, it is told what was expected.
+    if runs.is_empty() { vec![dir.to_owned()] } else { runs }
+}
+
+fn is_run(dir: &Path) -> bool {
+    let has_parts = || list_parts(dir).is_ok_and(|parts| !parts.is_empty());
+    dir.join(JOURNAL_FILE).exists() || has_parts()
 }
 
 /// Sends one run; whether all of it was taken.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Output;
 use super::recording::{Told, reading, tell};
+use super::upkeep;
 use crate::journal::{Header, JournalError, Reading};
 use crate::page::{Subject, page};
 use crate::telemetry::document::{self, Written};
@@ -69,10 +70,20 @@ pub(super) struct Judged {
 impl Judged {
     /// Judges the run in `dir`. A run that has just ended comes here as well, so both say the same.
     pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
-        let told = reading(dir).and_then(tell).map_err(ReportError::Journal)?;
-        let (journal, dir) = (dir.to_owned(), folder(dir));
+        let facts = reading(dir).map_err(ReportError::Journal)?;
+        let judged = if facts.header.is_upkeep() {
+            upkeep::judge(dir, facts)
+        } else {
+            tell(facts).map(|told| {
+                let Told { header, timeline, .. } = &told;
+                let Header { plan, brief, seed, zero, .. } = header;
+                let report = Report::of(plan, brief, *seed, *zero, timeline);
+                (told, report)
+            })
+        };
+        let (told, report) = judged.map_err(ReportError::Journal)?;
         let Told { header, timeline, last, logs } = told;
-        let report = Report::of(&header.plan, &header.brief, header.seed, header.zero, &timeline);
+        let (journal, dir) = (dir.to_owned(), folder(dir));
         Ok((Self { header, report, last, logs, journal, dir }, timeline))
     }
 

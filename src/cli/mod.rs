@@ -42,10 +42,12 @@ mod suite;
 mod telling;
 mod terminal;
 mod up;
+mod upkeep;
 pub mod validate;
 mod which;
 
 pub use failure::Failure;
+pub use suite::summary_schema;
 
 /// Invalid usage or files: nothing was touched.
 const EXIT_FILES: u8 = 2;

@@ -17,6 +17,9 @@ use crate::verdict::{Report, Telemetry, exit_code, render_telemetry};
 /// Writes result.json, junit.xml, report.html (one file that a browser opens without a network)
 /// and traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of
 /// the judgement. A file that cannot be written is told, and keeps no other from it.
+///
+/// A topology that `tandem up` keeps up is judged by the gaps that its objective allows: kept (exit
+/// code 0), not kept (3), or unknown (4). While it goes on, the report says how it stands so far.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:

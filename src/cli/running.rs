@@ -78,7 +78,7 @@ fn listed(found: impl Iterator<Item = Found>, silent: &[String]) -> String {
 }
 
 /// How a run stands.
-async fn ask(door: &Door) -> Result<Picture, InquiryError> {
+pub(super) async fn ask(door: &Door) -> Result<Picture, InquiryError> {
     let request = Request { tandem: VERSION, ask: Ask::Status, follow: false };
     let mut answers = door.ask(request).await?;
     status(door, &mut answers).await

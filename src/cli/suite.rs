@@ -73,6 +73,12 @@ pub(super) struct SuiteArgs {
     metrics: MetricsArgs,
 }
 
+/// The schema of suite.json in the folder of a suite, and of what `-o json` prints.
+#[must_use]
+pub fn summary_schema() -> schemars::Schema {
+    schemars::schema_for!(Summary)
+}
+
 /// Runs them all; the worst of their exit codes.
 pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
     let passed = Passed {

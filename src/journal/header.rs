@@ -46,6 +46,14 @@ pub struct Header {
     pub part: Option<Part>,
 }
 
+impl Header {
+    /// Whether a topology is kept up, and no experiment was run.
+    #[must_use]
+    pub fn is_upkeep(&self) -> bool {
+        self.experiment.is_empty() && self.brief.experiment == "up"
+    }
+}
+
 /// One file of a journal in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {

@@ -6,8 +6,9 @@
 
 mod claim;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 pub use claim::{Ending, Horizon};
 
@@ -16,6 +17,7 @@ use crate::time::{Mono, Wall};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = with_null)]
 pub struct Fact {
     /// When its author stamped it.
     #[serde(rename = "t_ns")]
@@ -29,6 +31,24 @@ pub struct Fact {
     /// What happened.
     #[serde(flatten)]
     pub what: What,
+}
+
+/// What has no fields is a key with `null` in a flattened object, and no word by itself as its
+/// schema would have it.
+fn with_null(schema: &mut Schema) {
+    let Some(Value::Array(kinds)) = schema.get_mut("oneOf") else { return };
+    for kind in kinds {
+        let Some(Value::String(word)) = kind.get("const").cloned() else { continue };
+        let mut whole = json!({
+            "type": "object",
+            "properties": { word.as_str(): {"type": "null"} },
+            "required": [word],
+        });
+        if let (Some(whole), Some(told)) = (whole.as_object_mut(), kind.get("description")) {
+            whole.insert("description".to_owned(), told.clone());
+        }
+        *kind = whole;
+    }
 }
 
 /// What can happen. Above the line the member speaks, of itself; below it, the controller.

@@ -12,14 +12,17 @@ use crate::verdict::{Ruling, Verdict};
 pub(super) fn head(subject: &Subject<'_>) -> String {
     let report = subject.report;
     let word = report.verdict.as_str();
+    let (shown, what) = match &report.up {
+        Some(up) => (report.kept(up), format!("{}, kept up", report.topology)),
+        None => (word.to_uppercase(), format!("{} on {}", report.experiment, report.topology)),
+    };
     let mut html = format!(
         "<header class=\"{word}\"><p class=\"run\">{}</p>\n<h1><span class=\"verdict\"><span \
-         aria-hidden=\"true\">{}</span> {}</span> {} on {}</h1>\n<p class=\"lead\">{}</p>\n",
+         aria-hidden=\"true\">{}</span> {}</span> {}</h1>\n<p class=\"lead\">{}</p>\n",
         Safe(subject.run),
         sign(report.verdict),
-        word.to_uppercase(),
-        Safe(&report.experiment),
-        Safe(&report.topology),
+        shown,
+        Safe(what),
         Safe(sentence(subject)),
     );
     if !report.reasons.is_empty() {
@@ -75,13 +78,19 @@ fn told(first: &Ruling, all: &[Ruling]) -> String {
 fn sentence(subject: &Subject<'_>) -> String {
     let report = subject.report;
     let joint = report.joint.gap;
-    let trials = format!("{} of {} trials", report.trials, report.trials_asked);
+    let trials = match &report.up {
+        Some(_) => "all the time that was judged".to_owned(),
+        None => format!("{} of {} trials", report.trials, report.trials_asked),
+    };
     let mut text = match (joint.count, joint.max_ms) {
         (1.., Some(most)) => seen(subject, most),
         (_, _) if report.joint.unknown_ms > 0.0 => format!(
             "No joint gap was seen in {trials}, and {} could not be observed",
             milliseconds(Some(report.joint.unknown_ms))
         ),
+        (_, _) if report.trials == 0 && report.up.is_some() => {
+            "Not every group has led every role yet".to_owned()
+        }
         (_, _) if report.trials == 0 => "No trial was played to its end".to_owned(),
         (_, _) => format!(
             "There was no joint gap in {trials}: no role was without a leader in all groups at once"
@@ -111,11 +120,15 @@ fn seen(subject: &Subject<'_>, most: f64) -> String {
     let trials: BTreeSet<_> = gaps.iter().map(|gap| gap.trial).collect();
     let stalls: IntervalSet = subject.timeline.record.stalls.iter().copied().collect();
     let stalled = gaps.iter().filter(|gap| stalls.touches(gap.span)).count();
+    let trials_all = subject.timeline.record.trials.len().saturating_sub(disturbed.len());
+    let all = count(trials_all, "trial");
+    let among = match &subject.report.up {
+        Some(_) => String::new(),
+        None => format!(" in {} of {all}", trials.len()),
+    };
     let mut text = format!(
-        "{} in {} of {}: a role without a leader in every group at once, for {} at most",
+        "{}{among}: a role without a leader in every group at once, for {} at most",
         count(gaps.len(), "joint gap"),
-        trials.len(),
-        count(subject.timeline.record.trials.len().saturating_sub(disturbed.len()), "trial"),
         milliseconds(Some(most))
     );
     if stalled > 0 {
@@ -148,28 +161,36 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
         Some(Outcome::Aborted) => "ended by a limit",
         Some(Outcome::Interrupted) => "interrupted",
         Some(Outcome::Unhealed) => "something is not healed",
+        None if report.up.as_ref().is_some_and(|up| up.goes_on) => "goes on",
         None => "cut off",
     };
     let leaders = report.joint.leaders_min.map_or_else(
         || "no trial was seen".to_owned(),
         |least| format!("in at least {least} of {} groups, at any instant", plan.groups.len()),
     );
-    let trials = format!("{} of {}", report.trials, report.trials_asked);
-    let disturbed = disturbed(subject).map(|told| ("Disturbed by the host", told));
-    let first = [("Topology", shape), ("Trials", trials)].into_iter().chain(disturbed);
-    let rest = [
-        ("Seed", report.seed.to_string()),
+    let (played, open) = match &report.up {
+        Some(up) => {
+            let judged = format!("{:.1} s", up.judged_ms() / 1e3);
+            (vec![("Judged for", judged)], "Still open at the end")
+        }
+        None => {
+            let trials = format!("{} of {}", report.trials, report.trials_asked);
+            let seed = ("Seed", report.seed.to_string());
+            (vec![("Trials", trials), seed], "Still open at a trial’s end")
+        }
+    };
+    let mut facts = vec![("Topology", shape)];
+    facts.extend(played);
+    facts.extend(disturbed(subject).map(|told| ("Disturbed by the host", told)));
+    facts.extend([
         ("Each role was led", leaders),
         ("Instrument’s floor: a shorter gap may go unseen", milliseconds(Some(report.floor_ms))),
         ("Gaps that were seen are known to within", milliseconds(report.uncertainty_ms.max)),
         ("Not observed", milliseconds(Some(report.unknown_ms))),
-        (
-            "Still open at a trial’s end",
-            count(usize::try_from(report.censored).unwrap_or(usize::MAX), "interval"),
-        ),
+        (open, count(usize::try_from(report.censored).unwrap_or(usize::MAX), "interval")),
         ("Run", ended.to_owned()),
         ("Began", began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()),
         ("Written by", format!("tandem {}", subject.tandem)),
-    ];
-    first.chain(rest).collect()
+    ]);
+    facts
 }

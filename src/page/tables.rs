@@ -1,8 +1,8 @@
 //! The numbers of the report as tables: by group, by claim, stalls, confidence, bounds.
 
 use super::head::sign;
-use super::{Subject, disturbed};
 use super::html::{Safe, count, milliseconds, table};
+use super::{Subject, disturbed};
 use crate::verdict::{BoundReport, Distribution, LimitReport, Measures, Ruling, short};
 
 /// So many stalls are listed.
@@ -30,7 +30,10 @@ pub(super) fn numbers(subject: &Subject<'_>) -> String {
     let report = subject.report;
     let mut rows = Vec::new();
     for (name, group) in &report.groups {
-        rows.push(row(format!("{name}, after faults"), &group.fault, Some(&group.limit)));
+        rows.push(match report.up.as_ref().and_then(|up| up.groups.get(name)) {
+            Some(all) => row(format!("{name}, all causes"), all, None),
+            None => row(format!("{name}, after faults"), &group.fault, Some(&group.limit)),
+        });
         for (cause, of) in group.others() {
             rows.push(row(format!("{name}, {}", cause.row()), of, None));
         }
@@ -99,7 +102,10 @@ pub(super) fn trust(subject: &Subject<'_>) -> String {
         (0, None) => "No trial was observed to its end, so nothing is said of others.".to_owned(),
         (_, None) => format!("A joint gap in {} of {trials}.", of.with_joint_gap),
     };
-    let mut body = format!("<p>{}</p>\n", Safe(sentence));
+    let mut body = match &report.up {
+        Some(_) => String::new(),
+        None => format!("<p>{}</p>\n", Safe(sentence)),
+    };
     if let Some(claim) = &of.stopping {
         body.push_str(&format!("<p>{}.</p>\n", Safe(claim.why.clone())));
     }
@@ -119,7 +125,9 @@ pub(super) fn trust(subject: &Subject<'_>) -> String {
             body.push_str("<p class=\"note\">The others are in result.json.</p>\n");
         }
     }
-    section("trust", "How far this can be trusted", &(body + &bounds(subject)))
+    // No fault was injected into what is kept up.
+    let bounds = if report.up.is_some() { String::new() } else { bounds(subject) };
+    section("trust", "How far this can be trusted", &(body + &bounds))
 }
 
 /// What each kind of fault may cost each group.

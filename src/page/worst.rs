@@ -34,11 +34,14 @@ fn one(subject: &Subject<'_>, scene: &Scene<'_>, worst: &Worst) -> String {
         roles => format!(" and {} more", roles - 1),
     };
     let title = format!(
-        "{} in {}: {}{others}, trial {}",
+        "{} in {}: {}{others}{}",
         milliseconds(Some(worst.duration_ms)),
         worst.group,
         worst.role,
-        worst.trial
+        match &subject.report.up {
+            Some(_) => String::new(),
+            None => format!(", trial {}", worst.trial),
+        }
     );
     let picture =
         find(subject, scene, worst).map(|(fold, gap)| draw(subject, scene, fold, gap.span));
@@ -61,7 +64,7 @@ fn told(worst: &Worst) -> String {
         worst.after(),
     ];
     if worst.censored {
-        told.push("still open when its trial ended".to_owned());
+        told.push("still open at the end".to_owned());
     }
     if let Some(stall) = worst.stall {
         let length = milliseconds(Some(stall.until_ms - stall.from_ms));

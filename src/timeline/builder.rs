@@ -54,6 +54,24 @@ impl<'a> TimelineBuilder<'a> {
         gathered.close(plan, &own, cut.at());
         Timeline::of(plan, gathered)
     }
+
+    /// All facts were taken, of a topology that is kept up; so far, where it goes on. All of it is
+    /// one trial, which counts however it ended.
+    #[must_use]
+    pub fn finish_upkeep(self, goes_on: bool) -> Timeline {
+        let mut timeline = if goes_on { self.finish_so_far() } else { self.finish() };
+        for trial in &mut timeline.record.trials {
+            trial.recovered.get_or_insert(true);
+        }
+        timeline
+    }
+
+    fn finish_so_far(self) -> Timeline {
+        let Self { plan, mut gathered, mut own, cut } = self;
+        own.sort_by_key(|fact| fact.seq);
+        gathered.close_so_far(plan, &own, cut.last.unwrap_or(Mono::ZERO));
+        Timeline::of(plan, gathered)
+    }
 }
 
 /// Where a trial that was cut off ends.

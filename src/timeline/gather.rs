@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::life::{END, LifeLine};
 use super::trouble::Troubles;
@@ -10,6 +11,11 @@ use crate::ids::{GroupName, Life};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::topology::Plan;
+
+/// Of a run that goes on, what was stamped so long before the latest fact has been heard.
+const UNHEARD: Duration = Duration::from_millis(500);
+/// And what happened so long before it is decided.
+const UNDECIDED: Duration = Duration::from_secs(1);
 
 /// All facts, each in its place.
 #[derive(Debug)]
@@ -96,6 +102,18 @@ impl Gathered {
         let stalls = self.record.stalls.iter().copied().collect();
         self.lines().for_each(|line| line.close(&stalls));
         self.record.cut(cut);
+        self.leave();
+    }
+
+    /// The same of a run that goes on, which is judged up to a little before its `latest` fact.
+    pub(super) fn close_so_far(&mut self, plan: &Plan, own: &[Fact], latest: Mono) {
+        self.take_own(plan, own);
+        self.forget(&own.windows(2).filter_map(lost).collect());
+        let (until, known) = (latest - UNDECIDED, latest - UNHEARD);
+        let stalls = self.record.stalls.iter().copied().collect();
+        self.lines().for_each(|line| line.decide(until, known, &stalls));
+        self.record.cut(until);
+        self.record.trials.retain(|trial| !trial.window.is_empty());
         self.leave();
     }
 

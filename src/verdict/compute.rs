@@ -87,6 +87,7 @@ impl Report {
             faults: record.incidents.iter().map(|(id, one)| fault(id, one, zero)).collect(),
             stalls: record.stalls.iter().map(|one| stall(*one, zero)).collect(),
             telemetry: None,
+            up: None,
         }
     }
 }

@@ -43,6 +43,23 @@ pub struct Confidence {
     pub stopping: Option<StoppingReport>,
 }
 
+impl Confidence {
+    /// Where no trial was repeated, so that nothing follows for others.
+    pub(super) fn none() -> Self {
+        Self {
+            trials: 0,
+            with_joint_gap: 0,
+            probability_max: None,
+            level: LEVEL,
+            probability: None,
+            trials_needed: None,
+            longest: BTreeMap::new(),
+            correlation: None,
+            stopping: None,
+        }
+    }
+}
+
 fn level() -> f64 {
     LEVEL
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::confidence_report::LEVEL;
@@ -38,7 +39,7 @@ pub struct Side<'a> {
 }
 
 /// Two runs, compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// `fail` where the second run is worse, `unknown` where nothing is worse and something cannot
     /// be told, else `pass`.
@@ -57,7 +58,7 @@ pub struct Difference {
 }
 
 /// One distribution.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// Whose; nothing for all groups together.
     pub group: Option<GroupName>,
@@ -90,7 +91,7 @@ pub struct Row {
 }
 
 /// What one run has of it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Counted {
     /// How many trials were observed.
     pub trials: u64,
@@ -101,7 +102,7 @@ pub struct Counted {
 }
 
 /// One test.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Tested {
     /// How probable so great a difference is where there is none.
     pub p: f64,
@@ -112,7 +113,7 @@ pub struct Tested {
 }
 
 /// What follows from a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Differs {
     /// The second run has it more often, or longer.

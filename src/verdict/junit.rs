@@ -104,12 +104,15 @@ fn judged(of: &JunitRun<'_>) -> TestSuite {
         ("run", of.run.to_owned()),
         ("experiment", report.experiment.clone()),
         ("topology", report.topology.to_string()),
-        ("seed", report.seed.to_string()),
-        ("trials", report.trials.to_string()),
+        // What is kept up has neither.
+        ("seed", report.up.as_ref().map_or(report.seed.to_string(), |_| String::new())),
+        ("trials", report.up.as_ref().map_or(report.trials.to_string(), |_| String::new())),
         ("verdict", report.verdict.as_str().to_owned()),
         ("exit_code", exit_code(report).to_string()),
     ] {
-        suite.add_property((name, value.as_str()));
+        if !value.is_empty() {
+            suite.add_property((name, value.as_str()));
+        }
     }
     if let Some(disturbed) = &report.disturbed {
         for (name, value) in [

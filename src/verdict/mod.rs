@@ -33,6 +33,8 @@ mod stopping;
 mod telemetry;
 mod text;
 mod until;
+mod upkeep;
+mod upkeep_text;
 
 pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
 pub use brief::{Brief, Limits};
@@ -57,3 +59,4 @@ pub use ruling::{Ruling, Unit, Verdict};
 pub use telemetry::{MetricsSent, Telemetry};
 pub use text::{render, render_telemetry, short};
 pub use until::Until;
+pub use upkeep::{Tail, Upkeep};

@@ -1,7 +1,7 @@
 //! Redundancy: so many leaders has each role in each group, outside fault and recovery windows.
 //!
 //! A window reaches from a fault or a restart of the group until the group was settled again. A
-//! broker that died by accident opens none.
+//! broker or a member that died by accident opens none.
 
 use super::Brief;
 use super::distribution::float;

@@ -10,6 +10,7 @@ use super::distribution::Distribution;
 use super::disturbed_report::DisturbedReport;
 use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
+use super::upkeep::Upkeep;
 use crate::ids::{FaultId, GroupName, RoleName, TopologyName, TrialNumber};
 use crate::observation::Outcome;
 
@@ -72,6 +73,9 @@ pub struct Report {
     /// What was sent to collectors; nothing where none was named. It is no part of the judgement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<Telemetry>,
+    /// Of a topology that is kept up; nothing where it is a run of an experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<Upkeep>,
 }
 
 /// How far the gaps of groups may be from the truth, as a sum over both ends of each.

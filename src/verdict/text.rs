@@ -11,6 +11,7 @@ use super::network;
 use super::report::{GroupReport, LimitReport, Measures, Report, Worst};
 use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
+use super::upkeep_text;
 
 const COLUMNS: usize = 100;
 const LABEL: usize = 11;
@@ -20,20 +21,23 @@ const INDENT: &str = "  ";
 const REASONS: usize = 3;
 
 /// A word and its colour.
-struct Piece {
-    text: String,
-    colour: Option<&'static str>,
+pub(super) struct Piece {
+    pub(super) text: String,
+    pub(super) colour: Option<&'static str>,
 }
 
 /// Lines, with or without colours.
-struct Page {
-    text: String,
-    colour: bool,
+pub(super) struct Page {
+    pub(super) text: String,
+    pub(super) colour: bool,
 }
 
 /// The report as text; `place` is where its files are.
 #[must_use]
 pub fn render(report: &Report, place: &str, colour: bool) -> String {
+    if let Some(up) = &report.up {
+        return upkeep_text::render(report, up, place, colour);
+    }
     let mut page = Page { text: String::new(), colour };
     let most = if report.confidence.stopping.is_some() { "at most " } else { "" };
     let title = format!(
@@ -130,7 +134,7 @@ fn row(page: &mut Page, width: usize, name: &str, of: &Measures, limit: Option<&
 
 /// One ruling a claim: where it is about each group, the worst, and among equals the one with the
 /// most to show.
-fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
+pub(super) fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
     let mut worst: BTreeMap<&str, (usize, &Ruling)> = BTreeMap::new();
     for (place, ruling) in rulings.iter().enumerate() {
         let known = worst.entry(&ruling.text).or_insert((place, ruling));
@@ -145,7 +149,7 @@ fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
     all.into_iter().map(|(_, ruling)| ruling).collect()
 }
 
-fn told(ruling: &Ruling, measured: bool) -> Piece {
+pub(super) fn told(ruling: &Ruling, measured: bool) -> Piece {
     let outcome = ruling.outcome.as_str();
     let mut text = format!("{outcome} {}", ruling.text);
     if measured || ruling.outcome != Verdict::Pass {
@@ -237,7 +241,7 @@ fn clip(text: &str, most: usize) -> String {
 
 const RED: &str = "31";
 
-fn hue(verdict: Verdict) -> &'static str {
+pub(super) fn hue(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "32",
         Verdict::Unknown => "33",
@@ -245,12 +249,12 @@ fn hue(verdict: Verdict) -> &'static str {
     }
 }
 
-fn plain(text: String) -> Piece {
+pub(super) fn plain(text: String) -> Piece {
     Piece { text, colour: None }
 }
 
 impl Page {
-    fn line(&mut self, pieces: &[Piece]) {
+    pub(super) fn line(&mut self, pieces: &[Piece]) {
         pieces.iter().for_each(|piece| self.put(piece));
         let end = self.text.trim_end_matches(' ').len();
         self.text.truncate(end);
@@ -258,7 +262,7 @@ impl Page {
     }
 
     /// A label, then the pieces in as many lines as they need.
-    fn items(&mut self, label: &str, pieces: impl Iterator<Item = Piece>) {
+    pub(super) fn items(&mut self, label: &str, pieces: impl Iterator<Item = Piece>) {
         self.text.push_str(&format!("{label:LABEL$}"));
         let mut used = LABEL;
         for mut piece in pieces {

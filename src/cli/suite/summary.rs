@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::list::Item;
@@ -18,7 +19,7 @@ use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, exit_code, junit}
 const ORDER: [u8; 7] = [6, 130, 5, 3, 4, 1, 0];
 
 /// What came of one run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Row {
     /// The experiment's file.
     pub experiment: String,
@@ -68,7 +69,7 @@ struct Judged {
 }
 
 /// What came of all of them.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Summary {
     /// The worst exit code.
     pub code: u8,

@@ -1,0 +1,52 @@
+//! A topology that is kept up, judged from its journals: when it is over, or as it stands so far.
+
+use std::path::Path;
+
+use super::recording::{JournalEnd, Told, tell_with};
+use super::running::ask;
+use super::which::runtime;
+use crate::inquiry::doors;
+use crate::journal::{Header, JournalError, Reading, list_parts};
+use crate::verdict::{Report, Tail};
+
+/// Judges what stands in `dir`, a folder or one file of several.
+pub(super) fn judge(dir: &Path, reading: Reading) -> Result<(Told, Report), JournalError> {
+    let mut tail = Tail::Last;
+    let told = tell_with(reading, |header, builder, end| {
+        tail = tail_of(dir, header, end);
+        builder.finish_upkeep(tail == Tail::GoesOn)
+    })?;
+    let Told { header, timeline, .. } = &told;
+    let (plan, brief) = (&header.plan, &header.brief);
+    let drawn = (header.seed, header.zero);
+    let report = Report::of_upkeep((plan, brief), drawn, timeline, tail, journals(dir));
+    Ok((told, report))
+}
+
+fn tail_of(dir: &Path, header: &Header, end: JournalEnd) -> Tail {
+    if end.run_ended {
+        return Tail::Last;
+    }
+    match (dir.is_file() && end.file_closed, goes_on(&header.run)) {
+        (true, _) => Tail::InNext,
+        (false, true) => Tail::GoesOn,
+        (false, false) => Tail::Last,
+    }
+}
+
+/// Whether a process of ours keeps this up. One that belongs to another user cannot be asked.
+fn goes_on(run: &str) -> bool {
+    let (Ok(runtime), Ok(doors)) = (runtime(), doors()) else { return false };
+    let named = |door| runtime.block_on(ask(door)).is_ok_and(|picture| picture.run.name == run);
+    doors.iter().any(named)
+}
+
+/// The files that are there, as seen from the folder of the report.
+fn journals(dir: &Path) -> Vec<String> {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    if dir.is_file() {
+        return name(dir).map(|name| format!("../{name}")).into_iter().collect();
+    }
+    let parts = list_parts(dir).unwrap_or_default();
+    parts.iter().filter_map(|(_, path)| name(path)).collect()
+}

@@ -1,0 +1,9 @@
+//! What `deploy/schema` says of the files that Tandem writes: its schemas accept them, and its page
+//! is enough to compute the figures of a run again. Needs Python with venv.
+
+mod live;
+mod oracle;
+mod python;
+mod schemas;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,431 @@
+"""Gaps, overlaps and takeovers from a journal, by deploy/schema/README.md and nothing else.
+
+Reads the names of journals, one a line; prints what it found in each as one line of JSON.
+"""
+
+import json
+import sys
+from bisect import bisect_right
+
+END = 2**64 - 1
+TICKLESS, SILENCE = 100_000_000, 250_000_000
+BY_MEMBER = {"assigned", "revoked", "lost", "claimed", "renewed", "lapsed", "ticks", "hole",
+             "leaving", "clock"}
+
+
+def union(spans):
+    """A set: in order, none empty, none that overlap or meet."""
+    out = []
+    for begin, end in sorted(span for span in spans if span[0] < span[1]):
+        if out and begin <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], end))
+        else:
+            out.append((begin, end))
+    return out
+
+
+def cut(spans, begin, end):
+    return union((max(a, begin), min(b, end)) for a, b in spans)
+
+
+def less(spans, holes):
+    out, holes = [], union(holes)
+    for begin, end in union(spans):
+        for a, b in holes:
+            if a < end and begin < b:
+                out.append((begin, a))
+                begin = max(begin, b)
+        out.append((begin, end))
+    return union(out)
+
+
+def length(spans):
+    return sum(b - a for a, b in union(spans))
+
+
+def at(spans, when):
+    """The interval of a set that contains an instant."""
+    place = bisect_right(spans, (when, END + 1)) - 1
+    return spans[place] if place >= 0 and when < spans[place][1] else None
+
+
+def kind_of(fact):
+    return next(key for key in fact if key not in ("t_ns", "seq", "life"))
+
+
+class Life:
+    def __init__(self, name):
+        member, number = name.rsplit(".", 1)
+        self.name, self.order = name, (member.encode(), int(number))
+        self.member, self.number = member, int(number)
+        self.claims, self.open, self.runs = {}, set(), {}
+        self.started = self.death = self.last = self.not_yet = None
+        self.requests = {"end": [], "stop": []}
+        self.stops, self.unknown = [], []
+
+    # What it says of itself.
+
+    def hear(self, fact):
+        seq, t, kind = fact["seq"], fact["t_ns"], kind_of(fact)
+        if self.last is not None and seq <= self.last[0]:
+            return
+        if self.last is not None and seq > self.last[0] + 1:
+            self.unknown.append((self.last[1], t))
+        if self.last is None and seq > 1:
+            self.unknown.append((self.started or 0, t))
+        self.last = (seq, t)
+        said = fact[kind]
+        if kind == "claimed":
+            key = (said["partition"], said["term"])
+            self.claims[key] = (said["from_ns"], said["until_ns"])
+            self.open.add(key)
+        elif kind in ("renewed", "leaving"):
+            named = set()
+            for partition, term, until in (said or {"claims": []})["claims"]:
+                begin, end = self.claims.get((partition, term), (t, until))
+                self.claims[partition, term] = (begin, max(end, until))
+                named.add((partition, term))
+            for gone in self.open - named:
+                begin, end = self.claims[gone]
+                self.claims[gone] = (begin, min(end, t))
+            self.open = named
+        elif kind == "lapsed":
+            key = (said["partition"], said["term"])
+            if key in self.claims:
+                self.claims[key] = (self.claims[key][0], said["at_ns"])
+            self.open.discard(key)
+        elif kind == "ticks":
+            for partition in said["partitions"]:
+                runs = self.runs.setdefault(partition, [])
+                begin, end = said["from_ns"], said["until_ns"]
+                if runs and begin <= runs[-1][1] + TICKLESS:
+                    runs[-1] = (min(runs[-1][0], begin), max(runs[-1][1], end))
+                else:
+                    runs.append((begin, end))
+        elif kind == "hole":
+            self.unknown.append((said["from_ns"], said["until_ns"]))
+
+    # What the controller says of it.
+
+    def stop(self, seen, t):
+        requests, self.requests["stop"] = self.requests["stop"], []
+        asked = min((when for _, when in requests), default=seen)
+        if not self.stops or self.stops[-1][1] is not None:
+            self.stops.append([(min(asked, t), t), None])
+
+    def told(self, fact):
+        t, kind = fact["t_ns"], kind_of(fact)
+        said = fact[kind]
+        not_yet, self.not_yet = self.not_yet, None
+        if kind == "started":
+            self.started = t
+        elif kind == "died":
+            asked = min((when for _, when in self.requests["end"]), default=t)
+            self.requests["end"] = []
+            self.death = self.death or (min(asked, t), t)
+        elif kind == "not_yet":
+            self.not_yet = t
+        elif kind == "stopped":
+            self.stop(t if not_yet is None else not_yet, t)
+        elif kind == "fault_in_force" and self.requests["stop"]:
+            self.stop(t, t)
+        elif kind == "continued" and self.stops and self.stops[-1][1] is None:
+            self.stops[-1][1] = (min(t if not_yet is None else not_yet, t), t)
+        elif kind == "fault_asked" and said["kind"] in ("kill", "stop", "host"):
+            self.requests["end"].append((said["fault"], t))
+        elif kind == "fault_asked" and said["kind"] == "pause":
+            self.requests["stop"].append((said["fault"], t))
+
+    def fail(self, fault):
+        for what, requests in self.requests.items():
+            self.requests[what] = [one for one in requests if one[0] != fault]
+
+    # What follows.
+
+    def stopped(self):
+        return union((began[0], ended[1] if ended else END) for began, ended in self.stops)
+
+    def close(self, stalls, unattended):
+        asked, confirmed = self.death or (END, END)
+        if self.last and self.open:
+            silent = less(less([(self.last[1], asked)], self.stopped()), stalls)
+            if length(silent) > SILENCE:
+                self.unknown.append((self.last[1], confirmed))
+        self.unknown = cut(self.unknown, self.started or 0, confirmed)
+        if unattended is not None:
+            self.unknown = union(self.unknown + [(unattended, END)])
+
+    def claims_on(self, partition):
+        return [span for (on, _), span in self.claims.items() if on == partition]
+
+    def claimed(self, partition):
+        asked, confirmed = self.death or (END, END)
+        claims = cut(self.claims_on(partition), 0, confirmed)
+        widths = {}
+        if self.death and any(end == confirmed for _, end in claims):
+            widths[confirmed] = confirmed - asked
+        return less(claims, self.unknown), union(claims + self.unknown), widths
+
+    def served(self, partition):
+        asked = self.death[0] if self.death else END
+        served, doubtful, widths = [], [], {}
+        for begin, end in less(cut(self.claims_on(partition), 0, asked), self.stopped()):
+            runs = [run for run in self.runs.get(partition, []) if run[1] >= begin and run[0] < end]
+            last, holes = begin, []
+            for a, b in runs + [(end, end)]:
+                if a > last + TICKLESS:
+                    holes.append((last, a))
+                last = max(last, b)
+            unsure = [h for h in holes if any(a <= h[1] and h[0] <= b for a, b in self.unknown)]
+            doubtful += unsure
+            served += less([(begin, end)], [hole for hole in holes if hole not in unsure])
+            first = max(begin, min([end] + [run[0] for run in runs]))
+            ends = [(ended[1], ended[1] - ended[0] + first - begin)
+                    for _, ended in self.stops if ended and ended[1] == begin]
+            deaths = [self.death] if self.death else []
+            ends += [(one[0], one[1] - one[0])
+                     for one in [began for began, _ in self.stops] + deaths if one[0] == end]
+            for when, width in ends:
+                widths[when] = max(width, widths.get(when, 0))
+        unknown = union(self.unknown + doubtful)
+        return less(served, unknown), union(served + unknown), widths
+
+
+class Run:
+    def __init__(self, header, facts):
+        self.plan = header["plan"]
+        self.groups = self.plan["groups"]
+        home = {member: name for name, of in self.groups.items() for member in of["members"]}
+        authors = {}
+        for fact in facts:
+            author = fact["life"] if kind_of(fact) in BY_MEMBER else None
+            authors.setdefault(author, []).append(fact)
+        for said in authors.values():
+            said.sort(key=lambda fact: fact["seq"])
+        own = authors.pop(None, [])
+        self.lives, self.home = {}, home
+        left = {name for name, said in authors.items() if any("leaving" in it for it in said)}
+        self.troubles = {name: [] for name in self.groups}
+        self.settled = {name: [] for name in self.groups}
+        self.read_own(own, left)
+        for name, said in authors.items():
+            for fact in said:
+                life = self.life(name)
+                if life:
+                    life.hear(fact)
+        for one, other in zip(own, own[1:]):
+            if other["seq"] > one["seq"] + 1:
+                for life in self.lives.values():
+                    life.unknown.append((one["t_ns"], other["t_ns"]))
+        stalls = [(it["stall"]["from_ns"], it["stall"]["until_ns"]) for it in own if "stall" in it]
+        away = [it["unattended"]["from_ns"] for it in own if "unattended" in it]
+        for life in self.lives.values():
+            life.close(stalls, away[-1] if away else None)
+        self.trials = self.read_trials(own, facts)
+
+    def life(self, name):
+        if name.rsplit(".", 1)[0] not in self.home:
+            return None
+        return self.lives.setdefault(name, Life(name))
+
+    def read_own(self, own, left):
+        struck, ended, seen = set(), set(), set()
+        for fact in own:
+            kind, t, name = kind_of(fact), fact["t_ns"], fact.get("life")
+            said = fact[kind]
+            life = self.life(name) if name else None
+            group = self.home[life.member] if life else None
+            if kind == "fault_failed":
+                for one in self.lives.values():
+                    one.fail(said["fault"])
+            if life:
+                life.told(fact)
+            if kind == "settled":
+                self.settled[said["group"]].append(t)
+            elif kind == "fault_asked":
+                cluster = said.get("cluster")
+                for of, planned in self.groups.items():
+                    hit = of == group if life else cluster in (None, planned["cluster"])
+                    if hit and said["kind"] != "noop" and (of, said["fault"]) not in seen:
+                        seen.add((of, said["fault"]))
+                        self.troubles[of].append((t, 4, "fault", said["fault"]))
+                struck.add(name)
+                if said["kind"] in ("kill", "stop", "host", "leave", "duplicate"):
+                    ended.add(name)
+            elif kind == "started" and life and life.number > 1 and name not in struck:
+                self.troubles[group].append((t, 1, "restart", name))
+            elif kind == "cluster_died":
+                for of, planned in self.groups.items():
+                    if planned["cluster"] == said["cluster"]:
+                        self.troubles[of].append((t, 3, "broker", said["cluster"]))
+            elif kind == "died" and life and name not in left and name not in ended:
+                self.troubles[group].append((t, 2, "death", name))
+
+    def read_trials(self, own, facts):
+        trials, open_ = [], None
+        for fact in own:
+            kind, t = kind_of(fact), fact["t_ns"]
+            if kind == "trial_began":
+                if open_:
+                    trials.append((*open_, t))
+                open_ = (fact[kind]["trial"], t)
+            elif kind == "trial_ended" and open_ and open_[0] == fact[kind]["trial"]:
+                trials.append((*open_, t))
+                open_ = None
+        if open_:
+            sent = {it.get("life") for it in own
+                    if it.get("fault_asked", {}).get("kind") in ("leave", "duplicate")}
+            ends = [it["t_ns"] for it in facts if it["t_ns"] >= open_[1]
+                    and ("ended" in it or ("leaving" in it and it["life"] not in sent))]
+            trials.append((*open_, min(ends or [max(it["t_ns"] for it in facts)])))
+        return trials
+
+    def latest(self, group, when):
+        """The trouble that is the cause of what begins then in a group."""
+        before = [one for one in self.troubles[group] if one[0] <= when]
+        if not before:
+            return None
+        # Of those at one instant, the later fact.
+        trouble = max(enumerate(before), key=lambda it: (it[1][0], it[0]))[1]
+        calm = any(trouble[0] < t <= when for t in self.settled[group])
+        return None if calm else trouble
+
+    def cause(self, group, when):
+        names = [group] if group else list(self.groups)
+        found = [one for one in (self.latest(name, when) for name in names) if one]
+        best = max(found, key=lambda one: (one[1], one[0]), default=None)
+        return list(best[2:]) if best else ["none", ""]
+
+
+def count(views, begin, end):
+    """The steps of a window, each with how many surely and how many possibly."""
+    edges = {begin, end}
+    for sure, possible, _ in views:
+        edges |= {e for span in sure + possible for e in span if begin < e < end}
+    edges = sorted(edges)
+    for a, b in zip(edges, edges[1:]):
+        yield (a, b), sum(at(v[0], a) is not None for v in views), \
+            sum(at(v[1], a) is not None for v in views)
+
+
+def when(views, window, wanted):
+    return union(span for span, least, most in count(views, *window) if wanted(least, most))
+
+
+def takeovers(views, begin, end):
+    inside = [(life, view[0]) for life, view in views if cut(view[0], begin, end)]
+    edges = {e for _, sure in inside for span in cut(sure, begin, end) for e in span}
+    leader = stopped = None
+    for now in sorted(edge for edge in edges if edge < end):
+        serving = [(at(sure, now)[0], life.order, life) for life, sure in inside if at(sure, now)]
+        if any(life is leader for _, _, life in serving):
+            stopped = None
+            continue
+        stopped = now if stopped is None else stopped
+        if serving:
+            if leader:
+                yield (stopped, now)
+            leader, stopped = min(serving, key=lambda one: one[:2])[2], None
+
+
+def uncertainty(span, views, unknown):
+    sides = [max([view[2].get(edge, 0) for view in views], default=0) for edge in span]
+    return sum(sides) + sum(b - a for a, b in unknown if b == span[0] or a == span[1])
+
+
+def look(run):
+    """All that is found, each as [what, group, role, trial, from, until, cause, by, within]."""
+    found, memo, least = [], {}, None
+    for name, group in run.groups.items():
+        lives = [life for life in run.lives.values() if run.home[life.member] == name]
+        lives.sort(key=lambda life: life.order)
+        for partition in set(group["role_partitions"]):
+            memo[name, partition] = ([(life, life.served(partition)) for life in lives],
+                                     [(life, life.claimed(partition)) for life in lives])
+
+    def note(what, group, role, trial, spans, views, unknown):
+        for span in spans:
+            cause = run.cause(group, span[0])
+            within = uncertainty(span, views, unknown)
+            found.append([what, group, role, trial, *span, *cause, within])
+
+    for number, begin, end in run.trials:
+        window = (begin, end)
+        for role in range(len(run.plan["roles"])):
+            on = [(name, of["role_partitions"][role]) for name, of in run.groups.items()]
+            joint_over, joint_unsure, every_served, every_claimed = [], [], [], []
+            led = []
+            for name, partition in on:
+                served, claimed = memo[name, partition]
+                serves, claims = [v for _, v in served], [v for _, v in claimed]
+                every_served += serves
+                every_claimed += claims
+                gaps = when(serves, window, lambda least, most: most == 0)
+                unsure = when(serves, window, lambda least, most: least == 0 < most)
+                over = when(claims, window, lambda least, most: least >= 2)
+                maybe = when(claims, window, lambda least, most: least < 2 <= most)
+                joint_over += over
+                joint_unsure += when(claims, window, lambda least, most: most >= 2)
+                led.append(when(serves, window, lambda least, most: least > 0))
+                note("gap", name, role, number, gaps, serves, unsure)
+                note("overlap", name, role, number, over, claims, maybe)
+                note("takeover", name, role, number, takeovers(served, *window), serves, unsure)
+                note("unknown gap", name, role, number, unsure, serves, [])
+                note("unknown overlap", name, role, number, maybe, claims, [])
+            unsure = when(every_served, window, lambda least, most: least == 0 < most)
+            over, maybe = union(joint_over), less(joint_unsure, joint_over)
+            gaps = when(every_served, window, lambda least, most: most == 0)
+            note("gap", None, role, number, gaps, every_served, unsure)
+            note("overlap", None, role, number, over, every_claimed, maybe)
+            note("unknown gap", None, role, number, unsure, every_served, [])
+            note("unknown overlap", None, role, number, maybe, every_claimed, [])
+            groups = [(spans, spans, {}) for spans in led]
+            counts = [low for _, low, _ in count(groups, *window)] if begin < end else []
+            least = min(counts + ([] if least is None else [least]), default=None)
+    return found, least
+
+
+def numbers(run, found, least):
+    """What result.json says of them."""
+    ends = {number: end for number, _, end in run.trials}
+
+    def distribution(what, group, cause=None):
+        ns = sorted(f[5] - f[4] for f in found
+                    if f[:2] == [what, group] and cause in (None, f[6]))
+        rank = lambda p: ns[-(-len(ns) * p // 100) - 1] / 1e6 if ns else None
+        return {"count": len(ns), "min_ms": ns[0] / 1e6 if ns else None, "p50_ms": rank(50),
+                "p95_ms": rank(95), "p99_ms": rank(99), "max_ms": ns[-1] / 1e6 if ns else None}
+
+    def unknown(groups):
+        spans = [f[4:6] for f in found if f[0].startswith("unknown") and f[1] in groups]
+        return length(tuple(span) for span in spans) / 1e6
+
+    kinds = ["gap", "overlap", "takeover"]
+    groups = {}
+    for name in run.groups:
+        of = lambda cause: {kind: distribution(kind, name, cause) for kind in kinds}
+        other = {cause: of(cause) for cause in ["restart", "broker", "death", "none"]}
+        groups[name] = {**of("fault"), "other": other, "unknown_ms": unknown([name])}
+    joint = {kind: distribution(kind, None) for kind in kinds[:2]}
+    within = sorted(f[8] for f in found if f[0] == "gap" and f[1])
+    middle = within[-(-len(within) * 50 // 100) - 1] / 1e6 if within else None
+    return {
+        "groups": groups,
+        "joint": {**joint, "leaders_min": least, "unknown_ms": unknown([None])},
+        "unknown_ms": unknown([None, *run.groups]),
+        "censored": sum(f[0] in kinds[:2] and f[1] is not None and f[5] == ends[f[3]]
+                        for f in found),
+        "uncertainty_ms": {"median": middle, "max": within[-1] / 1e6 if within else None},
+    }
+
+
+def main():
+    for name in sys.stdin:
+        with open(name.strip(), encoding="utf-8") as file:
+            header, *facts = [json.loads(line) for line in file]
+        run = Run(header, facts)
+        found, least = look(run)
+        print(json.dumps({"found": found, "numbers": numbers(run, found, least)}))
+
+
+main()
