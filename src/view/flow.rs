@@ -6,14 +6,21 @@ use ratatui::text::{Line, Span};
 /// What a further line of the same begins with.
 const INDENT: usize = 2;
 
-/// The pieces, each with a space before the next, in lines of at most `width`; a piece that does
-/// not fit a line is split at its spaces, and where it has none, anywhere.
+/// The pieces in lines of at most `width`. A piece that does not fit what is left of a line begins
+/// the next; one that fits no line is split at its spaces, and where it has none, anywhere.
 pub(super) fn flow(
     pieces: impl IntoIterator<Item = (String, Style)>,
     width: usize,
 ) -> Vec<Line<'static>> {
     let (mut lines, mut line, mut used) = (Vec::new(), Vec::new(), 0);
     for (text, style) in pieces {
+        let whole = text.trim_end().chars().count();
+        if used > INDENT && used + whole > width && whole + INDENT <= width {
+            // It fits a line of its own.
+            lines.push(Line::from(std::mem::take(&mut line)));
+            line.push(Span::raw(" ".repeat(INDENT)));
+            used = INDENT;
+        }
         for word in words(&text, width.saturating_sub(INDENT).max(1)) {
             let long = word.chars().count();
             if used + long > width && used > INDENT {
