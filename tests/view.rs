@@ -298,9 +298,9 @@ fn nothing_is_cut_on_a_small_terminal_and_a_large_one_is_used() {
         for member in 1..=5 {
             story.started(&format!("{group}-{member}.1"), 1);
         }
-        story.assigned(&format!("{group}-1.1"), 2, &[0, 1, 2, 3]);
-        for partition in 0..4 {
-            story.serves(&format!("{group}-1.1"), partition, 1, [100, 5_000]);
+        for (member, partition) in (1..=4).zip(0..) {
+            let who = format!("{group}-{member}.1");
+            story.assigned(&who, 2, &[partition]).serves(&who, partition, 1, [100, 5_000]);
         }
     }
     story.died("p1-1.1", 5_000);
@@ -311,8 +311,9 @@ fn nothing_is_cut_on_a_small_terminal_and_a_large_one_is_used() {
     }
     let small = page(&told, &mut screen, 5_200, (80, 24));
     insta::assert_snapshot!("small", small);
-    let joined: String = small.lines().map(|line| line.trim_matches('"').trim()).collect();
-    assert!(joined.contains("6 gaps go on, the longest for"), "{small}");
+    let joined: Vec<_> = small.lines().map(|line| line.trim_matches('"').trim()).collect();
+    let joined = joined.join(" ");
+    assert!(joined.contains("2 gaps go on, the longest for"), "{small}");
     assert!(small.contains("degraded for 0.2 s"), "{small}");
     let large = page(&told, &mut screen, 5_200, (200, 50));
     insta::assert_snapshot!("large", large);

@@ -70,10 +70,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_goes_on_below() {
         assert_eq!(flowed(&["p1   ", "p1-1 2  ", "no gap"], 80), ["p1   p1-1 2  no gap"]);
-        assert_eq!(
-            flowed(&["p1   ", "p1-1 2", " no gap, 0 overlaps"], 15),
-            ["p1   p1-1 2 no", "  gap, 0", "  overlaps"]
-        );
+        let pieces = ["p1   ", "p1-1 2  ", "no gap, 0 overlaps"];
+        assert_eq!(flowed(&pieces, 80), ["p1   p1-1 2  no gap, 0 overlaps"]);
+        assert_eq!(flowed(&pieces, 24), ["p1   p1-1 2  ", "  no gap, 0 overlaps"]);
+        assert_eq!(flowed(&pieces, 12), ["p1   ", "  p1-1 2  ", "  no gap, 0", "  overlaps"]);
         assert_eq!(flowed(&["roles=a,b,c,d"], 8), ["roles=", "  a,b,c,", "  d"]);
     }
 }
