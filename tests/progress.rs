@@ -11,8 +11,7 @@ fn each_trial_is_told_with_whom_it_struck_and_what_that_cost() {
                 - {at: 300ms, fault: pause, for: 100ms, target: {member: p2-1}}\n";
     let run = Experiment::of("kills.yaml", &text).with("-f topologies/duo.yaml");
     let ended = run.with("--set defaults.session=500ms").finish();
-    let lines: Vec<&str> =
-        ended.stderr.lines().filter(|line| line.starts_with("trial ")).collect();
+    let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("trial ")).collect();
     assert_eq!(lines.len(), 2, "{ended}");
     let report = ended.report();
     let mut longest = Vec::new();

@@ -148,7 +148,7 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
         ("Trials", format!("{} of {}", report.trials, report.trials_asked)),
         ("Seed", report.seed.to_string()),
         ("Each role was led", leaders),
-        ("Instrument’s floor: a shorter gap may go unseen", milliseconds(Some(report.floor_ms))),
+        ("Instrument’s floor: shorter gaps may be missed", milliseconds(Some(report.floor_ms))),
         ("Gaps that were seen are known to within", milliseconds(report.uncertainty_ms.max)),
         ("Not observed", milliseconds(Some(report.unknown_ms))),
         (
