@@ -73,7 +73,7 @@ mod tests {
         let pieces = ["p1   ", "p1-1 2  ", "no gap, 0 overlaps"];
         assert_eq!(flowed(&pieces, 80), ["p1   p1-1 2  no gap, 0 overlaps"]);
         assert_eq!(flowed(&pieces, 24), ["p1   p1-1 2  ", "  no gap, 0 overlaps"]);
-        assert_eq!(flowed(&pieces, 12), ["p1   ", "  p1-1 2  ", "  no gap, 0", "  overlaps"]);
+        assert_eq!(flowed(&pieces, 12), ["p1   p1-1 2", "  no gap, 0", "  overlaps"]);
         assert_eq!(flowed(&["roles=a,b,c,d"], 8), ["roles=", "  a,b,c,", "  d"]);
     }
 }
