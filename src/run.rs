@@ -47,9 +47,13 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
         Stage::set(&scene, &logs, record, interrupt).await
     };
     let stage = set.await.inspect_err(|_| scene.sweep())?;
+    let mut costs = TrialCosts::follow(&stage.record, &order.header.plan);
     let fleet = stage.fleet(&scene, &logs);
-    let ending = disturb(order, &stage, &fleet, interrupt).await;
+    let ending = disturb(order, &stage, &fleet, &mut costs, interrupt).await;
+    costs.end(Mono::now());
     stage.strike(&scene, fleet, ending).await;
+    // By now members have said all of the last trial.
+    costs.finish(&|trial| order.tell_played(trial));
     Ok(())
 }
 
@@ -58,6 +62,7 @@ async fn disturb(
     order: &Order,
     stage: &Stage,
     fleet: &Fleet,
+    costs: &mut TrialCosts,
     interrupt: &CancellationToken,
 ) -> Ending {
     let Stage { clusters, guard, record, .. } = stage;
@@ -86,32 +91,24 @@ async fn disturb(
         struck,
         struck_brokers,
     };
-    let mut costs = TrialCosts::follow(record, plan);
-    let of = order.trials.count;
-    let tell = |trial| (order.tell)(Milestone::Played { trial, of });
-    let ending = {
-        let trials = play_all(order, &arena);
-        let costs = costs.tell(&tell);
-        tokio::pin!(trials, costs);
-        tokio::select! {
-            biased;
-            early = trouble(order, stage, interrupt) => {
-                // Ended early, yet healed: the trial under way undoes what it did.
-                stop.cancel();
-                match trials.await {
-                    (Outcome::Unhealed, why) => (Outcome::Unhealed, why),
-                    _ => early,
-                }
+    let trials = play_all(order, &arena);
+    tokio::pin!(trials);
+    tokio::select! {
+        biased;
+        early = trouble(order, stage, interrupt) => {
+            // Ended early, yet healed: the trial under way undoes what it did.
+            stop.cancel();
+            match trials.await {
+                (Outcome::Unhealed, why) => (Outcome::Unhealed, why),
+                _ => early,
             }
-            ending = &mut trials => {
-                stop.cancel();
-                ending
-            }
-            never = &mut costs => match never {},
         }
-    };
-    costs.finish(&tell);
-    ending
+        ending = &mut trials => {
+            stop.cancel();
+            ending
+        }
+        never = costs.tell(&|trial| order.tell_played(trial)) => match never {},
+    }
 }
 
 /// What ends a run before its trials do.

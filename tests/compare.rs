@@ -76,6 +76,26 @@ fn equal_runs_do_not_differ() {
         assert_eq!(code, Some(0), "{page}");
         assert_eq!((&found["verdict"], &found["notes"]), (&"pass".into(), &Value::Array(vec![])));
     }
+    // What so many trials would have shown is told: the lengths lie between 900 and 1,110 ms.
+    let (_, page, found) = compared(&home, &a, &b);
+    let gap = row(&found, "p1", "gap");
+    let share = gap["shows_share"].as_f64().unwrap();
+    assert!((0.02..0.25).contains(&share), "{gap}");
+    let (percent, ms) = (share * 100.0, gap["shows_ms"].as_f64().unwrap());
+    let told = format!("gaps that differ by more than {percent:.0} % would show\n");
+    assert!(page.starts_with(&format!("NOTHING IS WORSE in B: {told}")), "{page}");
+    let told = format!("p1 gap            a difference of more than {percent:.0} % ({ms:.0} ms)\n");
+    assert!(page.contains(&told), "{page}");
+    let joint = found["rows"].as_array().unwrap().last().unwrap();
+    assert!((5..15).contains(&joint["shows_from"].as_u64().unwrap()), "{joint}");
+    // So it is: a shift that is as large is found, and a small part of it is not.
+    for (part, code) in [(1.5, 3), (0.1, 0)] {
+        let longer = (ms * part).round().abs();
+        let by = format!("{longer:.0}").parse().unwrap();
+        let (found, page, _) =
+            compared(&home, &a, &recorded(&home, &format!("by-{by}"), &lengths(20, 3, by)));
+        assert_eq!(found, Some(code), "{by} ms: {page}");
+    }
     // The journal is what is read, whatever of the folder is named.
     let (code, page, _) = compared(&home, &a.join("result.json"), &b.join("journal.jsonl"));
     assert_eq!(code, Some(0), "{page}");
@@ -91,6 +111,8 @@ fn too_few_trials_tell_nothing() {
     let told = "CANNOT TELL: too few trials; it takes about 5 in each run\n";
     assert!(page.starts_with(told), "{page}");
     assert_eq!(found["trials_needed"], 5, "{page}");
+    assert_eq!(row(&found, "p1", "gap")["shows_ms"], Value::Null);
+    assert!(page.contains("p1 gap            no difference in length, however large"), "{page}");
 }
 
 /// Where each trial strikes some group, a group has a gap in some of them: so many more it takes.

@@ -143,6 +143,17 @@ fn an_override_goes_before_the_defaults_and_is_named_where_it_is_wrong() {
 
     let said = |set: &str| with(&[set]).unwrap_err().to_string();
     assert_eq!(
+        said("groups.p9.members=4"),
+        "--set groups.p9.members=4: there is no group `p9`\n  one of `p1`, `p2`"
+    );
+    assert_eq!(
+        said("clusters.aa.properties.client.rack=x"),
+        "--set clusters.aa.properties.client.rack=x: there is no cluster `aa`\n  did you mean `a`?"
+    );
+    // All that a group needs makes one.
+    let more = with(&["groups.p3.cluster=a", "groups.p3.members=2", "disjoint=[member, group]"]);
+    assert_eq!(more.unwrap().groups.len(), 3);
+    assert_eq!(
         said("defaults.sesion=1s"),
         "--set defaults.sesion=1s: unknown field `sesion`\n  did you mean `session`?"
     );

@@ -151,15 +151,13 @@ fn every_word_of_an_event_is_explained() {
 #[test]
 fn who_names_no_topology_is_told_that_one_can_be_named() {
     let away = tempfile::tempdir().unwrap();
-    let experiment = fs::canonicalize("chaos/kill-leader.yaml").unwrap();
-    let experiment = experiment.to_str().unwrap();
     let said = |args: &[&str]| {
         let done = output(tandem(away.path()).current_dir(away.path()).args(args));
         assert_eq!(done.status.code(), Some(2), "{args:?}");
         String::from_utf8(done.stderr).unwrap()
     };
-    let dry_run: &[&str] = &["chaos", "run", experiment, "--dry-run"];
-    for args in [&["plan"][..], &["up"], &["plan", "-x", experiment], dry_run] {
+    // What only shows or breaks things takes the shipped one; nobody keeps that up by accident.
+    for args in [&["up"][..], &["down"]] {
         let error = said(args);
         assert!(error.starts_with("topologies/duo.yaml: cannot be read: "), "{error}");
         assert!(error.contains("name yours with -f"), "{args:?}: {error}");

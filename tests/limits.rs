@@ -1,12 +1,13 @@
 //! Bounds and limits, worked by hand: what a fault may cost a group, and what the steps of an
 //! experiment may cost all of them.
 
+use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tandem::chaos::experiment;
+use tandem::chaos::{Choice, Preview, experiment, fits, load};
 use tandem::time::Span;
-use tandem::topology::{Address, Assignor, Bound, Bounds, Mode, Pace, Range, Terms, plan};
+use tandem::topology::{Address, Assignor, Bound, Bounds, Mode, Pace, Page, Range, Terms, plan};
 use tandem::verdict::{Brief, Limits};
 
 fn ms(ms: u64) -> Duration {
@@ -316,4 +317,76 @@ fn a_bound_that_nobody_knows_is_none() {
     let beside = "  - {fault: kill, target: {member: p1-1}}\n  \
                   - {fault: slow, latency: 1s, for: 1s, target: {member: p1-2}}";
     assert_eq!(known(beside), (false, false));
+}
+
+/// An experiment on a topology of two groups of three members, with limits.
+fn refused(limits: &str, method: &str) -> Vec<String> {
+    let text = format!("version: 1\nname: x\nlimits: {limits}\nmethod:\n{method}");
+    let (experiment, document) = experiment(&text).unwrap();
+    let plan = plan(DUO, &[]).unwrap();
+    fits(&experiment, &document, &plan).into_iter().map(|problem| problem.message).collect()
+}
+
+#[test]
+fn only_what_must_break_a_limit_is_refused() {
+    let none: [String; 0] = [];
+    let all = "  - {fault: kill, target: {group: any, mode: all}}";
+    assert_eq!(refused("{members: 1}", all), ["3 members of `p1` would be down: the limit is 1"]);
+    assert_eq!(refused("{members: 3}", all), none);
+    // Who leads may be one member, or all of them.
+    let leaders = "  - {fault: kill, target: {group: p1, mode: leaders}}";
+    assert_eq!(refused("{members: 1}", leaders), none);
+    assert_eq!(
+        refused("{members: 0}", leaders),
+        ["1 member of `p1` would be down: the limit is 0"]
+    );
+    // The second may strike the other group, and then only the number of groups is too great.
+    let two = "  - {id: k, fault: kill, target: {leader_of: any, group: any}, restart_after: 9s}\n  \
+               - {after: k, fault: kill, target: {leader_of: any, group: any}}";
+    assert_eq!(refused("{members: 1}", two), none);
+    assert_eq!(refused("{groups: 1}", two), none);
+    let broken = ["2 members of `p1` would be down: the limit is 1"];
+    assert_eq!(refused("{members: 1, groups: 1}", two), broken);
+    // By then the first is back, or may be.
+    let later = |at: &str| {
+        format!(
+            "  - {{fault: pause, for: 3s, target: {{member: p1-1}}}}\n  \
+             - {{at: {at}, jitter: 500ms, fault: pause, for: 1s, target: {{member: p1-2}}}}"
+        )
+    };
+    assert_eq!(refused("{members: 1}", &later("1s")), broken);
+    assert_eq!(refused("{members: 1}", &later("2600ms")), none);
+    // A storm keeps to its limits by itself.
+    let storm = "  - {fault: storm, for: 20s, every: 1s, faults: {kill: 1}}";
+    assert_eq!(refused("{members: 1, groups: 1}", storm), none);
+    assert_eq!(
+        refused("{time: 9s}", "  - {fault: noop, for: 10s}"),
+        ["1 trial takes at least 10s: the limit of time is 9s"]
+    );
+}
+
+/// What a plan says of a fault is what a dry run says of it, beside what the return adds.
+#[test]
+fn a_dry_run_and_a_plan_say_the_same_of_the_same_fault() {
+    for (name, row) in [
+        ("kill-leader", "kill"),
+        ("stop-leader", "kill"),
+        ("leave-leader", "leave"),
+        ("isolate-leader", "isolation"),
+        ("pause-leader", "pause"),
+    ] {
+        let path = format!("chaos/{name}.yaml");
+        let prepared = load(Path::new(&path), &Choice::default()).unwrap();
+        let page = Page(&prepared.plan).to_string();
+        let said = page.lines().find_map(|line| line.trim().strip_prefix(row)).unwrap();
+        let most = |text: &str| text.rsplit(' ').next().unwrap().replace("none", "0");
+        let (gap, overlap) = said.trim().split_once("  ").unwrap();
+        let told = Preview::of(&prepared, 1).steps[0].costs.unwrap();
+        let ms = |span: Span| span.get().as_millis();
+        let by_fault = ms(told.overlap.unwrap()) - ms(told.of_return);
+        let both = (ms(told.gap.unwrap()).to_string(), by_fault.to_string());
+        assert_eq!(both, (most(gap), most(overlap.trim())), "{name}: {said:?}");
+        let brief = prepared.brief.limits.values().map(|limits| limits.overlap.unwrap()).max();
+        assert_eq!(brief, told.overlap, "{name}");
+    }
 }

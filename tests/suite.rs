@@ -181,3 +181,23 @@ fn an_interrupt_ends_the_run_under_way_and_starts_no_other() {
     let runs = fs::read_dir(stage.folder.path().join("state/tandem/runs"));
     assert_eq!(runs.map_or(0, Iterator::count), 0, "nothing is left to be undone");
 }
+
+/// Every run gets what the suite is given, and says so where it cannot use it.
+#[test]
+fn what_a_suite_is_given_reaches_its_runs() {
+    let stage = Stage::set(&[("a.yaml", &calm("300ms", ""))]);
+    let set = ["--set", "defaults.session=700ms", "--set", "name=other"];
+    let ended = stage.run(&[&set[..], &["-f", SOLO, "--metrics", "127.0.0.1:0"]].concat());
+    assert_eq!(ended.code, 0, "{ended}");
+    let journal = fs::read_to_string(ended.out.join("01-a-solo/journal.jsonl")).unwrap();
+    let header = journal.lines().next().unwrap();
+    assert!(header.contains("defaults.session=700ms") && header.contains("name=other"), "{header}");
+    let said = fs::read_to_string(ended.out.join("01-a-solo.stderr")).unwrap();
+    assert!(said.contains("metrics: http://127.0.0.1:"), "{said}");
+    assert!(said.contains("trial 1 of 1: nobody was struck: no gap"), "{said}");
+
+    let stage = Stage::set(&[("a.yaml", &calm("300ms", ""))]);
+    let ended = stage.run(&["-f", SOLO, "--otlp", "nowhere"]);
+    assert_eq!(ended.code, 2, "a collector that cannot be meant is told before anything: {ended}");
+    assert!(!ended.out.join("01-a-solo").exists(), "{ended}");
+}

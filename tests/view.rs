@@ -287,3 +287,39 @@ fn colours_are_there_unless_they_are_refused() {
     assert!(coloured(true));
     assert!(!coloured(false));
 }
+
+/// A terminal of any size shows every count and every name in full.
+#[test]
+fn nothing_is_cut_on_a_small_terminal_and_a_large_one_is_used() {
+    let groups = [("p1", 4, 5), ("p2", 4, 5), ("p3", 4, 5)];
+    let mut told = Told::new(plan(6, &groups));
+    let mut story = Story::default();
+    for group in ["p1", "p2", "p3"] {
+        for member in 1..=5 {
+            story.started(&format!("{group}-{member}.1"), 1);
+        }
+        for (member, partition) in (1..=4).zip(0..) {
+            let who = format!("{group}-{member}.1");
+            story.assigned(&who, 2, &[partition]).serves(&who, partition, 1, [100, 5_000]);
+        }
+    }
+    story.died("p1-1.1", 5_000);
+    told.tell(&story, 5_200);
+    let mut screen = Screen::new(false, false);
+    for event in &told.events {
+        screen.tell(event);
+    }
+    let small = page(&told, &mut screen, 5_200, (80, 24));
+    insta::assert_snapshot!("small", small);
+    let joined: Vec<_> = small.lines().map(|line| line.trim_matches('"').trim()).collect();
+    let joined = joined.join(" ");
+    assert!(joined.contains("2 gaps go on, the longest for"), "{small}");
+    assert!(small.contains("degraded for 0.2 s"), "{small}");
+    let large = page(&told, &mut screen, 5_200, (200, 50));
+    insta::assert_snapshot!("large", large);
+    for member in ["p1-1.1  dead for", "p3-5.1  alive for"] {
+        assert!(large.contains(member), "{large}");
+    }
+    let empty = large.lines().filter(|line| line.trim_matches('"').trim().is_empty()).count();
+    assert!(empty < 15, "{empty} of 50 lines are empty:\n{large}");
+}

@@ -15,7 +15,7 @@ use crate::chaos::{SHIPPED, Shipped};
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tandem init mine && cd mine && tandem chaos run chaos/kill-leader.yaml
+  tandem init mine                               into ./mine/chaos and ./mine/topologies
   tandem init --list                             what is shipped, a line each")]
 pub(super) struct InitArgs {
     /// The folder, made where it is missing.

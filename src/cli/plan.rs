@@ -42,7 +42,7 @@ pub(super) struct PlanArgs {
 /// Where `out` or `err` cannot be written.
 pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
     let read = match &args.experiment {
-        None => args.topology.read().map(|plan| (plan, None)),
+        None => args.topology.read_to_show().map(|plan| (plan, None)),
         Some(path) => args.topology.read_for(path).map(|it| (it.plan, Some(it.brief))),
     };
     match read {

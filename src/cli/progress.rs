@@ -37,8 +37,8 @@ impl Progress {
                 let line = format!("trial {} of {of}: {trial}", trial.number);
                 // A line a trial, above the bar where there is one.
                 match &self.bar {
-                    Some(bar) => bar.println(line),
-                    None => drop(writeln!(std::io::stderr(), "{line}")),
+                    Some(bar) if !bar.is_finished() => bar.println(line),
+                    Some(_) | None => drop(writeln!(std::io::stderr(), "{line}")),
                 }
                 return;
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{EXIT_FILES, Failure};
-use crate::chaos::{Choice, Prepared, load, load_chosen};
+use crate::chaos::{Choice, Prepared, TOPOLOGY, load, load_chosen};
 use crate::topology::Plan;
 use crate::yaml::{FileError, Override};
 
@@ -21,6 +21,12 @@ pub(super) struct TopologyArgs {
 }
 
 impl TopologyArgs {
+    /// Reads and plans it, to be shown: the shipped one where neither is there nor named.
+    pub(super) fn read_to_show(&self) -> Result<Plan, FileError> {
+        let file = self.file.as_deref().unwrap_or(Path::new(TOPOLOGY));
+        load_chosen(Some(file), &self.overrides).map(|(plan, _)| plan)
+    }
+
     /// Reads and plans it.
     pub(super) fn read(&self) -> Result<Plan, FileError> {
         load_chosen(self.file.as_deref(), &self.overrides).map(|(plan, _)| plan)

@@ -184,7 +184,7 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     facts.extend(disturbed(subject).map(|told| ("Disturbed by the host", told)));
     facts.extend([
         ("Each role was led", leaders),
-        ("Instrument’s floor: a shorter gap may go unseen", milliseconds(Some(report.floor_ms))),
+        ("Instrument’s floor: shorter gaps may be missed", milliseconds(Some(report.floor_ms))),
         ("Gaps that were seen are known to within", milliseconds(report.uncertainty_ms.max)),
         ("Not observed", milliseconds(Some(report.unknown_ms))),
         (open, count(usize::try_from(report.censored).unwrap_or(usize::MAX), "interval")),

@@ -78,6 +78,11 @@ impl Order {
         self.folder.join("journal.jsonl")
     }
 
+    /// Tells what a trial did and cost.
+    pub(super) fn tell_played(&self, trial: TrialCost) {
+        (self.tell)(Milestone::Played { trial, of: self.trials.count });
+    }
+
     /// What is staged for it.
     pub(super) fn scene(&self) -> Scene<'_> {
         let Self { header, folder, program, keep, tell, .. } = self;

@@ -70,7 +70,12 @@ impl TrialCosts {
         }
     }
 
-    /// The trials are over: tells those that are left by what is known of them.
+    /// The trials are over: what members do from here on is no part of them.
+    pub(super) fn end(&mut self, at: Mono) {
+        self.watch.end(at);
+    }
+
+    /// No fact will come any more: tells the trials that are left.
     pub(super) fn finish(mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
         while let Ok(fact) = self.facts.try_recv() {
             self.hear(&fact);

@@ -1,5 +1,5 @@
-//! What two runs of so many trials can tell apart: how much longer the samples of one must be, or in
-//! how many more of its trials something must happen, for a test to say so.
+//! What two runs of so many trials can tell apart: how much longer the samples of one must be, or
+//! in how many more of its trials something must happen, for a test to say so.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;

@@ -79,8 +79,8 @@ fn quantile(report: &Report) -> Option<String> {
     // The table counts gaps, of which a trial has one a role.
     let gaps = report.groups.get(name).map_or(0, |group| group.fault.gap.count);
     let counted = if gaps > most.samples { &format!(" ({gaps} gaps)") } else { "" };
-    let has = format!("{name} has {} such trials{counted}", most.samples);
-    Some(format!("p95 of gaps takes {needed} trials with one: {has}"))
+    let has = format!("{} in {name}{counted}", most.samples);
+    Some(format!("p95 of gaps takes {needed} trials with one; {has}"))
 }
 
 fn together(of: &Confidence) -> Option<String> {

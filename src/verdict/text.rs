@@ -177,12 +177,12 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 8] {
         |least| format!("each role was led in at least {least} of {groups} groups at any instant"),
     );
     let floor = short(report.floor_ms);
-    let mut instrument = vec![format!("floor {floor} ms: a shorter gap may go unseen")];
+    let mut instrument = vec![format!("floor {floor} ms: shorter gaps may be missed")];
     if let Some(max) = report.uncertainty_ms.max {
-        instrument.push(format!("those seen are known to within {} ms", short(max)));
+        instrument.push(format!("gaps known to within {} ms", short(max)));
     }
     if report.unknown_ms > 0.0 {
-        instrument.push(format!("{} ms could not be observed", short(report.unknown_ms)));
+        instrument.push(format!("{} ms not observed", short(report.unknown_ms)));
     }
     let worst = report.worst.first().map_or_else(|| vec!["none".to_owned()], worst);
     let files =

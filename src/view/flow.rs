@@ -6,14 +6,21 @@ use ratatui::text::{Line, Span};
 /// What a further line of the same begins with.
 const INDENT: usize = 2;
 
-/// The pieces, each with a space before the next, in lines of at most `width`; a piece that does
-/// not fit a line is split at its spaces, and where it has none, anywhere.
+/// The pieces in lines of at most `width`. A piece that does not fit what is left of a line begins
+/// the next; one that fits no line is split at its spaces, and where it has none, anywhere.
 pub(super) fn flow(
     pieces: impl IntoIterator<Item = (String, Style)>,
     width: usize,
 ) -> Vec<Line<'static>> {
     let (mut lines, mut line, mut used) = (Vec::new(), Vec::new(), 0);
     for (text, style) in pieces {
+        let whole = text.trim_end().chars().count();
+        if used > INDENT && used + whole > width && whole + INDENT <= width {
+            // It fits a line of its own.
+            lines.push(Line::from(std::mem::take(&mut line)));
+            line.push(Span::raw(" ".repeat(INDENT)));
+            used = INDENT;
+        }
         for word in words(&text, width.saturating_sub(INDENT).max(1)) {
             let long = word.chars().count();
             if used + long > width && used > INDENT {
@@ -63,10 +70,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_goes_on_below() {
         assert_eq!(flowed(&["p1   ", "p1-1 2  ", "no gap"], 80), ["p1   p1-1 2  no gap"]);
-        assert_eq!(
-            flowed(&["p1   ", "p1-1 2", " no gap, 0 overlaps"], 15),
-            ["p1   p1-1 2 no", "  gap, 0", "  overlaps"]
-        );
+        let pieces = ["p1   ", "p1-1 2  ", "no gap, 0 overlaps"];
+        assert_eq!(flowed(&pieces, 80), ["p1   p1-1 2  no gap, 0 overlaps"]);
+        assert_eq!(flowed(&pieces, 24), ["p1   p1-1 2  ", "  no gap, 0 overlaps"]);
+        assert_eq!(flowed(&pieces, 12), ["p1   p1-1 2", "  no gap, 0", "  overlaps"]);
         assert_eq!(flowed(&["roles=a,b,c,d"], 8), ["roles=", "  a,b,c,", "  d"]);
     }
 }

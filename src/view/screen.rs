@@ -103,9 +103,8 @@ impl Screen {
         // The least that roles and keys take comes first, then some events, then all roles; events
         // have what is left.
         let rest = area.height.saturating_sub(taken + ROLES_LEAST + 2);
-        let more = rest.saturating_sub(EVENTS_SHOWN);
         let wanted = (height(rows.len()) + 1).saturating_sub(ROLES_LEAST);
-        let events = rest - more.min(wanted);
+        let events = rest.saturating_sub(wanted).max(EVENTS_SHOWN.min(rest / 2));
         let [top, middle, roles, bottom, keys] = Layout::vertical([
             Constraint::Length(height(head.len())),
             Constraint::Length(height(groups.len())),

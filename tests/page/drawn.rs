@@ -232,6 +232,36 @@ fn a_phone_a_dark_room_and_paper_have_it_too() {
     }
 }
 
+/// A table that is wider than a phone says so, can be scrolled to its last column, and keeps the
+/// names of its rows in sight.
+#[test]
+fn a_table_that_is_wider_than_a_phone_says_that_it_goes_on() {
+    let (_folder, path) = file(&SMALL.told().page());
+    let browser = Browser::start();
+    let hint = "getComputedStyle(document.querySelector('.wide caption'), '::after').content";
+    browser.size(1280, 1000);
+    open(&browser, &path);
+    assert_eq!(browser.ask(hint), "none", "a screen is wide enough");
+    browser.size(390, 844);
+    open(&browser, &path);
+    let hinted = browser.ask(hint);
+    assert!(hinted.as_str().unwrap().contains("scroll sideways"), "{hinted}");
+    let shaded = "getComputedStyle(document.querySelector('.wide')).backgroundImage";
+    let shaded = browser.ask(shaded);
+    assert!(shaded.as_str().unwrap().contains("linear-gradient"), "{shaded}");
+    // Every table that does not fit says so.
+    let silent = "[...document.querySelectorAll('.scroll:has(table)')].filter(it => \
+                  it.scrollWidth > it.clientWidth && !it.classList.contains('wide')).length";
+    assert_eq!(browser.ask(silent), 0);
+    let seen = "(() => { const all = document.querySelector('.wide'); \
+                all.scrollLeft = all.scrollWidth; \
+                const box = all.getBoundingClientRect(); \
+                const last = all.querySelector('tbody td:last-child').getBoundingClientRect(); \
+                const name = all.querySelector('tbody th').getBoundingClientRect(); \
+                return [last.right <= box.right + 1, Math.abs(name.left - box.left) <= 1]; })()";
+    assert_eq!(browser.ask(seen), serde_json::json!([true, true]));
+}
+
 #[test]
 fn a_page_says_everything_without_its_script() {
     let told = SMALL.told();

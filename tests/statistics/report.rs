@@ -45,7 +45,7 @@ fn trials_without_a_joint_gap_bound_its_probability_exactly() {
     assert_eq!(
         line(&report),
         "confidence no joint gap in 8 trials: at most 31.2 % of such trials have one (95 %) it \
-         takes 299 to show < 1 % p95 of gaps takes 72 trials with one, p1 has 8"
+         takes 299 to show < 1 % p95 of gaps takes 72 trials with one; 8 in p1"
     );
 }
 
@@ -65,8 +65,8 @@ fn trials_with_a_joint_gap_bound_it_on_both_sides() {
     assert_eq!(
         line(&report),
         "confidence a joint gap in 3 of 10 trials: 6.7 to 65.2 % of such trials have one (95 %) \
-         p95 of gaps takes 72 trials with one, p1 has 10 groups fail together 4.2 times as often \
-         as apart"
+         p95 of gaps takes 72 trials with one; 10 in p1 groups fail together 4.2 times as often as \
+         apart"
     );
     let many: Vec<_> = (0..24).map(|it| [Seen::Gap, Seen::Nothing][it % 2]).collect();
     let together = self::report(&many, None).confidence.correlation.unwrap();
