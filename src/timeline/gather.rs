@@ -25,6 +25,7 @@ pub(super) fn gather(plan: &Plan, facts: &[Fact]) -> Gathered {
     // What the controller would have told concerns anybody: a death, a stop.
     let lost = own.windows(2).filter_map(lost).collect();
     gathered.forget(&lost);
+    gathered.forget(&gathered.record.unseen());
     let stalls = gathered.record.stalls.iter().copied().collect();
     gathered.lines().for_each(|line| line.close(&stalls));
     gathered.record.cut(cut(facts));
@@ -40,6 +41,7 @@ pub(super) fn gather_stretch(
 ) -> Gathered {
     let (mut gathered, _) = sort(plan, facts);
     gathered.forget(&stretch.missed);
+    gathered.forget(&gathered.record.unseen());
     let stalls = gathered.record.stalls.iter().copied().collect();
     let until = stretch.trial.window.until;
     gathered.lines().for_each(|line| line.decide(until, stretch.known, &stalls));

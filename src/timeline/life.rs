@@ -122,6 +122,8 @@ impl LifeLine {
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
+            | What::Suspended { .. }
+            | What::Unwritten { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => {}
         }
@@ -227,6 +229,8 @@ impl LifeLine {
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
+            | What::Suspended { .. }
+            | What::Unwritten { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => {}
         }

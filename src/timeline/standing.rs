@@ -351,6 +351,8 @@ impl Seat {
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
+            | What::Suspended { .. }
+            | What::Unwritten { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => false,
         }

@@ -55,6 +55,8 @@ struct History {
     /// Lives that a fault was asked of.
     struck: BTreeSet<Life>,
     settled: BTreeSet<Mono>,
+    /// When the host was suspended.
+    suspends: Vec<Interval>,
 }
 
 /// What happened to all groups.
@@ -80,6 +82,11 @@ impl Troubles {
             if let Some(history) = self.groups.get_mut(group) {
                 history.settled.insert(fact.t);
             }
+            return;
+        }
+        if let What::Suspended { from, until } = &fact.what {
+            let suspend = Interval::new(*from, *until);
+            self.groups.values_mut().for_each(|history| history.suspends.push(suspend));
             return;
         }
         let (mut on, mut died) = (None, None);
@@ -130,18 +137,20 @@ impl Troubles {
         causes.last().map_or(Cause::Nothing, |(_, cause)| (*cause).clone())
     }
 
-    /// When a fault or a restart had disturbed `group` and it had not settled again. That a broker
-    /// died by accident is the cause of much, and excuses nothing.
+    /// When a fault, a restart or a suspend of the host had disturbed `group` and it had not settled
+    /// again. That a broker died by accident is the cause of much, and excuses nothing.
     pub(super) fn disturbed(&self, group: &GroupName) -> IntervalSet {
         let Some(history) = self.groups.get(group) else { return IntervalSet::default() };
-        let span = |&began: &Mono| {
-            let settled = history
-                .settled
-                .range((std::ops::Bound::Excluded(began), std::ops::Bound::Unbounded));
-            Interval::new(began, settled.copied().next().unwrap_or(super::life::END))
+        let settled_after = |at: Mono| {
+            let after = (std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded);
+            history.settled.range(after).copied().next().unwrap_or(super::life::END)
         };
+        let span = |&began: &Mono| Interval::new(began, settled_after(began));
+        let suspends = history.suspends.iter();
+        let suspends = suspends.map(|one| Interval::new(one.from, settled_after(one.until)));
         let of_ours = |(_, cause): &(&Mono, &Cause)| !matches!(cause, Cause::Broker(_));
-        history.troubles.iter().filter(of_ours).map(|(began, _)| span(began)).collect()
+        let troubles = history.troubles.iter().filter(of_ours).map(|(began, _)| span(began));
+        troubles.chain(suspends).collect()
     }
 
     fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, &Cause)> {

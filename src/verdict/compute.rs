@@ -9,7 +9,9 @@ use super::report::{
     Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
 };
 use super::ruling::{Ruling, Verdict};
-use super::{Brief, Limits, Statistic, confidence, continuity, judge, recovery, redundancy};
+use super::{
+    Brief, Limits, Statistic, confidence, continuity, judge, recovery, redundancy, unseen,
+};
 use crate::ids::{FaultId, GroupName, RoleIndex};
 use crate::observation::{Fact, Outcome};
 use crate::time::{Mono, Span};
@@ -112,6 +114,10 @@ fn conclude<'a>(
     for reason in failed {
         verdict = verdict.and(Verdict::Unknown);
         reasons.push(reason);
+    }
+    for reason in unseen::reasons(record) {
+        verdict = verdict.and(Verdict::Unknown);
+        reasons.insert(0, reason);
     }
     if let Some(reason) = ended {
         verdict = verdict.and(Verdict::Unknown);

@@ -28,6 +28,7 @@ mod ruling;
 mod stopping;
 mod telemetry;
 mod text;
+mod unseen;
 mod until;
 
 pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
