@@ -16,6 +16,7 @@ use crate::timeline::Standing;
 mod ending;
 mod error;
 mod order;
+mod pulse;
 mod stage;
 mod stopping;
 mod up;
@@ -23,6 +24,7 @@ mod up;
 use ending::Ending;
 pub use error::RunError;
 pub use order::{Milestone, Order, Show, Tell, TrialPlan};
+use pulse::pulsed;
 use stage::Stage;
 use stopping::Stopping;
 pub use up::{Ended, Service, Upkeep, keep_up};
@@ -37,15 +39,18 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     let logs = scene.prepare_folder()?;
     let set = async {
         let journal = Journal::create(&order.journal(), &order.header)?;
-        let record = Arc::new(Record::new(journal, Standing::new(&order.header.plan)));
+        let record = Record::new(journal, Standing::new(&order.header.plan));
+        let record = record.map_err(RunError::Thread)?;
+        let record = Arc::new(record);
         (order.show)(&record);
         Stage::set(&scene, &logs, record, interrupt).await
     };
     let stage = set.await.inspect_err(|_| scene.sweep())?;
     let fleet = stage.fleet(&scene, &logs);
-    let ending = disturb(order, &stage, &fleet, interrupt).await;
+    let ending = pulsed(&stage.guard, disturb(order, &stage, &fleet, interrupt)).await;
+    let record = Arc::clone(&stage.record);
     stage.strike(&scene, fleet, ending).await;
-    Ok(())
+    Ok(record.flush().await?)
 }
 
 /// Plays all trials while watching for what must end them early.
