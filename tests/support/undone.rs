@@ -270,7 +270,7 @@ pub fn is_undone_after(blow: Blow, embedded: Embedded, since: Since, chance: &mu
             run.signal(Signal::CONT);
             let run = run.finish();
             family.is_gone();
-            says(&run, "the run was healed by its guard: this process was stopped for ");
+            says(&run, "the run was healed by its guard: this process stood still for ");
             if run.code() != Some(1) {
                 nobody_was_born_after(&run.recording().facts, struck + GONE, &run);
             }
