@@ -16,6 +16,7 @@ use crate::timeline::Standing;
 mod ending;
 mod error;
 mod order;
+mod pulse;
 mod replacing;
 mod stage;
 mod stopping;
@@ -25,6 +26,7 @@ mod up;
 use ending::Ending;
 pub use error::RunError;
 pub use order::{Milestone, Order, Show, Tell, TrialPlan};
+use pulse::pulsed;
 use replacing::Replacing;
 use stage::Stage;
 use stopping::Stopping;
@@ -42,19 +44,23 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     let logs = scene.prepare_folder()?;
     let set = async {
         let journal = Journal::create(&order.journal(), &order.header)?;
-        let record = Arc::new(Record::new(journal, Standing::new(&order.header.plan)));
+        let record = Record::new(journal, Standing::new(&order.header.plan));
+        let record = record.map_err(RunError::Thread)?;
+        let record = Arc::new(record);
         (order.show)(&record);
         Stage::set(&scene, &logs, record, interrupt).await
     };
     let stage = set.await.inspect_err(|_| scene.sweep())?;
     let mut costs = TrialCosts::follow(&stage.record, &order.header.plan);
     let fleet = stage.fleet(&scene, &logs);
-    let ending = disturb(order, &stage, &fleet, &mut costs, interrupt).await;
+    let disturbed = disturb(order, &stage, &fleet, &mut costs, interrupt);
+    let ending = pulsed(&stage.guard, disturbed).await;
     costs.end(Mono::now());
+    let record = Arc::clone(&stage.record);
     stage.strike(&scene, fleet, ending).await;
     // By now members have said all of the last trial.
     costs.finish(&|trial| order.tell_played(trial));
-    Ok(())
+    Ok(record.flush().await?)
 }
 
 /// Plays all trials while watching for what must end them early.
@@ -91,6 +97,7 @@ async fn disturb(
         struck,
         struck_brokers,
     };
+    let tell_played = |trial| order.tell_played(trial);
     let trials = play_all(order, &arena);
     tokio::pin!(trials);
     tokio::select! {
@@ -107,7 +114,7 @@ async fn disturb(
             stop.cancel();
             ending
         }
-        never = costs.tell(&|trial| order.tell_played(trial)) => match never {},
+        never = costs.tell(&tell_played) => match never {},
     }
 }
 

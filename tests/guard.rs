@@ -95,7 +95,7 @@ fn a_stop_in_which_a_heal_misses_its_time_is_healed_all_the_same() {
     run.signal(Signal::CONT);
     let run = run.finish();
     family.is_gone();
-    says(&run, "the run was healed by its guard: this process was stopped for 8.");
+    says(&run, "the run was healed by its guard: this process stood still for 8.");
     let report = run.report();
     let gaps = (report.joint.gap.count, report.groups.values().map(|it| it.other.none.gap.count));
     assert_eq!((gaps.0, gaps.1.sum::<u64>()), (0, 0), "nobody was there to see any: {run}");

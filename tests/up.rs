@@ -165,7 +165,7 @@ fn gaps_that_its_own_guard_made_while_it_stood_still_are_none() {
     std::thread::sleep(Duration::from_secs(6));
     up.signal(Signal::CONT);
     assert_eq!(up.ends().code(), Some(4), "{}", up.said());
-    assert!(up.said().contains("this process was stopped for 6."), "{}", up.said());
+    assert!(up.said().contains("this process stood still for 6."), "{}", up.said());
     assert!(up.said().contains(" joint_gaps=0 "), "{}", up.said());
     let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
     let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();

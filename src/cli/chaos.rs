@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
 use super::signals::Interrupt;
-use super::{EXIT_FILES, Failure, Output, log_to_stderr};
+use super::{EXIT_FILES, EXIT_UNKNOWN, Failure, Output, log_to_stderr};
 use crate::built::Built;
 use crate::chaos::{Choice, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
@@ -230,8 +230,12 @@ async fn play(order: &Order) -> Result<(), Failure> {
     run_order(order, interrupt.token()).await.map_err(|error| could_not_run(&error))
 }
 
-/// Exit code 1, or 130 where it was interrupted.
+/// Exit code 1, 130 where it was interrupted, or 4 where it ran, and nobody can know what it showed.
 pub(super) fn could_not_run(error: &RunError) -> Failure {
-    let code = if matches!(error, RunError::Interrupted) { 130 } else { 1 };
+    let code = match error {
+        RunError::Interrupted => 130,
+        RunError::Unflushed(_) => EXIT_UNKNOWN,
+        _ => 1,
+    };
     Failure::new(code, error)
 }

@@ -27,6 +27,7 @@ mod guard;
 mod halt;
 mod init;
 mod judged;
+mod log_lines;
 mod man;
 mod member;
 mod metering;
@@ -51,6 +52,8 @@ pub use suite::summary_schema;
 
 /// Invalid usage or files: nothing was touched.
 const EXIT_FILES: u8 = 2;
+/// Nobody can know what the run showed.
+const EXIT_UNKNOWN: u8 = 4;
 /// Something that was done is still to be undone.
 const EXIT_UNHEALED: u8 = 6;
 
@@ -177,6 +180,7 @@ pub fn main() -> ExitCode {
         Command::Guard => guard::run(),
         Command::Edge => edge::run(),
     };
+    log_lines::finish();
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
@@ -208,8 +212,9 @@ fn log() -> Box<dyn Write> {
 fn log_to_stderr(more: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    log_lines::start(log);
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(log)
+        .with_writer(log_lines::line)
         .with_ansi(!plain && std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false)
         .with_filter(filter);

@@ -1,20 +1,49 @@
-//! How far a run is, on standard error: a bar on a terminal, a line a trial elsewhere.
+//! How far a run is, on standard error: a bar on a terminal, a line a trial elsewhere. It is shown by
+//! a thread of its own: a terminal that takes nothing must not hold up whoever heals.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::log_lines;
 use crate::run::Milestone;
+
+/// Milestones that may wait; of more, the later are not shown.
+const WAITING: usize = 64;
 
 /// Shows how far a run is.
 pub(super) struct Progress {
+    milestones: Option<SyncSender<Milestone>>,
+}
+
+struct Display {
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// Of so many trials.
+    /// Of so many trials; where the system refuses a thread, nothing is shown.
     pub(super) fn new(trials: u32) -> Self {
+        let (milestones, coming) = sync_channel(WAITING);
+        let thread = std::thread::Builder::new().name("progress".to_owned());
+        let shown = thread.spawn(move || {
+            let display = Display::new(trials);
+            coming.iter().for_each(|milestone| display.tell(milestone));
+        });
+        Self { milestones: shown.is_ok().then_some(milestones) }
+    }
+
+    /// Shows a milestone.
+    pub(super) fn tell(&self, milestone: Milestone) {
+        if let Some(milestones) = &self.milestones {
+            milestones.try_send(milestone).ok();
+        }
+    }
+}
+
+impl Display {
+    fn new(trials: u32) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self { bar: None };
         }
@@ -29,8 +58,7 @@ impl Progress {
         Self { bar: Some(bar) }
     }
 
-    /// Shows a milestone.
-    pub(super) fn tell(&self, milestone: Milestone) {
+    fn tell(&self, milestone: Milestone) {
         let (done, text) = match &milestone {
             Milestone::Starting => (0, "starting brokers and members".to_owned()),
             Milestone::Played { trial, of } => {
@@ -38,7 +66,7 @@ impl Progress {
                 // A line a trial, above the bar where there is one.
                 match &self.bar {
                     Some(bar) if !bar.is_finished() => bar.println(line),
-                    Some(_) | None => drop(writeln!(std::io::stderr(), "{line}")),
+                    Some(_) | None => log_lines::say(&line),
                 }
                 return;
             }
@@ -58,8 +86,7 @@ impl Progress {
             }
             // What comes of the trial is told when it is over.
             None if matches!(milestone, Milestone::Trial { .. }) => {}
-            // Nobody reads it: no reason to stop.
-            None => drop(writeln!(std::io::stderr(), "{text}")),
+            None => log_lines::say(&text),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::signals::Interrupt;
 use super::telling::{Telling, TellingArgs};
 use super::terminal::{self, Terminal};
 use super::which::TopologyArgs;
-use super::{EXIT_UNHEALED, Failure, Output, log_to_stderr};
+use super::{EXIT_UNHEALED, Failure, Output, log_lines, log_to_stderr};
 use crate::built::Built;
 use crate::inquiry::Source;
 use crate::journal::{Bounds, Header, VERSION};
@@ -144,8 +144,7 @@ fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {
             Milestone::Trial { .. } | Milestone::Played { .. } => return,
         };
         if !on_page {
-            // Nobody reads it: no reason to stop.
-            drop(writeln!(std::io::stderr(), "{text}"));
+            log_lines::say(text);
         }
     };
     Upkeep {

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::log_file::LogFile;
 use super::secured::towards_brokers;
 use super::{Process, ProcessError, Record};
 use crate::edge::{Answer, Order, Rule};
@@ -88,7 +89,7 @@ impl Edges {
         guard: &Guard,
         record: &Arc<Record>,
     ) -> Result<Self, EdgesError> {
-        let log = logs.join("edges.log");
+        let log = LogFile::at(logs.join("edges.log"));
         let (process, stdout) = Process::start(program, &["edge".to_owned()], &log, guard)
             .map_err(EdgesError::Start)?;
         record.note(None, What::EdgesStarted { pid: process.pid() });

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::brokers::{BrokerError, DEATH, STOPPED};
+use super::log_file::LogFile;
 use super::{ClusterError, Process, Record};
 use crate::guard::Guard;
 use crate::ids::ClusterName;
@@ -33,7 +34,7 @@ pub(super) struct Embedded {
     /// given that very port for its own end, and the next broker could not have it.
     _reserved: TcpSocket,
     program: PathBuf,
-    log: PathBuf,
+    log: LogFile,
     record: Arc<Record>,
     life: watch::Sender<Option<Life>>,
 }
@@ -72,7 +73,7 @@ impl Embedded {
         };
         let failed = |source| ClusterError::Port { cluster: cluster.clone(), source };
         let (reserved, address) = reserve().map_err(failed)?;
-        let life = watch::Sender::new(None);
+        let (log, life) = (LogFile::at(log), watch::Sender::new(None));
         Ok(Self { cluster, address, _reserved: reserved, program, log, record, life })
     }
 
@@ -99,7 +100,7 @@ impl Embedded {
                 // It must not be in the way of the next.
                 process.signal(Signal::KILL).ok();
                 tokio::time::timeout(DEATH, process.ended()).await.ok();
-                return Err(ClusterError::Silent { cluster, log: self.log.clone() });
+                return Err(ClusterError::Silent { cluster, log: self.log.path().to_owned() });
             }
         }
         let (address, pid) = (self.address(), process.pid());
@@ -149,7 +150,7 @@ impl Embedded {
 
     /// Where its log is.
     pub(super) fn log(&self) -> &Path {
-        &self.log
+        self.log.path()
     }
 
     /// Ends it by `signal`, and waits until it is gone.

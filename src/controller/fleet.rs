@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info_span;
 
 use super::halts::Halts;
+use super::log_file::LogFile;
 use super::{Clusters, Exit, Phase, Process, ProcessError, Record, Slot, Twin, TwinError};
 use crate::guard::Guard;
 use crate::ids::{Incarnation, Life, MemberId};
@@ -45,7 +46,7 @@ pub struct Fleet {
 struct Recipe {
     settings: Settings,
     program: PathBuf,
-    log: PathBuf,
+    log: Arc<LogFile>,
     guard: Arc<Guard>,
     record: Arc<Record>,
 }
@@ -82,7 +83,7 @@ impl Fleet {
                 let recipe = Recipe {
                     settings: Settings::of(life, group, &cluster),
                     program: program.to_owned(),
-                    log: logs.join(format!("{member}.log")),
+                    log: Arc::new(LogFile::at(logs.join(format!("{member}.log")))),
                     guard: Arc::clone(guard),
                     record: Arc::clone(record),
                 };
@@ -244,7 +245,7 @@ async fn relay(life: &Life, facts: ChildStdout, record: &Record) {
         match lines.next_line().await {
             Ok(Some(line)) => match serde_json::from_str::<Fact>(&line) {
                 // A second process calls itself as the first does; who wrote is known here.
-                Ok(fact) => record.take(&Fact { life: Some(life.clone()), ..fact }),
+                Ok(fact) => record.take(Fact { life: Some(life.clone()), ..fact }),
                 // Its number will be missing, so the report counts it as unknown.
                 Err(error) => tracing::warn!(%life, %error, line, "This is no fact."),
             },

@@ -1,6 +1,5 @@
 //! One child process: started under the guard, signalled and awaited through its pidfd.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -17,6 +16,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::process::ChildStdout;
 
+use super::log_file::LogFile;
 use crate::guard::{Guard, GuardError, MARK};
 
 /// A child of ours that has not been waited for; so its pid is surely its own.
@@ -63,10 +63,10 @@ impl Process {
     ///
     /// # Errors
     /// The system or the guard refuses; then nothing runs.
-    pub fn start(
+    pub(super) fn start(
         program: &Path,
         arguments: &[String],
-        log: &Path,
+        log: &LogFile,
         guard: &Guard,
     ) -> Result<(Self, ChildStdout), ProcessError> {
         let what = arguments.first().cloned().unwrap_or_default();
@@ -74,7 +74,7 @@ impl Process {
         if let Some(loss) = guard.loss() {
             return Err(ProcessError::Unguarded { what, source: loss.into() });
         }
-        let log = File::options().append(true).create(true).open(log).map_err(refused)?;
+        let log = log.open().map_err(refused)?;
         let mut child = Command::new(program)
             .args(arguments)
             .env(MARK, guard.mark())

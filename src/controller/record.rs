@@ -1,22 +1,28 @@
 //! The one place through which every fact goes: to the journal, and into the live view.
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::ids::Life;
-use crate::journal::{JournalError, Sink};
+use crate::journal::{JournalError, Queue, Sink, Written};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::timeline::Standing;
 
 /// How many facts a follower may be behind; with fifty members that is half a minute.
 const BEHIND_MAX: usize = 16_384;
+/// How long what waits at the end may take to be written.
+const FLUSH: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(5);
 
-/// Journal and live view of one run.
+/// Journal and live view of one run. Nobody who notes a fact waits for the disk.
 pub struct Record {
     inner: Mutex<Inner>,
+    journal: Queue,
     changed: watch::Sender<()>,
     followers: broadcast::Sender<Arc<Fact>>,
     /// Cancelled when the journal takes no more: what is not written down was not observed.
@@ -24,20 +30,41 @@ pub struct Record {
 }
 
 struct Inner {
-    journal: Sink,
     standing: Standing,
     seq: u64,
-    failure: Option<JournalError>,
+    hole: Option<Hole>,
+    /// How many facts found no room, in all holes.
+    dropped: u64,
+}
+
+/// Facts that found no room, one after the other.
+struct Hole {
+    from: Mono,
+    facts: u64,
+}
+
+/// The disk did not take all in time: what the run showed is not in its journal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the disk blocks: {facts} facts were not written to {} within {FLUSH:?}", path.display())]
+pub struct Unflushed {
+    /// How many.
+    pub facts: usize,
+    /// The journal.
+    pub path: std::path::PathBuf,
 }
 
 impl Record {
     /// A record that writes to `journal` and shows itself in `standing`.
-    #[must_use]
-    pub fn new(journal: impl Into<Sink>, standing: Standing) -> Self {
-        let inner = Inner { journal: journal.into(), standing, seq: 0, failure: None };
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn new(journal: impl Into<Sink>, standing: Standing) -> io::Result<Self> {
+        let inner = Inner { standing, seq: 0, hole: None, dropped: 0 };
         let broken = CancellationToken::new();
+        let journal = Queue::start(journal.into(), broken.clone())?;
         let followers = broadcast::Sender::new(BEHIND_MAX);
-        Self { inner: Mutex::new(inner), changed: watch::Sender::new(()), followers, broken }
+        let changed = watch::Sender::new(());
+        Ok(Self { inner: Mutex::new(inner), journal, changed, followers, broken })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -62,28 +89,67 @@ impl Record {
     fn write(&self, inner: &mut Inner, t: Mono, life: Option<&Life>, what: What) {
         inner.seq += 1;
         let fact = Fact { t, seq: inner.seq, life: life.cloned(), what };
-        self.put(inner, &fact);
+        self.put(inner, fact);
     }
 
     /// Takes over what a member told.
-    pub fn take(&self, fact: &Fact) {
+    pub fn take(&self, fact: Fact) {
         self.put(&mut self.inner(), fact);
     }
 
-    fn put(&self, inner: &mut Inner, fact: &Fact) {
-        inner.standing.observe(fact);
-        if inner.failure.is_none()
-            && let Err(failure) = inner.journal.append(fact)
-        {
-            // The journal cannot tell this one.
-            tracing::error!(error = crate::error::chain(&failure), "The run cannot go on.");
-            inner.failure = Some(failure);
-            self.broken.cancel();
+    fn put(&self, inner: &mut Inner, fact: Fact) {
+        if inner.hole.is_some() && self.journal.has_room() {
+            self.close_hole(inner);
+        }
+        let fact = Arc::new(fact);
+        inner.standing.observe(&fact);
+        let now = Mono::now();
+        if !self.journal.put(now, &fact) {
+            let hole = inner.hole.get_or_insert(Hole { from: now, facts: 0 });
+            hole.from = hole.from.min(fact.t);
+            hole.facts += 1;
+            inner.dropped += 1;
         }
         self.changed.send_replace(());
         if self.followers.receiver_count() > 0 {
             // Nobody follows any more: then nobody misses it.
-            self.followers.send(Arc::new(fact.clone())).ok();
+            self.followers.send(fact).ok();
+        }
+    }
+
+    /// Says that facts are missing, and of which time.
+    fn close_hole(&self, inner: &mut Inner) {
+        let Some(Hole { from, facts }) = inner.hole.take() else { return };
+        tracing::warn!(facts, "The disk did not take these facts; their time is unknown.");
+        let until = Mono::now();
+        self.write(inner, until, None, What::Unwritten { from, until, facts });
+    }
+
+    /// Waits until all is written, for ten seconds at most. What is noted later may be lost.
+    ///
+    /// # Errors
+    /// The disk did not take all.
+    pub async fn flush(&self) -> Result<(), Unflushed> {
+        let began = Mono::now();
+        loop {
+            let is_open = {
+                let mut inner = self.inner();
+                if inner.hole.is_some() && self.journal.has_room() {
+                    self.close_hole(&mut inner);
+                }
+                inner.hole.is_some()
+            };
+            if !is_open {
+                self.journal.close();
+            }
+            let facts = self.journal.waiting();
+            if facts == 0 {
+                return Ok(());
+            }
+            if Mono::now().since(began) >= FLUSH {
+                return Err(Unflushed { facts, path: self.journal.written().path });
+            }
+            tokio::time::sleep(LOOK).await;
         }
     }
 
@@ -92,9 +158,12 @@ impl Record {
         look(&self.inner().standing)
     }
 
-    /// Looks at where the facts go.
-    pub fn look_at_journal<R>(&self, look: impl FnOnce(&Sink) -> R) -> R {
-        look(&self.inner().journal)
+    /// Where the facts go, whether they get there, and how many did not.
+    #[must_use]
+    pub fn written(&self) -> Written {
+        let dropped = self.inner().dropped;
+        let written = self.journal.written();
+        Written { lost: written.lost + dropped, ..written }
     }
 
     /// Wakes whoever waits for the view to change.
@@ -119,6 +188,6 @@ impl Record {
     /// Why the journal takes no more, if so.
     #[must_use]
     pub fn failure(&self) -> Option<JournalError> {
-        self.inner().failure.take()
+        self.journal.failure()
     }
 }

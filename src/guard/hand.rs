@@ -40,7 +40,8 @@ pub struct Unhealed(pub Vec<String>);
 
 impl Guard {
     /// Starts the guard of `run` from `program`, which is `tandem` itself. From then on this
-    /// process must run: once it was stopped for three seconds, its guard ends the run.
+    /// process must run, and [`pulse`](Self::pulse): once it was stopped for three seconds, or gave
+    /// no pulse for five, its guard ends the run.
     ///
     /// # Errors
     /// The process cannot be started, or cannot write its ledger.
@@ -98,6 +99,12 @@ impl Guard {
     #[must_use]
     pub fn lives(&self) -> bool {
         self.loss().is_none()
+    }
+
+    /// Shows that whoever heals runs. A thread renews the lease, and only while this is fresh: that
+    /// the thread lives says nothing of the loop beside it.
+    pub fn pulse(&self) {
+        self.line.pulse();
     }
 
     /// Why it is there no more, if so.

@@ -14,6 +14,9 @@ use crate::time::Mono;
 
 /// How often the master renews. A host may stall for two seconds on top of it.
 pub(super) const RENEW: Duration = Duration::from_millis(500);
+/// A pulse of whoever heals that is older is stale: what it may do between two waits, a report on
+/// one trial above all, takes less.
+pub(super) const FRESH: Duration = Duration::from_secs(2);
 /// A master that is silent for so long is gone.
 pub(super) const LEASE: Duration = Duration::from_secs(3);
 /// How often the other end is looked for.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
-use super::lease::{LOOK, RENEW, Silence};
+use super::lease::{FRESH, LOOK, RENEW, Silence};
 use super::pipe::readable;
 use super::runs;
 use super::undo::lives;
@@ -24,6 +24,8 @@ pub(super) struct Line {
     pipe: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
     /// When it last answered, as nanoseconds of [`Mono`].
     answered: AtomicU64,
+    /// When whoever heals last showed that it runs, in the same way.
+    pulse: AtomicU64,
     loss: OnceLock<Loss>,
     stop: AtomicBool,
 }
@@ -32,7 +34,7 @@ pub(super) struct Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Loss {
     /// It heard nothing of its master, and ended the run in its stead.
-    #[error("the run was healed by its guard: this process was stopped for {:.1} s", secs(.0))]
+    #[error("the run was healed by its guard: this process stood still for {:.1} s", secs(.0))]
     Healed(Duration),
     /// Somebody ended it.
     #[error("the guard died, and nothing may run without it")]
@@ -69,6 +71,7 @@ impl Line {
             pidfd,
             pipe: Mutex::new((input, BufReader::new(output))),
             answered: AtomicU64::new(Mono::now().0),
+            pulse: AtomicU64::new(Mono::now().0),
             loss: OnceLock::new(),
             stop: AtomicBool::new(false),
         }
@@ -84,11 +87,23 @@ impl Line {
         readable(&self.pidfd, within)
     }
 
-    /// Renews the lease until it is to stop, or there is nobody to renew it.
+    /// Whoever heals runs.
+    pub(super) fn pulse(&self) {
+        self.pulse.store(Mono::now().0, Ordering::Relaxed);
+    }
+
+    fn is_fresh(&self) -> bool {
+        Mono::now().since(Mono(self.pulse.load(Ordering::Relaxed))) < FRESH
+    }
+
+    /// Renews the lease until it is to stop, or there is nobody to renew it; not while the pulse is
+    /// stale, for then nobody would heal.
     pub(super) fn renew(&self) {
         while !self.stop.load(Ordering::Relaxed) && self.loss().is_none() {
-            // Why it is lost is asked for by whoever needs the guard.
-            self.ask("renew").ok();
+            if self.is_fresh() {
+                // Why it is lost is asked for by whoever needs the guard.
+                self.ask("renew").ok();
+            }
             std::thread::park_timeout(RENEW);
         }
     }

@@ -16,15 +16,15 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// Appends a fact.
+    /// Appends a fact that came `now`.
     ///
     /// # Errors
     /// It could not be written, and so nothing more is to be done.
-    pub fn append(&mut self, fact: &Fact) -> Result<(), JournalError> {
+    pub fn append(&mut self, now: Mono, fact: &Fact) -> Result<(), JournalError> {
         match self {
             Self::Whole(journal) => journal.append(fact),
             Self::Rolling(rolling) => {
-                rolling.append(Mono::now(), fact);
+                rolling.append(now, fact);
                 Ok(())
             }
         }

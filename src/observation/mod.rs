@@ -289,6 +289,27 @@ pub enum What {
         /// For how long the hypervisor took away the one that it took away longest.
         stolen_ns: u64,
     },
+    /// The host was suspended: what happened then nobody was there to see, and no claim outlived it.
+    Suspended {
+        /// When the controller last looked before.
+        #[serde(rename = "from_ns")]
+        from: Mono,
+        /// When it looked again.
+        #[serde(rename = "until_ns")]
+        until: Mono,
+    },
+    /// The disk did not take facts as fast as they came, and the queue before it was full: of this
+    /// time facts are missing, of anybody.
+    Unwritten {
+        /// The stamp of the first fact that is missing, or when it came, whichever is earlier.
+        #[serde(rename = "from_ns")]
+        from: Mono,
+        /// When the queue took facts again.
+        #[serde(rename = "until_ns")]
+        until: Mono,
+        /// How many are missing.
+        facts: u64,
+    },
     /// The controller stood still for so long that its guard ended all that it had started: what
     /// happened from then on nobody was there to see.
     Unattended {
@@ -342,6 +363,8 @@ impl What {
             | Self::EdgesDied
             | Self::Stall { .. }
             | Self::Processors { .. }
+            | Self::Suspended { .. }
+            | Self::Unwritten { .. }
             | Self::Unattended { .. }
             | Self::Ended { .. } => false,
         }

@@ -3,12 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::controller::{ClusterError, ProvisionError};
+use crate::controller::{ClusterError, ProvisionError, Unflushed};
 use crate::guard::GuardError;
 use crate::inquiry::InquiryError;
 use crate::journal::JournalError;
 
-/// Why a run could not begin: exit code 1, or 130 where it was interrupted.
+/// Why a run could not begin: exit code 1, or 130 where it was interrupted. Or why nothing can be
+/// said of it although it was played: exit code 4.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The output folder cannot be made or read.
@@ -44,6 +45,12 @@ pub enum RunError {
     /// The canary's thread was refused.
     #[error("the host's stalls cannot be watched")]
     Canary(#[source] io::Error),
+    /// The thread that writes the journal was refused, or the one that notes suspends.
+    #[error("the run cannot be recorded")]
+    Thread(#[source] io::Error),
+    /// The run is over, everything is healed, and the disk did not take its journal.
+    #[error(transparent)]
+    Unflushed(#[from] Unflushed),
     /// A signal came before the members were started.
     #[error("interrupted before anything was measured")]
     Interrupted,

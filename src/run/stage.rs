@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info_span};
 
 use super::ending::{Ending, unguarded, unhealed, without_guard};
+use super::pulse::pulsed;
 use super::{Milestone, RunError};
-use crate::controller::{Canary, Clusters, Fleet, Provisioned, Record, provision};
+use crate::controller::{Canary, Clusters, Fleet, Provisioned, Record, SuspendWatch, provision};
 use crate::guard::{Guard, GuardError, Run};
 use crate::journal::Header;
 use crate::observation::{Outcome, What};
@@ -45,6 +46,7 @@ pub(super) struct Stage {
     pub(super) clusters: Clusters,
     topics: Provisioned,
     canary: Canary,
+    suspends: SuspendWatch,
 }
 
 impl Scene<'_> {
@@ -96,12 +98,24 @@ impl Stage {
         record: Arc<Record>,
         interrupt: &CancellationToken,
     ) -> Result<Self, RunError> {
-        let plan = &scene.header.plan;
         let guard = Arc::new(Guard::start(scene.program, &scene.guarded())?);
+        let held = Arc::clone(&guard);
+        pulsed(&held, Self::set_guarded(scene, logs, record, guard, interrupt)).await
+    }
+
+    async fn set_guarded(
+        scene: &Scene<'_>,
+        logs: &Path,
+        record: Arc<Record>,
+        guard: Arc<Guard>,
+        interrupt: &CancellationToken,
+    ) -> Result<Self, RunError> {
+        let plan = &scene.header.plan;
         (scene.tell)(Milestone::Starting);
         let deployed = plan.clusters.values().any(|one| one.address != Address::Embedded);
         let (children, noting) = (Arc::clone(guard.children()), Arc::clone(&record));
         let canary = Canary::start(noting, children, deployed).map_err(RunError::Canary)?;
+        let suspends = SuspendWatch::start(Arc::clone(&record)).map_err(RunError::Thread)?;
         let clusters = Clusters::start(plan, scene.program, logs, &guard, &record);
         let span = info_span!(target: names::LIVE, names::START_CLUSTERS);
         let clusters = clusters.instrument(span).await?;
@@ -129,7 +143,7 @@ impl Stage {
             clusters.stop().await;
             return Err(error);
         }
-        Ok(Self { record, guard, clusters, topics, canary })
+        Ok(Self { record, guard, clusters, topics, canary, suspends })
     }
 
     /// Starts the members.
@@ -161,17 +175,8 @@ impl Stage {
 
     /// Members leave, and all that was staged ends; how the run ended, after all.
     pub(super) async fn strike(self, scene: &Scene<'_>, fleet: Fleet, ending: Ending) -> Ending {
-        let mut ending = without_guard(ending, &self.guard, &self.record).await;
-        let Self { record, guard, clusters, topics, canary } = self;
-        (scene.tell)(Milestone::Stopping);
-        fleet.stop().await;
-        drop(canary);
-        if !scene.keep
-            && let Err(error) = topics.remove().await
-        {
-            ending = unhealed(ending, &error);
-        }
-        clusters.stop().await;
+        let (record, guard) = (Arc::clone(&self.record), Arc::clone(&self.guard));
+        let mut ending = pulsed(&guard, self.dismantle(scene, fleet, ending)).await;
         if let Some(guard) = Arc::into_inner(guard)
             && let Err(error) = guard.free()
         {
@@ -179,6 +184,22 @@ impl Stage {
         }
         let (how, why) = ending.clone();
         record.note(None, What::Ended { how, why });
+        ending
+    }
+
+    /// Ends all but the guard.
+    async fn dismantle(self, scene: &Scene<'_>, fleet: Fleet, ending: Ending) -> Ending {
+        let mut ending = without_guard(ending, &self.guard, &self.record).await;
+        let Self { clusters, topics, canary, suspends, .. } = self;
+        (scene.tell)(Milestone::Stopping);
+        fleet.stop().await;
+        drop((canary, suspends));
+        if !scene.keep
+            && let Err(error) = topics.remove().await
+        {
+            ending = unhealed(ending, &error);
+        }
+        clusters.stop().await;
         ending
     }
 }

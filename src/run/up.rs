@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ending::Ending;
+use super::pulse::pulsed;
 use super::stage::{Scene, Stage};
 use super::{RunError, Show, Tell};
 use crate::controller::{Gate, LOOK_NOW_AND_THEN, Record};
@@ -90,7 +91,8 @@ pub async fn keep_up(
     let desk = Desk::open().inspect_err(|_| scene.sweep())?;
     let set = async {
         let journal = Rolling::create(&order.folder, order.header.clone(), order.bounds)?;
-        let record = Arc::new(Record::new(journal, Standing::new(plan)));
+        let record = Record::new(journal, Standing::new(plan)).map_err(RunError::Thread)?;
+        let record = Arc::new(record);
         let facts = record.follow();
         service.begin(&record);
         (order.show)(&record);
@@ -110,16 +112,18 @@ pub async fn keep_up(
 
     service.ends(order.lasts.map(|lasts| Mono::now() + lasts));
     let fleet = stage.fleet(&scene, &logs);
-    let ending = until(order, &stage, interrupt).await;
+    let ending = pulsed(&stage.guard, until(order, &stage, interrupt)).await;
     // What is judged ends before anybody leaves.
     judge_until(service, &stage.record);
     stop.cancel();
+    let record = Arc::clone(&stage.record);
     let struck = stage.strike(&scene, fleet, ending);
     let told = async { while tasks.join_next().await.is_some() {} };
     let ((how, why), ()) = tokio::join!(struck, told);
     service.end(why.as_deref().unwrap_or("it could not go on"));
     closed.cancel();
     while answers.join_next().await.is_some() {}
+    record.flush().await?;
     Ok(Ended { how, why })
 }
 

@@ -180,6 +180,15 @@ fn news(fact: &Fact) -> Option<News<'_>> {
             News::warn(names::HOST_STALL, "The host did not let the controller run.")
                 .with([number(names::DURATION_NS, until.since(*from).as_nanos())])
         }
+        What::Suspended { from, until } => {
+            News::warn(names::HOST_SUSPENDED, "The host was suspended.")
+                .with([number(names::DURATION_NS, until.since(*from).as_nanos())])
+        }
+        What::Unwritten { from, until, facts } => {
+            let length = number(names::DURATION_NS, until.since(*from).as_nanos());
+            let body = format!("The disk did not take {facts} facts.");
+            News::warn(names::JOURNAL_UNWRITTEN, body).with([length])
+        }
         What::Unattended { from } => {
             let silent = number(names::DURATION_NS, fact.t.since(*from).as_nanos());
             News::warn(names::UNATTENDED, "The controller stood still, and its guard ended all.")
@@ -248,6 +257,8 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
         | What::EdgesDied
         | What::Stall { .. }
         | What::Processors { .. }
+        | What::Suspended { .. }
+        | What::Unwritten { .. }
         | What::Unattended { .. }
         | What::Ended { .. } => None,
     }

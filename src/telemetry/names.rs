@@ -82,6 +82,10 @@ pub const TRIAL_BEGAN: &str = "trial.began";
 pub const TRIAL_ENDED: &str = "trial.ended";
 /// The host did not let the controller run.
 pub const HOST_STALL: &str = "host.stall";
+/// The host was suspended.
+pub const HOST_SUSPENDED: &str = "host.suspended";
+/// The disk did not take facts.
+pub const JOURNAL_UNWRITTEN: &str = "journal.unwritten";
 /// The controller stood still, and its guard ended all.
 pub const UNATTENDED: &str = "unattended";
 /// The run ended by itself.

@@ -1,25 +1,30 @@
 //! Two clocks that must not be confused, and durations as people write them.
 //!
-//! [`Mono`] orders and measures on one host: all processes of a host share it. [`Wall`] is what
-//! messages are stamped with, and what a fault may shift: [`WallClock`]. Only [`Mono::now`] and
-//! [`Wall::now`] read the system's clocks; everything else takes `now` as an argument.
+//! [`Mono`] orders and measures on one host: all processes of a host share it, and it goes on while
+//! the host is suspended. [`Wall`] is what messages are stamped with, and what a fault may shift:
+//! [`WallClock`]. Only [`Mono::now`], [`Wall::now`] and [`Suspends`] read the system's clocks;
+//! everything else takes `now` as an argument.
 
+mod offset;
 mod run_delay;
 mod skew;
+mod suspend;
 
 use std::fmt;
 use std::ops::{Add, Sub};
 use std::str::FromStr;
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use run_delay::{LATE_LEAST, RunDelay};
 pub use skew::{Skew, WallClock};
+pub use suspend::Suspends;
 
-/// An instant of CLOCK_MONOTONIC, in nanoseconds since the host booted.
+/// An instant of CLOCK_BOOTTIME, in nanoseconds since the host booted, those in suspend included: a
+/// claim must not outlive a suspend.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -40,7 +45,10 @@ impl Mono {
     /// Reads the clock.
     #[must_use]
     pub fn now() -> Self {
-        let at = clock_gettime(ClockId::Monotonic);
+        Self::of(clock_gettime(ClockId::Boottime)) + offset::offset()
+    }
+
+    fn of(at: Timespec) -> Self {
         let seconds = u64::try_from(at.tv_sec).unwrap_or(0);
         let nanos = u64::try_from(at.tv_nsec).unwrap_or(0);
         Self(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))

@@ -33,6 +33,7 @@ pub(super) fn gather_stretch(
 ) -> Gathered {
     let mut gathered = sort(plan, facts);
     gathered.forget(&stretch.missed);
+    gathered.forget(&gathered.record.unseen());
     let stalls = gathered.record.stalls.iter().copied().collect();
     let until = stretch.trial.window.until;
     gathered.lines().for_each(|line| line.decide(until, stretch.known, &stalls));
@@ -99,6 +100,7 @@ impl Gathered {
         self.take_own(plan, own);
         // What the controller would have told concerns anybody: a death, a stop.
         self.forget(&own.windows(2).filter_map(lost).collect());
+        self.forget(&self.record.unseen());
         let stalls = self.record.stalls.iter().copied().collect();
         self.lines().for_each(|line| line.close(&stalls));
         self.record.cut(cut);
@@ -109,6 +111,7 @@ impl Gathered {
     pub(super) fn close_so_far(&mut self, plan: &Plan, own: &[Fact], latest: Mono) {
         self.take_own(plan, own);
         self.forget(&own.windows(2).filter_map(lost).collect());
+        self.forget(&self.record.unseen());
         let (until, known) = (latest - UNDECIDED, latest - UNHEARD);
         let stalls = self.record.stalls.iter().copied().collect();
         self.lines().for_each(|line| line.decide(until, known, &stalls));

@@ -142,6 +142,8 @@ impl LifeLine {
             | What::EdgesDied
             | What::Stall { .. }
             | What::Processors { .. }
+            | What::Suspended { .. }
+            | What::Unwritten { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => {}
         }
@@ -247,6 +249,8 @@ impl LifeLine {
             | What::EdgesDied
             | What::Stall { .. }
             | What::Processors { .. }
+            | What::Suspended { .. }
+            | What::Unwritten { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => {}
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Interval;
 use super::lateness::{Lateness, Processors};
+use super::{Interval, IntervalSet};
 use crate::ids::{FaultId, TrialNumber};
 use crate::observation::{Fact, Outcome, What};
 use crate::time::Mono;
@@ -55,6 +55,10 @@ pub struct Record {
     pub lateness: Vec<Lateness>,
     /// Who used the processors meanwhile, in order.
     pub processors: Vec<Processors>,
+    /// When the host was suspended.
+    pub suspends: Vec<Interval>,
+    /// When facts came that were never written, and how many.
+    pub unwritten: Vec<(Interval, u64)>,
     /// How the run ended, and in words, if it ended by itself.
     pub ended: Option<(Outcome, Option<String>)>,
     /// From when on nobody was there to see, for the controller stood still until its guard ended
@@ -68,6 +72,13 @@ impl Record {
     #[must_use]
     pub fn is_played(&self) -> bool {
         self.trials.iter().any(|trial| trial.recovered.is_some())
+    }
+
+    /// When nobody can know what happened: the host was suspended, or facts were not written.
+    #[must_use]
+    pub fn unseen(&self) -> IntervalSet {
+        let unwritten = self.unwritten.iter().map(|(span, _)| *span);
+        self.suspends.iter().copied().chain(unwritten).collect()
     }
 
     /// Takes a fact of the controller, in the order of `seq`.
@@ -88,6 +99,10 @@ impl Record {
                 self.lateness.extend(Lateness::of(fact));
             }
             What::Processors { .. } => self.processors.extend(Processors::of(fact)),
+            What::Suspended { from, until } => self.suspends.push(Interval::new(*from, *until)),
+            What::Unwritten { from, until, facts } => {
+                self.unwritten.push((Interval::new(*from, *until), *facts));
+            }
             What::Unattended { from } => self.unattended = Some(*from),
             What::Ended { how, why } => self.ended = Some((*how, why.clone())),
             What::FaultAsked { fault, kind, broker, .. } => {

@@ -363,6 +363,8 @@ impl Seat {
             | What::EdgesDied
             | What::Stall { .. }
             | What::Processors { .. }
+            | What::Suspended { .. }
+            | What::Unwritten { .. }
             | What::Unattended { .. }
             | What::Ended { .. } => false,
         }

@@ -62,6 +62,8 @@ struct History {
     /// Those of them that the fault was to end.
     ended: BTreeSet<Life>,
     settled: BTreeSet<Mono>,
+    /// When the host was suspended.
+    suspends: Vec<Interval>,
 }
 
 /// What happened to all groups.
@@ -98,6 +100,11 @@ impl Troubles {
             if let Some(history) = self.groups.get_mut(group) {
                 history.settled.insert(fact.t);
             }
+            return;
+        }
+        if let What::Suspended { from, until } = &fact.what {
+            let suspend = Interval::new(*from, *until);
+            self.groups.values_mut().for_each(|history| history.suspends.push(suspend));
             return;
         }
         let (mut on, mut died) = (None, None);
@@ -164,21 +171,23 @@ impl Troubles {
         causes.last().map_or(Cause::Nothing, |(_, cause)| (*cause).clone())
     }
 
-    /// When a fault or a restart had disturbed `group` and it had not settled again. That a broker
-    /// or a member died by accident is the cause of much, and excuses nothing.
+    /// When a fault, a restart or a suspend of the host had disturbed `group` and it had not settled
+    /// again. That a broker or a member died by accident is the cause of much, and excuses nothing.
     pub(super) fn disturbed(&self, group: &GroupName) -> IntervalSet {
         let Some(history) = self.groups.get(group) else { return IntervalSet::default() };
-        let span = |&began: &Mono| {
-            let settled = history
-                .settled
-                .range((std::ops::Bound::Excluded(began), std::ops::Bound::Unbounded));
-            Interval::new(began, settled.copied().next().unwrap_or(super::life::END))
+        let settled_after = |at: Mono| {
+            let after = (std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded);
+            history.settled.range(after).copied().next().unwrap_or(super::life::END)
         };
+        let span = |&began: &Mono| Interval::new(began, settled_after(began));
+        let suspends = history.suspends.iter();
+        let suspends = suspends.map(|one| Interval::new(one.from, settled_after(one.until)));
         let of_ours = |(_, cause): &(&Mono, &Cause)| match cause {
             Cause::Fault(_) | Cause::Restart(_) => true,
             Cause::Broker(_) | Cause::Death(_) | Cause::Nothing => false,
         };
-        history.troubles.iter().filter(of_ours).map(|(began, _)| span(began)).collect()
+        let troubles = history.troubles.iter().filter(of_ours).map(|(began, _)| span(began));
+        troubles.chain(suspends).collect()
     }
 
     fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, &Cause)> {

@@ -10,7 +10,9 @@ use super::report::{
     Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
 };
 use super::ruling::{Ruling, Verdict};
-use super::{Brief, Limits, Statistic, confidence, continuity, judge, recovery, redundancy};
+use super::{
+    Brief, Limits, Statistic, confidence, continuity, judge, recovery, redundancy, unseen,
+};
 use crate::ids::{FaultId, GroupName, RoleIndex};
 use crate::observation::{Fact, Outcome};
 use crate::time::{Mono, Span};
@@ -131,6 +133,10 @@ pub(super) fn conclude<'a>(
     for reason in failed {
         verdict = verdict.and(Verdict::Unknown);
         reasons.push(reason);
+    }
+    for reason in unseen::reasons(record) {
+        verdict = verdict.and(Verdict::Unknown);
+        reasons.insert(0, reason);
     }
     if let Some(reason) = ended.filter(|_| whole) {
         verdict = verdict.and(Verdict::Unknown);

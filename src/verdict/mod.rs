@@ -32,6 +32,7 @@ mod ruling;
 mod stopping;
 mod telemetry;
 mod text;
+mod unseen;
 mod until;
 mod upkeep;
 mod upkeep_text;

@@ -178,6 +178,10 @@ impl Watch {
         if let What::Stall { from, until, .. } = &fact.what {
             self.stalls = self.stalls.union(&Interval::new(*from, *until).into());
         }
+        if let What::Suspended { from, until } = &fact.what {
+            let unseen = Interval::new(*from, *until);
+            self.groups.values_mut().for_each(|group| group.forget(unseen));
+        }
         if let What::Unattended { from } = &fact.what {
             // What nobody was there to see is not counted.
             self.end = Some(self.end.map_or(*from, |end| end.min(*from)));

@@ -251,6 +251,8 @@ pub(crate) fn records(recording: &Recording) -> Vec<(u64, String)> {
         What::TrialBegan { .. } => Some("trial.began"),
         What::TrialEnded { .. } => Some("trial.ended"),
         What::Stall { .. } => Some("host.stall"),
+        What::Suspended { .. } => Some("host.suspended"),
+        What::Unwritten { .. } => Some("journal.unwritten"),
         What::Unattended { .. } => Some("unattended"),
         What::Ended { .. } => Some("run.ended"),
         _ => None,

@@ -225,6 +225,11 @@ impl Running {
         signal_pid(self.pid(), signal);
     }
 
+    /// The file that its standard error goes to.
+    pub fn stderr(&self) -> PathBuf {
+        self.folder.path().join("stderr")
+    }
+
     /// Its journal.
     pub fn journal(&self) -> PathBuf {
         self.out.join("journal.jsonl")

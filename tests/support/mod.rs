@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "no test uses all of it")]
 
 pub mod alone;
+pub mod blocking_disk;
 pub mod broker_process;
 pub mod chance;
 pub mod described;
@@ -17,6 +18,7 @@ pub mod quiet;
 pub mod recorded;
 pub mod results;
 pub mod series;
+pub mod suspended;
 pub mod transcript;
 pub mod twin;
 pub mod undone;

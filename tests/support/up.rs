@@ -44,16 +44,31 @@ impl Up {
     pub fn start_with(args: &str, variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
-        Self::begin(args, variables, folder, state)
+        let out = folder.path().join("out");
+        Self::begin(args, variables, folder, state, out)
+    }
+
+    /// The same, with its journals and logs in this folder.
+    pub fn start_into(args: &str, variables: &[(&str, &str)], out: &Path) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        Self::begin(args, variables, folder, state, out.to_owned())
     }
 
     /// Starts it with a state directory that is another's as well.
     pub fn start_in(args: &str, state: &Path) -> Self {
-        Self::begin(args, &[], tempfile::tempdir().unwrap(), state.to_owned())
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        Self::begin(args, &[], folder, state.to_owned(), out)
     }
 
-    fn begin(args: &str, variables: &[(&str, &str)], folder: TempDir, state: PathBuf) -> Self {
-        let out = folder.path().join("out");
+    fn begin(
+        args: &str,
+        variables: &[(&str, &str)],
+        folder: TempDir,
+        state: PathBuf,
+        out: PathBuf,
+    ) -> Self {
         let log = |name| File::create(folder.path().join(name)).unwrap();
         let child = tandem(&state)
             .arg("up")

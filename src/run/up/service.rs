@@ -8,7 +8,7 @@ use tokio::sync::broadcast;
 
 use crate::controller::Record;
 use crate::inquiry::{Feed, Source};
-use crate::journal::Header;
+use crate::journal::{Header, Written};
 use crate::time::{Mono, Wall};
 use crate::view::{Event, Happening, JournalPicture, Level, Moment, Picture, Run, Table};
 
@@ -151,12 +151,8 @@ impl Service {
     /// Where facts are written.
     pub(super) fn journal(&self) -> JournalPicture {
         let Some(record) = self.record.get() else { return JournalPicture::default() };
-        record.look_at_journal(|journal| JournalPicture {
-            file: journal.path(),
-            written: journal.unwritten().is_none(),
-            why: journal.unwritten().map(|unwritten| unwritten.why.clone()),
-            lost: journal.lost(),
-        })
+        let Written { path, why, lost } = record.written();
+        JournalPicture { file: path, written: why.is_none(), why, lost }
     }
 }
 

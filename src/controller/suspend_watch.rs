@@ -1,0 +1,50 @@
+//! A thread that notes each suspend of the host: nobody was there to see what happened then.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use super::Record;
+use crate::observation::What;
+use crate::time::Suspends;
+
+/// How often it looks: so much before a suspend may be unknown as well.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A running watch; it ends when dropped.
+pub struct SuspendWatch {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl SuspendWatch {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn start(record: Arc<Record>) -> io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let mut suspends = Suspends::watch();
+        let thread = Builder::new().name("suspends".to_owned()).spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                std::thread::sleep(LOOK);
+                if let Some((from, until)) = suspends.look() {
+                    record.note(None, What::Suspended { from, until });
+                }
+            }
+        })?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for SuspendWatch {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Notices that the host was suspended: CLOCK_BOOTTIME went on, CLOCK_MONOTONIC did not.
+//!
+//! What advances no clock of the host is not noticed: a virtual machine that its hypervisor pauses,
+//! or that is continued from a snapshot.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::Mono;
+
+/// Two clocks are not read at once: what is shorter may be the time between the two readings.
+const SUSPENDED_LEAST: Duration = Duration::from_millis(10);
+
+/// Compares the two clocks, look after look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Suspends {
+    /// The time in suspend since the boot, as far as it was seen.
+    seen: Duration,
+    /// When that was last looked at.
+    looked: Mono,
+}
+
+impl Suspends {
+    /// Counts from now on.
+    #[must_use]
+    pub fn watch() -> Self {
+        // The first reading may be late by chance, and the largest of a few is right.
+        let seen = (0..3).map(|_| suspended().0).max().unwrap_or_default();
+        Self { seen, looked: Mono::now() }
+    }
+
+    /// The last look before a suspend and the first one after it, where there was one in between.
+    pub fn look(&mut self) -> Option<(Mono, Mono)> {
+        let (suspended, now) = suspended();
+        self.compare(suspended, now)
+    }
+
+    fn compare(&mut self, suspended: Duration, now: Mono) -> Option<(Mono, Mono)> {
+        let from = std::mem::replace(&mut self.looked, now);
+        let grown = suspended.saturating_sub(self.seen);
+        self.seen = self.seen.max(suspended);
+        (grown >= SUSPENDED_LEAST).then_some((from, now))
+    }
+}
+
+/// For how long the host was suspended since it booted, or less by what passes between two readings;
+/// and when that was read.
+fn suspended() -> (Duration, Mono) {
+    let now = Mono::now();
+    let awake = clock_gettime(ClockId::Monotonic);
+    (now.since(Mono::of(awake)), now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_jump_is_told_once_with_the_looks_around_it() {
+        let mut suspends = Suspends { seen: Duration::from_secs(7), looked: Mono(100 * MS) };
+        let slept = |seconds| Duration::from_secs(seconds);
+        assert_eq!(suspends.compare(slept(7), Mono(150 * MS)), None);
+        let told = suspends.compare(slept(3_607), Mono(200 * MS));
+        assert_eq!(told, Some((Mono(150 * MS), Mono(200 * MS))));
+        assert_eq!(suspends.compare(slept(3_607), Mono(250 * MS)), None);
+        assert_eq!(
+            suspends.compare(slept(3_608), Mono(300 * MS)).map(|it| it.0),
+            Some(Mono(250 * MS))
+        );
+    }
+
+    #[test]
+    fn a_reading_that_was_late_is_no_suspend() {
+        let mut suspends = Suspends { seen: Duration::from_secs(7), looked: Mono(0) };
+        // Between the two readings the thread did not run for two seconds.
+        assert_eq!(suspends.compare(Duration::from_secs(5), Mono(50 * MS)), None);
+        assert_eq!(suspends.compare(Duration::from_secs(7), Mono(100 * MS)), None);
+    }
+}
