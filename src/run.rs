@@ -90,6 +90,7 @@ async fn disturb(
         struck_brokers,
     };
     let trials = play_all(order, &arena);
+    let tell = |trial| order.tell_played(trial);
     tokio::pin!(trials);
     tokio::select! {
         biased;
@@ -105,7 +106,7 @@ async fn disturb(
             stop.cancel();
             ending
         }
-        never = costs.tell(&|trial| order.tell_played(trial)) => match never {},
+        never = costs.tell(&tell) => match never {},
     }
 }
 
