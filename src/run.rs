@@ -97,8 +97,8 @@ async fn disturb(
         struck,
         struck_brokers,
     };
-    let tell_played = |trial| order.tell_played(trial);
     let trials = play_all(order, &arena);
+    let tell = |trial| order.tell_played(trial);
     tokio::pin!(trials);
     tokio::select! {
         biased;
@@ -114,7 +114,7 @@ async fn disturb(
             stop.cancel();
             ending
         }
-        never = costs.tell(&tell_played) => match never {},
+        never = costs.tell(&tell) => match never {},
     }
 }
 

@@ -86,8 +86,8 @@ impl Bounds {
         }
     }
 
-    /// What it costs a group that members are cut off from all brokers: the victims' roles overlap as
-    /// their isolation says, those that move among the others as at a death.
+    /// What it costs a group that members are cut off from all brokers: the victims' roles overlap
+    /// as their isolation says, those that move among the others as at a death.
     #[must_use]
     pub fn cut_off(&self) -> Bound {
         let (own, others) = (self.isolation.overlap, self.kill.overlap);
