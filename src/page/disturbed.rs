@@ -47,7 +47,10 @@ fn sentence(of: &DisturbedReport) -> String {
     );
     if let Some(p) = of.p_value {
         let test = "By chance so many of the failures are disturbed trials with a probability of";
-        text.push_str(&format!(" {test} {p:.3}; at {} and below the verdict is no pass.", of.alpha));
+        text.push_str(&format!(
+            " {test} {p:.3}; at {} and below the verdict is no pass.",
+            of.alpha
+        ));
     }
     text
 }

@@ -1,8 +1,8 @@
 //! The numbers of the report as tables: by group, by claim, stalls, confidence, bounds.
 
 use super::head::sign;
-use super::{Subject, disturbed};
 use super::html::{Safe, count, milliseconds, table};
+use super::{Subject, disturbed};
 use crate::verdict::{BoundReport, Distribution, LimitReport, Measures, Ruling, short};
 
 /// So many stalls are listed.
