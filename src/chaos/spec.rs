@@ -29,8 +29,7 @@ pub struct Spec {
     pub seed: Option<u64>,
     /// How often it is repeated: a number, or until a claim holds; once unless given.
     pub trials: Option<Trials>,
-    /// When a trial is disturbed by the host, to be judged apart and replaced; none is where nothing
-    /// is said.
+    /// When a trial is disturbed by the host, to be judged apart and replaced; never unless given.
     pub disturbed: Option<DisturbedSpec>,
     /// The gate before each trial.
     #[serde(default)]

@@ -70,8 +70,8 @@ impl fmt::Display for Page<'_> {
         }
         if let Some(rule) = &run.disturbed {
             let (stall, more) = (rule.stall, rule.replace);
-            writeln!(f, "\ncounts apart\n  trials in which the host stalls for more than {stall}")?;
-            writeln!(f, "  and plays at most {more} more in their place")?;
+            let trials = format!("trials in which the host stalls for more than {stall}");
+            writeln!(f, "\ncounts apart\n  {trials}; at most {more} replace them")?;
         }
         if let Some(condition) = &run.stop_when {
             writeln!(f, "\nstops when\n  {condition}")?;

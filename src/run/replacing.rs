@@ -1,8 +1,8 @@
 //! How many trials are played: those asked for, and one in the place of each that the host has
 //! disturbed, up to the number that the experiment states.
 //!
-//! Whether a trial is disturbed is decided by what the kernel says of the host, whatever came of the
-//! trial: nobody looks at that here. The report decides it again from all facts, and it is the
+//! Whether a trial is disturbed is decided by what the kernel says of the host, whatever came of
+//! it: nothing here looks at an outcome. The report decides it again from all facts, and it is the
 //! report that counts.
 
 use std::time::Duration;
@@ -13,8 +13,8 @@ use crate::controller::Record;
 use crate::ids::TrialNumber;
 use crate::verdict::Disturbed;
 
-/// What members have to say of the last trial is known so long after it: they tell how late they ran
-/// ten times a second.
+/// What members have to say of the last trial is known so long after it: they tell how late they
+/// ran ten times a second.
 const TOLD: Duration = Duration::from_millis(250);
 
 /// The trials that are still to be played.

@@ -121,8 +121,10 @@ impl Hindrances {
         self.lateness.retain(|late| late.span.until >= known);
         let from = self.lateness.iter().map(|late| late.span.from).min().unwrap_or(known);
         self.looks.retain(|look| look.span.until >= from.min(known));
-        // Still too many: the oldest are given up, and the report knows better.
+        // Still too many: the oldest are judged by what is known, and the report knows better.
         let above = self.lateness.len().saturating_sub(KEPT / 2);
-        self.lateness.drain(..above);
+        for late in self.lateness.drain(..above) {
+            note(&mut self.found, number, &late, late.imposed_within(window, &self.looks));
+        }
     }
 }

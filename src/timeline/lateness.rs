@@ -1,9 +1,10 @@
 //! How long the host kept a thread of ours from running, and how much of that others caused.
 //!
-//! A thread that wakes late has waited for a processor, or had its own taken away by the hypervisor,
-//! or neither: it was stopped, or the clock jumped. Of the time that it waited, the host imposed the
-//! share that processes outside the run had of the busy processors meanwhile. What the run did to
-//! itself, as by a storm of its own or a loop that hangs, is imposed by nobody.
+//! A thread that wakes late has waited for a processor, or had its own taken away by the
+//! hypervisor, or neither: it was stopped, or the clock jumped. Of the time that it waited, the
+//! host imposed the share that processes outside the run had of the busy processors meanwhile.
+//! What the run did to itself, as by a storm of its own or a loop that hangs, the host did not
+//! impose.
 
 use std::time::Duration;
 
