@@ -31,7 +31,7 @@ Examples:
   tandem export tandem-out/kill-leader-20261121T132004.123Z --otlp http://127.0.0.1:4318
   OTEL_EXPORTER_OTLP_ENDPOINT=https://collector:4318 tandem export tandem-out/*")]
 pub(super) struct ExportArgs {
-    /// The folders of the runs, each with its journal; or of suites, with the folders of their runs.
+    /// The folders of the runs, each with its journal; or of suites, with those of their runs.
     #[arg(required = true)]
     dirs: Vec<PathBuf>,
     #[command(flatten)]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::distribution::Distribution;
-use super::report::{Measures, Report, Worst};
+use super::report::{GroupReport, Measures, Report, Worst};
 use super::text::{Page, Piece, hue, merged, plain, render_telemetry, short, told};
 use super::upkeep::Upkeep;
 use crate::time::Span;
@@ -50,7 +50,7 @@ fn table(page: &mut Page, report: &Report, up: &Upkeep) {
     ))]);
     for (name, all) in &up.groups {
         row(page, width, name.as_str(), all);
-        for (cause, of) in report.groups.get(name).into_iter().flat_map(|group| group.others()) {
+        for (cause, of) in report.groups.get(name).into_iter().flat_map(GroupReport::others) {
             row(page, width, &format!("  {}", cause.row()), of);
         }
     }

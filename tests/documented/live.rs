@@ -14,7 +14,7 @@ use crate::support::experiment::{eventually, output, signal_pid, tandem};
 use crate::support::up::Up;
 
 /// The files, in a folder that the next run of these tests removes.
-pub struct Live {
+pub(crate) struct Live {
     /// The folder of the suite.
     pub suite: PathBuf,
     /// The folder of each of its runs.
@@ -27,7 +27,7 @@ pub struct Live {
 
 static LIVE: OnceLock<Live> = OnceLock::new();
 
-pub fn live() -> &'static Live {
+pub(crate) fn live() -> &'static Live {
     LIVE.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documented");
         fs::remove_dir_all(&folder).ok();

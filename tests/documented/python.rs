@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 /// The validator, and a reader of YAML.
-pub const VALIDATOR: [&str; 2] = ["jsonschema==4.25.1", "PyYAML==6.0.3"];
+pub(crate) const VALIDATOR: [&str; 2] = ["jsonschema==4.25.1", "PyYAML==6.0.3"];
 
 static MAKING: Mutex<()> = Mutex::new(());
 
@@ -32,7 +32,7 @@ fn environment(name: &str, packages: &[&str]) -> PathBuf {
 }
 
 /// Hands a program of `tests/documented` these lines; what it answers, a line of JSON each.
-pub fn ask(program: &str, packages: &[&str], lines: &[String]) -> Vec<Value> {
+pub(crate) fn ask(program: &str, packages: &[&str], lines: &[String]) -> Vec<Value> {
     let python = match packages {
         [] => PathBuf::from("python3"),
         packages => environment("jsonschema", packages),

@@ -145,7 +145,8 @@ pub fn plausible(facts: Vec<Fact>, end: u64) -> Vec<Fact> {
     let (members, mut own): (Vec<_>, Vec<_>) =
         facts.into_iter().partition(|fact| fact.what.is_by_member());
     own.sort_by_key(|fact| fact.seq);
-    own.retain(|fact| fact.life.is_some());
+    let failed = |fact: &Fact| matches!(fact.what, What::FaultFailed { .. });
+    own.retain(|fact| fact.life.is_some() || failed(fact));
     let run = |t, what| Fact { t, seq: 0, life: None, what };
     own.insert(0, run(at(0), What::TrialBegan { trial }));
     own.push(run(at(end), What::TrialEnded { trial, recovered: Some(true) }));
