@@ -232,10 +232,12 @@ async fn play(order: &Order) -> Result<(), Failure> {
 
 /// Exit code 1, 130 where it was interrupted, or 4 where it ran, and nobody can know what it showed.
 pub(super) fn could_not_run(error: &RunError) -> Failure {
-    let code = match error {
-        RunError::Interrupted => 130,
-        RunError::Unflushed(_) => EXIT_UNKNOWN,
-        _ => 1,
+    let code = if matches!(error, RunError::Interrupted) {
+        130
+    } else if matches!(error, RunError::Unflushed(_)) {
+        EXIT_UNKNOWN
+    } else {
+        1
     };
     Failure::new(code, error)
 }

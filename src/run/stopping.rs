@@ -29,8 +29,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const BESIDE: Duration = Duration::from_secs(1);
 
 /// A rule, and where the run stands with it.
-pub(super) struct Stopping<'a> {
-    plan: &'a Plan,
+pub(super) struct Stopping {
+    plan: Arc<Plan>,
     rule: Rule,
     standing: Standing,
     /// So many trials are played whatever they show.
@@ -40,9 +40,9 @@ pub(super) struct Stopping<'a> {
     _follower: JoinSet<()>,
 }
 
-impl<'a> Stopping<'a> {
+impl Stopping {
     /// Begins to listen; nothing where the run is of a fixed number of trials.
-    pub(super) fn start(until: Option<&Until>, plan: &'a Plan, record: &Record) -> Option<Self> {
+    pub(super) fn start(until: Option<&Until>, plan: &Plan, record: &Record) -> Option<Self> {
         let until = until?;
         let rule = until.rule()?;
         let longest = plan.groups.values().map(|group| group.pace.threshold.get()).max();
@@ -61,6 +61,7 @@ impl<'a> Stopping<'a> {
                 }
             }
         });
+        let plan = Arc::new(plan.clone());
         let owed = u64::from(until.min);
         let standing = Standing::default();
         Some(Self { plan, rule, standing, owed, recent, _follower: follower })
@@ -88,8 +89,13 @@ impl<'a> Stopping<'a> {
             recent.forget_before(end);
             facts
         };
-        let timeline = Timeline::compute(self.plan, &facts);
-        let found = joint_gaps_found(&timeline).into_iter().find(|(number, _)| *number == trial);
+        let plan = Arc::clone(&self.plan);
+        // It may take long, and the guard watches the loop that waits here.
+        let found = tokio::task::spawn_blocking(move || {
+            joint_gaps_found(&Timeline::compute(&plan, &facts))
+        });
+        let found = found.await.unwrap_or_default();
+        let found = found.into_iter().find(|(number, _)| *number == trial);
         let (left, disturbed) = (replacing.left(trial), replacing.is_disturbed(trial));
         self.owed = self.owed.saturating_sub(u64::from(!disturbed));
         let decision = match found.and_then(|(_, had)| had).filter(|_| !disturbed) {

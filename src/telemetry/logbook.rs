@@ -176,26 +176,32 @@ fn news(fact: &Fact) -> Option<News<'_>> {
             News::new(names::EDGES_STARTED, "The edges answer.").with([number(names::PID, *pid)])
         }
         What::EdgesDied => News::warn(names::EDGES_DIED, "The edges are gone."),
-        What::Stall { from, until, .. } => {
-            News::warn(names::HOST_STALL, "The host did not let the controller run.")
-                .with([number(names::DURATION_NS, until.since(*from).as_nanos())])
-        }
-        What::Suspended { from, until } => {
-            News::warn(names::HOST_SUSPENDED, "The host was suspended.")
-                .with([number(names::DURATION_NS, until.since(*from).as_nanos())])
-        }
-        What::Unwritten { from, until, facts } => {
-            let length = number(names::DURATION_NS, until.since(*from).as_nanos());
-            let body = format!("The disk did not take {facts} facts.");
-            News::warn(names::JOURNAL_UNWRITTEN, body).with([length])
-        }
-        What::Unattended { from } => {
-            let silent = number(names::DURATION_NS, fact.t.since(*from).as_nanos());
-            News::warn(names::UNATTENDED, "The controller stood still, and its guard ended all.")
-                .with([silent])
-        }
+        What::Stall { .. }
+        | What::Suspended { .. }
+        | What::Unwritten { .. }
+        | What::Unattended { .. } => return of_host(fact),
         What::Ended { how, why } => ended(*how, why.as_deref()),
     })
+}
+
+/// The host or its disk was in the way, for how long.
+fn of_host(fact: &Fact) -> Option<News<'static>> {
+    let (name, body, from, until) = if let What::Stall { from, until } = &fact.what {
+        let body = "The host did not let the controller run.".to_owned();
+        (names::HOST_STALL, body, *from, *until)
+    } else if let What::Suspended { from, until } = &fact.what {
+        (names::HOST_SUSPENDED, "The host was suspended.".to_owned(), *from, *until)
+    } else if let What::Unwritten { from, until, facts } = &fact.what {
+        let body = format!("The disk did not take {facts} facts.");
+        (names::JOURNAL_UNWRITTEN, body, *from, *until)
+    } else if let What::Unattended { from } = &fact.what {
+        let body = "The controller stood still, and its guard ended all.".to_owned();
+        (names::UNATTENDED, body, *from, fact.t)
+    } else {
+        return None;
+    };
+    let lasted = number(names::DURATION_NS, until.since(from).as_nanos());
+    Some(News::warn(name, body).with([lasted]))
 }
 
 fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
