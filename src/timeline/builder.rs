@@ -85,7 +85,8 @@ impl Cut {
 
     /// Where members were first sent home, or the run ended, or else at the last thing known.
     fn at(&self) -> Mono {
-        let home = |leaves: &Option<Life>| leaves.as_ref().is_none_or(|it| !self.struck.contains(it));
+        let home =
+            |leaves: &Option<Life>| leaves.as_ref().is_none_or(|it| !self.struck.contains(it));
         let ends = self.ends.iter().filter(|(t, leaves)| Some(*t) >= self.began && home(leaves));
         ends.map(|(t, _)| *t).min().or(self.last).unwrap_or(Mono::ZERO)
     }
