@@ -11,6 +11,9 @@ use crate::observation::What;
 use crate::time::Mono;
 
 const TICK: Duration = Duration::from_millis(10);
+/// How often it looks where there is nothing to do; it is woken when there is. A thousand members
+/// that lead nothing would else keep two processors busy.
+const IDLE: Duration = Duration::from_secs(1);
 /// How often a run of ticks is told while it goes on.
 const TOLD: Duration = Duration::from_millis(50);
 /// Two ticks further apart than this do not belong to one run.
@@ -52,7 +55,9 @@ pub(super) fn start(claims: Arc<Claims>, channel: Arc<Mutex<Channel>>) -> io::Re
             if let Some(ticks) = run.tick(now, claims.led(now)) {
                 channel.lock().unwrap_or_else(PoisonError::into_inner).tell(now, ticks);
             }
-            std::thread::sleep(TICK);
+            if !claims.await_any(IDLE) {
+                std::thread::sleep(TICK);
+            }
         }
     })?;
     Ok(())
