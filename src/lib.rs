@@ -17,6 +17,8 @@
 //! | room | holds |
 //! |---|---|
 //! | [`ids`], [`time`], [`error`] | a type for every identifier; two clocks; how errors are told |
+//! | [`shown`] | text of others, as a terminal may show it; pure |
+//! | [`host`] | what the kernel says: who holds the other end, whose a file is, how many descriptors |
 //! | [`statistics`] | what so many trials say about those to come; pure |
 //! | [`observation`] | the facts: who, when, what; a member's and the controller's |
 //! | [`yaml`] | files as people write them; what is wrong, and where |
@@ -64,8 +66,11 @@
 
 pub mod error;
 pub mod ids;
+pub mod shown;
 pub mod statistics;
 pub mod time;
+
+pub mod host;
 
 pub mod observation;
 
