@@ -42,7 +42,7 @@ pub(super) struct CompareArgs {
 pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let found = Difference::between(side(&a), side(&b));
-    let out = &mut io::stdout().lock();
+    let out = &mut super::console::out();
     let written = match args.output {
         Output::Text => write!(out, "{}", Page { found: &found, a: &a, b: &b }),
         Output::Json => serde_json::to_writer_pretty(&mut *out, &found)

@@ -48,7 +48,7 @@ impl Progress {
                 bar.set_message(text);
             }
             // Nobody reads it: no reason to stop.
-            None => drop(writeln!(std::io::stderr(), "{text}")),
+            None => drop(writeln!(super::console::err(), "{text}")),
         }
     }
 }

@@ -143,7 +143,7 @@ fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {
         };
         if !on_page {
             // Nobody reads it: no reason to stop.
-            drop(writeln!(std::io::stderr(), "{text}"));
+            drop(writeln!(super::console::err(), "{text}"));
         }
     };
     Upkeep {
@@ -200,7 +200,7 @@ async fn play(args: &UpArgs, order: &Upkeep, service: &Arc<Service>) -> Result<E
     drop(page);
     if ended.is_ok() {
         // Nobody reads it: no reason to fail.
-        drop(write!(std::io::stdout(), "{}", farewell(&service.picture())));
+        drop(write!(super::console::out(), "{}", farewell(&service.picture())));
     }
     ended.map_err(|error| could_not_run(&error))
 }
