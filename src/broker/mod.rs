@@ -6,7 +6,7 @@
 //!
 //! It is for first use, tests and chaos, and makes no promise of durability: everything is in
 //! memory and gone with it. One broker, one copy; classic consumer groups; no transactions, no
-//! compaction, no passwords, no encryption: on the loopback it answers the user who runs it and root,
+//! compaction, no passwords, no encryption: on the loopback it answers its owner and root,
 //! and elsewhere everybody who can reach it. All memory is bounded by [`Settings`].
 
 mod admin;
