@@ -75,8 +75,9 @@ fn is_judged(folder: &Path, said: &Output, trials: u32) {
     assert!(folder.join("report.html").exists() && folder.join("junit.xml").exists());
 }
 
-/// What a process of the default build maps before it reads anything, and as much again.
-const SPACE_MIB: u64 = 160;
+/// A process maps up to 80 MiB before it reads anything; the facts of the journal would take more
+/// than the rest.
+const SPACE_MIB: u64 = 96;
 
 #[test]
 fn a_journal_is_judged_in_less_memory_than_it_takes_on_the_disk() {
@@ -88,20 +89,20 @@ fn a_journal_is_judged_in_less_memory_than_it_takes_on_the_disk() {
     let mut journal = Journal::create(&one.path().join("journal.jsonl"), &header).unwrap();
     let bounds = Bounds { size: 4 << 20, files: 100 };
     let mut rolling = Rolling::create(many.path(), header, bounds).unwrap();
-    tell(2, 900, |fact| {
+    tell(2, 1_500, |fact| {
         journal.append(fact).unwrap();
         rolling.append(fact.t, fact);
     });
     assert!(list_parts(many.path()).unwrap().len() > 1);
     for folder in [one.path(), many.path()] {
-        assert!(size(folder) > 10 << 20, "{}", size(folder));
+        assert!(size(folder) > 16 << 20, "{}", size(folder));
         is_judged(folder, &report(folder, SPACE_MIB), 2);
     }
 }
 
 /// By hand: `cargo test --release --test room -- --ignored --nocapture gib`; takes 4 GiB of disk.
 #[test]
-#[ignore = "writes 4 GiB; its figures stand in topologies/README.md"]
+#[ignore = "writes 4 GiB; takes an hour without --release"]
 fn a_journal_of_four_gib_is_judged() {
     let plan = plan(1, &[("p1", 1, 2), ("p2", 1, 1)]);
     let folder = tempfile::tempdir().unwrap();
@@ -154,7 +155,7 @@ fn a_doctor_says_where_a_process_may_not_open_enough() {
         let said = shell.env("NO_COLOR", "1").output().unwrap();
         (said.status.code(), String::from_utf8_lossy(&said.stdout).into_owned())
     };
-    // Fifteen members: 3 each and 128 beside, or in the edges 12 each.
+    // Fifteen members: 3 each and 128 beside, or in the edges 20 each.
     for (hard, word, code) in [(150, "fail", 1), (200, "warn", 0), (1_024, "ok", 0)] {
         let (ended, said) = doctor(hard);
         let told = format!("a process may open {hard} files");

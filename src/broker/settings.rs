@@ -36,8 +36,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             groups: groups::Settings::default(),
-            // A member has up to six.
-            connections_max: 10_000,
+            // A member has up to ten while it joins.
+            connections_max: 16_384,
             transit_bytes_max: 64 << 20,
             room_within: Duration::from_secs(10),
             partitions_max: 10_000,

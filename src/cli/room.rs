@@ -8,9 +8,9 @@ use crate::topology::{Plan, Weight};
 
 /// A pidfd and two pipes a member.
 const OF_CONTROLLER: u64 = 3;
-/// A member has up to six connections, and an edge two sockets for each.
-const OF_BROKER: u64 = 6;
-const OF_EDGES: u64 = 12;
+/// A member has up to ten connections while it joins, and an edge two sockets for each.
+const OF_BROKER: u64 = 10;
+const OF_EDGES: u64 = 20;
 /// What a process has anyway: its journal, its logs, its clients of brokers.
 const BESIDE: u64 = 128;
 
@@ -79,11 +79,11 @@ mod tests {
         assert!(weight(1_024, Some(12)) == Weight::Fine);
         assert!(weight(1_024, Some(100)) == Weight::Warned);
         assert!(weight(1_024, Some(330)) == Weight::Refused, "three a member, and what is beside");
-        assert!(weight(20_000, Some(1_000)) == Weight::Fine);
+        assert!(weight(30_000, Some(1_000)) == Weight::Fine);
         assert!(judge(Descriptors { now: None, most: None }, Some(9_999)).0 == Weight::Fine);
         let (_, told) = judge(limit(1_024), Some(1_000));
         assert!(
-            told.contains("1000 members take up to 12128") && told.contains("ulimit"),
+            told.contains("1000 members take up to 20128") && told.contains("ulimit"),
             "{told}"
         );
     }
