@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 /// The rooms from the ground up. A room may use only what stands in a line above its own; the rooms
 /// of one line do not use each other.
 const ROOMS: &[&[&str]] = &[
-    &["built", "error", "ids", "statistics", "time"],
+    &["built", "error", "ids", "shown", "statistics", "time"],
+    &["host"],
     &["observation"],
     &["yaml", "neli", "groups", "wire"],
     &["topology"],
@@ -33,6 +34,7 @@ const ROOMS: &[&[&str]] = &[
 /// Rooms and files without input, output, clock or chance.
 const PURE: &[&str] = &[
     "ids.rs",
+    "shown.rs",
     "statistics/",
     "topology/",
     "yaml/",

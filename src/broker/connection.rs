@@ -21,6 +21,9 @@ use crate::wire::{Incoming, WireError, encode, frame_length, parse};
 /// Memory is reserved as bytes come, not as they are announced.
 const CHUNK: usize = 64 << 10;
 
+/// How long what takes room may take to be read, or to be written.
+const MOVES: Duration = Duration::from_secs(60);
+
 /// Why a connection ends. The other side may connect again.
 #[derive(Debug, thiserror::Error)]
 enum Parting {
@@ -30,6 +33,10 @@ enum Parting {
     Wire(#[from] WireError),
     #[error("nothing was heard for too long")]
     Idle,
+    #[error("other connections hold all the memory there is for requests and answers")]
+    NoRoom,
+    #[error("it took too long to be read, or to be written")]
+    Slow,
     #[error("the broker goes down")]
     Down,
 }
@@ -46,6 +53,7 @@ pub(super) async fn converse(
     hub.with(|state| state.forget(connection));
     match outcome {
         Ok(()) => tracing::debug!(%peer, "A connection was closed by the other side."),
+        Err(error @ Parting::NoRoom) => tracing::warn!(%peer, %error, "A connection was closed."),
         Err(error) => tracing::debug!(%peer, %error, "A connection was closed."),
     }
 }
@@ -64,39 +72,74 @@ async fn exchange(
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     loop {
-        let frame = tokio::time::timeout(idle, frame(&mut read)).await;
-        let Some(frame) = frame.map_err(|_| Parting::Idle)?? else { return Ok(()) };
-        let response = respond(hub, &caller, frame).await?;
-        if let Some(bytes) = response {
-            write.write_all(&bytes).await?;
-        }
+        let length = tokio::time::timeout(idle, length(&mut read)).await;
+        let Some(length) = length.map_err(|_| Parting::Idle)?? else { return Ok(()) };
+        let room = hub.budget.reserve(length).await.ok_or(Parting::NoRoom)?;
+        let frame = tokio::time::timeout(MOVES.min(idle), frame(&mut read, length)).await;
+        let frame = frame.map_err(|_| Parting::Slow)??;
+        let Some(answer) = respond(hub, &caller, frame).await? else { continue };
+        // The request is gone by now.
+        drop(room);
+        let _room = hub.budget.reserve(answer.size()).await.ok_or(Parting::NoRoom)?;
+        let sent = tokio::time::timeout(MOVES, write.write_all(&answer.encode()?)).await;
+        sent.map_err(|_| Parting::Slow)??;
     }
 }
 
-/// The answer's bytes; none where the request wants none.
-async fn respond(hub: &Hub, caller: &Caller, frame: Bytes) -> Result<Option<Bytes>, Parting> {
+/// An answer that is still to be written down.
+struct Answer {
+    key: ApiKey,
+    version: i16,
+    correlation_id: i32,
+    body: ResponseKind,
+}
+
+impl Answer {
+    /// About how many bytes it has: those of records. All else that is long is bounded otherwise.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "records go out in one kind of answer")]
+    fn size(&self) -> usize {
+        match &self.body {
+            ResponseKind::Fetch(fetch) => {
+                let partitions = fetch.responses.iter().flat_map(|topic| &topic.partitions);
+                partitions.filter_map(|one| one.records.as_ref()).map(Bytes::len).sum()
+            }
+            _ => 0,
+        }
+    }
+
+    fn encode(&self) -> Result<Bytes, Parting> {
+        Ok(encode(self.key, self.version, self.correlation_id, &self.body)?)
+    }
+}
+
+/// The answer; none where the request wants none.
+async fn respond(hub: &Hub, caller: &Caller, frame: Bytes) -> Result<Option<Answer>, Parting> {
     match parse(frame)? {
         Incoming::NewerApiVersions { correlation_id } => {
             let body = ResponseKind::ApiVersions(refuse_api_versions());
-            Ok(Some(encode(ApiKey::ApiVersions, 0, correlation_id, &body)?))
+            Ok(Some(Answer { key: ApiKey::ApiVersions, version: 0, correlation_id, body }))
         }
         Incoming::Request(request) => {
-            let (key, version, id) = (request.key, request.version, request.correlation_id);
+            let (key, version) = (request.key, request.version);
+            let correlation_id = request.correlation_id;
             let answer = answer(hub, caller, *request).await.ok_or(Parting::Down)?;
-            Ok(answer.map(|body| encode(key, version, id, &body)).transpose()?)
+            Ok(answer.map(|body| Answer { key, version, correlation_id, body }))
         }
     }
 }
 
-/// The next frame; none where the other side has closed in good order.
-async fn frame(read: &mut BufReader<OwnedReadHalf>) -> Result<Option<Bytes>, Parting> {
+/// The length of the next frame; none where the other side has closed in good order.
+async fn length(read: &mut BufReader<OwnedReadHalf>) -> Result<Option<usize>, Parting> {
     let mut prefix = [0; 4];
     match read.read_exact(&mut prefix).await {
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        Err(error) => return Err(error.into()),
+        Ok(_) => Ok(Some(frame_length(prefix)?)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error.into()),
     }
-    let length = frame_length(prefix)?;
+}
+
+/// The frame, which has this length.
+async fn frame(read: &mut BufReader<OwnedReadHalf>, length: usize) -> Result<Bytes, Parting> {
     let mut bytes = BytesMut::with_capacity(length.min(CHUNK));
     let mut rest = read.take(u64::try_from(length).unwrap_or(u64::MAX));
     while bytes.len() < length {
@@ -104,5 +147,5 @@ async fn frame(read: &mut BufReader<OwnedReadHalf>) -> Result<Option<Bytes>, Par
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
     }
-    Ok(Some(bytes.freeze()))
+    Ok(bytes.freeze())
 }

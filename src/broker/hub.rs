@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::budget::Budget;
 use super::settings::Settings;
 use super::state::State;
 use crate::time::{Mono, Wall};
@@ -15,6 +16,8 @@ const SWEEP: std::time::Duration = std::time::Duration::from_secs(1);
 pub(super) struct Hub {
     inner: Mutex<Inner>,
     earlier: Notify,
+    /// What all connections together may hold.
+    pub(super) budget: Budget,
 }
 
 #[derive(Debug)]
@@ -26,8 +29,9 @@ struct Inner {
 
 impl Hub {
     pub(super) fn new(settings: Settings) -> Self {
+        let budget = Budget::new(settings.transit_bytes_max, settings.room_within);
         let inner = Inner { state: State::new(settings), armed: None };
-        Self { inner: Mutex::new(inner), earlier: Notify::new() }
+        Self { inner: Mutex::new(inner), earlier: Notify::new(), budget }
     }
 
     /// Works on the state, hands out what the work made ready, and sets the alarm.

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::connection::converse;
 use super::hub::Hub;
 use super::settings::Settings;
+use crate::host::Callers;
 
 /// Why the broker cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -70,9 +71,12 @@ impl Broker {
         let watched = Arc::clone(&hub);
         alarm.spawn(async move { watched.watch().await });
         let mut connections = JoinSet::new();
+        let callers = Callers::of(self.address, []);
         let mut number: u64 = 0;
         loop {
             match next(&self.listener, &mut connections, &stop).await {
+                Input::Accepted(Ok((stream, peer)))
+                    if !callers.admits(stream.local_addr(), peer) => {}
                 Input::Accepted(Ok((stream, peer))) if connections.len() < most => {
                     number += 1;
                     connections.spawn(converse(Arc::clone(&hub), stream, peer, number, idle));

@@ -12,6 +12,11 @@ pub struct Settings {
     pub groups: groups::Settings,
     /// How many connections there may be; more are closed as they come.
     pub connections_max: usize,
+    /// How many bytes all connections together may have on their way in and out; what is longer
+    /// than 4 KiB waits where there is no room. The longest frame, 16 MiB, at least.
+    pub transit_bytes_max: usize,
+    /// How long a connection waits for that room before it is closed.
+    pub room_within: Duration,
     /// How many partitions there may be in all topics together.
     pub partitions_max: usize,
     /// How many bytes all logs together may hold; the largest loses its oldest batches first.
@@ -31,7 +36,10 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             groups: groups::Settings::default(),
-            connections_max: 1_000,
+            // A member has up to ten while it joins.
+            connections_max: 16_384,
+            transit_bytes_max: 64 << 20,
+            room_within: Duration::from_secs(10),
             partitions_max: 10_000,
             log_bytes_max: 256 << 20,
             batch_bytes_max: 1_048_588,

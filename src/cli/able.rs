@@ -72,6 +72,8 @@ fn brokers(plan: Option<&Plan>) -> Result<String, String> {
         return Ok("embedded brokers are the run's own".to_owned());
     }
     let (file, brokers) = Broker::known();
+    let brokers =
+        brokers.map_err(|error| format!("{} cannot be believed: {error}", file.display()))?;
     let running = brokers.iter().filter(|(_, runs)| *runs).count();
     let file = file.display();
     match (running, brokers.len()) {

@@ -100,7 +100,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     heal_remains();
     if args.dry_run {
         let preview = Preview::of(&prepared, prepared.seed.unwrap_or_else(drawn_seed));
-        let told = tell(&preview, args.output, &mut std::io::stdout());
+        let told = tell(&preview, args.output, &mut super::console::out());
         // Who stopped reading has seen enough.
         return match told {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -149,7 +149,7 @@ fn tell_shipped(args: &RunArgs, prepared: &Prepared) {
 
 /// Undoes what runs have left that were killed together with their guards; a line each.
 pub(super) fn heal_remains() {
-    let mut err = std::io::stderr();
+    let mut err = super::console::err();
     let healed = heal_all(&runs()).unwrap_or_else(|error| {
         let folder = runs().display().to_string();
         tracing::warn!(%error, folder, "What earlier runs have left cannot be seen.");

@@ -48,7 +48,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
         |of: &Told| undisturbed(&of.header.brief, &of.header.plan, &of.timeline).into_owned();
     let (line_a, line_b) = (undisturbed_of(&a), undisturbed_of(&b));
     let found = Difference::between(side(&a, &line_a), side(&b, &line_b));
-    let out = &mut io::stdout().lock();
+    let out = &mut super::console::out();
     let written = match args.output {
         Output::Text => write!(out, "{}", Page { found: &found, a: &a, b: &b }),
         Output::Json => serde_json::to_writer_pretty(&mut *out, &found)

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::able::{Machine, listens};
+use super::room::{descriptors_for, diagnosis};
 use super::which::runtime;
 use super::{EXIT_FILES, Failure};
 use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_chosen};
@@ -15,10 +16,11 @@ use crate::yaml::Override;
 /// Ask the clusters of a topology what they allow, and this machine which faults it can inject.
 ///
 /// Connects to each cluster as its members will: whether it answers, allows the session and the
-/// topics, has no strangers in the consumer groups, and which broker coordinates each. Then tries,
-/// on a process of its own, what faults do to processes. Starts nothing else and makes no topic.
-/// One line a check; exit code 1 where something will not work. A fault that cannot be injected is
-/// a warning, unless the experiment of -x needs it.
+/// topics, has no strangers in the consumer groups, and which broker coordinates each. Looks how
+/// many files and sockets a process may open here, and whether the kernel says who connects. Then
+/// tries, on a process of its own, what faults do to processes. Starts nothing else and makes no
+/// topic. One line a check; exit code 1 where something will not work. A fault that cannot be
+/// injected is a warning, unless the experiment of -x needs it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,8 +50,9 @@ pub(super) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     if let Some(plan) = &plan {
         sections.push(("clusters", runtime()?.block_on(check(plan))));
     }
+    sections.push(("limits", vec![descriptors_for(plan.as_ref()), diagnosis()]));
     sections.push(("faults", faults(needed, plan.as_ref())));
-    let mut out = std::io::stdout().lock();
+    let mut out = super::console::out();
     for (name, checks) in &sections {
         // Nobody reads it: the exit code says it all the same.
         writeln!(out, "{name}").ok();

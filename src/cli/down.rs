@@ -25,7 +25,7 @@ pub(super) fn run(args: &DownArgs) -> Result<u8, Failure> {
     let plan = args.topology.plan()?;
     let (removed, failed) =
         runtime()?.block_on(down(&plan)).map_err(|error| Failure::new(1, &error))?;
-    let mut out = std::io::stdout().lock();
+    let mut out = super::console::out();
     for entry in &removed {
         // Nobody reads it: it is removed all the same.
         writeln!(out, "removed topic {} from {}", entry.topic, entry.bootstrap).ok();

@@ -69,7 +69,7 @@ pub(super) fn print(output: Output, event: &Event) -> io::Result<()> {
         Output::Json => serde_json::to_string(event)?,
     };
     text.push('\n');
-    let mut out = io::stdout().lock();
+    let mut out = super::console::out();
     out.write_all(text.as_bytes())?;
     out.flush()
 }

@@ -54,7 +54,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8, Failure> {
             Ok(true) => {}
             Ok(false) => code = 1,
             Err(failure) => {
-                writeln!(std::io::stderr(), "{}: {failure}", dir.display()).ok();
+                writeln!(super::console::err(), "{}: {failure}", dir.display()).ok();
                 code = 1;
             }
         }
@@ -96,9 +96,9 @@ fn export(dir: &Path, settings: &Settings, within: Span) -> Result<bool, Failure
     let line = format!("{}: {told}", dir.display());
     if whole {
         // Somebody who reads no further is no error.
-        writeln!(std::io::stdout(), "{line}").ok();
+        writeln!(super::console::out(), "{line}").ok();
     } else {
-        writeln!(std::io::stderr(), "{line}").ok();
+        writeln!(super::console::err(), "{line}").ok();
     }
     Ok(whole)
 }

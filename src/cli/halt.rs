@@ -48,7 +48,7 @@ pub(super) fn run(args: &HaltArgs) -> Result<u8, Failure> {
         Failure::text(EXIT_UNHEALED, format!("cannot read {}: {error}", runs().display()))
     };
     let found = remains(&runs()).map_err(unreadable)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = super::console::out();
     // Nobody reads it: it is done all the same.
     let mut say = |line: String| drop(writeln!(out, "{line}"));
     let (mut quiet, mut left, mut topologies) = (true, Vec::new(), BTreeSet::new());

@@ -163,7 +163,7 @@ impl Judged {
         if written.left_out > 0 {
             let (left_out, all) = (written.left_out, written.all());
             let told = format!("{TRACES_FILE} has no room for {left_out} of {all} spans");
-            writeln!(io::stderr(), "{told}; `tandem export` sends them all").ok();
+            writeln!(super::console::err(), "{told}; `tandem export` sends them all").ok();
         }
         Ok(())
     }
@@ -217,7 +217,7 @@ fn replace<R>(
 
 /// Somebody who reads no further (`| head`) is no error.
 pub(super) fn print(text: &str) -> Result<(), ReportError> {
-    let mut out = io::stdout().lock();
+    let mut out = super::console::out();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {
             Err(ReportError::Print(source))

@@ -35,7 +35,7 @@ pub(super) fn start(out: fn() -> Box<dyn Write>) {
 pub(super) fn line() -> Box<dyn Write> {
     match LINES.get() {
         Some(_) => Box::new(Line),
-        None => Box::new(io::stderr()),
+        None => Box::new(super::console::err()),
     }
 }
 

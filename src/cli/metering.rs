@@ -2,18 +2,19 @@
 //! dashboard faults are shown.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::{EXIT_FILES, Failure};
 use crate::controller::Record;
+use crate::host::user;
 use crate::journal::Header;
 use crate::run::{Milestone, Show, Tell};
 use crate::secret::fetch;
 use crate::telemetry::{
     self, Annotations, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Pushed, Scene,
-    Settings,
+    Scrape, Settings,
 };
 use crate::time::Mono;
 use crate::topology::Secret;
@@ -33,8 +34,15 @@ const TOKEN_FILE: &str = "GRAFANA_TOKEN_FILE";
 pub(super) struct MetricsArgs {
     /// Serve live metrics to Prometheus, at http://ADDR/metrics while the run goes on. As in
     /// 127.0.0.1:9464; with port 0, one that is free is taken, and told.
+    ///
+    /// On the loopback, this user and root may read them. On another address, everybody who can
+    /// reach it.
     #[arg(long, value_name = "ADDR", value_parser = address)]
     metrics: Option<SocketAddr>,
+    /// Let this user of this machine read them as well, by name or number; may be given several
+    /// times.
+    #[arg(long = "metrics-user", value_name = "USER", requires = "metrics")]
+    users: Vec<String>,
 }
 
 /// Where faults are shown.
@@ -79,17 +87,28 @@ impl MetricsArgs {
     ///
     /// # Errors
     /// Somebody has it already, or it is not ours.
-    pub(super) fn bind(&self) -> Result<Option<TcpListener>, Failure> {
+    pub(super) fn bind(&self) -> Result<Option<Scrape>, Failure> {
         let Some(address) = self.metrics else { return Ok(None) };
+        let users = self.users.iter().map(|name| user(name)).collect::<Result<Vec<u32>, _>>();
+        let users = users.map_err(|error| {
+            Failure::text(EXIT_FILES, format!("--metrics-user cannot be followed: {error}"))
+        })?;
+        let open = !address.ip().is_loopback();
+        if open && !users.is_empty() {
+            let why = "on which alone users can be told apart";
+            let told = format!("--metrics-user needs a --metrics address on the loopback, {why}");
+            return Err(Failure::text(EXIT_FILES, told));
+        }
         let told = |error: std::io::Error| {
             let what = "name another with --metrics, or port 0 for one that is free";
             Failure::text(1, format!("metrics cannot be served at {address}: {error}; {what}"))
         };
-        let listener = telemetry::bind(address).map_err(told)?;
-        let bound = listener.local_addr().map_err(told)?;
+        let scrape = telemetry::bind(address).map_err(told)?.with_users(users);
+        let bound = scrape.address();
+        let who = if open { " (open to everybody who can reach it)" } else { "" };
         // Nobody reads it: it is served all the same.
-        writeln!(std::io::stderr(), "metrics: http://{bound}/metrics").ok();
-        Ok(Some(listener))
+        writeln!(super::console::err(), "metrics: http://{bound}/metrics{who}").ok();
+        Ok(Some(scrape))
     }
 }
 
@@ -126,7 +145,7 @@ impl Metering {
         header: &Header,
         settings: Option<&Settings>,
         interval: Duration,
-        scrape: Option<TcpListener>,
+        scrape: Option<Scrape>,
         grafana: Option<Grafana>,
     ) -> Result<Self, Failure> {
         let mut scene = Scene::of(header);
@@ -186,7 +205,7 @@ impl Metering {
         let left = (self.concluded + PATIENCE).since(Mono::now());
         let (missed, pushed) = self.metrics.map(Metrics::finish).unwrap_or_default();
         let noted = self.annotations.map(|annotations| annotations.finish(left));
-        let mut err = std::io::stderr();
+        let mut err = super::console::err();
         // Nobody reads it: it is so all the same.
         if missed > 0 {
             writeln!(err, "metrics: {missed} facts were missed; the journal has them all").ok();

@@ -15,6 +15,7 @@ mod broker;
 mod chaos;
 mod compare;
 mod complete;
+mod console;
 mod doctor;
 mod down;
 mod dry_run;
@@ -35,6 +36,7 @@ mod plan;
 mod progress;
 mod recording;
 mod report;
+mod room;
 mod running;
 mod sending;
 mod signals;
@@ -132,7 +134,7 @@ pub fn command() -> clap::Command {
 
 /// Writes to the standard output; somebody who reads no further is no error.
 fn print(text: &[u8]) -> Result<u8, Failure> {
-    let mut out = std::io::stdout().lock();
+    let mut out = console::out();
     match out.write_all(text).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::new(1, &error))
@@ -144,13 +146,16 @@ fn print(text: &[u8]) -> Result<u8, Failure> {
 /// Runs the command that the arguments name; what the process ends with.
 #[must_use]
 pub fn main() -> ExitCode {
+    // The controller, the edges and the embedded broker hold several descriptors a member. Where
+    // the system gives no more, `doctor` says so.
+    crate::host::raise_descriptors().ok();
     let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // These two listen to more, where telemetry is on.
     if !matches!(cli.command, Command::Chaos(chaos::Chaos::Run(_)) | Command::Up(_)) {
         log_to_stderr(None);
     }
-    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+    let (mut out, mut err) = (console::out(), console::err());
     // Who stopped reading has seen enough.
     let written = |answer: std::io::Result<u8>| match answer {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
@@ -185,7 +190,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             // A standard error that is closed is no reason to fail differently.
-            writeln!(std::io::stderr(), "{failure}").ok();
+            writeln!(console::err(), "{failure}").ok();
             ExitCode::from(failure.code)
         }
     }
@@ -204,7 +209,7 @@ fn log() -> Box<dyn Write> {
     let aside = ASIDE.lock().unwrap_or_else(PoisonError::into_inner);
     match aside.as_ref().map(File::try_clone) {
         Some(Ok(file)) => Box::new(file),
-        Some(Err(_)) | None => Box::new(std::io::stderr()),
+        Some(Err(_)) | None => Box::new(console::err()),
     }
 }
 

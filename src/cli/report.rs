@@ -1,6 +1,6 @@
 //! `tandem report`: judges a finished run again, from its journal alone.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ pub(super) fn conclude(
             let told = telemetry.told().join("; ");
             let again = "; `tandem export` sends spans and log records again";
             let again = if telemetry.lacks() { again } else { "" };
-            writeln!(io::stderr(), "telemetry: {told}{again}").ok();
+            writeln!(super::console::err(), "telemetry: {told}{again}").ok();
         }
         judged.report.telemetry = Some(telemetry);
         files.note(judged.write());
@@ -126,7 +126,7 @@ impl Files {
         if let Err(error) = done {
             self.lacking = true;
             // Nobody reads it: the exit code says so, too.
-            writeln!(io::stderr(), "{}", crate::error::chain(&error)).ok();
+            writeln!(super::console::err(), "{}", crate::error::chain(&error)).ok();
         }
     }
 

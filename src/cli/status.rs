@@ -38,7 +38,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<u8, Failure> {
             json.map_err(|error| Failure::new(1, &error))? + "\n"
         }
     };
-    let mut out = io::stdout().lock();
+    let mut out = super::console::out();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // Who stopped reading has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

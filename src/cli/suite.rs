@@ -98,7 +98,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
     prepare(&out)?;
     let signals = Signals::listen().map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
-    let (mut err, mut rows) = (std::io::stderr(), Vec::new());
+    let (mut err, mut rows) = (super::console::err(), Vec::new());
     for (number, item) in (1..).zip(&items) {
         // Nobody reads it: it is run all the same.
         writeln!(err, "{number} of {}: {item}", items.len()).ok();
@@ -131,7 +131,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
         Output::Json => json,
     };
     // Who stopped reading has seen enough.
-    std::io::stdout().lock().write_all(shown.as_bytes()).ok();
+    super::console::out().write_all(shown.as_bytes()).ok();
     Ok(summary.code)
 }
 

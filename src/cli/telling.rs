@@ -103,7 +103,7 @@ impl Telling {
             sending.hurry(PATIENCE);
         }
         let metrics = self.metering.finish();
-        let mut err = std::io::stderr();
+        let mut err = super::console::err();
         // Nobody reads it: it is so all the same.
         if let Some(lost) = metrics.and_then(|metrics| metrics.lost()) {
             writeln!(err, "telemetry: {lost}").ok();

@@ -202,7 +202,7 @@ async fn play(args: &UpArgs, order: &Upkeep, service: &Arc<Service>) -> Result<E
     drop(page);
     if ended.is_ok() {
         // Nobody reads it: no reason to fail.
-        drop(write!(std::io::stdout(), "{}", farewell(&service.picture())));
+        drop(write!(super::console::out(), "{}", farewell(&service.picture())));
     }
     ended.map_err(|error| could_not_run(&error))
 }

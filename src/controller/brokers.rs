@@ -59,6 +59,15 @@ pub enum BrokerError {
         /// Where the brokers of `deploy/kafka/up` are written down.
         file: PathBuf,
     },
+    /// Another user could have written what would be run.
+    #[error("{} cannot be believed", file.display())]
+    Distrusted {
+        /// Where the brokers of `deploy/kafka/up` are written down.
+        file: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
     /// The process could not be reached, ended, started, paused or woken.
     #[error("it could not be {0}")]
     Process(&'static str, #[source] io::Error),
@@ -145,9 +154,9 @@ impl Broker {
     }
 
     /// Where `deploy/kafka/up` writes down what runs, the addresses of all that it wrote there,
-    /// and whether they run.
+    /// and whether they run; or why that is not believed.
     #[must_use]
-    pub fn known() -> (PathBuf, Vec<(String, bool)>) {
+    pub fn known() -> (PathBuf, io::Result<Vec<(String, bool)>>) {
         Deployed::known()
     }
 

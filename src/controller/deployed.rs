@@ -2,19 +2,22 @@
 //! wrote down, signalled through its pidfd.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::OFlags;
 use rustix::process::{Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
 use serde::Deserialize;
 use tokio::io::unix::AsyncFd;
 
 use super::brokers::{BrokerError, DEATH, STOPPED};
 use crate::guard::{Identity, Revival, state_home};
+use crate::host::is_ours_alone;
 use crate::kafka::{Admin, Cluster};
 use crate::time::{Mono, Span};
 
@@ -52,22 +55,24 @@ struct StateBroker {
 
 impl Deployed {
     /// Where `deploy/kafka/up` writes down what runs, and which of it runs.
-    pub(super) fn known() -> (PathBuf, Vec<(String, bool)>) {
-        let brokers = state().into_iter().flat_map(|cluster| cluster.brokers);
-        let brokers = brokers.map(|broker| (broker.address, broker.revival.lives()));
-        (state_file(), brokers.collect())
+    pub(super) fn known() -> (PathBuf, io::Result<Vec<(String, bool)>>) {
+        let brokers = state().map(|clusters| {
+            let brokers = clusters.into_iter().flat_map(|cluster| cluster.brokers);
+            brokers.map(|broker| (broker.address, broker.revival.lives())).collect()
+        });
+        (state_file(), brokers)
     }
 
     /// The processes of all that run.
     pub(super) fn pids() -> BTreeSet<u32> {
-        let brokers = state().into_iter().flat_map(|cluster| cluster.brokers);
+        let brokers = state().into_iter().flatten().flat_map(|cluster| cluster.brokers);
         let running = brokers.filter(|broker| broker.revival.lives());
         running.filter_map(|broker| broker.revival.identity().ok()).map(|one| one.pid).collect()
     }
 
     /// The broker at this address.
     pub(super) fn at(address: &str, cluster: &Cluster) -> Result<Self, BrokerError> {
-        let brokers = state().into_iter().flat_map(|it| it.brokers);
+        let brokers = believed()?.into_iter().flat_map(|it| it.brokers);
         let found = brokers.into_iter().find(|it| it.address == address);
         found.ok_or_else(|| foreign(address)).and_then(|it| Self::of(it, cluster))
     }
@@ -75,7 +80,7 @@ impl Deployed {
     /// All brokers of the cluster that has these addresses, and that one's alone.
     pub(super) fn all(cluster: &Cluster) -> Result<Vec<Self>, BrokerError> {
         let listed = |it: &StateBroker| cluster.bootstrap.split(',').any(|one| one == it.address);
-        let found = state().into_iter().find(|it| it.brokers.iter().any(listed));
+        let found = believed()?.into_iter().find(|it| it.brokers.iter().any(listed));
         let found = found.ok_or_else(|| foreign(&cluster.bootstrap))?;
         found.brokers.into_iter().map(|broker| Self::of(broker, cluster)).collect()
     }
@@ -187,10 +192,29 @@ fn foreign(address: &str) -> BrokerError {
     BrokerError::Foreign { address: address.to_owned(), file: state_file() }
 }
 
-/// The clusters that `deploy/kafka/up` wrote down.
-fn state() -> Vec<StateCluster> {
-    let text = fs::read_to_string(state_file()).unwrap_or_default();
-    serde_json::from_str::<State>(&text).map(|state| state.clusters).unwrap_or_default()
+fn believed() -> Result<Vec<StateCluster>, BrokerError> {
+    state().map_err(|source| BrokerError::Distrusted { file: state_file(), source })
+}
+
+/// The clusters that `deploy/kafka/up` wrote down; none where it wrote down nothing. The file names
+/// commands to be run, so it is believed only where no other user can have written it.
+fn state() -> io::Result<Vec<StateCluster>> {
+    let path = state_file();
+    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    let mut file = match File::options().read(true).custom_flags(flags).open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        file => file?,
+    };
+    let folder = path.parent().unwrap_or(&path);
+    // Who may write to the folder may put another file in its place.
+    if !is_ours_alone(&file.metadata()?) || !is_ours_alone(&fs::metadata(folder)?) {
+        let why = "it and its folder must belong to the user who runs this, and nobody else may \
+                   write to them: chmod go-w";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(serde_json::from_str::<State>(&text).map(|state| state.clusters)?)
 }
 
 /// Where `deploy/kafka/up` writes down what runs.

@@ -13,6 +13,7 @@ use super::connection::carry;
 use super::hub::Hub;
 use super::rewrite::Addresses;
 use super::tls::Security;
+use crate::host::Callers;
 use crate::ids::{ClusterName, MemberId};
 
 /// A name is asked for that long.
@@ -112,9 +113,12 @@ enum Input {
 
 async fn serve(hub: Arc<Hub>, edge: Arc<Edge>, listener: TcpListener) {
     let mut connections = JoinSet::new();
+    // Behind an edge there may be a certificate or a password: it is its owner's alone.
+    let callers = Callers::of(SocketAddr::from((Ipv4Addr::LOCALHOST, edge.listens)), []);
     learn(&hub, &edge).await;
     loop {
         match next(&listener, &mut connections).await {
+            Input::Accepted(Ok((stream, peer))) if !callers.admits(stream.local_addr(), peer) => {}
             Input::Accepted(Ok((stream, _))) => {
                 let number = hub.with(|state| state.standings.enter(&edge));
                 if let Some(number) = number {

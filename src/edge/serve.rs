@@ -1,11 +1,10 @@
 //! The process of the edges: orders in, answers out.
 
-use std::io::{self, BufRead, Write};
+use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::sync::mpsc;
 
@@ -34,7 +33,6 @@ pub fn run(
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::default()).map_err(EdgeError::System)?;
     }
-    allow_many_sockets();
     let (orders, received) = mpsc::channel(ORDERS_MAX);
     let (says, said) = mpsc::channel(ANSWERS_MAX);
     let listen = move || listen(input, &orders);
@@ -95,15 +93,5 @@ fn speak(mut said: mpsc::Receiver<Answer>, mut output: impl Write) {
         if writeln!(output, "{line}").and_then(|()| output.flush()).is_err() {
             break;
         }
-    }
-}
-
-/// Two sockets a connection: as many as the system lets a process have.
-fn allow_many_sockets() {
-    let limit = getrlimit(Resource::Nofile);
-    let most = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    if let Err(error) = setrlimit(Resource::Nofile, most) {
-        let error = io::Error::from(error);
-        tracing::warn!(%error, "No more sockets can be had than this process began with.");
     }
 }

@@ -7,13 +7,14 @@
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{Identity, Revival, Run};
+use crate::host::is_ours_alone;
 
 /// A run of a hundred thousand trials writes a tenth of this.
 const SIZE_MOST: u64 = 64 << 20;
@@ -115,14 +116,15 @@ pub fn page(path: &Path) -> io::Result<Page> {
 
 fn read(file: &File, path: &Path) -> io::Result<Page> {
     own(&file.metadata()?, path)?;
-    let mut lines = BufReader::new(file.take(SIZE_MOST)).lines();
+    // Bytes, not text: a last line that was torn within a character spoils no other.
+    let mut lines = BufReader::new(file.take(SIZE_MOST)).split(b'\n');
     let wrong = || io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a ledger does");
     let first = lines.next().transpose()?.unwrap_or_default();
-    let Ok(Entry::Run(run)) = serde_json::from_str(&first) else { return Err(wrong()) };
+    let Ok(Entry::Run(run)) = serde_json::from_slice(&first) else { return Err(wrong()) };
     let mut page = Page { run, held: Vec::new(), promised: Vec::new() };
     for line in lines {
         // The last line may be torn: then what it speaks of was not done.
-        match serde_json::from_str(&line?) {
+        match serde_json::from_slice(&line?) {
             Ok(Entry::Held(process)) => page.held.push(process),
             Ok(Entry::Promised(broker)) => page.promised.push(broker),
             Ok(Entry::Kept(broker)) => page.promised.retain(|other| *other != broker),
@@ -141,8 +143,7 @@ fn options() -> OpenOptions {
 
 /// What others can write would have us run their commands.
 fn own(found: &Metadata, path: &Path) -> io::Result<()> {
-    let me = rustix::process::geteuid().as_raw();
-    if found.uid() == me && found.mode() & 0o022 == 0 {
+    if is_ours_alone(found) {
         return Ok(());
     }
     let why = format!(
@@ -156,7 +157,7 @@ fn own(found: &Metadata, path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
 
@@ -184,8 +185,8 @@ mod tests {
         }
         let path = run().file(&runs);
         assert!(Ledger::take(&path).unwrap().is_none(), "it is still written");
-        // Half a line was written when the end came.
-        write!(ledger.file, "{{\"held\":{{\"pi").unwrap();
+        // Half a line was written when the end came, and half a character of it.
+        ledger.file.write_all(b"{\"promised\":{\"folder\":\"/tmp/\xc3").unwrap();
         drop(ledger);
         let expected = Page { run: run(), held: vec![me], promised: vec![broker("b")] };
         assert_eq!(page(&path).unwrap(), expected);

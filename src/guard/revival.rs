@@ -1,5 +1,6 @@
 //! How a broker that was killed is started again, by whoever has to.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -15,6 +16,29 @@ use crate::time::{Mono, Span};
 
 /// Starting takes milliseconds.
 const TURN: Duration = Duration::from_millis(500);
+
+/// What a broker that is started again finds in its environment, where it is set: what the shell
+/// needs to find programs, and what Java and Kafka read. Nothing else of ours is its business.
+const ENVIRONMENT: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TMPDIR",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "JAVA_HOME",
+    "LD_LIBRARY_PATH",
+];
+
+fn environment(
+    all: impl Iterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    all.filter(|(name, _)| ENVIRONMENT.iter().any(|known| name == known))
+}
 
 /// A process that is not ours, which `deploy/kafka/up` started and `deploy/kafka/down` ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +73,9 @@ impl Revival {
         let log = File::options().append(true).create(true).open(self.folder.join("log"))?;
         let mut child = Command::new(program)
             .args(arguments)
+            // It outlives this process, which may have been given passwords and tokens.
+            .env_clear()
+            .envs(environment(std::env::vars_os()))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -98,5 +125,33 @@ impl Revival {
         let (pid, since) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let (pid, since) = (pid.parse(), since.parse());
         Ok(Identity { pid: pid.map_err(|_| wrong())?, since: since.map_err(|_| wrong())? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_and_tokens_do_not_outlive_the_run() {
+        let pair = |(name, value): (&str, &str)| (OsString::from(name), OsString::from(value));
+        let ours =
+            [("PATH", "/bin"), ("JAVA_HOME", "/j"), ("GRAFANA_TOKEN", "t"), ("M", "hunter2")];
+        let left: Vec<_> = environment(ours.map(pair).into_iter()).collect();
+        assert_eq!(left, [("PATH", "/bin"), ("JAVA_HOME", "/j")].map(pair));
+    }
+
+    #[test]
+    fn a_broker_that_is_started_again_sees_the_chosen_environment_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let command = vec!["env".to_owned()];
+        let revival = Revival { command, folder: folder.path().to_owned(), ends_within: None };
+        let mut child = revival.start().unwrap().unwrap();
+        assert!(child.wait().unwrap().success());
+        let log = fs::read_to_string(folder.path().join("log")).unwrap();
+        assert!(log.lines().any(|line| line.starts_with("PATH=")), "{log}");
+        // Cargo tells every test of itself, and that is no broker's business.
+        assert!(std::env::vars_os().any(|(name, _)| name == "CARGO_MANIFEST_DIR"));
+        assert!(!log.contains("CARGO_"), "{log}");
     }
 }

@@ -93,7 +93,7 @@ impl Reading {
             match self.lines.advance()? {
                 Some(Line::Whole) => {
                     let fact: Fact = self.lines.parse()?;
-                    let closes = matches!(fact.what, What::TrialEnded { .. });
+                    let closes = matches!(fact.what, What::TrialEnded { recovered: None, .. });
                     if self.later.is_empty() || !closes {
                         return Ok(Some(fact));
                     }

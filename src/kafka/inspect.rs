@@ -13,6 +13,7 @@ use super::admin::{Admin, REQUEST, patiently};
 use super::voice::Voice;
 use super::{Found, KafkaError, TopicSettings};
 use crate::ids::{ConsumerGroup, PartitionId, TopicName};
+use crate::shown::line;
 use crate::time::{Mono, Span};
 use crate::topology::ClusterFacts;
 
@@ -56,7 +57,7 @@ impl Admin {
                 }
             }
             self.find_coordinator(group, topic)?;
-            let strangers = self.members(group)?.into_iter().map(|member| member.client_id);
+            let strangers = self.members(group)?.into_iter().map(|member| line(&member.client_id));
             facts.strangers.insert(group.clone(), strangers.collect());
         }
         facts.offsets_leaders = self.offsets_leaders().await?;

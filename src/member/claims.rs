@@ -2,7 +2,8 @@
 //! compared with the clock at each read, so a thread that was asleep finds it over.
 
 use std::num::NonZeroU32;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::ids::PartitionId;
 use crate::observation::Horizon;
@@ -12,6 +13,7 @@ use crate::time::Mono;
 #[derive(Debug)]
 pub struct Claims {
     horizons: Mutex<Vec<Horizon>>,
+    claimed: Condvar,
 }
 
 impl Claims {
@@ -19,7 +21,7 @@ impl Claims {
     #[must_use]
     pub fn new(width: NonZeroU32) -> Self {
         let room = usize::try_from(width.get()).unwrap_or(0);
-        Self { horizons: Mutex::new(Vec::with_capacity(room)) }
+        Self { horizons: Mutex::new(Vec::with_capacity(room)), claimed: Condvar::new() }
     }
 
     /// Replaces them by what the core says.
@@ -27,6 +29,20 @@ impl Claims {
         let mut horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
         horizons.clear();
         horizons.extend(claims);
+        if !horizons.is_empty() {
+            self.claimed.notify_all();
+        }
+    }
+
+    /// Waits until there are any, but no longer than this; whether there were none.
+    pub(super) fn await_any(&self, within: Duration) -> bool {
+        let horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
+        if !horizons.is_empty() {
+            return false;
+        }
+        let none = |horizons: &mut Vec<Horizon>| horizons.is_empty();
+        drop(self.claimed.wait_timeout_while(horizons, within, none));
+        true
     }
 
     /// Those that still hold at `now`.

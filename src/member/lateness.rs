@@ -28,6 +28,14 @@ impl Lateness {
         let waited_ns = self.delay.since(&mut self.waited);
         self.longest.woke(from, until, waited_ns)
     }
+
+    /// It had nothing to do, and ran again at `until`: it was late for as long as it waited for a
+    /// processor; what is to be told.
+    pub(super) fn idled(&mut self, until: Mono) -> Option<What> {
+        let waited_ns = self.delay.since(&mut self.waited);
+        let waited = Duration::from_nanos(waited_ns.unwrap_or_default());
+        self.longest.woke(until - waited, until, waited_ns)
+    }
 }
 
 /// The longest that was not told yet.

@@ -9,7 +9,6 @@
 //! What it is too slow for is counted as `neli.telemetry.lost`.
 
 use std::io;
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
@@ -26,7 +25,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::instruments::{Board, Lengths, make};
 use super::metrics_push::{Push, Pushed, Shared};
 use super::settings::Target;
-use super::{Scene, names, scrape};
+use super::{Scene, Scrape, names, scrape};
 use crate::observation::Fact;
 use crate::time::Mono;
 use crate::topology::Plan;
@@ -51,7 +50,7 @@ pub enum MetricsError {
 /// Where metrics are read, and where they are sent.
 pub struct Outlets {
     /// Who may scrape them.
-    pub scrape: Option<TcpListener>,
+    pub scrape: Option<Scrape>,
     /// Which collector they go to, and how often.
     pub push: Option<(Target, Duration)>,
 }
@@ -189,7 +188,7 @@ struct Counter {
 fn run(
     counter: Counter,
     orders: mpsc::UnboundedReceiver<Order>,
-    scrape: Option<TcpListener>,
+    scrape: Option<Scrape>,
     registry: Registry,
     stopped: oneshot::Receiver<()>,
 ) {
@@ -203,8 +202,8 @@ fn run(
     };
     runtime.block_on(async move {
         let serve = async {
-            let Some(listener) = scrape else { return std::future::pending().await };
-            if let Err(error) = scrape::serve(listener, registry).await {
+            let Some(place) = scrape else { return std::future::pending().await };
+            if let Err(error) = scrape::serve(place, registry).await {
                 tracing::warn!(%error, "Metrics can no longer be scraped.");
             }
             std::future::pending::<()>().await;

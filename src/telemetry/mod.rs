@@ -51,7 +51,7 @@ pub use logbook::Logbook;
 pub use metrics::{Feed, INTERVAL, Metrics, MetricsError, Outlets};
 pub use metrics_push::Pushed;
 pub use scene::Scene;
-pub use scrape::bind;
+pub use scrape::{Scrape, bind};
 pub use session::{Heard, Listener, PATIENCE, Sent, Session};
 pub use settings::{Protocol, Settings, SettingsError, Target};
 pub use tls::{Trust, TrustError};

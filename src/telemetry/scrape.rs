@@ -1,7 +1,8 @@
 //! The scrape endpoint: what Prometheus asks for over HTTP, bounded on every side.
 //!
 //! One request a connection, which lives for ten seconds at most; so many connections at once; no
-//! more than a few kilobytes are read of a request.
+//! more than a few kilobytes are read of a request. On the loopback, only users who may are
+//! answered.
 
 use std::future::Future;
 use std::io;
@@ -22,6 +23,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Sleep;
 
+use crate::host::Callers;
+
 /// How many connections are open at most; more wait to be accepted.
 const CONNECTIONS_MAX: usize = 16;
 /// How long a connection lives.
@@ -30,25 +33,53 @@ const LIFE: Duration = Duration::from_secs(10);
 const READ_MAX: usize = 16 << 10;
 /// How long to wait after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
+/// What another user of this machine is answered.
+const REFUSED: &str = "HTTP/1.1 403 Forbidden\r\nContent-Length: 50\r\nConnection: close\r\n\r\n\
+    Who may scrape is said there with --metrics-user.\n";
 
-/// Takes the address; whoever has it already keeps it.
+/// Where metrics are scraped, and by whom.
+#[derive(Debug)]
+pub struct Scrape {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    callers: Callers,
+}
+
+/// Takes the address; whoever has it already keeps it. On the loopback the user who runs this and
+/// root may scrape; elsewhere everybody who can reach the address.
 ///
 /// # Errors
 /// The address is taken, or not ours.
-pub fn bind(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+pub fn bind(address: SocketAddr) -> io::Result<Scrape> {
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
-    Ok(listener)
+    let address = listener.local_addr()?;
+    Ok(Scrape { listener, address, callers: Callers::of(address, []) })
+}
+
+impl Scrape {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Lets these users of this machine scrape as well.
+    #[must_use]
+    pub fn with_users(self, users: impl IntoIterator<Item = u32>) -> Self {
+        Self { callers: Callers::of(self.address, users), ..self }
+    }
 }
 
 /// Serves what `registry` gathers, until it is dropped.
-pub(super) async fn serve(listener: std::net::TcpListener, registry: Registry) -> io::Result<()> {
+pub(super) async fn serve(scrape: Scrape, registry: Registry) -> io::Result<()> {
+    let Scrape { listener, callers, .. } = scrape;
     let listener = TcpListener::from_std(listener)?;
     let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let app = Router::new()
         .route("/metrics", get(move || std::future::ready(page(&registry))))
         .route("/", get(|| std::future::ready(pointer())));
-    axum::serve(Bounded { listener, seats }, app).await
+    axum::serve(Bounded { listener, callers, seats }, app).await
 }
 
 fn pointer() -> Response {
@@ -77,6 +108,7 @@ fn closing(mut answer: Response) -> Response {
 /// Accepts no more connections than there are seats.
 struct Bounded {
     listener: TcpListener,
+    callers: Callers,
     seats: Arc<Semaphore>,
 }
 
@@ -92,6 +124,10 @@ impl Listener for Bounded {
                 continue;
             };
             match self.listener.accept().await {
+                Ok((stream, peer)) if !self.callers.admits(stream.local_addr(), peer) => {
+                    // A courtesy: whether it is read does not matter.
+                    stream.try_write(REFUSED.as_bytes()).ok();
+                }
                 Ok((stream, peer)) => {
                     let life = Box::pin(tokio::time::sleep(LIFE));
                     return (Connection { stream, life, left: READ_MAX, _seat: seat }, peer);

@@ -62,11 +62,27 @@ const EDGES_KNOW: [&str; 6] = [
     "ssl.key.password",
 ];
 
+/// The client properties that hold a key, a password or a token themselves, of all that
+/// librdkafka knows; `tests/strangers` holds this against librdkafka's own list.
+const SECRETS: [&str; 10] = [
+    "sasl.oauthbearer.assertion.private.key.passphrase",
+    "sasl.oauthbearer.assertion.private.key.pem",
+    "sasl.oauthbearer.client.credentials.client.secret",
+    "sasl.oauthbearer.client.secret",
+    "sasl.oauthbearer.config",
+    "sasl.password",
+    "ssl.key.password",
+    "ssl.key.pem",
+    "ssl.keystore.password",
+    "ssl_key",
+];
+
 /// Whether the value of a client property is a secret by its nature.
 #[must_use]
 pub fn is_secret(property: &str) -> bool {
-    let words = ["password", "passphrase", "client.secret"];
-    property == "ssl.key.pem" || words.iter().any(|word| property.contains(word))
+    // A later librdkafka may know more of them.
+    let words = ["password", "passphrase", "secret"];
+    SECRETS.contains(&property) || words.iter().any(|word| property.contains(word))
 }
 
 impl Access {

@@ -1,6 +1,6 @@
 //! What is bounded: memory, connections, waiting.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -134,4 +134,43 @@ fn a_static_member_comes_back_to_its_share() {
     });
     assert!(Mono::now().since(began) < Duration::from_secs(8), "long before its session's end");
     assert_eq!(holds(&one).len(), 2);
+}
+
+/// A connection that announces a request of so many bytes, and says no more of it.
+fn announce(broker: &Running, bytes: u32) -> TcpStream {
+    let mut stream = TcpStream::connect(broker.address).unwrap();
+    stream.write_all(&bytes.to_be_bytes()).unwrap();
+    stream
+}
+
+/// Whether the broker closes it within this.
+fn is_closed(stream: &mut TcpStream, within: Duration) -> bool {
+    stream.set_read_timeout(Some(within)).unwrap();
+    match stream.read(&mut [0]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+    }
+}
+
+#[test]
+fn all_connections_share_one_budget_and_what_is_small_needs_none() {
+    let room_within = Duration::from_millis(300);
+    // The least there is: one of the longest frames.
+    let settings = Settings { transit_bytes_max: 0, room_within, ..Settings::default() };
+    let broker = Running::start_with(settings);
+    let all = announce(&broker, 16 << 20);
+    // As soon as that one has its room, there is none for another.
+    eventually("a refusal", || is_closed(&mut announce(&broker, 8_192), PATIENCE).then_some(()));
+    let asked = Mono::now();
+    assert!(is_closed(&mut announce(&broker, 8_192), PATIENCE));
+    let waited = Mono::now().since(asked);
+    assert!(waited >= room_within, "it waits for room: {waited:?}");
+    let mut small = Raw::connect(&broker);
+    small.send(&samples::written(ApiKey::Metadata, 1).1);
+    drop(small.receive(ApiKey::Metadata, 1));
+    drop(all);
+    eventually("room", || {
+        let waits = !is_closed(&mut announce(&broker, 8_192), 4 * room_within);
+        waits.then_some(())
+    });
 }

@@ -53,7 +53,7 @@ fn an_interval_that_is_none_is_refused_before_anything_starts() {
 fn whoever_connects_and_says_nothing_or_too_much_holds_up_nobody_for_long() {
     let plan = crate::support::facts::plan(1, &[("p1", 1, 1)]);
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let port = listener.address().port();
     let outlets = Outlets { scrape: Some(listener), push: None };
     let metrics = Metrics::start(&plan, &crate::feed::scene(&plan), outlets).unwrap();
     // As many as there are seats, and all of them silent.

@@ -21,7 +21,7 @@ pub fn scene(plan: &Plan) -> Scene {
 /// Metrics that can be scraped, and where.
 fn served(plan: &Plan) -> (Metrics, u16) {
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let port = listener.address().port();
     let outlets = Outlets { scrape: Some(listener), push: None };
     (Metrics::start(plan, &scene(plan), outlets).unwrap(), port)
 }
