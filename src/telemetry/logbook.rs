@@ -186,7 +186,7 @@ fn news(fact: &Fact) -> Option<News<'_>> {
 
 /// The host or its disk was in the way, for how long.
 fn of_host(fact: &Fact) -> Option<News<'static>> {
-    let (name, body, from, until) = if let What::Stall { from, until } = &fact.what {
+    let (name, body, from, until) = if let What::Stall { from, until, .. } = &fact.what {
         let body = "The host did not let the controller run.".to_owned();
         (names::HOST_STALL, body, *from, *until)
     } else if let What::Suspended { from, until } = &fact.what {
