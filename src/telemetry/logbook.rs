@@ -4,6 +4,8 @@
 //! one's, and all else to the run's. Renewals, ticks, claims and assignments are no news: traces
 //! have them.
 
+use std::time::Duration;
+
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, SeverityNumber};
 
@@ -176,10 +178,7 @@ fn news(fact: &Fact) -> Option<News<'_>> {
             News::new(names::EDGES_STARTED, "The edges answer.").with([number(names::PID, *pid)])
         }
         What::EdgesDied => News::warn(names::EDGES_DIED, "The edges are gone."),
-        What::Stall { from, until, .. } => {
-            News::warn(names::HOST_STALL, "The host did not let the controller run.")
-                .with([number(names::DURATION_NS, until.since(*from).as_nanos())])
-        }
+        What::Stall { from, until, .. } => stalled(until.since(*from)),
         What::Unattended { from } => {
             let silent = number(names::DURATION_NS, fact.t.since(*from).as_nanos());
             News::warn(names::UNATTENDED, "The controller stood still, and its guard ended all.")
@@ -187,6 +186,11 @@ fn news(fact: &Fact) -> Option<News<'_>> {
         }
         What::Ended { how, why } => ended(*how, why.as_deref()),
     })
+}
+
+fn stalled(length: Duration) -> News<'static> {
+    News::warn(names::HOST_STALL, "The host did not let the controller run.")
+        .with([number(names::DURATION_NS, length.as_nanos())])
 }
 
 fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
