@@ -4,6 +4,8 @@
 //! one's, and all else to the run's. Renewals, ticks, claims and assignments are no news: traces
 //! have them.
 
+use std::time::Duration;
+
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, SeverityNumber};
 

@@ -144,12 +144,16 @@ fn only_what_others_did_to_a_thread_that_waited_disturbs() {
         let wanted: &[_] = if disturbs { &[(2, Verdict::Pass)] } else { &[] };
         assert_eq!(numbers(&report), wanted, "{what}: {:?}", report.disturbed);
     }
+}
+
+#[test]
+fn it_is_told_whose_thread_was_held_up() {
     let mut story = trials(4, &[], |_| true);
     let late = What::Late { from: at(6_100), until: at(6_200), waited_ns: Some(ns(90)) };
     story.says("p1-2.1", 9_500, late);
     look(&mut story, [6_100, 6_200], 90);
     let of = judged(&asked(4, 2), story, 4).disturbed.unwrap();
-    assert_eq!(of.trials[0].whom, Some(life("p1-2.1")), "it is said whose thread it was");
+    assert_eq!(of.trials[0].whom, Some(life("p1-2.1")));
     assert_eq!((of.trials[0].stalled_ms, of.trials[0].late_ms), (81.0, 100.0));
 }
 
