@@ -38,7 +38,12 @@ fn shape(text: &str) -> Vec<String> {
         }
     };
     // Of a host that stalls there are more lines, and they are shown where they belong.
-    let own = |line: &&str| !line.contains("stalled") && !line.starts_with("disturbed ");
+    let mut disturbed = false;
+    let own = |line: &&str| {
+        let goes_on = disturbed && line.starts_with("    ");
+        disturbed = goes_on || line.starts_with("disturbed ");
+        !disturbed && !line.contains("stalled")
+    };
     let line = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
     text.lines().filter(own).map(line).collect()
 }
