@@ -182,11 +182,11 @@ fn fills(disk: &Path) {
     fs::write(disk.join("other"), vec![b'x'; 20 << 10]).unwrap();
     let mut journal = Journal::create(&path, &header()).unwrap();
     let mut written = Vec::new();
-    let error = loop {
+    let (error, refused) = loop {
         let next = facts().swap_remove(written.len() % facts().len());
         match journal.append(&next) {
             Ok(()) => written.push(next),
-            Err(error) => break error,
+            Err(error) => break (error, next),
         }
         assert!(written.len() < 10_000, "64 KiB never fill");
     };
@@ -199,7 +199,7 @@ fn fills(disk: &Path) {
     assert!(full(&error), "{error:?}");
     assert!(written.len() > 100, "{}", written.len());
     // It stays full, and nothing of a line is left half written.
-    let again = journal.append(&facts().swap_remove(1)).unwrap_err();
+    let again = journal.append(&refused).unwrap_err();
     assert!(full(&again), "{again:?}");
     let recording = read(&path).unwrap();
     assert_eq!((recording.facts.len(), recording.torn_tail), (written.len(), false));
@@ -208,8 +208,7 @@ fn fills(disk: &Path) {
     assert!(full(&other), "{other:?}");
     // Where there is room again, it goes on.
     fs::remove_file(disk.join("other")).unwrap();
-    let next = facts().swap_remove(0);
-    journal.append(&next).unwrap();
-    written.push(next);
+    journal.append(&refused).unwrap();
+    written.push(refused);
     assert_eq!(read(&path).unwrap().facts, written);
 }

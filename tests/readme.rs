@@ -21,9 +21,16 @@ fn sample(page: &str) -> [&str; 3] {
     [before, sample, after]
 }
 
-/// What the first command prints.
+/// What the first command prints, its files in the folder of the sample: how long their paths are
+/// decides where lines end.
 fn printed(run: &Finished) -> String {
-    run.stdout.replace(&run.out.display().to_string(), SHOWN)
+    let (before, files) = run.stdout.split_once("\nfiles ").unwrap();
+    let [html, result, journal] = ["report.html", "result.json", "journal.jsonl"];
+    for name in [html, result, journal] {
+        let path = run.out.join(name).display().to_string();
+        assert!(files.contains(&path), "{path}: {files}");
+    }
+    format!("{before}\nfiles      {SHOWN}/{html}   …/{result}   …/{journal}\n")
 }
 
 /// What stays of each line where numbers, names and lengths may be others: a cell without a number
@@ -38,7 +45,12 @@ fn shape(text: &str) -> Vec<String> {
         }
     };
     // Of a host that stalls there are more lines, and they are shown where they belong.
-    let own = |line: &&str| !line.contains("stalled") && !line.starts_with("disturbed ");
+    let mut disturbed = false;
+    let own = |line: &&str| {
+        let goes_on = disturbed && line.starts_with("    ");
+        disturbed = goes_on || line.starts_with("disturbed ");
+        !disturbed && !line.contains("stalled")
+    };
     let line = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
     text.lines().filter(own).map(line).collect()
 }
