@@ -150,7 +150,7 @@ fn a_run_whose_disk_never_comes_back_says_that_nothing_is_known() {
 }
 
 /// Blocks the disk of a topology that is kept up, kills a member and a broker meanwhile, and lets
-/// it go on. Members warn of the broker in their logs, which are on that disk, and lead all the same.
+/// it go on. Members warn of the broker in their logs, which are on that disk, and lead on.
 fn kept_up(disk: &BlockingDisk, up: &mut Up) {
     let before = up.await_health(Level::Led);
     let member = before.groups.values().next().unwrap().members.values().next().unwrap().clone();

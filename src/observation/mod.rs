@@ -236,7 +236,7 @@ pub enum What {
         #[serde(rename = "until_ns")]
         until: Mono,
     },
-    /// The host was suspended: what happened then nobody was there to see, and no claim outlived it.
+    /// The host was suspended: what happened then nobody was there to see; no claim outlived it.
     Suspended {
         /// When the controller last looked before.
         #[serde(rename = "from_ns")]
