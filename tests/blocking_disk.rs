@@ -1,5 +1,5 @@
-//! A disk that blocks for twenty seconds: heals, restarts, `status` and Ctrl-C go on meanwhile. What
-//! the queue held is written when the disk is back; what it could not hold is a recorded hole.
+//! A disk that blocks for twenty seconds: heals, restarts, `status` and Ctrl-C go on meanwhile.
+//! What the queue held is written when the disk is back; what it could not hold is a recorded hole.
 
 mod support;
 
@@ -149,8 +149,8 @@ fn a_run_whose_disk_never_comes_back_says_that_nothing_is_known() {
     assert!(run.stderr.contains("facts were not written to"), "{run}");
 }
 
-/// Blocks the disk of a topology that is kept up, kills a member and a broker meanwhile, and lets it
-/// go on. Members warn of the broker in their logs, which are on that disk, and lead all the same.
+/// Blocks the disk of a topology that is kept up, kills a member and a broker meanwhile, and lets
+/// it go on. Members warn of the broker in their logs, which are on that disk, and lead on.
 fn kept_up(disk: &BlockingDisk, up: &mut Up) {
     let before = up.await_health(Level::Led);
     let member = before.groups.values().next().unwrap().members.values().next().unwrap().clone();

@@ -15,7 +15,7 @@ use support::up::{Up, nothing_is_left};
 use tandem::time::Mono;
 use tandem::view::Level;
 
-/// A pulse of two seconds ago counts, and three seconds of silence do not; the rest is for the host.
+/// A pulse of two seconds ago counts, and three seconds of silence do not; the rest is the host's.
 const NOTICED: Duration = Duration::from_secs(10);
 
 /// PTRACE_SEIZE and PTRACE_INTERRUPT: one thread stops, and goes on when its holder ends.

@@ -230,7 +230,7 @@ async fn play(order: &Order) -> Result<(), Failure> {
     run_order(order, interrupt.token()).await.map_err(|error| could_not_run(&error))
 }
 
-/// Exit code 1, 130 where it was interrupted, or 4 where it ran, and nobody can know what it showed.
+/// Exit code 1, 130 where it was interrupted, or 4 where it ran and what it showed is unknown.
 pub(super) fn could_not_run(error: &RunError) -> Failure {
     let code = if matches!(error, RunError::Interrupted) {
         130

@@ -1,5 +1,5 @@
-//! The log goes out on a thread of its own: where standard error is a file on a disk that blocks, or
-//! a terminal that takes nothing, whoever says something does not wait for it.
+//! The log goes out on a thread of its own: where standard error is a file on a disk that blocks,
+//! or a terminal that takes nothing, whoever says something does not wait for it.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;

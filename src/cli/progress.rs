@@ -1,5 +1,5 @@
-//! How far a run is, on standard error: a bar on a terminal, a line a trial elsewhere. It is shown by
-//! a thread of its own: a terminal that takes nothing must not hold up whoever heals.
+//! How far a run is, on standard error: a bar on a terminal, a line a trial elsewhere. It is shown
+//! by a thread of its own: a terminal that takes nothing must not hold up whoever heals.
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{SyncSender, sync_channel};

@@ -1,5 +1,6 @@
 //! The writer: one `write` a line, straight to the kernel, so that a SIGKILL of the controller
-//! loses nothing that was appended; what waits in the queue before it is lost. (A crash of the whole machine may: its runs are void anyway.)
+//! loses nothing that was appended; what waits in the queue before it is lost.
+//! (A crash of the whole machine may: its runs are void anyway.)
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

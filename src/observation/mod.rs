@@ -289,7 +289,7 @@ pub enum What {
         /// For how long the hypervisor took away the one that it took away longest.
         stolen_ns: u64,
     },
-    /// The host was suspended: what happened then nobody was there to see, and no claim outlived it.
+    /// The host was suspended: what happened then nobody was there to see; no claim outlived it.
     Suspended {
         /// When the controller last looked before.
         #[serde(rename = "from_ns")]

@@ -44,8 +44,8 @@ impl Suspends {
     }
 }
 
-/// For how long the host was suspended since it booted, or less by what passes between two readings;
-/// and when that was read.
+/// For how long the host was suspended since it booted, or less by what passes between two
+/// readings; and when that was read.
 fn suspended() -> (Duration, Mono) {
     let now = Mono::now();
     let awake = clock_gettime(ClockId::Monotonic);

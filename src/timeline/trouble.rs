@@ -171,8 +171,9 @@ impl Troubles {
         causes.last().map_or(Cause::Nothing, |(_, cause)| (*cause).clone())
     }
 
-    /// When a fault, a restart or a suspend of the host had disturbed `group` and it had not settled
-    /// again. That a broker or a member died by accident is the cause of much, and excuses nothing.
+    /// When a fault, a restart or a suspend of the host had disturbed `group` and it had not
+    /// settled again. That a broker or a member died by accident is the cause of much, and excuses
+    /// nothing.
     pub(super) fn disturbed(&self, group: &GroupName) -> IntervalSet {
         let Some(history) = self.groups.get(group) else { return IntervalSet::default() };
         let settled_after = |at: Mono| {
