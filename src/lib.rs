@@ -19,7 +19,7 @@
 //! | [`ids`], [`time`], [`error`] | a type for every identifier; two clocks; how errors are told |
 //! | [`built`] | the commit that this program was built from |
 //! | [`shown`] | text of others, as a terminal may show it; pure |
-//! | [`host`] | what the kernel says: who holds the other end, whose a file is, how many descriptors |
+//! | [`host`] | what the kernel says: who holds the other end, whose a file is, descriptors |
 //! | [`statistics`] | what so many trials say about those to come; pure |
 //! | [`observation`] | the facts: who, when, what; a member's and the controller's |
 //! | [`yaml`] | files as people write them; what is wrong, and where |

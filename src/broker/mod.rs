@@ -6,8 +6,8 @@
 //!
 //! It is for first use, tests and chaos, and makes no promise of durability: everything is in
 //! memory and gone with it. One broker, one copy; classic consumer groups; no transactions, no
-//! compaction, no passwords, no encryption: on the loopback it answers its owner and root,
-//! and elsewhere everybody who can reach it. All memory is bounded by [`Settings`].
+//! compaction, no passwords, no encryption. On the loopback it answers its owner and root, and
+//! elsewhere everybody who can reach it. All memory is bounded by [`Settings`].
 
 mod admin;
 mod answer;
