@@ -59,9 +59,8 @@ fn expected(
             let role = recording.header.plan.roles[one.role.0 as usize].to_string();
             let cause = match &one.cause {
                 Cause::Fault(id) => id.to_string(),
-                Cause::Restart(life) => life.to_string(),
+                Cause::Restart(life) | Cause::Death(life) => life.to_string(),
                 Cause::Broker(cluster) => cluster.to_string(),
-                Cause::Death(life) => life.to_string(),
                 Cause::Nothing => String::new(),
             };
             let [from, until] = [one.span.from, one.span.until].map(|at| wall(recording, at));
