@@ -61,7 +61,6 @@ fn expected(
                 Cause::Fault(id) => id.to_string(),
                 Cause::Restart(life) | Cause::Death(life) => life.to_string(),
                 Cause::Broker(cluster) => cluster.to_string(),
-                Cause::Death(life) => life.to_string(),
                 Cause::Nothing => String::new(),
             };
             let [from, until] = [one.span.from, one.span.until].map(|at| wall(recording, at));
