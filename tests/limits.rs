@@ -341,7 +341,7 @@ fn only_what_must_break_a_limit_is_refused() {
         ["1 member of `p1` would be down: the limit is 0"]
     );
     // The second may strike the other group, and then only the number of groups is too great.
-    let two = "  - {id: k, fault: kill, target: {leader_of: any, group: any}, restart_after: 9s}\n  \
+    let two = "  - {id: k, fault: kill, target: {leader_of: any}, restart_after: 9s}\n  \
                - {after: k, fault: kill, target: {leader_of: any, group: any}}";
     assert_eq!(refused("{members: 1}", two), none);
     assert_eq!(refused("{groups: 1}", two), none);
