@@ -46,10 +46,12 @@ mod which;
 
 pub use failure::Failure;
 
+use crate::verdict::Exit;
+
 /// Invalid usage or files: nothing was touched.
-const EXIT_FILES: u8 = 2;
+const EXIT_FILES: u8 = Exit::Invalid.code();
 /// Something that was done is still to be undone.
-const EXIT_UNHEALED: u8 = 6;
+const EXIT_UNHEALED: u8 = Exit::Unhealed.code();
 
 /// How a command answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -72,10 +74,11 @@ Examples:
   tandem plan -f mine.yaml                              see what would be done, and the bounds
   tandem report tandem-out/RUN                          judge a finished run again
   tandem compare tandem-out/A tandem-out/B              whether the second run is worse
-  tandem halt                                           end all runs, and undo what they did
+  tandem halt                                           end all chaos, and undo what it did
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid file; 3 verdict fail; 4 verdict unknown;
-5 aborted by a limit; 6 something could not be healed; 130 interrupted.")]
+5 aborted by a limit; 6 something could not be healed; 7 degraded and 8 down (`tandem status`);
+130 interrupted.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

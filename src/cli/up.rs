@@ -42,7 +42,7 @@ const READS: Duration = Duration::from_secs(1);
 /// was; one that would need more than five starts within a minute ends it.
 ///
 /// Ctrl-C (or SIGTERM, SIGHUP, the key q) ends it: members leave. A second one ends it at once; its
-/// guard does the rest. `tandem halt` ends it too. What happened stands in the journals of the
+/// guard does the rest. `tandem halt --all` ends it too. What happened stands in the journals of the
 /// output folder, of which the latest are kept; `tandem report` judges them.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\

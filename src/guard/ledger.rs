@@ -133,14 +133,14 @@ fn read(file: &File, path: &Path) -> io::Result<Page> {
 }
 
 /// A link could lead to somebody else's file.
-fn options() -> OpenOptions {
+pub(super) fn options() -> OpenOptions {
     let mut options = File::options();
     options.custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default());
     options
 }
 
 /// What others can write would have us run their commands.
-fn own(found: &Metadata, path: &Path) -> io::Result<()> {
+pub(super) fn own(found: &Metadata, path: &Path) -> io::Result<()> {
     let me = rustix::process::geteuid().as_raw();
     if found.uid() == me && found.mode() & 0o022 == 0 {
         return Ok(());

@@ -12,7 +12,7 @@ use tracing::{Instrument, info_span};
 use super::ending::{Ending, unguarded, unhealed, without_guard};
 use super::{Milestone, RunError};
 use crate::controller::{Canary, Clusters, Fleet, Provisioned, Record, provision};
-use crate::guard::{Guard, GuardError, Run};
+use crate::guard::{Guard, GuardError, Purpose, Run};
 use crate::journal::Header;
 use crate::observation::{Outcome, What};
 use crate::telemetry::names;
@@ -35,6 +35,8 @@ pub(super) struct Scene<'a> {
     pub(super) look: Duration,
     /// Hears how far the run is.
     pub(super) tell: &'a (dyn Fn(Milestone) + Send + Sync),
+    /// What it is for.
+    pub(super) purpose: Purpose,
 }
 
 /// What stands.
@@ -50,7 +52,8 @@ impl Scene<'_> {
     /// What its guard is told, and writes down.
     fn guarded(&self) -> Run {
         let folder = fs::canonicalize(self.folder).unwrap_or_else(|_| self.folder.to_owned());
-        Run::own(self.header.run.clone(), self.header.plan.topology.clone(), folder)
+        let run = Run::own(self.header.run.clone(), self.header.plan.topology.clone(), folder);
+        run.with(self.purpose)
     }
 
     /// Makes the folder, which must be empty or missing; the one for logs in it.

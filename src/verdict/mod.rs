@@ -40,7 +40,7 @@ pub use confidence_report::{
 pub use counted::{Longest, joint_gaps_found};
 pub use difference::{Counted, Difference, Differs, Row, Side, Tested};
 pub use distribution::{Distribution, Samples, ms};
-pub use exit::exit_code;
+pub use exit::{Exit, exit_code};
 pub use grammar::AssertionError;
 pub use junit::{JunitError, JunitRun, JunitSuite, junit};
 pub use report::{
