@@ -14,6 +14,8 @@ use super::{Event, lines};
 const EVENTS_MAX: usize = 200;
 /// How many lines of events are shown where there is room.
 const EVENTS_SHOWN: u16 = 8;
+/// How many reasons are shown; `tandem status` has all.
+const REASONS_SHOWN: usize = 4;
 /// How wide the column of a group is.
 const COLUMN: usize = 14;
 
@@ -115,7 +117,9 @@ impl Screen {
         let mut head = vec![Line::from(vec![
             Span::raw(format!("{}  ", picture.run.topology)),
             Span::styled(word, self.palette.level(picture.health)),
-            Span::raw(format!(" for {long}{}", ends.unwrap_or_default())),
+            Span::raw(format!(" for {long}")),
+            Span::styled(lines::broken(picture), self.palette.alarm()),
+            Span::raw(ends.unwrap_or_default()),
         ])];
         for promise in &picture.objective {
             let style = if promise.kept { self.palette.plain() } else { self.palette.alarm() };
@@ -124,6 +128,10 @@ impl Screen {
         head.push(Line::raw(format!("all groups at once: {}", lines::counted(&picture.joint))));
         for (cluster, broker) in picture.brokers.iter().filter(|(_, it)| it.pid.is_none()) {
             let told = lines::brokered(cluster, broker);
+            head.push(Line::styled(told, self.palette.alarm()));
+        }
+        let reasons = picture.reasons.urgent().chain(picture.reasons.stalled(true));
+        for told in reasons.take(REASONS_SHOWN) {
             head.push(Line::styled(told, self.palette.alarm()));
         }
         if let Some(why) = &picture.journal.why {
@@ -144,6 +152,7 @@ impl Screen {
             let mut spans = vec![Span::raw(format!("{name:<COLUMN$}"))];
             for (member, seat) in &group.members {
                 let (mark, style) = match seat.pid {
+                    None if seat.left => ("left", self.palette.plain()),
                     None => ("dead", self.palette.alarm()),
                     Some(_) if seat.stopped => ("stopped", self.palette.alarm()),
                     Some(_) => ("", self.palette.plain()),
@@ -178,10 +187,13 @@ impl Screen {
 
     fn role(&self, name: &str, role: &RolePicture) -> Line<'static> {
         let mut spans = vec![Span::raw(format!("{name:<24.24}"))];
-        for leaders in role.leaders.values() {
+        for (group, leaders) in &role.leaders {
             let names: Vec<_> = leaders.iter().map(crate::ids::MemberId::as_str).collect();
             let (text, style) = match names.len() {
                 0 => ("nobody".to_owned(), self.palette.alarm()),
+                _ if role.idle.contains(group) => {
+                    (format!("{} hangs", names.join("+")), self.palette.alarm())
+                }
                 1 => (names.join(""), self.palette.plain()),
                 _ => (names.join("+"), self.palette.caution()),
             };
