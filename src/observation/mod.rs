@@ -114,6 +114,14 @@ pub enum What {
         #[serde(rename = "wall_ms")]
         wall: Wall,
     },
+    /// It cannot reach its brokers: no message came and no beacon was delivered for a while, and
+    /// its client says why.
+    Unconnected {
+        /// What the client says.
+        why: String,
+    },
+    /// It reaches them again.
+    Connected,
     /// It was asked to go: it has left the group, or tries to, and claims nothing any more.
     Leaving,
 
@@ -220,6 +228,21 @@ pub enum What {
         /// Which cluster.
         cluster: ClusterName,
     },
+    /// A broker that outlives the run is no longer among those that its cluster names, or its
+    /// cluster does not answer.
+    BrokerLost {
+        /// Which cluster.
+        cluster: ClusterName,
+        /// The broker's number and address, as in `1 at h:9092`.
+        broker: String,
+    },
+    /// It is back.
+    BrokerBack {
+        /// Which cluster.
+        cluster: ClusterName,
+        /// The same as it was called when it was lost.
+        broker: String,
+    },
     /// The process runs through which members reach brokers.
     EdgesStarted {
         /// Its process id.
@@ -266,6 +289,8 @@ impl What {
             | Self::Lapsed { .. }
             | Self::Ticks { .. }
             | Self::Hole { .. }
+            | Self::Unconnected { .. }
+            | Self::Connected
             | Self::Leaving
             | Self::Clock { .. } => true,
             Self::Started { .. }
@@ -284,6 +309,8 @@ impl What {
             | Self::Settled { .. }
             | Self::ClusterStarted { .. }
             | Self::ClusterDied { .. }
+            | Self::BrokerLost { .. }
+            | Self::BrokerBack { .. }
             | Self::EdgesStarted { .. }
             | Self::EdgesDied
             | Self::Stall { .. }

@@ -11,7 +11,7 @@ use tracing::{Instrument, info_span};
 
 use super::ending::{Ending, unguarded, unhealed, without_guard};
 use super::{Milestone, RunError};
-use crate::controller::{Canary, Clusters, Fleet, Provisioned, Record, provision};
+use crate::controller::{Canary, Clusters, Fleet, Provisioned, Record, Sentinels, provision};
 use crate::guard::{Guard, GuardError, Purpose, Run};
 use crate::journal::Header;
 use crate::observation::{Outcome, What};
@@ -46,6 +46,7 @@ pub(super) struct Stage {
     pub(super) clusters: Clusters,
     topics: Provisioned,
     canary: Canary,
+    sentinels: Sentinels,
 }
 
 impl Scene<'_> {
@@ -129,7 +130,8 @@ impl Stage {
             clusters.stop().await;
             return Err(error);
         }
-        Ok(Self { record, guard, clusters, topics, canary })
+        let sentinels = Sentinels::start(plan, &clusters, &record).map_err(RunError::Canary)?;
+        Ok(Self { record, guard, clusters, topics, canary, sentinels })
     }
 
     /// Starts the members.
@@ -162,10 +164,11 @@ impl Stage {
     /// Members leave, and all that was staged ends; how the run ended, after all.
     pub(super) async fn strike(self, scene: &Scene<'_>, fleet: Fleet, ending: Ending) -> Ending {
         let mut ending = without_guard(ending, &self.guard, &self.record).await;
-        let Self { record, guard, clusters, topics, canary } = self;
+        let Self { record, guard, clusters, topics, canary, sentinels } = self;
         (scene.tell)(Milestone::Stopping);
+        sentinels.stop();
         fleet.stop().await;
-        drop(canary);
+        drop((canary, sentinels));
         if !scene.keep
             && let Err(error) = topics.remove().await
         {

@@ -10,7 +10,7 @@ use opentelemetry_proto::tonic::logs::v1::{LogRecord, SeverityNumber};
 use super::scene::{Scene, number, text, truth};
 use super::traces::outcome;
 use super::{ids, names};
-use crate::ids::{FaultId, TrialNumber};
+use crate::ids::{ClusterName, FaultId, TrialNumber};
 use crate::observation::{Fact, Outcome, What};
 
 /// Turns facts into records; it remembers which trial is under way.
@@ -170,6 +170,10 @@ fn news(fact: &Fact) -> Option<News<'_>> {
             News::warn(names::CLUSTER_DIED, format!("The broker of cluster {cluster} is gone."))
                 .with([text(names::CLUSTER, cluster.as_str())])
         }
+        What::Unconnected { .. }
+        | What::Connected
+        | What::BrokerLost { .. }
+        | What::BrokerBack { .. } => return of_reach(&fact.what, &whom()),
         What::EdgesStarted { pid } => {
             News::new(names::EDGES_STARTED, "The edges answer.").with([number(names::PID, *pid)])
         }
@@ -185,6 +189,27 @@ fn news(fact: &Fact) -> Option<News<'_>> {
         }
         What::Ended { how, why } => ended(*how, why.as_deref()),
     })
+}
+
+/// Whether brokers are there, and reached.
+fn of_reach<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
+    if let What::Unconnected { why } = what {
+        let body = format!("{whom} cannot reach its brokers: {why}.");
+        return Some(News::warn(names::MEMBER_UNCONNECTED, body).with([text(names::WHY, why)]));
+    }
+    let at = |cluster: &'a ClusterName, broker: &'a str| {
+        [text(names::CLUSTER, cluster.as_str()), text(names::BROKER, broker)]
+    };
+    if let What::BrokerLost { cluster, broker } = what {
+        let body = format!("Broker {broker} of cluster {cluster} is lost.");
+        return Some(News::warn(names::BROKER_LOST, body).with(at(cluster, broker)));
+    }
+    if let What::BrokerBack { cluster, broker } = what {
+        let body = format!("Broker {broker} of cluster {cluster} is back.");
+        return Some(News::new(names::BROKER_BACK, body).with(at(cluster, broker)));
+    }
+    let back = || News::new(names::MEMBER_CONNECTED, format!("{whom} reaches its brokers."));
+    (*what == What::Connected).then(back)
 }
 
 fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
@@ -229,6 +254,10 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
         | What::Lapsed { .. }
         | What::Ticks { .. }
         | What::Clock { .. }
+        | What::Unconnected { .. }
+        | What::Connected
+        | What::BrokerLost { .. }
+        | What::BrokerBack { .. }
         | What::Leaving
         | What::NotYet
         | What::Hole { .. }

@@ -103,6 +103,8 @@ impl LifeLine {
             What::Hole { from, until } => self.forget(Interval::new(*from, *until)),
             What::Leaving => self.renew(fact.t, &[]),
             What::Clock { .. }
+            | What::Unconnected { .. }
+            | What::Connected
             | What::Started { .. }
             | What::Died { .. }
             | What::NotYet
@@ -119,6 +121,8 @@ impl LifeLine {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
@@ -213,6 +217,8 @@ impl LifeLine {
             | What::Lapsed { .. }
             | What::Ticks { .. }
             | What::Hole { .. }
+            | What::Unconnected { .. }
+            | What::Connected
             | What::Leaving
             | What::Clock { .. }
             | What::FaultHealed { .. }
@@ -224,6 +230,8 @@ impl LifeLine {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }

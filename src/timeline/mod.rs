@@ -29,6 +29,7 @@ mod interval;
 mod lane;
 mod life;
 mod live;
+mod outage;
 mod recent;
 mod record;
 mod standing;
@@ -45,6 +46,7 @@ pub use finding::{Finding, Findings};
 pub use interval::{Interval, IntervalSet};
 pub use lane::{Lane, Lanes};
 pub(crate) use life::LifeLine;
+pub use outage::Outage;
 pub use recent::Recent;
 pub use record::{Incident, Record, Trial};
 pub use standing::{Obstacle, Standing};
@@ -67,6 +69,8 @@ pub struct Timeline {
     pub joint: Findings,
     /// In how many groups each role was surely led at every instant of the trials.
     pub leaders_min: Option<i64>,
+    /// When brokers were lost, and members could not reach theirs.
+    pub outages: Vec<Outage>,
     /// The longest time without a tick, at an edge of a service, that was counted as served.
     pub tickless: Duration,
 }
@@ -100,16 +104,17 @@ impl Timeline {
     /// Computes it. The order of the facts does not matter.
     #[must_use]
     pub fn compute(plan: &Plan, facts: &[Fact]) -> Self {
-        Self::of(plan, gather::gather(plan, facts))
+        Self::of(plan, gather::gather(plan, facts), outage::outages(facts.iter()))
     }
 
     /// Computes what the facts so far say of a stretch of time.
     #[must_use]
     pub fn of_stretch(plan: &Plan, facts: &[impl Borrow<Fact>], stretch: &Stretch) -> Self {
-        Self::of(plan, gather::gather_stretch(plan, facts, stretch))
+        let outages = outage::outages(facts.iter().map(Borrow::borrow));
+        Self::of(plan, gather::gather_stretch(plan, facts, stretch), outages)
     }
 
-    fn of(plan: &Plan, gathered: gather::Gathered) -> Self {
+    fn of(plan: &Plan, gathered: gather::Gathered, outages: Vec<Outage>) -> Self {
         let gather::Gathered { lives, troubles, record } = gathered;
         let mut groups = BTreeMap::new();
         for (name, group) in &plan.groups {
@@ -125,6 +130,6 @@ impl Timeline {
         let (joint, leaders_min) = Findings::of_all(plan, &groups, &record.trials, cause);
         let lanes = groups.values().flat_map(|group| group.lanes.values());
         let tickless = lanes.map(Lane::tickless).max().unwrap_or_default();
-        Self { record, groups, joint, leaders_min, tickless }
+        Self { record, groups, joint, leaders_min, outages, tickless }
     }
 }

@@ -104,6 +104,10 @@ impl Record {
             | What::Lapsed { .. }
             | What::Ticks { .. }
             | What::Hole { .. }
+            | What::Unconnected { .. }
+            | What::Connected
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
             | What::Leaving
             | What::Clock { .. }
             | What::Started { .. }

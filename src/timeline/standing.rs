@@ -335,6 +335,8 @@ impl Seat {
                 false
             }
             What::Ticks { .. }
+            | What::Unconnected { .. }
+            | What::Connected
             | What::Started { .. }
             | What::NotYet
             | What::FaultAsked { .. }
@@ -348,6 +350,8 @@ impl Seat {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
