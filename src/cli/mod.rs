@@ -29,6 +29,7 @@ mod judged;
 mod man;
 mod member;
 mod metering;
+mod parts;
 mod plan;
 mod progress;
 mod recording;

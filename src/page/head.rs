@@ -11,12 +11,13 @@ use crate::verdict::{Ruling, Verdict};
 /// The head of the page.
 pub(super) fn head(subject: &Subject<'_>) -> String {
     let report = subject.report;
-    let word = report.verdict.as_str();
+    let (word, shown) = (report.headline(), report.shown_as());
     let mut html = format!(
-        "<header class=\"{word}\"><p class=\"run\">{}</p>\n<h1><span class=\"verdict\"><span \
+        "<header class=\"{}\"><p class=\"run\">{}</p>\n<h1><span class=\"verdict\"><span \
          aria-hidden=\"true\">{}</span> {}</span> {} on {}</h1>\n<p class=\"lead\">{}</p>\n",
+        shown.as_str(),
         Safe(subject.run),
-        sign(report.verdict),
+        sign(shown),
         word.to_uppercase(),
         Safe(&report.experiment),
         Safe(&report.topology),

@@ -75,7 +75,7 @@ pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     let scene = Scene::of(subject);
     let thinning = Thinning::of(subject, &scene, room);
     let report = subject.report;
-    let word = report.verdict.as_str().to_uppercase();
+    let word = report.headline().to_uppercase();
     let title = format!("{word}: {} on {}", report.experiment, report.topology);
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -18,9 +18,11 @@ mod difference;
 mod distribution;
 mod exit;
 mod grammar;
+mod headline;
 mod judge;
 mod junit;
 mod network;
+mod reasons;
 mod recovery;
 mod redundancy;
 mod report;
@@ -43,6 +45,7 @@ pub use distribution::{Distribution, Samples, ms};
 pub use exit::{Exit, exit_code};
 pub use grammar::AssertionError;
 pub use junit::{JunitError, JunitRun, JunitSuite, junit};
+pub use reasons::OutageReport;
 pub use report::{
     BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
     Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
