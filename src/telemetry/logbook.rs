@@ -161,16 +161,9 @@ fn news(fact: &Fact) -> Option<News<'_>> {
             News::new(names::GROUP_SETTLED, format!("Group {group} has settled."))
                 .with([text(names::GROUP, group.as_str())])
         }
-        What::ClusterStarted { cluster, address, pid } => {
-            News::new(names::CLUSTER_STARTED, format!("The broker of cluster {cluster} answers."))
-                .with([text(names::CLUSTER, cluster.as_str()), text(names::BROKER, address)])
-                .with([number(names::PID, *pid)])
-        }
-        What::ClusterDied { cluster } => {
-            News::warn(names::CLUSTER_DIED, format!("The broker of cluster {cluster} is gone."))
-                .with([text(names::CLUSTER, cluster.as_str())])
-        }
-        What::Unconnected { .. }
+        What::ClusterStarted { .. }
+        | What::ClusterDied { .. }
+        | What::Unconnected { .. }
         | What::Connected
         | What::BrokerLost { .. }
         | What::BrokerBack { .. } => return of_reach(&fact.what, &whom()),
@@ -196,6 +189,17 @@ fn of_reach<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
     if let What::Unconnected { why } = what {
         let body = format!("{whom} cannot reach its brokers: {why}.");
         return Some(News::warn(names::MEMBER_UNCONNECTED, body).with([text(names::WHY, why)]));
+    }
+    if let What::ClusterStarted { cluster, address, pid } = what {
+        let body = format!("The broker of cluster {cluster} answers.");
+        let at = [text(names::CLUSTER, cluster.as_str()), text(names::BROKER, address)];
+        let news = News::new(names::CLUSTER_STARTED, body).with(at);
+        return Some(news.with([number(names::PID, *pid)]));
+    }
+    if let What::ClusterDied { cluster } = what {
+        let body = format!("The broker of cluster {cluster} is gone.");
+        let at = [text(names::CLUSTER, cluster.as_str())];
+        return Some(News::warn(names::CLUSTER_DIED, body).with(at));
     }
     let at = |cluster: &'a ClusterName, broker: &'a str| {
         [text(names::CLUSTER, cluster.as_str()), text(names::BROKER, broker)]

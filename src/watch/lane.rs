@@ -83,9 +83,10 @@ impl Lane {
                 Interval::new(from, served.unwrap_or(self.joined))
             }
             (None, Some(from)) => Interval::new(from.max(before), END),
-            // It was over before it was certain.
+            // It was over before it was certain, or lasted longer than was known.
             (None, None) => {
-                Interval::new(certain.filter(|gap| gap.from >= before)?.from, self.joined)
+                let gap = certain.filter(|_| self.joined > before)?;
+                Interval::new(gap.from.max(before), self.joined)
             }
         };
         self.unled = Some(changed);
