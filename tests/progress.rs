@@ -9,7 +9,7 @@ fn each_trial_is_told_with_whom_it_struck_and_what_that_cost() {
     let text = "version: 1\nname: kills\ntrials: 2\nmethod:\n  \
                 - {at: 300ms, fault: kill, target: {leader_of: any, group: p1}}\n  \
                 - {at: 300ms, fault: pause, for: 100ms, target: {member: p2-1}}\n";
-    let run = Experiment::of("kills.yaml", &text).with("-f topologies/duo.yaml");
+    let run = Experiment::of("kills.yaml", text).with("-f topologies/duo.yaml");
     let ended = run.with("--set defaults.session=500ms").finish();
     let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("trial ")).collect();
     assert_eq!(lines.len(), 2, "{ended}");

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::Signal;
-use support::experiment::{PATIENCE, eventually, signal_pid, tandem};
+use support::experiment::{PATIENCE, eventually, output, signal_pid, tandem};
 use tempfile::TempDir;
 
 /// A folder of experiments, and where a suite of them goes.
@@ -162,8 +162,8 @@ fn a_file_that_is_wrong_keeps_all_from_starting() {
     assert!(empty.stderr.contains("no experiment in it"), "{empty}");
 }
 
-#[test]
-fn an_interrupt_ends_the_run_under_way_and_starts_no_other() {
+/// A suite of two long runs, of which the first is in its trial.
+fn under_way() -> (Stage, Child) {
     let stage = Stage::set(&[("a.yaml", &calm("5m", "")), ("b.yaml", &calm("5m", ""))]);
     let child = stage.start(&["-f", SOLO]);
     let journal = stage.folder.path().join("out/01-a-solo/journal.jsonl");
@@ -172,14 +172,52 @@ fn an_interrupt_ends_the_run_under_way_and_starts_no_other() {
         text.contains("trial_began").then_some(())
     };
     eventually("a trial", Duration::from_secs(60), began);
-    signal_pid(child.id(), Signal::INT);
-    let suite = stage.end(child);
+    (stage, child)
+}
+
+/// It was interrupted in its first run, and left nothing.
+fn is_interrupted(stage: &Stage, suite: &Ended) {
     assert_eq!(suite.code, 130, "{suite}");
     let outcomes = ["interrupted", "not played"];
     assert!(outcomes.iter().all(|outcome| suite.stdout.contains(outcome)), "{suite}");
     assert!(!exists(&suite.out, "02-b-solo"), "{suite}");
-    let runs = fs::read_dir(stage.folder.path().join("state/tandem/runs"));
-    assert_eq!(runs.map_or(0, Iterator::count), 0, "nothing is left to be undone");
+    let line = suite.stderr.lines().last().unwrap();
+    assert_eq!(line, "  not played: the suite was interrupted before", "{suite}");
+    for folder in ["runs", "suites"] {
+        let left = fs::read_dir(stage.folder.path().join("state/tandem").join(folder));
+        assert_eq!(left.map_or(0, Iterator::count), 0, "nothing is left in {folder}");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_run_under_way_and_starts_no_other() {
+    let (stage, child) = under_way();
+    signal_pid(child.id(), Signal::INT);
+    let suite = stage.end(child);
+    is_interrupted(&stage, &suite);
+    let first = fs::read_to_string(suite.out.join("01-a-solo.stdout")).unwrap();
+    assert!(first.starts_with("INTERRUPTED calm on solo: 0 of 1 trials"), "{first}");
+}
+
+#[test]
+fn a_suite_is_halted_with_its_run() {
+    let (stage, child) = under_way();
+    let pid = child.id();
+    let halt = |args: &[&str]| {
+        let said = output(tandem(&stage.folder.path().join("state")).arg("halt").args(args));
+        (said.status.code(), String::from_utf8_lossy(&said.stdout).into_owned())
+    };
+    let of_another = halt(&["-f", "topologies/trio.yaml"]);
+    assert_eq!(of_another, (Some(0), "nothing of trio is left to be halted\n".to_owned()));
+    // Whoever started it waits for it.
+    let (suite, (code, said)) = std::thread::scope(|scope| {
+        let halted = scope.spawn(|| halt(&["-f", SOLO]));
+        (stage.end(child), halted.join().unwrap())
+    });
+    assert_eq!(code, Some(0), "{said}\n{suite}");
+    assert!(said.contains(&format!("suite {pid} was asked to end, and did")), "{said}");
+    is_interrupted(&stage, &suite);
+    assert_eq!(halt(&[]), (Some(0), "nothing is left to be halted\n".to_owned()));
 }
 
 /// Every run gets what the suite is given, and says so where it cannot use it.

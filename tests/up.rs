@@ -83,17 +83,24 @@ fn status_says_how_it_stands_by_its_exit_code() {
     eventually("all roles to be degraded", SOON, || {
         let (code, picture) = up.status();
         let all = picture?.roles.iter().all(|role| role.health == Level::Degraded);
-        (all && code == Some(3)).then_some(())
+        (all && code == Some(7)).then_some(())
     });
     killed(&picture, "p2");
-    let down = up.await_health(Level::Down);
-    assert_eq!(up.status().0, Some(3));
+    let waited = ["status", "--wait", "down", "--within", "30s", "-o", "json"];
+    let waited = output(tandem(up.state()).args(waited));
+    assert_eq!(waited.status.code(), Some(0), "{waited:?}");
+    let down: tandem::view::Picture = serde_json::from_slice(&waited.stdout).unwrap();
+    assert_eq!((down.health, up.status().0), (Level::Down, Some(8)));
     assert!(down.health_for_ms < 30_000.0, "{down:?}");
     let page = output(tandem(up.state()).arg("status"));
     let page = String::from_utf8_lossy(&page.stdout).into_owned();
     assert!(page.starts_with("duo: down for "), "{page}");
+    let waited = output(tandem(up.state()).args(["status", "--wait", "led"]));
+    assert_eq!(waited.status.code(), Some(0), "{waited:?}");
+    let page = String::from_utf8_lossy(&waited.stdout).into_owned();
+    assert!(page.contains(", the objective is BROKEN\n"), "{page}");
     let led = up.await_health(Level::Led);
-    assert_eq!(up.status().0, Some(0));
+    assert_eq!(up.status().0, Some(3), "it is led, and there was a joint gap");
     let joint = &led.objective[0];
     eventually("the joint gap to be final", SOON, || {
         up.status().1.filter(|it| it.joint.gaps >= 4).map(drop)
@@ -127,9 +134,21 @@ fn one_of_several_must_be_named() {
     assert_eq!(ask(&["-f", "topologies/solo.yaml"]).0, Some(0));
     assert_eq!(ask(&["-f", "topologies/trio.yaml"]).0, Some(1));
     assert_eq!(ask(&["-f", "topologies/none.yaml"]).0, Some(2));
-    // `tandem halt` ends them like any run.
-    let halted = output(tandem(state.path()).arg("halt"));
-    assert!(halted.status.success(), "{halted:?}");
+    // `tandem halt` leaves them alone, unless it is asked for all.
+    let halt = |args: &[&str]| {
+        let said = output(tandem(state.path()).arg("halt").args(args));
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8_lossy(&said.stdout).into_owned()
+    };
+    let said = halt(&[]);
+    assert!(said.starts_with("nothing is left to be halted\n"), "{said}");
+    let kept =
+        format!("duo is still kept up by process {}: `tandem halt --all` ends it", duo.pid());
+    assert!(said.contains(&kept), "{said}");
+    assert_eq!((ask(&["--pid", &duo.pid().to_string()]).0, solo.status().0), (Some(0), Some(0)));
+    let said = halt(&["--all"]);
+    let ended = format!("controller {} was asked to end, and did", solo.pid());
+    assert!(said.contains(&ended), "{said}");
     assert_eq!((duo.ends().code(), solo.ends().code()), (Some(0), Some(0)));
     assert!(sockets(state.path()).is_empty());
 }

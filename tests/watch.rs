@@ -312,6 +312,12 @@ fn show(event: &Event) -> String {
             let leaders = if leaders.is_empty() { "nobody".into() } else { leaders.join(" and ") };
             format!("{group} {partition}: {leaders} since {}", ms(*since))
         }
+        Event::Unled { group, partition, span } if span.until == Mono(u64::MAX) => {
+            format!("{group} {partition}: not led since {}", ms(span.from))
+        }
+        Event::Unled { group, partition, span } => {
+            format!("{group} {partition}: not led {}-{}", ms(span.from), ms(span.until))
+        }
         Event::Health { now, since } => format!("health: {now:?} since {}", ms(*since)),
         Event::GapBegan(at, since) => format!("{} gap {}-", place(at), ms(*since)),
         Event::Gap(at, one) => span(at, "gap", one),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::dry_run::tell;
 use super::metering::{GrafanaArgs, Metering, MetricsArgs, interval};
+use super::parts::parts;
 use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
@@ -201,7 +202,7 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         brief: prepared.brief,
         part: None,
     };
-    let progress = Progress::new(trials.count);
+    let progress = Progress::new(trials.count, parts(&header.plan));
     Order {
         header,
         trials,

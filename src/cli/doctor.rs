@@ -10,7 +10,9 @@ use super::which::runtime;
 use super::{EXIT_FILES, Failure};
 use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_chosen};
 use crate::controller::inspect;
-use crate::topology::{Address, Plan, Weight, judge};
+use crate::guard::{remains, runs, writable};
+use crate::ids::{ClusterName, Life};
+use crate::topology::{Address, ClusterFacts, Plan, Weight, judge};
 use crate::yaml::Override;
 
 /// Ask the clusters of a topology what they allow, and this machine which faults it can inject.
@@ -18,9 +20,10 @@ use crate::yaml::Override;
 /// Connects to each cluster as its members will: whether it answers, allows the session and the
 /// topics, has no strangers in the consumer groups, and which broker coordinates each. Looks how
 /// many files and sockets a process may open here, and whether the kernel says who connects. Then
-/// tries, on a process of its own, what faults do to processes. Starts nothing else and makes no
-/// topic. One line a check; exit code 1 where something will not work. A fault that cannot be
-/// injected is a warning, unless the experiment of -x needs it.
+/// tries, on a process of its own, what faults do to processes, and whether its state folder can be
+/// written. Starts nothing else and makes no topic. Each heading says what a run asks again.
+/// One line a check; exit code 1 where something will not work. A fault that cannot be injected is
+/// a warning, unless the experiment of -x needs it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,12 +49,15 @@ type Check = (Weight, String);
 /// Asks, and says; 1 where something will not work.
 pub(super) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let (plan, needed) = args.read()?;
-    let mut sections = Vec::new();
+    let mut sections = vec![("state folder: a run asks this again", state())];
     if let Some(plan) = &plan {
-        sections.push(("clusters", runtime()?.block_on(check(plan))));
+        let checks = runtime()?.block_on(check(plan));
+        sections.push(("clusters: a run asks all of this again, and stops at a fail", checks));
     }
-    sections.push(("limits", vec![descriptors_for(plan.as_ref()), diagnosis()]));
-    sections.push(("faults", faults(needed, plan.as_ref())));
+    let limits = vec![descriptors_for(plan.as_ref()), diagnosis()];
+    sections.push(("limits: a run asks none of this", limits));
+    let faults = faults(needed, plan.as_ref());
+    sections.push(("faults: a run asks none of this; what cannot be injected is unknown", faults));
     let mut out = super::console::out();
     for (name, checks) in &sections {
         // Nobody reads it: the exit code says it all the same.
@@ -94,6 +100,19 @@ impl DoctorArgs {
     }
 }
 
+/// Whether what a run writes down before it does anything can be written.
+fn state() -> Vec<Check> {
+    let check = |folder: PathBuf| match writable(&folder) {
+        Ok(()) => (Weight::Fine, format!("{} can be written", folder.display())),
+        Err(error) => {
+            let shown = folder.display();
+            let hint = "set XDG_STATE_HOME to a folder of yours";
+            (Weight::Refused, format!("{shown} cannot be written ({error}): {hint}"))
+        }
+    };
+    vec![check(runs())]
+}
+
 /// Which faults this machine can inject: of all, or of those that are needed.
 fn faults(needed: Option<Vec<Kind>>, plan: Option<&Plan>) -> Vec<Check> {
     let machine = Machine::look();
@@ -117,7 +136,7 @@ async fn check(plan: &Plan) -> Vec<Check> {
             });
         }
     }
-    let mut facts = BTreeMap::new();
+    let mut facts: BTreeMap<_, ClusterFacts> = BTreeMap::new();
     for (name, answer) in inspect(plan).await {
         match answer {
             Ok(told) => drop(facts.insert(name, told)),
@@ -127,6 +146,35 @@ async fn check(plan: &Plan) -> Vec<Check> {
             }
         }
     }
+    checks.extend(own_members(plan, &mut facts));
     checks.extend(judge(plan, &facts).into_iter().map(|found| (found.weight, found.text)));
+    checks
+}
+
+/// Members of our own `tandem up` are no strangers: it is named instead of them.
+fn own_members(plan: &Plan, facts: &mut BTreeMap<ClusterName, ClusterFacts>) -> Vec<Check> {
+    let ledgers = remains(&runs()).unwrap_or_default().into_iter();
+    let mut ups = ledgers.filter_map(|one| Some(one.page.ok()?.run));
+    let Some(up) = ups.find(|run| run.topology == plan.topology && run.keeps_up()) else {
+        return Vec::new();
+    };
+    let mut checks = Vec::new();
+    for (name, group) in &plan.groups {
+        let seen = facts.get_mut(&group.cluster).map(|facts| &mut facts.strangers);
+        let Some(names) = seen.and_then(|all| all.get_mut(&group.consumer_group)) else { continue };
+        let before = names.len();
+        names.retain(|name| {
+            let life = Life::try_from(name.clone()).ok();
+            !life.is_some_and(|life| group.members.contains(&life.member))
+        });
+        if names.len() < before {
+            let (consumer_group, pid) = (&group.consumer_group, up.controller.pid);
+            let text = format!(
+                "group {name}: consumer group {consumer_group} has the members of your own \
+                 `tandem up` (process {pid}); another run on it waits until `tandem halt --all`"
+            );
+            checks.push((Weight::Warned, text));
+        }
+    }
     checks
 }

@@ -7,76 +7,135 @@ use std::path::PathBuf;
 use super::{EXIT_FILES, EXIT_UNHEALED, Failure};
 use crate::chaos::load_topology;
 use crate::controller::Created;
-use crate::guard::{Page, Remains, halt, remains, runs};
+use crate::guard::{
+    Page, Remains, Run, Suite, halt, halt_suite, parent, remains, runs, suites, suites_at, wake,
+};
 use crate::ids::TopologyName;
 
-/// End runs, and undo what they did: nothing stays paused, stopped or running.
+/// End chaos, and undo what it did: nothing stays paused, stopped or running.
 ///
-/// Every run of yours on this machine is asked to end, as by Ctrl-C: it heals what it did, stops
-/// its members and reports. One that does not within 20 s is killed, and its guard undoes the rest.
-/// Where both are gone, what they wrote down is undone from here: processes that are left are
-/// killed, brokers of deploy/kafka that were killed are started again. A run that was stopped
-/// (SIGSTOP, Ctrl-Z) for more than three seconds was undone by its guard already. Without harm
-/// when nothing runs, and as often as you like.
+/// Every suite and every experiment of yours on this machine is asked to end, as by Ctrl-C: it
+/// heals what it did, stops its members and reports; a suite starts no other run. One that does not
+/// within 20 s is killed, and its guard undoes the rest. Where both are gone, what they wrote down
+/// is undone from here: processes that are left are killed, brokers of deploy/kafka that were
+/// killed are started again. A run that was stopped (SIGSTOP, Ctrl-Z) for more than three seconds
+/// was undone by its guard already. Without harm when nothing runs, and as often as you like.
+///
+/// What `tandem up` keeps up is named and goes on, unless --all is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tandem halt                           all runs of yours on this machine
+  tandem halt                           all suites and experiments of yours on this machine
   tandem halt -f topologies/trio.yaml   only those on this topology
+  tandem halt --all                     what `tandem up` keeps up as well
 
 What is undone is written down before it is done, one file a run, in ~/.local/state/tandem/runs
 ($XDG_STATE_HOME/tandem/runs).
 
 Exit codes: 0 nothing is left; 2 usage or invalid file; 6 something could not be healed.")]
 pub(super) struct HaltArgs {
-    /// Only runs on this topology.
+    /// Only runs on this topology; a suite ends where its present run is on it.
     #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
     topology: Option<PathBuf>,
+    /// End what `tandem up` keeps up, too.
+    #[arg(long)]
+    all: bool,
+}
+
+/// What is to be ended.
+struct Choice {
+    topology: Option<TopologyName>,
+    all: bool,
+}
+
+impl Choice {
+    fn concerns(&self, run: &Run) -> bool {
+        self.topology.as_ref().is_none_or(|name| *name == run.topology)
+    }
+
+    fn spares(&self, run: &Run) -> bool {
+        !self.all && run.keeps_up()
+    }
+
+    /// Whether a suite is meant, while these runs are under way.
+    fn concerns_suite(&self, suite: &Suite, found: &[Remains]) -> bool {
+        let of_it = |run: &Run| parent(run.controller.pid) == Some(suite.process.pid);
+        let mut runs = found.iter().filter_map(|one| Some(&one.page.as_ref().ok()?.run));
+        self.topology.is_none() || runs.any(|run| of_it(run) && self.concerns(run))
+    }
 }
 
 /// Ends, heals, and says what was done.
 pub(super) fn run(args: &HaltArgs) -> Result<u8, Failure> {
-    let topology = match &args.topology {
-        None => None,
-        Some(path) => {
-            let loaded = load_topology(path, &[]);
-            let (plan, _) = loaded.map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
-            Some(plan.topology)
-        }
-    };
-    let unreadable = |error: std::io::Error| {
-        Failure::text(EXIT_UNHEALED, format!("cannot read {}: {error}", runs().display()))
-    };
-    let found = remains(&runs()).map_err(unreadable)?;
+    let choice = Choice { topology: args.topology()?, all: args.all };
     let mut out = super::console::out();
+    let mut quiet = true;
     // Nobody reads it: it is done all the same.
-    let mut say = |line: String| drop(writeln!(out, "{line}"));
-    let (mut quiet, mut left, mut topologies) = (true, Vec::new(), BTreeSet::new());
-    for Remains { path, page } in found {
+    let mut say = |line: String| {
+        quiet = false;
+        drop(writeln!(out, "{line}"));
+    };
+    let mut left = end_suites(&choice, &mut say)?;
+    let (mut topologies, mut kept) = (BTreeSet::new(), Vec::new());
+    for Remains { path, page } in found()? {
         match page {
-            Ok(Page { run, .. }) if topology.as_ref().is_none_or(|name| *name == run.topology) => {
-                let said = |line| {
-                    quiet = false;
-                    say(format!("{} on {}: {line}", run.name, run.topology));
-                };
+            Ok(Page { run, .. }) if !choice.concerns(&run) => {}
+            Ok(Page { run, .. }) if choice.spares(&run) => kept.push(run),
+            Ok(Page { run, .. }) => {
+                let said = |line| say(format!("{} on {}: {line}", run.name, run.topology));
                 if let Err(lines) = halt(&path, &run, said) {
                     left.extend(lines.into_iter().map(|line| format!("{}: {line}", run.name)));
                 }
                 topologies.insert(run.topology);
             }
-            Ok(_) => {}
             Err(error) => left.push(format!("{}: {error}", path.display())),
         }
     }
     topologies.iter().filter_map(topics).for_each(&mut say);
-    if !left.is_empty() {
-        return Err(Failure::text(EXIT_UNHEALED, left.join("\n")));
+    if quiet && left.is_empty() {
+        let what = choice.topology.map_or_else(String::new, |name| format!(" of {name}"));
+        writeln!(out, "nothing{what} is left to be halted").ok();
     }
-    if quiet {
-        let what = topology.map_or_else(String::new, |name| format!(" of {name}"));
-        say(format!("nothing{what} is left to be halted"));
+    for Run { topology, controller, .. } in kept {
+        let pid = controller.pid;
+        let how = "`tandem halt --all` ends it";
+        writeln!(out, "{topology} is still kept up by process {pid}: {how}").ok();
     }
-    Ok(0)
+    if left.is_empty() { Ok(0) } else { Err(Failure::text(EXIT_UNHEALED, left.join("\n"))) }
+}
+
+impl HaltArgs {
+    fn topology(&self) -> Result<Option<TopologyName>, Failure> {
+        let Some(path) = &self.topology else { return Ok(None) };
+        let loaded = load_topology(path, &[]);
+        let (plan, _) = loaded.map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
+        Ok(Some(plan.topology))
+    }
+}
+
+fn found() -> Result<Vec<Remains>, Failure> {
+    remains(&runs()).map_err(|error| unreadable(&runs(), &error))
+}
+
+fn unreadable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
+    Failure::text(EXIT_UNHEALED, format!("cannot read {}: {error}", folder.display()))
+}
+
+/// Ends the suites first: each ends its own run, and would start the next one. Who is left.
+fn end_suites(choice: &Choice, say: &mut impl FnMut(String)) -> Result<Vec<String>, Failure> {
+    let under_way = suites(&suites_at()).map_err(|error| unreadable(&suites_at(), &error))?;
+    let mut left = Vec::new();
+    if under_way.is_empty() {
+        return Ok(left);
+    }
+    let found = found()?;
+    for suite in under_way.iter().filter(|suite| choice.concerns_suite(suite, &found)) {
+        let runs = found.iter().filter_map(|one| Some(&one.page.as_ref().ok()?.run));
+        runs.filter(|run| parent(run.controller.pid) == Some(suite.process.pid)).for_each(wake);
+        let folder = suite.folder.display();
+        left.extend(halt_suite(suite, |line| say(format!("{folder}: {line}"))).err());
+    }
+    Ok(left)
 }
 
 /// Topics are recorded elsewhere, and it takes the topology's file to reach their cluster.

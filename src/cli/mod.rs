@@ -32,6 +32,7 @@ mod log_lines;
 mod man;
 mod member;
 mod metering;
+mod parts;
 mod plan;
 mod progress;
 mod recording;
@@ -52,12 +53,14 @@ mod which;
 pub use failure::Failure;
 pub use suite::summary_schema;
 
+use crate::verdict::Exit;
+
 /// Invalid usage or files: nothing was touched.
-const EXIT_FILES: u8 = 2;
+const EXIT_FILES: u8 = Exit::Invalid.code();
 /// Nobody can know what the run showed.
-const EXIT_UNKNOWN: u8 = 4;
+const EXIT_UNKNOWN: u8 = Exit::Unknown.code();
 /// Something that was done is still to be undone.
-const EXIT_UNHEALED: u8 = 6;
+const EXIT_UNHEALED: u8 = Exit::Unhealed.code();
 
 /// How a command answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -80,10 +83,11 @@ Examples:
   tandem plan -f mine.yaml                              see what would be done, and the bounds
   tandem report tandem-out/RUN                          judge a finished run again
   tandem compare tandem-out/A tandem-out/B              whether the second run is worse
-  tandem halt                                           end all runs, and undo what they did
+  tandem halt                                           end all chaos, and undo what it did
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid file; 3 verdict fail; 4 verdict unknown;
-5 aborted by a limit; 6 something could not be healed; 130 interrupted.")]
+5 aborted by a limit; 6 something could not be healed; 7 degraded and 8 down (`tandem status`);
+130 interrupted.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

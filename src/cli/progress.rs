@@ -20,16 +20,18 @@ pub(super) struct Progress {
 
 struct Display {
     bar: Option<ProgressBar>,
+    parts: &'static str,
 }
 
 impl Progress {
-    /// Of so many trials; where the system refuses a thread, nothing is shown.
-    pub(super) fn new(trials: u32) -> Self {
+    /// Of so many trials; these parts are started and stopped. Where the system refuses a thread,
+    /// nothing is shown.
+    pub(super) fn new(trials: u32, parts: &'static str) -> Self {
         let (milestones, coming) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("progress".to_owned());
         let shown = thread.spawn(move || {
-            let display = Display::new(trials);
-            coming.iter().for_each(|milestone| display.tell(milestone));
+            let display = Display::new(trials, parts);
+            coming.iter().for_each(|milestone| display.tell(&milestone));
         });
         Self { milestones: shown.is_ok().then_some(milestones) }
     }
@@ -43,9 +45,9 @@ impl Progress {
 }
 
 impl Display {
-    fn new(trials: u32) -> Self {
+    fn new(trials: u32, parts: &'static str) -> Self {
         if !std::io::stderr().is_terminal() {
-            return Self { bar: None };
+            return Self { bar: None, parts };
         }
         let bar = ProgressBar::with_draw_target(
             Some(u64::from(trials)),
@@ -55,12 +57,12 @@ impl Display {
         let style = ProgressStyle::with_template("{spinner} {elapsed:>4} {wide_bar} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar: Some(bar) }
+        Self { bar: Some(bar), parts }
     }
 
-    fn tell(&self, milestone: Milestone) {
-        let (done, text) = match &milestone {
-            Milestone::Starting => (0, "starting brokers and members".to_owned()),
+    fn tell(&self, milestone: &Milestone) {
+        let (done, text) = match milestone {
+            Milestone::Starting => (0, format!("starting {}", self.parts)),
             Milestone::Played { trial, of } => {
                 let line = format!("trial {} of {of}: {trial}", trial.number);
                 // A line a trial, above the bar where there is one.
@@ -73,10 +75,10 @@ impl Display {
             Milestone::Trial { number, of } => {
                 (number.0.saturating_sub(1), format!("trial {number} of {of}"))
             }
-            Milestone::Stopping => (u32::MAX, "stopping members and brokers".to_owned()),
+            Milestone::Stopping => (u32::MAX, format!("stopping {}", self.parts)),
         };
         match &self.bar {
-            Some(bar) if milestone == Milestone::Stopping => {
+            Some(bar) if *milestone == Milestone::Stopping => {
                 bar.set_message(text);
                 bar.finish_and_clear();
             }

@@ -22,6 +22,7 @@ use super::metering::MetricsArgs;
 use super::sending::OtlpArgs;
 use super::{EXIT_FILES, Failure, Output};
 use crate::chaos::shown;
+use crate::guard::{enter_suite, suites_at};
 use crate::time::{Mono, Wall};
 use crate::yaml::Override;
 
@@ -30,7 +31,7 @@ use crate::yaml::Override;
 /// SUITE is a folder: every experiment in it, in order of name; or a suite's file, which lists
 /// experiments with topologies and trials. All files are read before anything is started. Each run
 /// has a folder of its own in the output folder, beside summary.txt, suite.json and, for CI,
-/// junit.xml. Ctrl-C ends the run under way, healed, and the suite with it.
+/// junit.xml. Ctrl-C and `tandem halt` end the run under way, healed, and the suite with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -96,6 +97,11 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
         Path::new("tandem-out").join(format!("suite-{}", super::chaos::utc(Wall::now())))
     });
     prepare(&out)?;
+    // From here on `tandem halt` ends it, and not only its run.
+    let _entered = enter_suite(&suites_at(), &out).map_err(|error| {
+        let at = suites_at();
+        Failure::text(1, format!("cannot write to {}: {error}", at.display()))
+    })?;
     let signals = Signals::listen().map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
     let (mut err, mut rows) = (super::console::err(), Vec::new());

@@ -10,6 +10,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::chaos::{could_not_run, drawn_seed, heal_remains, utc};
 use super::events::print;
+use super::parts::parts;
 use super::signals::Interrupt;
 use super::telling::{Telling, TellingArgs};
 use super::terminal::{self, Terminal};
@@ -43,8 +44,8 @@ const READS: Duration = Duration::from_secs(1);
 /// was; one that would need more than five starts within a minute ends it.
 ///
 /// Ctrl-C (or SIGTERM, SIGHUP, the key q) ends it: members leave. A second one ends it at once; its
-/// guard does the rest. `tandem halt` ends it too. What happened stands in the journals of the
-/// output folder, of which the latest are kept; `tandem report` judges them.
+/// guard does the rest. `tandem halt --all` ends it too. What happened stands in the journals of
+/// the output folder, of which the latest are kept; `tandem report` judges them.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -136,15 +137,15 @@ fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {
         plan,
         part: None,
     };
-    let on_page = shows_page(args);
+    let (on_page, parts) = (shows_page(args), parts(&header.plan));
     let tell = move |milestone| {
         let text = match milestone {
-            Milestone::Starting => "starting brokers and members",
-            Milestone::Stopping => "stopping members and brokers",
+            Milestone::Starting => format!("starting {parts}"),
+            Milestone::Stopping => format!("stopping {parts}"),
             Milestone::Trial { .. } | Milestone::Played { .. } => return,
         };
         if !on_page {
-            log_lines::say(text);
+            log_lines::say(&text);
         }
     };
     Upkeep {

@@ -155,7 +155,6 @@ impl Broker {
 
     /// Where `deploy/kafka/up` writes down what runs, the addresses of all that it wrote there,
     /// and whether they run; or why that is not believed.
-    #[must_use]
     pub fn known() -> (PathBuf, io::Result<Vec<(String, bool)>>) {
         Deployed::known()
     }

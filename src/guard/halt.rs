@@ -8,10 +8,12 @@ use rustix::process::Signal;
 
 use super::identity::send;
 use super::pipe::readable;
-use super::{Identity, Run, Whereabouts, heal};
+use super::{Identity, Run, Suite, Whereabouts, heal};
 
 /// How long a controller may take to heal, and to end what it started.
 const PEACE: Duration = Duration::from_secs(20);
+/// How long a suite may: its run takes its own time first.
+const PEACE_OF_SUITE: Duration = Duration::from_secs(25);
 /// How long a guard may take once its master is gone.
 const UNDOING: Duration = Duration::from_secs(10);
 /// The kernel ends a process within milliseconds, on a busy host too.
@@ -47,6 +49,32 @@ pub fn halt(path: &Path, run: &Run, mut done: impl FnMut(String)) -> Result<(), 
         Err(error) => left.push(format!("{}: {error}", path.display())),
     }
     if left.is_empty() { Ok(()) } else { Err(left) }
+}
+
+/// Ends a suite as by Ctrl-C: it ends its run, healed, and starts no other; one line for what was
+/// `done`.
+///
+/// # Errors
+/// It goes on.
+pub fn halt_suite(suite: &Suite, mut done: impl FnMut(String)) -> Result<(), String> {
+    let pid = suite.process.pid;
+    match end(suite.process, &[Signal::INT, Signal::CONT], PEACE_OF_SUITE) {
+        Ok(Ended::Already) => {}
+        Ok(Ended::Asked) => done(format!("suite {pid} was asked to end, and did")),
+        Ok(Ended::Killed) => done(format!(
+            "suite {pid} was asked to end, did not within {PEACE_OF_SUITE:?}, and was killed"
+        )),
+        Err(error) => return Err(format!("suite {pid}: {error}")),
+    }
+    Ok(())
+}
+
+/// Has the controller of `run` go on, where it is stopped: then it hears what it is asked.
+pub fn wake(run: &Run) {
+    if run.whereabouts() == Whereabouts::Here {
+        // One that cannot be woken is killed later.
+        run.controller.signal(&[Signal::CONT]).ok();
+    }
 }
 
 /// Ends the controller, then its guard; who could not be ended.

@@ -87,6 +87,13 @@ pub fn started(pid: u32) -> Option<u64> {
     rest.nth(18)?.parse().ok()
 }
 
+/// The process that started it, unless it has ended.
+#[must_use]
+pub fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

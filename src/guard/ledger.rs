@@ -135,14 +135,14 @@ fn read(file: &File, path: &Path) -> io::Result<Page> {
 }
 
 /// A link could lead to somebody else's file.
-fn options() -> OpenOptions {
+pub(super) fn options() -> OpenOptions {
     let mut options = File::options();
     options.custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default());
     options
 }
 
 /// What others can write would have us run their commands.
-fn own(found: &Metadata, path: &Path) -> io::Result<()> {
+pub(super) fn own(found: &Metadata, path: &Path) -> io::Result<()> {
     if is_ours_alone(found) {
         return Ok(());
     }

@@ -62,14 +62,46 @@ pub struct Run {
     /// Who undoes it; nobody until the guard itself has written this.
     #[serde(default)]
     pub guard: Option<Identity>,
+    /// What it is for.
+    #[serde(default)]
+    pub purpose: Purpose,
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// It plays an experiment, and disturbs what it started.
+    #[default]
+    Experiment,
+    /// It keeps a topology up, and disturbs nothing.
+    Upkeep,
 }
 
 impl Run {
-    /// A run of this process.
+    /// A run of this process, which plays an experiment.
     #[must_use]
     pub fn own(name: String, topology: TopologyName, folder: PathBuf) -> Self {
         let (place, controller) = (Place::here(), Identity::own());
-        Self { name, topology, folder, place, controller, guard: None }
+        let purpose = Purpose::default();
+        Self { name, topology, folder, place, controller, guard: None, purpose }
+    }
+
+    /// The same run for another purpose.
+    #[must_use]
+    pub fn with(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
+    }
+
+    /// Whether it keeps a topology up, and goes on: its controller lives, or is elsewhere.
+    #[must_use]
+    pub fn keeps_up(&self) -> bool {
+        self.purpose == Purpose::Upkeep
+            && match self.whereabouts() {
+                Whereabouts::Here => self.controller.lives(),
+                Whereabouts::Gone => false,
+                Whereabouts::Elsewhere => true,
+            }
     }
 
     /// Its file.

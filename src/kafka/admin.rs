@@ -86,7 +86,7 @@ impl Admin {
     }
 
     /// Hears what the client has to say; nobody polls it otherwise.
-    fn listen(&self) {
+    pub(super) fn listen(&self) {
         while self.reader.poll(Duration::ZERO).is_some() {}
     }
 

@@ -97,6 +97,12 @@ impl Consumer {
         std::mem::take(&mut self.inner.context().told().changes)
     }
 
+    /// How often the client has complained, and of what last.
+    #[must_use]
+    pub fn complaints(&self) -> (u64, Option<String>) {
+        self.inner.context().voice.complaints()
+    }
+
     /// Leaves the group, so that its partitions move at once. Closing can hang: the caller bounds
     /// it.
     pub fn leave(self) {

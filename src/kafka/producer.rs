@@ -1,5 +1,7 @@
 //! A member's producer: empty messages, each to a named partition.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rdkafka::ClientContext;
@@ -19,9 +21,10 @@ use crate::time::Wall;
 pub struct Producer {
     inner: ThreadedProducer<Reports>,
     topic: TopicName,
+    delivered: Arc<AtomicU64>,
 }
 
-struct Reports(Voice);
+struct Reports(Voice, Arc<AtomicU64>);
 
 impl Producer {
     /// A producer whose messages are dropped when they could not be delivered for `stale`.
@@ -35,10 +38,11 @@ impl Producer {
         stale: Duration,
     ) -> Result<Self, KafkaError> {
         let (config, veil) = cluster.producer(client_id, stale)?;
-        let context = Reports(Voice::new(veil));
+        let delivered: Arc<AtomicU64> = Arc::default();
+        let context = Reports(Voice::new(veil), Arc::clone(&delivered));
         let inner =
             config.create_with_context(context).map_err(|source| cluster.refused(source))?;
-        Ok(Self { inner, topic: topic.clone() })
+        Ok(Self { inner, topic: topic.clone(), delivered })
     }
 
     /// Publishes one beacon, made at `stamp`, which a topic that goes by append time replaces;
@@ -49,6 +53,18 @@ impl Producer {
         let record = BaseRecord::<(), ()>::to(self.topic.as_str()).partition(number);
         let record = record.timestamp(stamp.0);
         self.inner.send(record).is_ok()
+    }
+
+    /// How many beacons were delivered.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.delivered.load(Ordering::Relaxed)
+    }
+
+    /// How often the client has complained, and of what last.
+    #[must_use]
+    pub fn complaints(&self) -> (u64, Option<String>) {
+        self.inner.context().0.complaints()
     }
 
     /// Drops what is still queued, so that closing need not wait for it.
@@ -69,8 +85,9 @@ impl ClientContext for Reports {
 impl ProducerContext for Reports {
     type DeliveryOpaque = ();
     fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
-        if let Err((error, _)) = result {
-            tracing::debug!(%error, "A beacon was not delivered.");
+        match result {
+            Ok(_) => drop(self.1.fetch_add(1, Ordering::Relaxed)),
+            Err((error, _)) => tracing::debug!(%error, "A beacon was not delivered."),
         }
     }
 }

@@ -88,7 +88,7 @@ fn shown(config: &ClientConfig) -> String {
 }
 
 /// librdkafka's sentence without the name of its thread and the time it took.
-fn plain(reason: &str) -> String {
+pub(super) fn plain(reason: &str) -> String {
     let text = reason.split_once(": ").filter(|(place, _)| place.contains("://"));
     let text = text.map_or(reason, |(_, text)| text);
     text.split(" (after ").next().unwrap_or(text).to_owned()

@@ -1,5 +1,6 @@
 //! What a client says of itself: told through `tracing` without secrets, its last complaint kept.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rdkafka::ClientContext;
@@ -9,7 +10,7 @@ use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
 
 use super::access::Veil;
 use super::log;
-use super::trouble::ALERT;
+use super::trouble::{ALERT, plain};
 
 /// The ears of a client; clones hear the same.
 #[derive(Clone, Default)]
@@ -17,6 +18,7 @@ pub(super) struct Voice {
     veil: Veil,
     quiet: bool,
     last: Arc<Mutex<Option<Complaint>>>,
+    count: Arc<AtomicU64>,
 }
 
 /// An error of a client as a whole.
@@ -44,12 +46,18 @@ impl Complaint {
 
 impl Voice {
     pub(super) fn new(veil: Veil) -> Self {
-        Self { veil, quiet: false, last: Arc::default() }
+        Self { veil, quiet: false, last: Arc::default(), count: Arc::default() }
     }
 
     /// One that only remembers.
     pub(super) fn quiet(veil: Veil) -> Self {
         Self { quiet: true, ..Self::new(veil) }
+    }
+
+    /// How often it has complained, and of what last, in plain words.
+    pub(super) fn complaints(&self) -> (u64, Option<String>) {
+        let last = self.complaint().map(|complaint| plain(&complaint.reason));
+        (self.count.load(Ordering::Relaxed), last)
     }
 
     /// What it complained of last; lasting complaints are not forgotten over others.
@@ -70,6 +78,7 @@ impl ClientContext for Voice {
         } else {
             log::error(&error, &reason);
         }
+        self.count.fetch_add(1, Ordering::Relaxed);
         let complaint = Complaint { code: error.rdkafka_error_code(), reason };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let all_down = complaint.code == Some(RDKafkaErrorCode::AllBrokersDown);

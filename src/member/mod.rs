@@ -6,6 +6,7 @@
 
 mod channel;
 mod claims;
+mod contact;
 mod duty;
 mod lateness;
 mod orders;
@@ -19,6 +20,8 @@ pub use channel::Channel;
 pub use claims::Claims;
 pub use orders::Order;
 pub use settings::Settings;
+
+use contact::{Contact, Said};
 
 use crate::kafka::{Consumer, ConsumerSettings, KafkaError, Producer};
 use crate::neli::{self, Event, Membership, Neli};
@@ -48,6 +51,9 @@ struct Member {
     /// What its beacons are stamped with. Its claims rest on monotonic time alone.
     clock: WallClock,
     renewed: Mono,
+    contact: Contact,
+    /// How many messages were heard.
+    heard: u64,
 }
 
 /// Lives until it is told to go.
@@ -73,7 +79,8 @@ pub fn run(settings: &Settings) -> Result<(), MemberError> {
     };
     let core = Neli::new(Mono::now(), config);
     let (clock, renewed) = (WallClock::TRUE, Mono::ZERO);
-    let mut member = Member { core, claims, channel, producer, clock, renewed };
+    let (contact, heard) = (Contact::new(Mono::now()), 0);
+    let mut member = Member { core, claims, channel, producer, clock, renewed, contact, heard };
     member.live(consumer, &orders, settings.wake);
     // Destroying a client can hang, and the process ends now.
     std::mem::forget(member);
@@ -99,6 +106,7 @@ impl Member {
                 let now = Mono::now();
                 match input {
                     Input::Heard(heard) => {
+                        self.heard += 1;
                         self.core.handle_heard(now, heard.partition, heard.stamp);
                     }
                     Input::Group(change) => self.regroup(now, &change),
@@ -113,6 +121,21 @@ impl Member {
                 }
                 self.drain(now);
             }
+            self.look_at_contact(&consumer);
+        }
+    }
+
+    /// Tells when brokers are reached no longer, and when they are again.
+    fn look_at_contact(&mut self, consumer: &Consumer) {
+        let ((heard, first), (sent, second)) = (consumer.complaints(), self.producer.complaints());
+        let said = Said {
+            passed: self.heard + self.producer.delivered(),
+            complaints: heard + sent,
+            why: first.or(second),
+        };
+        let now = Mono::now();
+        if let Some(what) = self.contact.look(now, said) {
+            self.tell(now, what);
         }
     }
 

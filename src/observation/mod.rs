@@ -147,6 +147,14 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waited_ns: Option<u64>,
     },
+    /// It cannot reach its brokers: no message came and no beacon was delivered for a while, and
+    /// its client says why.
+    Unconnected {
+        /// What the client says.
+        why: String,
+    },
+    /// It reaches them again.
+    Connected,
     /// It was asked to go: it has left the group, or tries to, and claims nothing any more.
     Leaving,
 
@@ -253,6 +261,21 @@ pub enum What {
         /// Which cluster.
         cluster: ClusterName,
     },
+    /// A broker that outlives the run is no longer among those that its cluster names, or its
+    /// cluster does not answer.
+    BrokerLost {
+        /// Which cluster.
+        cluster: ClusterName,
+        /// The broker's number and address, as in `1 at h:9092`.
+        broker: String,
+    },
+    /// It is back.
+    BrokerBack {
+        /// Which cluster.
+        cluster: ClusterName,
+        /// The same as it was called when it was lost.
+        broker: String,
+    },
     /// The process runs through which members reach brokers.
     EdgesStarted {
         /// Its process id.
@@ -341,6 +364,8 @@ impl What {
             | Self::Ticks { .. }
             | Self::Hole { .. }
             | Self::Late { .. }
+            | Self::Unconnected { .. }
+            | Self::Connected
             | Self::Leaving
             | Self::Clock { .. } => true,
             Self::Started { .. }
@@ -359,6 +384,8 @@ impl What {
             | Self::Settled { .. }
             | Self::ClusterStarted { .. }
             | Self::ClusterDied { .. }
+            | Self::BrokerLost { .. }
+            | Self::BrokerBack { .. }
             | Self::EdgesStarted { .. }
             | Self::EdgesDied
             | Self::Stall { .. }

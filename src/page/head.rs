@@ -11,17 +11,20 @@ use crate::verdict::{Ruling, Verdict};
 /// The head of the page.
 pub(super) fn head(subject: &Subject<'_>) -> String {
     let report = subject.report;
-    let word = report.verdict.as_str();
-    let (shown, what) = match &report.up {
+    let shown = report.shown_as();
+    let (word, what) = match &report.up {
         Some(up) => (report.kept(up), format!("{}, kept up", report.topology)),
-        None => (word.to_uppercase(), format!("{} on {}", report.experiment, report.topology)),
+        None => (
+            report.headline().to_uppercase(),
+            format!("{} on {}", report.experiment, report.topology),
+        ),
     };
     let mut html = format!(
-        "<header class=\"{word}\"><p class=\"run\">{}</p>\n<h1><span class=\"verdict\"><span \
-         aria-hidden=\"true\">{}</span> {}</span> {}</h1>\n<p class=\"lead\">{}</p>\n",
+        "<header class=\"{}\"><p class=\"run\">{}</p>\n<h1><span class=\"verdict\"><span \
+         aria-hidden=\"true\">{}</span> {word}</span> {}</h1>\n<p class=\"lead\">{}</p>\n",
+        shown.as_str(),
         Safe(subject.run),
-        sign(report.verdict),
-        shown,
+        sign(shown),
         Safe(what),
         Safe(sentence(subject)),
     );

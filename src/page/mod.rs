@@ -79,7 +79,7 @@ pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     let title = match &report.up {
         Some(up) => format!("{}: {}", report.kept(up), report.topology),
         None => {
-            let word = report.verdict.as_str().to_uppercase();
+            let word = report.headline().to_uppercase();
             format!("{word}: {} on {}", report.experiment, report.topology)
         }
     };

@@ -7,6 +7,7 @@ use super::stage::Scene;
 use super::trial_cost::TrialCost;
 use crate::chaos::Experiment;
 use crate::controller::{LOOK_CLOSELY, Record};
+use crate::guard::Purpose;
 use crate::ids::TrialNumber;
 use crate::journal::Header;
 use crate::time::Span;
@@ -87,7 +88,8 @@ impl Order {
     pub(super) fn scene(&self) -> Scene<'_> {
         let Self { header, folder, program, keep, tell, .. } = self;
         let look = LOOK_CLOSELY;
-        Scene { header, folder, program, keep: *keep, look, tell: &**tell }
+        let purpose = Purpose::Experiment;
+        Scene { header, folder, program, keep: *keep, look, tell: &**tell, purpose }
     }
 }
 

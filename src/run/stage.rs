@@ -12,8 +12,10 @@ use tracing::{Instrument, info_span};
 use super::ending::{Ending, unguarded, unhealed, without_guard};
 use super::pulse::pulsed;
 use super::{Milestone, RunError};
-use crate::controller::{Canary, Clusters, Fleet, Provisioned, Record, SuspendWatch, provision};
-use crate::guard::{Guard, GuardError, Run};
+use crate::controller::{
+    Canary, Clusters, Fleet, Provisioned, Record, Sentinels, SuspendWatch, provision,
+};
+use crate::guard::{Guard, GuardError, Purpose, Run};
 use crate::journal::Header;
 use crate::observation::{Outcome, What};
 use crate::telemetry::names;
@@ -37,6 +39,8 @@ pub(super) struct Scene<'a> {
     pub(super) look: Duration,
     /// Hears how far the run is.
     pub(super) tell: &'a (dyn Fn(Milestone) + Send + Sync),
+    /// What it is for.
+    pub(super) purpose: Purpose,
 }
 
 /// What stands.
@@ -47,13 +51,15 @@ pub(super) struct Stage {
     topics: Provisioned,
     canary: Canary,
     suspends: SuspendWatch,
+    sentinels: Sentinels,
 }
 
 impl Scene<'_> {
     /// What its guard is told, and writes down.
     fn guarded(&self) -> Run {
         let folder = fs::canonicalize(self.folder).unwrap_or_else(|_| self.folder.to_owned());
-        Run::own(self.header.run.clone(), self.header.plan.topology.clone(), folder)
+        let run = Run::own(self.header.run.clone(), self.header.plan.topology.clone(), folder);
+        run.with(self.purpose)
     }
 
     /// Makes the folder, which must be empty or missing; the one for logs in it.
@@ -143,7 +149,8 @@ impl Stage {
             clusters.stop().await;
             return Err(error);
         }
-        Ok(Self { record, guard, clusters, topics, canary, suspends })
+        let sentinels = Sentinels::start(plan, &clusters, &record).map_err(RunError::Thread)?;
+        Ok(Self { record, guard, clusters, topics, canary, suspends, sentinels })
     }
 
     /// Starts the members.
@@ -190,10 +197,11 @@ impl Stage {
     /// Ends all but the guard.
     async fn dismantle(self, scene: &Scene<'_>, fleet: Fleet, ending: Ending) -> Ending {
         let mut ending = without_guard(ending, &self.guard, &self.record).await;
-        let Self { clusters, topics, canary, suspends, .. } = self;
+        let Self { clusters, topics, canary, suspends, sentinels, .. } = self;
         (scene.tell)(Milestone::Stopping);
+        sentinels.stop();
         fleet.stop().await;
-        drop((canary, suspends));
+        drop((canary, suspends, sentinels));
         if !scene.keep
             && let Err(error) = topics.remove().await
         {

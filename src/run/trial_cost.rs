@@ -96,34 +96,22 @@ impl TrialCosts {
     }
 
     fn hear(&mut self, fact: &Fact) {
-        match &fact.what {
-            What::TrialBegan { trial } => self.trials.push(TrialCost {
-                number: *trial,
-                hits: Vec::new(),
-                failed: Vec::new(),
-                gaps: BTreeMap::new(),
-                joint: None,
-                began: fact.t,
-                ended: None,
-            }),
-            What::TrialEnded { trial, .. } => {
-                if let Some(trial) = self.trial(*trial) {
-                    trial.ended = Some(fact.t);
-                }
+        if let What::TrialBegan { trial } = &fact.what {
+            self.trials.push(TrialCost::begun(*trial, fact.t));
+        } else if let What::TrialEnded { trial, .. } = &fact.what
+            && let Some(trial) = self.trial(*trial)
+        {
+            trial.ended = Some(fact.t);
+        } else if let What::FaultAsked { fault, kind, cluster, .. } = &fact.what {
+            let member = fact.life.as_ref().map(|life| life.member.to_string());
+            let broker = || cluster.as_ref().map(|name| format!("the broker of {name}"));
+            if let Some((trial, whom)) = self.trial(fault.trial).zip(member.or_else(broker)) {
+                trial.hit(kind, whom);
             }
-            What::FaultAsked { fault, kind, cluster, .. } => {
-                let member = fact.life.as_ref().map(|life| life.member.to_string());
-                let broker = || cluster.as_ref().map(|name| format!("the broker of {name}"));
-                if let Some((trial, whom)) = self.trial(fault.trial).zip(member.or_else(broker)) {
-                    trial.hit(kind, whom);
-                }
-            }
-            What::FaultFailed { fault, kind, why } => {
-                if let Some(trial) = self.trial(fault.trial) {
-                    trial.failed.push(format!("{kind} failed: {why}"));
-                }
-            }
-            _ => {}
+        } else if let What::FaultFailed { fault, kind, why } = &fact.what
+            && let Some(trial) = self.trial(fault.trial)
+        {
+            trial.failed.push(format!("{kind} failed: {why}"));
         }
         self.watch.observe(fact);
     }
@@ -147,6 +135,11 @@ impl TrialCosts {
 }
 
 impl TrialCost {
+    fn begun(number: TrialNumber, began: Mono) -> Self {
+        let (hits, failed, gaps) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { number, hits, failed, gaps, joint: None, began, ended: None }
+    }
+
     fn hit(&mut self, kind: &str, whom: String) {
         match self.hits.last_mut().filter(|(last, _)| last == kind) {
             Some((_, victims)) => victims.push(whom),

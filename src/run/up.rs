@@ -18,6 +18,7 @@ use super::pulse::pulsed;
 use super::stage::{Scene, Stage};
 use super::{RunError, Show, Tell};
 use crate::controller::{Gate, LOOK_NOW_AND_THEN, Record};
+use crate::guard::Purpose;
 use crate::ids::TrialNumber;
 use crate::inquiry::Desk;
 use crate::journal::{Bounds, Header, Rolling};
@@ -71,7 +72,8 @@ impl Upkeep {
     fn scene(&self) -> Scene<'_> {
         let Self { header, folder, program, keep, tell, .. } = self;
         let look = LOOK_NOW_AND_THEN;
-        Scene { header, folder, program, keep: *keep, look, tell: &**tell }
+        let purpose = Purpose::Upkeep;
+        Scene { header, folder, program, keep: *keep, look, tell: &**tell, purpose }
     }
 }
 

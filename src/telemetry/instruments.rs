@@ -131,7 +131,10 @@ impl Lengths {
                 board.late.fetch_add(*facts, Ordering::Relaxed);
                 return;
             }
-            Event::Leaders { .. } | Event::Health { .. } | Event::GapBegan(..) => return,
+            Event::Leaders { .. }
+            | Event::Unled { .. }
+            | Event::Health { .. }
+            | Event::GapBegan(..) => return,
         };
         let Place { group: Some(group), roles } = place else { return };
         let labels = [KeyValue::new(names::GROUP, group.to_string())];

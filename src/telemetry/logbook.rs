@@ -4,15 +4,13 @@
 //! one's, and all else to the run's. Renewals, ticks, claims and assignments are no news: traces
 //! have them.
 
-use std::time::Duration;
-
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, SeverityNumber};
 
 use super::scene::{Scene, number, text, truth};
 use super::traces::outcome;
 use super::{ids, names};
-use crate::ids::{FaultId, TrialNumber};
+use crate::ids::{ClusterName, FaultId, TrialNumber};
 use crate::observation::{Fact, Outcome, What};
 
 /// Turns facts into records; it remembers which trial is under way.
@@ -165,15 +163,12 @@ fn news(fact: &Fact) -> Option<News<'_>> {
             News::new(names::GROUP_SETTLED, format!("Group {group} has settled."))
                 .with([text(names::GROUP, group.as_str())])
         }
-        What::ClusterStarted { cluster, address, pid } => {
-            News::new(names::CLUSTER_STARTED, format!("The broker of cluster {cluster} answers."))
-                .with([text(names::CLUSTER, cluster.as_str()), text(names::BROKER, address)])
-                .with([number(names::PID, *pid)])
-        }
-        What::ClusterDied { cluster } => {
-            News::warn(names::CLUSTER_DIED, format!("The broker of cluster {cluster} is gone."))
-                .with([text(names::CLUSTER, cluster.as_str())])
-        }
+        What::ClusterStarted { .. }
+        | What::ClusterDied { .. }
+        | What::Unconnected { .. }
+        | What::Connected
+        | What::BrokerLost { .. }
+        | What::BrokerBack { .. } => return of_reach(&fact.what, &whom()),
         What::EdgesStarted { pid } => {
             News::new(names::EDGES_STARTED, "The edges answer.").with([number(names::PID, *pid)])
         }
@@ -204,6 +199,38 @@ fn of_host(fact: &Fact) -> Option<News<'static>> {
     };
     let lasted = number(names::DURATION_NS, until.since(from).as_nanos());
     Some(News::warn(name, body).with([lasted]))
+}
+
+/// Whether brokers are there, and reached.
+fn of_reach<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
+    if let What::Unconnected { why } = what {
+        let body = format!("{whom} cannot reach its brokers: {why}.");
+        return Some(News::warn(names::MEMBER_UNCONNECTED, body).with([text(names::WHY, why)]));
+    }
+    if let What::ClusterStarted { cluster, address, pid } = what {
+        let body = format!("The broker of cluster {cluster} answers.");
+        let at = [text(names::CLUSTER, cluster.as_str()), text(names::BROKER, address)];
+        let news = News::new(names::CLUSTER_STARTED, body).with(at);
+        return Some(news.with([number(names::PID, *pid)]));
+    }
+    if let What::ClusterDied { cluster } = what {
+        let body = format!("The broker of cluster {cluster} is gone.");
+        let at = [text(names::CLUSTER, cluster.as_str())];
+        return Some(News::warn(names::CLUSTER_DIED, body).with(at));
+    }
+    let at = |cluster: &'a ClusterName, broker: &'a str| {
+        [text(names::CLUSTER, cluster.as_str()), text(names::BROKER, broker)]
+    };
+    if let What::BrokerLost { cluster, broker } = what {
+        let body = format!("Broker {broker} of cluster {cluster} is lost.");
+        return Some(News::warn(names::BROKER_LOST, body).with(at(cluster, broker)));
+    }
+    if let What::BrokerBack { cluster, broker } = what {
+        let body = format!("Broker {broker} of cluster {cluster} is back.");
+        return Some(News::new(names::BROKER_BACK, body).with(at(cluster, broker)));
+    }
+    let back = || News::new(names::MEMBER_CONNECTED, format!("{whom} reaches its brokers."));
+    (*what == What::Connected).then(back)
 }
 
 fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
@@ -249,6 +276,10 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
         | What::Ticks { .. }
         | What::Clock { .. }
         | What::Late { .. }
+        | What::Unconnected { .. }
+        | What::Connected
+        | What::BrokerLost { .. }
+        | What::BrokerBack { .. }
         | What::Leaving
         | What::NotYet
         | What::Hole { .. }

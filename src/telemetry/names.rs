@@ -66,6 +66,14 @@ pub const MEMBER_STOPPED: &str = "member.stopped";
 pub const MEMBER_CONTINUED: &str = "member.continued";
 /// What a member did for a while is not known.
 pub const MEMBER_HOLE: &str = "member.hole";
+/// A member cannot reach its brokers.
+pub const MEMBER_UNCONNECTED: &str = "member.unconnected";
+/// A member reaches its brokers again.
+pub const MEMBER_CONNECTED: &str = "member.connected";
+/// A broker that outlives the run is lost.
+pub const BROKER_LOST: &str = "broker.lost";
+/// It is back.
+pub const BROKER_BACK: &str = "broker.back";
 /// A group has settled.
 pub const GROUP_SETTLED: &str = "group.settled";
 /// A cluster's embedded broker answers.

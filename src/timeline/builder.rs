@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Timeline;
 use super::gather::Gathered;
+use super::{Timeline, outage};
 use crate::ids::Life;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
@@ -21,6 +21,8 @@ pub struct TimelineBuilder<'a> {
     gathered: Gathered,
     /// What the controller wrote: little beside what members write.
     own: Vec<Fact>,
+    /// Who could not be reached, and who could again.
+    reach: Vec<Fact>,
     cut: Cut,
 }
 
@@ -28,12 +30,21 @@ impl<'a> TimelineBuilder<'a> {
     /// Begins without any fact.
     #[must_use]
     pub fn new(plan: &'a Plan) -> Self {
-        Self { plan, gathered: Gathered::new(plan), own: Vec::new(), cut: Cut::default() }
+        Self {
+            plan,
+            gathered: Gathered::new(plan),
+            own: Vec::new(),
+            reach: Vec::new(),
+            cut: Cut::default(),
+        }
     }
 
     /// Takes the next fact.
     pub fn observe(&mut self, fact: &Fact) {
         self.cut.observe(fact);
+        if outage::concerns(fact) {
+            self.reach.push(fact.clone());
+        }
         match &fact.life {
             Some(life) if fact.what.is_by_member() => self.gathered.hear(self.plan, life, fact),
             Some(_) | None => self.own.push(fact.clone()),
@@ -49,10 +60,10 @@ impl<'a> TimelineBuilder<'a> {
     /// All facts were taken.
     #[must_use]
     pub fn finish(self) -> Timeline {
-        let Self { plan, mut gathered, mut own, cut } = self;
+        let Self { plan, mut gathered, mut own, reach, cut } = self;
         own.sort_by_key(|fact| fact.seq);
         gathered.close(plan, &own, cut.at());
-        Timeline::of(plan, gathered)
+        Timeline::of(plan, gathered, outage::outages(reach.iter()))
     }
 
     /// All facts were taken, of a topology that is kept up; so far, where it goes on. All of it is
@@ -67,10 +78,10 @@ impl<'a> TimelineBuilder<'a> {
     }
 
     fn finish_so_far(self) -> Timeline {
-        let Self { plan, mut gathered, mut own, cut } = self;
+        let Self { plan, mut gathered, mut own, reach, cut } = self;
         own.sort_by_key(|fact| fact.seq);
         gathered.close_so_far(plan, &own, cut.last.unwrap_or(Mono::ZERO));
-        Timeline::of(plan, gathered)
+        Timeline::of(plan, gathered, outage::outages(reach.iter()))
     }
 }
 

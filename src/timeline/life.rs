@@ -122,6 +122,8 @@ impl LifeLine {
             What::Leaving => self.renew(fact.t, &[]),
             What::Clock { .. }
             | What::Late { .. }
+            | What::Unconnected { .. }
+            | What::Connected
             | What::Started { .. }
             | What::Died { .. }
             | What::NotYet
@@ -138,6 +140,8 @@ impl LifeLine {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }
@@ -234,6 +238,8 @@ impl LifeLine {
             | What::Ticks { .. }
             | What::Hole { .. }
             | What::Late { .. }
+            | What::Unconnected { .. }
+            | What::Connected
             | What::Leaving
             | What::Clock { .. }
             | What::FaultHealed { .. }
@@ -245,6 +251,8 @@ impl LifeLine {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }

@@ -33,6 +33,7 @@ mod lane;
 mod lateness;
 mod life;
 mod live;
+mod outage;
 mod recent;
 mod record;
 mod standing;
@@ -54,6 +55,7 @@ pub use interval::{Interval, IntervalSet};
 pub use lane::{Lane, Lanes};
 pub use lateness::{Lateness, Processors};
 pub(crate) use life::LifeLine;
+pub use outage::Outage;
 pub use recent::Recent;
 pub use record::{Incident, Record, Trial};
 pub use standing::{Obstacle, Standing};
@@ -78,6 +80,8 @@ pub struct Timeline {
     pub leaders_min: Option<i64>,
     /// The same of each trial.
     pub leaders: BTreeMap<TrialNumber, i64>,
+    /// When brokers were lost, and members could not reach theirs.
+    pub outages: Vec<Outage>,
     /// The longest time without a tick, at an edge of a service, that was counted as served.
     pub tickless: Duration,
 }
@@ -121,10 +125,11 @@ impl Timeline {
     /// Computes what the facts so far say of a stretch of time.
     #[must_use]
     pub fn of_stretch(plan: &Plan, facts: &[impl Borrow<Fact>], stretch: &Stretch) -> Self {
-        Self::of(plan, gather::gather_stretch(plan, facts, stretch))
+        let outages = outage::outages(facts.iter().map(Borrow::borrow));
+        Self::of(plan, gather::gather_stretch(plan, facts, stretch), outages)
     }
 
-    fn of(plan: &Plan, gathered: gather::Gathered) -> Self {
+    fn of(plan: &Plan, gathered: gather::Gathered, outages: Vec<Outage>) -> Self {
         let gather::Gathered { lives, troubles, record } = gathered;
         let mut groups = BTreeMap::new();
         for (name, group) in &plan.groups {
@@ -142,6 +147,6 @@ impl Timeline {
         let lanes = groups.values().flat_map(|group| group.lanes.values());
         let tickless = lanes.map(Lane::tickless).max().unwrap_or_default();
         let leaders_min = leaders.values().copied().min();
-        Self { record, groups, joint, leaders_min, leaders, tickless }
+        Self { record, groups, joint, leaders_min, leaders, outages, tickless }
     }
 }

@@ -129,6 +129,10 @@ impl Record {
             | What::Ticks { .. }
             | What::Hole { .. }
             | What::Late { .. }
+            | What::Unconnected { .. }
+            | What::Connected
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
             | What::Leaving
             | What::Clock { .. }
             | What::Started { .. }

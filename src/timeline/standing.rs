@@ -308,10 +308,7 @@ impl Seat {
             }
             What::Renewed { claims } => self.renew(claims),
             What::Lapsed { partition, term, .. } => {
-                let current = self.claims.get(partition).is_some_and(|(held, _)| held == term);
-                if current {
-                    self.claims.remove(partition);
-                }
+                self.claims.retain(|of, (held, _)| of != partition || held != term);
                 true
             }
             What::Died { .. } => {
@@ -346,6 +343,8 @@ impl Seat {
             }
             What::Ticks { .. }
             | What::Late { .. }
+            | What::Unconnected { .. }
+            | What::Connected
             | What::Started { .. }
             | What::NotYet
             | What::FaultAsked { .. }
@@ -359,6 +358,8 @@ impl Seat {
             | What::Settled { .. }
             | What::ClusterStarted { .. }
             | What::ClusterDied { .. }
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
             | What::EdgesStarted { .. }
             | What::EdgesDied
             | What::Stall { .. }

@@ -44,6 +44,7 @@ impl Timeline {
             joint: some(&self.joint, any),
             leaders_min: leaders.values().copied().min(),
             leaders,
+            outages: self.outages.clone(),
             tickless: self.tickless,
         }
     }
@@ -62,11 +63,17 @@ impl Timeline {
                 .into_iter()
                 .collect();
             let one = Self {
-                record: Record { trials: vec![*trial], ..Record::default() },
+                record: Record {
+                    trials: vec![*trial],
+                    suspends: self.record.suspends.clone(),
+                    unwritten: self.record.unwritten.clone(),
+                    ..Record::default()
+                },
                 groups: groups.clone(),
                 joint: Findings::default(),
                 leaders_min: leaders.values().copied().min(),
                 leaders,
+                outages: Vec::new(),
                 tickless: self.tickless,
             };
             (trial.number, one)

@@ -88,6 +88,7 @@ impl Report {
             worst: worst(plan, timeline, zero),
             faults: record.incidents.iter().map(|(id, one)| fault(id, one, zero)).collect(),
             stalls: record.stalls.iter().map(|one| stall(*one, zero)).collect(),
+            outages: super::reasons::outages(timeline, zero),
             telemetry: None,
             up: None,
         }

@@ -21,10 +21,12 @@ mod disturbed_report;
 mod disturbed_text;
 mod exit;
 mod grammar;
+mod headline;
 mod judge;
 mod junit;
 mod legend;
 mod network;
+mod reasons;
 mod recovery;
 mod redundancy;
 mod report;
@@ -49,9 +51,10 @@ pub use difference::{Counted, Difference, Differs, Row, Side, Tested};
 pub use distribution::{Distribution, Samples, ms};
 pub use disturbed::{ALPHA, Disturbed, undisturbed};
 pub use disturbed_report::{DisturbedReport, DisturbedTrial};
-pub use exit::exit_code;
+pub use exit::{Exit, exit_code};
 pub use grammar::AssertionError;
 pub use junit::{JunitError, JunitRun, JunitSuite, junit};
+pub use reasons::OutageReport;
 pub use report::{
     BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
     Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::confidence_report::Confidence;
 use super::distribution::Distribution;
 use super::disturbed_report::DisturbedReport;
+use super::reasons::OutageReport;
 use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
 use super::upkeep::Upkeep;
@@ -70,6 +71,9 @@ pub struct Report {
     pub faults: Vec<FaultReport>,
     /// When the host did not let the instrument run.
     pub stalls: Vec<Stall>,
+    /// When brokers were lost, or members could not reach theirs, and no fault explains it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<OutageReport>,
     /// What was sent to collectors; nothing where none was named. It is no part of the judgement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<Telemetry>,

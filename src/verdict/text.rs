@@ -8,6 +8,7 @@ use super::distribution::Distribution;
 use super::disturbed_text;
 use super::legend;
 use super::network;
+use super::reasons;
 use super::report::{GroupReport, LimitReport, Measures, Report, Worst};
 use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
@@ -44,8 +45,9 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
         " {} on {}: {} of {most}{} trials, seed {}",
         report.experiment, report.topology, report.trials, report.trials_asked, report.seed
     );
-    let verdict = report.verdict.as_str().to_uppercase();
-    page.line(&[Piece { text: verdict, colour: Some(hue(report.verdict)) }, plain(title)]);
+    let word =
+        Piece { text: report.headline().to_uppercase(), colour: Some(hue(report.shown_as())) };
+    page.line(&[word, plain(title)]);
     for reason in report.reasons.iter().take(REASONS) {
         page.line(&[plain(format!("  {}", clip(reason, COLUMNS - 2)))]);
     }
@@ -170,7 +172,7 @@ pub fn render_telemetry(telemetry: &Telemetry, colour: bool) -> String {
     page.text
 }
 
-fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 8] {
+fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 10] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
         || "no trial was seen".to_owned(),
@@ -194,6 +196,8 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 8] {
         ("confidence", confidence_text::told(report)),
         ("worst gap", worst),
         ("network", network::told(report)),
+        ("host", reasons::host(report)),
+        ("outages", reasons::unreached(report)),
         ("instrument", instrument),
         ("files", files.into()),
     ]

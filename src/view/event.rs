@@ -51,6 +51,11 @@ pub enum Happening {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<i32>,
     },
+    /// A member has left its group, as it was asked to, and its process has ended in order.
+    Left {
+        /// Which life.
+        life: Life,
+    },
     /// A member's process was stopped.
     Stopped {
         /// Which life.
@@ -79,6 +84,37 @@ pub enum Happening {
     ClusterDied {
         /// Which cluster.
         cluster: ClusterName,
+    },
+    /// The host did not let the controller run, for 100 ms or more: nor, maybe, anybody else.
+    Stalled {
+        /// For how long, in milliseconds.
+        ms: f64,
+    },
+    /// A broker that outlives the run is lost: its cluster names it no longer, or does not answer.
+    BrokerLost {
+        /// Its cluster.
+        cluster: ClusterName,
+        /// Its number and address.
+        broker: String,
+    },
+    /// It is back.
+    BrokerBack {
+        /// Its cluster.
+        cluster: ClusterName,
+        /// Its number and address.
+        broker: String,
+    },
+    /// A member cannot reach its brokers.
+    Unconnected {
+        /// Which life.
+        life: Life,
+        /// What its client says.
+        why: String,
+    },
+    /// It reaches them again.
+    Connected {
+        /// Which life.
+        life: Life,
     },
     /// Who leads a partition has changed.
     Leaders {

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use super::event::Span;
-use super::picture::{BrokerPicture, Counts, MemberPicture, Picture, Promise};
+use super::picture::{BrokerPicture, Counts, MemberPicture, Picture, Promise, RolePicture};
 use super::{Event, Happening, Level};
 use crate::ids::{ClusterName, Life, MemberId, RoleName};
 use crate::time::Wall;
@@ -38,6 +38,7 @@ fn words(what: &Happening) -> String {
             };
             format!("died life={life}{}{}", number("signal", signal), number("status", status))
         }
+        Happening::Left { life } => format!("left life={life}"),
         Happening::Stopped { life } => format!("stopped life={life}"),
         Happening::Continued { life } => format!("continued life={life}"),
         Happening::Leaving { life } => format!("leaving life={life}"),
@@ -45,6 +46,17 @@ fn words(what: &Happening) -> String {
             format!("cluster_started cluster={cluster} address={address} pid={pid}")
         }
         Happening::ClusterDied { cluster } => format!("cluster_died cluster={cluster}"),
+        Happening::Stalled { ms } => format!("stalled ms={ms:.3}"),
+        Happening::BrokerLost { cluster, broker } => {
+            format!("broker_lost cluster={cluster} broker={}", quoted(broker))
+        }
+        Happening::BrokerBack { cluster, broker } => {
+            format!("broker_back cluster={cluster} broker={}", quoted(broker))
+        }
+        Happening::Unconnected { life, why } => {
+            format!("unconnected life={life} why={}", quoted(why))
+        }
+        Happening::Connected { life } => format!("connected life={life}"),
         Happening::Leaders { group, partition, leaders, roles, role_count } => {
             let leaders: Vec<_> = leaders.iter().map(Life::to_string).collect();
             let roles = named(roles, *role_count);
@@ -97,7 +109,8 @@ pub fn summary(picture: &Picture) -> String {
 fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
     let run = &picture.run;
     let long = lasts(picture.health_for_ms);
-    writeln!(page, "{}: {} for {long}", run.topology, picture.health.word())?;
+    let broken = broken(picture);
+    writeln!(page, "{}: {} for {long}{broken}", run.topology, picture.health.word())?;
     writeln!(page, "  run {} (process {}) in {}", run.name, run.pid, run.folder.display())?;
     let since = clock(run.began);
     match picture.ends_in_ms {
@@ -124,6 +137,9 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
     for (cluster, broker) in &picture.brokers {
         writeln!(page, "{}", brokered(cluster, broker))?;
     }
+    for reason in picture.reasons.urgent().chain(picture.reasons.stalled(false)) {
+        writeln!(page, "{reason}")?;
+    }
     for (name, group) in &picture.groups {
         writeln!(page, "group {name} on {}: {}", group.cluster, counted(&group.counts))?;
         for (member, seat) in &group.members {
@@ -132,10 +148,8 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
     }
     let unled = || picture.roles.iter().filter(|role| role.health != Level::Led);
     for role in unled().take(UNLED_MAX) {
-        let led = role.leaders.iter().filter(|(_, leaders)| leaders.is_empty());
-        let nobody: Vec<_> = led.map(|(group, _)| group.as_str()).collect();
         let (word, long) = (role.health.word(), lasts(role.health_for_ms));
-        writeln!(page, "role {}: {word} for {long}, nobody in {}", role.role, nobody.join(", "))?;
+        writeln!(page, "role {}: {word} for {long}, {}", role.role, missing(role))?;
     }
     let more = unled().count().saturating_sub(UNLED_MAX);
     if more > 0 {
@@ -145,6 +159,23 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
         writeln!(page, "all {} roles are led in every group", picture.roles.len())?;
     }
     Ok(())
+}
+
+/// What the header says of the objective, where it was not kept.
+pub(super) fn broken(picture: &Picture) -> &'static str {
+    if picture.is_kept() { "" } else { ", the objective is BROKEN" }
+}
+
+/// Where a role is not led: nobody claims it, or who does hangs.
+fn missing(role: &RolePicture) -> String {
+    let empty = role.leaders.iter().filter(|(_, leaders)| leaders.is_empty());
+    let empty: Vec<_> = empty.map(|(group, _)| group.as_str()).collect();
+    let nobody = (!empty.is_empty()).then(|| format!("nobody in {}", empty.join(", ")));
+    let hangs = role.idle.iter().filter_map(|group| {
+        let leaders: Vec<_> = role.leaders.get(group)?.iter().map(MemberId::as_str).collect();
+        Some(format!("{} hangs in {group}", leaders.join(" and ")))
+    });
+    nobody.into_iter().chain(hangs).collect::<Vec<_>>().join(", ")
 }
 
 /// What is said of a run that has ended, for people.
@@ -185,6 +216,7 @@ pub(super) fn seated(member: &MemberId, seat: &MemberPicture) -> String {
     let (incarnation, leads, long) = (seat.incarnation, seat.leads, lasts(seat.for_ms));
     match seat.pid {
         None if incarnation.0 == 0 => format!("{member}  not started"),
+        None if seat.left => format!("{member}.{incarnation}  left {long} ago"),
         None => format!("{member}.{incarnation}  dead for {long}"),
         Some(pid) if seat.stopped => {
             format!("{member}.{incarnation}  stopped for {long}, process {pid}, leads {leads}")

@@ -16,6 +16,7 @@ mod lines;
 mod open;
 mod paint;
 mod picture;
+mod reasons;
 mod roles;
 mod screen;
 mod table;
@@ -26,5 +27,6 @@ pub use picture::{
     BrokerPicture, Counts, GroupPicture, JournalPicture, Level, MemberPicture, Picture, Promise,
     RolePicture, Run,
 };
+pub use reasons::{LostPicture, ReasonsPicture, STALL_LEAST, StallsPicture, UnconnectedPicture};
 pub use screen::{Screen, Stroke};
 pub use table::{Moment, Table};

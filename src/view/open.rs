@@ -20,7 +20,7 @@ const END: Mono = Mono(u64::MAX);
 /// So long after its end it is final whether there was a gap at all.
 const FINAL: Duration = LAG.saturating_add(PATIENCE);
 
-/// A time in which nobody led, as far as has been heard.
+/// A time in which a partition was not led, as far as is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unled {
     /// Since when, and until when.
@@ -51,6 +51,11 @@ impl Unled {
     pub(super) fn ended(mut self, until: Mono) -> Option<Self> {
         self.span.until = self.span.until.min(until);
         (!self.span.is_empty()).then_some(self)
+    }
+
+    /// Since when, where it goes on.
+    pub(super) fn goes_on_since(self) -> Option<Mono> {
+        (self.span.until == END).then_some(self.span.from)
     }
 
     /// What of it is still not final, once a gap is.
@@ -102,7 +107,8 @@ impl Table {
                 (Some(unled), from) if from.is_none_or(|from| from < unled.span.until) => {
                     Some(unled.gap(from))
                 }
-                (_, Some(from)) => Some(Interval::new(from, END)),
+                // It is led again, as far as has been heard; since when is not final.
+                (_, Some(from)) => Some(Interval::new(from, now)),
                 (Some(_) | None, None) => None,
             };
             if let Some(gap) = gap.and_then(|gap| self.judged(gap)) {

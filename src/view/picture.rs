@@ -1,13 +1,15 @@
 //! How a topology that is kept up stands at one instant.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::reasons::ReasonsPicture;
 use crate::ids::{ClusterName, GroupName, Incarnation, MemberId, RoleName, TopologyName};
 use crate::time::Wall;
+use crate::verdict::Exit;
 use crate::watch::Health;
 
 /// How something stands.
@@ -85,6 +87,9 @@ pub struct Picture {
     /// The brokers of embedded clusters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub brokers: BTreeMap<ClusterName, BrokerPicture>,
+    /// What explains why something is not led.
+    #[serde(default, skip_serializing_if = "ReasonsPicture::is_empty")]
+    pub reasons: ReasonsPicture,
     /// The groups.
     pub groups: BTreeMap<GroupName, GroupPicture>,
     /// The roles, in the topology's order.
@@ -95,6 +100,26 @@ pub struct Picture {
     pub missed: u64,
     /// The number of the latest event.
     pub event: u64,
+}
+
+impl Picture {
+    /// Whether all that is promised was kept so far.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.objective.iter().all(|promise| promise.kept)
+    }
+
+    /// How it stands, for scripts: how the roles are led now comes before what was promised.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self.health {
+            Level::Down => Exit::Down,
+            Level::Degraded => Exit::Degraded,
+            Level::Starting => Exit::Unknown,
+            Level::Led if self.is_kept() => Exit::Pass,
+            Level::Led => Exit::Fail,
+        }
+    }
 }
 
 /// Which run.
@@ -190,6 +215,9 @@ pub struct MemberPicture {
     /// The kernel has stopped it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
+    /// It leaves, or has left and ended in order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left: bool,
     /// For how long it has been so, in milliseconds.
     pub for_ms: f64,
     /// How many roles it leads.
@@ -207,6 +235,9 @@ pub struct RolePicture {
     pub health_for_ms: f64,
     /// Who leads it, by group; nobody where that is empty.
     pub leaders: BTreeMap<GroupName, Vec<MemberId>>,
+    /// The groups in which those who lead it are known not to serve it: they hang.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub idle: BTreeSet<GroupName>,
 }
 
 /// Where facts are written.

@@ -18,6 +18,8 @@ const EVENTS_MAX: usize = 200;
 const EVENTS_SHOWN: u16 = 8;
 /// The least that is left to roles.
 const ROLES_LEAST: u16 = 3;
+/// How many reasons are shown; `tandem status` has all.
+const REASONS_SHOWN: usize = 4;
 /// How wide the column of a role is at most, and that of a group.
 const NAME_MAX: usize = 24;
 const COLUMN_MAX: usize = 14;
@@ -128,7 +130,9 @@ impl Screen {
         let mut head = vec![Line::from(vec![
             Span::raw(format!("{}  ", picture.run.topology)),
             Span::styled(word, self.palette.level(picture.health)),
-            Span::raw(format!(" for {long}{}", ends.unwrap_or_default())),
+            Span::raw(format!(" for {long}")),
+            Span::styled(lines::broken(picture), self.palette.alarm()),
+            Span::raw(ends.unwrap_or_default()),
         ])];
         for promise in &picture.objective {
             let style = if promise.kept { self.palette.plain() } else { self.palette.alarm() };
@@ -137,6 +141,10 @@ impl Screen {
         head.push(Line::raw(format!("all groups at once: {}", lines::counted(&picture.joint))));
         for (cluster, broker) in picture.brokers.iter().filter(|(_, it)| it.pid.is_none()) {
             let told = lines::brokered(cluster, broker);
+            head.push(Line::styled(told, self.palette.alarm()));
+        }
+        let reasons = picture.reasons.urgent().chain(picture.reasons.stalled(true));
+        for told in reasons.take(REASONS_SHOWN) {
             head.push(Line::styled(told, self.palette.alarm()));
         }
         if let Some(why) = &picture.journal.why {
@@ -187,6 +195,7 @@ impl Screen {
     /// How a member is, where it does not live, and in which colour.
     fn seat(&self, seat: &MemberPicture) -> (Option<&'static str>, Style) {
         match seat.pid {
+            None if seat.left => (Some("left"), self.palette.plain()),
             None => (Some("dead"), self.palette.alarm()),
             Some(_) if seat.stopped => (Some("stopped"), self.palette.alarm()),
             Some(_) => (None, self.palette.plain()),
@@ -226,10 +235,13 @@ impl Screen {
         (name, column): (usize, usize),
     ) -> Line<'static> {
         let mut spans = vec![Span::raw(format!("{text:<name$.name$}"))];
-        for leaders in role.leaders.values() {
+        for (group, leaders) in &role.leaders {
             let names: Vec<_> = leaders.iter().map(crate::ids::MemberId::as_str).collect();
             let (text, style) = match names.len() {
                 0 => ("nobody".to_owned(), self.palette.alarm()),
+                _ if role.idle.contains(group) => {
+                    (format!("{} hangs", names.join("+")), self.palette.alarm())
+                }
                 1 => (names.join(""), self.palette.plain()),
                 _ => (names.join("+"), self.palette.caution()),
             };

@@ -7,6 +7,7 @@ use super::brokers::Brokers;
 use super::event::Span;
 use super::open::{Pending, Unled};
 use super::picture::{Counts, GroupPicture, JournalPicture, MemberPicture, Picture, Promise, Run};
+use super::reasons::Reasons;
 use super::{Happening, Level, ROLES_MAX};
 use crate::ids::{GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, RoleName};
 use crate::observation::{Fact, What};
@@ -21,9 +22,12 @@ pub struct Table {
     pub(super) plan: Plan,
     pub(super) groups: BTreeMap<GroupName, Row>,
     brokers: Brokers,
+    reasons: Reasons,
     joint: Counts,
     /// Gaps of all groups that are certain and go on: since when.
     pub(super) open: BTreeMap<Place, Mono>,
+    /// When each role had its last gap in all groups at once, if that is final.
+    pub(super) joint_until: BTreeMap<RoleIndex, Mono>,
     health: Level,
     since: Mono,
     /// From when on gaps and overlaps are counted.
@@ -42,11 +46,13 @@ pub(super) struct Row {
 /// One partition of a group.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
+    /// Who claims it.
     pub(super) leaders: Vec<Life>,
-    pub(super) since: Mono,
+    /// Since when it is led without a gap; since the beginning, where nobody has led it yet.
+    pub(super) led_since: Mono,
     /// Somebody has led it.
     pub(super) ever: bool,
-    /// When nobody did, the last time; until that is final.
+    /// When it was not led, the last time; until that is final.
     pub(super) unled: Option<Unled>,
     roles: usize,
 }
@@ -57,6 +63,8 @@ struct Seat {
     incarnation: Incarnation,
     pid: Option<u32>,
     stopped: bool,
+    /// It was asked to leave its group, and does.
+    left: bool,
     since: Mono,
 }
 
@@ -79,8 +87,8 @@ impl Table {
     /// Nobody lives yet.
     #[must_use]
     pub fn new(plan: &Plan, now: Mono) -> Self {
-        let (incarnation, pid, stopped) = (Incarnation(0), None, false);
-        let seat = Seat { incarnation, pid, stopped, since: now };
+        let (incarnation, pid) = (Incarnation(0), None);
+        let seat = Seat { incarnation, pid, stopped: false, left: false, since: now };
         let mut groups: BTreeMap<GroupName, Row> = BTreeMap::new();
         for (name, group) in &plan.groups {
             let row = groups.entry(name.clone()).or_default();
@@ -91,7 +99,20 @@ impl Table {
         }
         let (joint, open, health) = (Counts::default(), BTreeMap::new(), Level::Starting);
         let (plan, judged, brokers) = (plan.clone(), None, Brokers::default());
-        Self { plan, groups, brokers, joint, open, health, since: now, judged, missed: 0 }
+        let (joint_until, reasons) = (BTreeMap::new(), Reasons::default());
+        Self {
+            plan,
+            groups,
+            brokers,
+            reasons,
+            joint,
+            open,
+            joint_until,
+            health,
+            since: now,
+            judged,
+            missed: 0,
+        }
     }
 
     /// Gaps and overlaps count from here on: every group has led every role.
@@ -122,26 +143,31 @@ impl Table {
         if matches!(fact.what, What::Renewed { .. } | What::Ticks { .. }) {
             return None; // nearly all there are
         }
-        if let Some(told) = self.brokers.take(fact) {
+        if let Some(told) = self.brokers.take(fact).or_else(|| self.reasons.take(fact)) {
             return Some(told);
         }
         let life = fact.life.clone()?;
-        if let What::Leaving = &fact.what {
-            return Some(Happening::Leaving { life });
-        }
         let group = self.plan.group_of(&life.member)?;
         let seat = self.groups.get_mut(group)?.members.get_mut(&life.member)?;
         let (incarnation, since) = (life.incarnation, fact.t);
         if let What::Started { pid } = fact.what {
-            *seat = Seat { incarnation, pid: Some(pid), stopped: false, since };
+            *seat = Seat { incarnation, pid: Some(pid), stopped: false, left: false, since };
             return Some(Happening::Started { life, pid });
         }
         if seat.incarnation != incarnation {
             return None;
         }
+        if let What::Leaving = &fact.what {
+            seat.left = true;
+            return Some(Happening::Leaving { life });
+        }
         if let What::Died { signal, status } = fact.what {
-            *seat = Seat { incarnation, pid: None, stopped: false, since };
-            return Some(Happening::Died { life, signal, status });
+            let left = seat.left && status == Some(0);
+            *seat = Seat { incarnation, pid: None, stopped: false, left, since };
+            return Some(match left {
+                true => Happening::Left { life },
+                false => Happening::Died { life, signal, status },
+            });
         }
         let stopped = fact.what == What::Stopped;
         if !stopped && fact.what != What::Continued {
@@ -161,14 +187,18 @@ impl Table {
                 let what = Happening::Leaders { group, partition, leaders, roles, role_count };
                 Some((since, what))
             }
+            Event::Unled { group, partition, span } => {
+                self.groups.get_mut(&group)?.partitions.get_mut(&partition)?.unled(span);
+                None
+            }
             Event::Health { now, since } => {
                 let (before, now) = (self.health, Level::from(now));
                 (self.health, self.since) = (now, since);
-                Some((since, Happening::Health { now, before }))
+                (now != before).then_some((since, Happening::Health { now, before }))
             }
             Event::GapBegan(place, from) => {
-                let from = from.max(self.judged?);
                 self.open.insert(place.clone(), from);
+                let from = from.max(self.judged?);
                 Some((from, Happening::GapBegan(self.span(&place, from, None))))
             }
             Event::Gap(place, span) => {
@@ -200,6 +230,9 @@ impl Table {
 
     /// A gap is final: what was heard of it counts no more.
     fn finish(&mut self, place: &Place, gap: Interval) {
+        if place.group.is_none() {
+            self.joint_until.extend(place.roles.iter().map(|role| (*role, gap.until)));
+        }
         let Some((name, role)) = place.group.as_ref().zip(place.roles.first()) else { return };
         let role = usize::try_from(role.0).ok();
         let on = self.plan.groups.get(name).zip(role);
@@ -207,6 +240,7 @@ impl Table {
         let cell = self.groups.get_mut(name).zip(on);
         if let Some(cell) = cell.and_then(|(row, on)| row.partitions.get_mut(on)) {
             cell.unled = cell.unled.and_then(|unled| unled.unless_final(gap));
+            cell.led_since = cell.led_since.max(gap.until);
         }
     }
 
@@ -250,6 +284,7 @@ impl Table {
             objective: self.objective(joint, &groups),
             joint: joint.and(self.joint),
             brokers: self.brokers.picture(now),
+            reasons: self.reasons.picture(now),
             groups: groups.into_iter().filter_map(|of| self.group(of, now)).collect(),
             roles: self.roles(now),
             journal,
@@ -269,13 +304,13 @@ impl Table {
             led.map(|cell| cell.roles).sum()
         };
         let member = |(member, seat): (&MemberId, &Seat)| {
-            let Seat { incarnation, pid, stopped, since } = *seat;
+            let Seat { incarnation, pid, stopped, left, since } = *seat;
             let (for_ms, leads) = (ms(now.since(since)), leads(member));
-            (member.clone(), MemberPicture { incarnation, pid, stopped, for_ms, leads })
+            (member.clone(), MemberPicture { incarnation, pid, stopped, left, for_ms, leads })
         };
         let picture = GroupPicture {
             cluster: planned.cluster.clone(),
-            led: row.partitions.values().all(|cell| !cell.leaders.is_empty()),
+            led: row.partitions.values().all(Cell::is_led),
             members: row.members.iter().map(member).collect(),
             counts: pending.and(row.counts),
         };
@@ -302,17 +337,35 @@ impl Table {
 
 impl Cell {
     fn empty(since: Mono) -> Self {
-        Self { leaders: Vec::new(), since, ever: false, unled: None, roles: 0 }
+        Self { leaders: Vec::new(), led_since: since, ever: false, unled: None, roles: 0 }
     }
 
-    /// They lead it since then.
+    /// They claim it since then.
     fn follow(&mut self, leaders: Vec<Life>, since: Mono) {
-        self.unled = match leaders.is_empty() {
-            true => self.ever.then(|| Unled::began(since, self.unled)),
-            false => self.unled.and_then(|unled| unled.ended(since)),
-        };
-        self.ever |= !leaders.is_empty();
-        (self.leaders, self.since) = (leaders, since);
+        if !self.ever && !leaders.is_empty() {
+            (self.ever, self.led_since) = (true, since);
+        }
+        self.leaders = leaders;
+    }
+
+    /// It is not led, or was not.
+    fn unled(&mut self, span: Interval) {
+        let open = self.unled.filter(|open| open.goes_on_since() == Some(span.from));
+        let began = open.unwrap_or_else(|| Unled::began(span.from, self.unled));
+        (self.ever, self.unled) = (true, began.ended(span.until));
+        if self.unled_since().is_none() {
+            self.led_since = self.led_since.max(span.until);
+        }
+    }
+
+    /// Since when it is not led, where it once was.
+    pub(super) fn unled_since(&self) -> Option<Mono> {
+        self.unled.and_then(Unled::goes_on_since)
+    }
+
+    /// Whether it is led now.
+    pub(super) fn is_led(&self) -> bool {
+        !self.leaders.is_empty() && self.unled_since().is_none()
     }
 
     fn is_led_by(&self, member: &MemberId) -> bool {

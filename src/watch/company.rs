@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::event::{Event, Place};
-use super::passing::Passing;
+use super::lane::Lane;
 use super::tally::Tally;
 use crate::ids::{FaultId, GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, Term};
 use crate::observation::{Fact, What};
@@ -25,26 +25,12 @@ pub(super) struct Company {
     gone: BTreeMap<MemberId, Incarnation>,
 }
 
-/// One partition that bears roles.
-#[derive(Debug, Clone)]
-pub(super) struct Lane {
-    pub(super) tally: Tally,
-    passing: Passing,
-    /// Who leads it now, and by which claim.
-    pub(super) leaders: Vec<(Life, Term)>,
-    /// Since when; never, where nobody ever has.
-    pub(super) since: Option<Mono>,
-}
-
 impl Company {
     pub(super) fn new(name: &GroupName, group: &PlannedGroup) -> Self {
         let mut lanes: BTreeMap<PartitionId, Lane> = BTreeMap::new();
         for (role, partition) in (0..).map(RoleIndex).zip(&group.role_partitions) {
-            let lane = lanes.entry(*partition).or_insert_with(|| Lane {
-                tally: Tally::new(Place { group: Some(name.clone()), roles: Vec::new() }),
-                passing: Passing::default(),
-                leaders: Vec::new(),
-                since: None,
+            let lane = lanes.entry(*partition).or_insert_with(|| {
+                Lane::new(Tally::new(Place { group: Some(name.clone()), roles: Vec::new() }))
             });
             lane.tally.place.roles.push(role);
         }
@@ -173,8 +159,8 @@ impl Company {
                 line.led_until((partition, *term), now)
             });
             let since = if found.is_empty() { ended.max().unwrap_or(since) } else { since };
-            lane.leaders = found.iter().map(|(life, term)| ((*life).clone(), *term)).collect();
-            lane.since = Some(since);
+            let leaders = found.iter().map(|(life, term)| ((*life).clone(), *term));
+            lane.claimed(leaders.collect(), since);
             changed = true;
             tell.push(Event::Leaders {
                 group: self.name.clone(),
@@ -183,6 +169,18 @@ impl Company {
                 since,
             });
         }
+        if changed {
+            self.look_at_lanes(tell);
+        }
         changed
+    }
+
+    /// Looks which partitions are led, after claims or what is certain have changed.
+    pub(super) fn look_at_lanes(&mut self, tell: &mut Vec<Event>) {
+        for (&partition, lane) in &mut self.lanes {
+            if let Some(span) = lane.look() {
+                tell.push(Event::Unled { group: self.name.clone(), partition, span });
+            }
+        }
     }
 }

@@ -21,6 +21,18 @@ pub enum Health {
 }
 
 impl Health {
+    /// How a role stands that is led in so many groups; in so many more it was `lost`, and in the
+    /// rest nobody has `ever` led it.
+    #[must_use]
+    pub const fn of(led: usize, lost: usize, never: usize) -> Self {
+        match (led, lost, never) {
+            (0, 1.., _) => Self::Down,
+            (_, _, 1..) => Self::Starting,
+            (_, 1.., 0) => Self::Degraded,
+            (_, 0, 0) => Self::Led,
+        }
+    }
+
     /// The greater, the worse: what was never led is missed less than what no longer is.
     pub(super) const fn badness(self) -> u8 {
         match self {
@@ -46,7 +58,17 @@ pub enum Event {
         /// Since when.
         since: Mono,
     },
-    /// How all roles stand has changed. May be corrected by a later one.
+    /// A partition is led in a group no longer, or is again, as far as is known: nobody claimed it,
+    /// or it is certain that none of those who did served it. May be corrected by a later one.
+    Unled {
+        /// In which group.
+        group: GroupName,
+        /// Which partition.
+        partition: PartitionId,
+        /// When it was not; without an end while it is not.
+        span: Interval,
+    },
+    /// How all roles stand has changed, or since when. May be corrected by a later one.
     Health {
         /// What it is now.
         now: Health,

@@ -60,21 +60,20 @@ impl Class {
     /// Looks in how many groups it is led now, and how it stands with it.
     pub(super) fn look(&mut self, groups: &BTreeMap<GroupName, Company>) -> (Health, Option<Mono>) {
         let lanes = || self.at.iter().filter_map(|(name, on)| groups.get(name)?.lanes.get(on));
-        let led = lanes().filter(|lane| !lane.leaders.is_empty()).count();
-        let unled = lanes().filter(|lane| lane.leaders.is_empty());
-        let never = unled.clone().any(|lane| lane.since.is_none());
-        let health = match () {
-            () if led == 0 && unled.clone().any(|lane| lane.since.is_some()) => Health::Down,
-            () if never => Health::Starting,
-            () if led < self.at.len() => Health::Degraded,
-            () => Health::Led,
-        };
+        let led = lanes().filter(|lane| lane.is_led()).count();
+        let lost = || lanes().filter_map(super::lane::Lane::unled_since);
+        let never = self.at.len().saturating_sub(led + lost().count());
+        let health = Health::of(led, lost().count(), never);
         // It is down since the last of them fell, and degraded since the first.
-        let since = unled.filter_map(|lane| lane.since);
-        let since = if led == 0 { since.max() } else { since.min() };
+        let since = if led == 0 { lost().max() } else { lost().min() };
         self.led = led;
         self.down_since = since.filter(|_| health == Health::Down);
         (health, since)
+    }
+
+    /// Until when it was surely led in no group, though it is led again, as far as has been heard.
+    pub(super) fn led_again(&self) -> Option<Mono> {
+        self.tally.gap().filter(|_| self.led > 0).map(|gap| gap.until)
     }
 
     /// Since when it is led in no group, where it once was.

@@ -37,7 +37,9 @@
 mod company;
 mod event;
 mod faults;
+mod healed;
 mod joint;
+mod lane;
 mod passing;
 mod tally;
 
@@ -93,6 +95,8 @@ pub struct Watch {
     known: Mono,
     end: Option<Mono>,
     health: (Health, Mono),
+    /// When the last gap ended of a group, and of all together: nothing was led throughout before.
+    healed: (Mono, Mono),
     late: (u64, Duration),
     events: VecDeque<Event>,
 }
@@ -126,6 +130,7 @@ impl Watch {
             known: Mono::ZERO,
             end: None,
             health: (Health::Starting, Mono::ZERO),
+            healed: (Mono::ZERO, Mono::ZERO),
             late: (0, Duration::ZERO),
             events: VecDeque::new(),
         }
@@ -251,6 +256,7 @@ impl Watch {
         for (name, group) in &mut self.groups {
             group.decide(until, known, &self.stalls);
             services.insert(name.clone(), group.count(window, &mut told));
+            group.look_at_lanes(&mut told);
             group.drop_before(until);
         }
         for class in &mut self.classes {
@@ -267,7 +273,13 @@ impl Watch {
         if let (facts @ 1.., by) = std::mem::take(&mut self.late) {
             told.push(Event::Late { facts, by });
         }
+        for event in &told {
+            if let Event::Gap(place, gap) = event {
+                self.healed(place.group.is_none(), gap.until);
+            }
+        }
         self.events.extend(told);
+        self.look_at_health();
     }
 
     fn look_at_health(&mut self) {
@@ -282,12 +294,17 @@ impl Watch {
         }
         let ((health, since), (before, began)) = (worst, self.health);
         if health != before {
-            // What is worse is so since the first leader was missed, what is better since now.
+            // What is worse is so since the first leader was missed, what is better since the last
+            // one was found; who leads for the first time, does now.
             let worse = since.filter(|_| health.badness() > before.badness());
-            let since = worse.map_or(self.now, |since| since.max(began));
+            let lanes = self.groups.values().flat_map(|group| group.lanes.values());
+            let found = lanes.filter_map(lane::Lane::led_since).max();
+            let found = found.filter(|_| before != Health::Starting);
+            let since = worse.or(found).map_or(self.now, |since| since.max(began));
             self.health = (health, since);
             self.events.push_back(Event::Health { now: health, since });
         }
+        self.look_since();
     }
 
     /// How all roles stand now, and since when.

@@ -9,18 +9,25 @@ use crate::timeline::{Count, Interval};
 pub(super) struct Tally {
     pub(super) place: Place,
     pub(super) totals: Totals,
+    /// When the last gap that is final ended.
+    pub(super) ended: Option<Mono>,
     gap: Option<Interval>,
     overlap: Option<Interval>,
 }
 
 impl Tally {
     pub(super) fn new(place: Place) -> Self {
-        Self { place, totals: Totals::default(), gap: None, overlap: None }
+        Self { place, totals: Totals::default(), ended: None, gap: None, overlap: None }
     }
 
     /// Since when there is a gap that has not ended, as far as is final.
     pub(super) fn gap_since(&self) -> Option<Mono> {
         self.gap.map(|gap| gap.from)
+    }
+
+    /// That gap, as far as it is final.
+    pub(super) fn gap(&self) -> Option<Interval> {
+        self.gap
     }
 
     /// So many served throughout `step`, which follows the step before.
@@ -43,6 +50,7 @@ impl Tally {
             return;
         }
         if let Some(gap) = self.gap.take() {
+            self.ended = Some(gap.until);
             tell.push(Event::Gap(self.place.clone(), gap));
         }
         if count.min <= 0 {

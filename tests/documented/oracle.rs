@@ -215,7 +215,9 @@ fn left_alone() -> Story {
     let mut story = Story::default();
     story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
     story.serves("p1-1.1", 0, 1, [100, 5_500]);
-    story.run(8_000, What::Stall { from: at(2_500), until: at(8_000) }).died("p1-1.1", 8_001);
+    story
+        .run(8_000, What::Stall { from: at(2_500), until: at(8_000), waited_ns: None })
+        .died("p1-1.1", 8_001);
     story.run(8_100, What::Unattended { from: at(2_400) });
     story.run(8_200, What::TrialEnded { trial: TrialNumber(1), recovered: Some(false) });
     story.run(8_300, What::Ended { how: Outcome::Broken, why: None });

@@ -348,6 +348,8 @@ fn of_member(fact: &Fact) -> bool {
             | What::Lapsed { .. }
             | What::Ticks { .. }
             | What::Hole { .. }
+            | What::Unconnected { .. }
+            | What::Connected
             | What::Leaving
             | What::Clock { .. }
     )

@@ -33,8 +33,24 @@ pub fn drive(
     plan: &Plan,
     facts: &[Fact],
     end: Mono,
-    mut delay: impl FnMut() -> Duration,
+    delay: impl FnMut() -> Duration,
 ) -> (Watch, Vec<Event>) {
+    let mut events = Vec::new();
+    let watch = drive_seen(plan, facts, end, delay, |_, _, watch| {
+        events.extend(std::iter::from_fn(|| watch.poll_event()));
+    });
+    (watch, events)
+}
+
+/// The same; after each step `seen` is shown when that was, the fact that came, if one did, and the
+/// watch, whose events it takes.
+pub fn drive_seen(
+    plan: &Plan,
+    facts: &[Fact],
+    end: Mono,
+    mut delay: impl FnMut() -> Duration,
+    mut seen: impl FnMut(Mono, Option<&Fact>, &mut Watch),
+) -> Watch {
     let mut arrivals: Vec<(Mono, &Fact)> = Vec::new();
     let mut latest: BTreeMap<Option<&Life>, Mono> = BTreeMap::new();
     for fact in facts {
@@ -46,24 +62,25 @@ pub fn drive(
     }
     arrivals.sort_by_key(|(arrival, _)| *arrival);
     let mut watch = Watch::new(plan);
-    let mut events = Vec::new();
     let mut now = arrivals.first().map_or(Mono::ZERO, |(arrival, _)| *arrival);
     watch.end(end);
     for (arrival, fact) in arrivals {
         while let Some(next) = watch.poll_timeout().filter(|next| *next <= arrival) {
             now = now.max(next);
             watch.handle_timeout(now);
-            events.extend(std::iter::from_fn(|| watch.poll_event()));
+            seen(now, None, &mut watch);
         }
         watch.observe(fact);
+        seen(now.max(arrival), Some(fact), &mut watch);
     }
     for _ in 0..200 {
         now = now + Duration::from_millis(50);
         watch.handle_timeout(now);
+        seen(now, None, &mut watch);
     }
     watch.finish(now.max(end));
-    events.extend(std::iter::from_fn(|| watch.poll_event()));
-    (watch, events)
+    seen(now.max(end), None, &mut watch);
+    watch
 }
 
 /// What a watch found.
@@ -90,6 +107,7 @@ pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
             Event::Overlap(place, span) => add(place, |found| &mut found.overlaps, *span),
             Event::Takeover(place, span) => add(place, |found| &mut found.takeovers, *span),
             Event::Leaders { .. }
+            | Event::Unled { .. }
             | Event::Health { .. }
             | Event::GapBegan(..)
             | Event::Late { .. } => {}

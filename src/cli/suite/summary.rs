@@ -145,7 +145,9 @@ impl Row {
 
     /// In a line.
     pub(super) fn line(&self) -> String {
-        let took = self.took.as_deref().unwrap_or("-");
+        let Some(took) = self.took.as_deref() else {
+            return format!("  {}: the suite was interrupted before", self.outcome);
+        };
         match self.reasons.first() {
             Some(why) if self.code != Some(0) => format!("  {} after {took}: {why}", self.outcome),
             Some(_) | None => format!("  {} after {took}", self.outcome),

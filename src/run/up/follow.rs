@@ -92,7 +92,10 @@ impl Follower {
     fn tell(&mut self) {
         let mut events: Vec<_> = std::iter::from_fn(|| self.watch.poll_event()).collect();
         if self.ended.is_some() {
-            events.retain(|it| !matches!(it, Event::Leaders { .. } | Event::Health { .. }));
+            events.retain(|it| {
+                let now = matches!(it, Event::Leaders { .. } | Event::Unled { .. });
+                !now && !matches!(it, Event::Health { .. })
+            });
         }
         if !events.is_empty() {
             let events = events.into_iter();

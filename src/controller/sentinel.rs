@@ -1,0 +1,152 @@
+//! Notes which brokers of clusters that outlive the run are lost: a thread a cluster, which asks it
+//! each second whom it counts on.
+//!
+//! Kafka names a broker that was killed until its session with the cluster is over; members that
+//! were connected to it say so sooner.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use super::{Clusters, Record};
+use crate::ids::ClusterName;
+use crate::kafka::Admin;
+use crate::observation::What;
+use crate::topology::{Address, Plan};
+
+/// How often a cluster is asked, and how long it may take to answer.
+const PERIOD: Duration = Duration::from_secs(1);
+/// How often the thread looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// So many questions without an answer in a row, and all of its brokers are lost.
+const UNANSWERED: u32 = 2;
+
+/// Running sentinels; they end when dropped.
+pub struct Sentinels {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What is known of one cluster.
+struct Sentinel {
+    cluster: ClusterName,
+    present: BTreeSet<String>,
+    lost: BTreeSet<String>,
+    unanswered: u32,
+}
+
+impl Sentinels {
+    /// Starts one for each cluster of `plan` that outlives the run.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn start(plan: &Plan, clusters: &Clusters, record: &Arc<Record>) -> io::Result<Self> {
+        let mut sentinels = Self { stop: Arc::default(), threads: Vec::new() };
+        let apart = plan.clusters.iter().filter(|(_, one)| one.address != Address::Embedded);
+        for (name, _) in apart {
+            let admin = match Admin::new(&clusters.of_controller(name)) {
+                Ok(admin) => admin,
+                Err(error) => {
+                    let error = crate::error::chain(&error);
+                    tracing::warn!(error, cluster = %name, "Lost brokers will not be noticed.");
+                    continue;
+                }
+            };
+            let mut sentinel = Sentinel::of(name.clone());
+            let (stop, record) = (Arc::clone(&sentinels.stop), Arc::clone(record));
+            let thread = Builder::new().name(format!("sentinel-{name}"));
+            sentinels.threads.push(thread.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let answer = admin.glance(PERIOD);
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    for what in sentinel.hear(answer) {
+                        record.note(None, what);
+                    }
+                    wait(&stop);
+                }
+            })?);
+        }
+        Ok(sentinels)
+    }
+
+    /// Nothing is noted any more: what ends from here on is ended on purpose.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Sentinels {
+    fn drop(&mut self) {
+        self.stop();
+        for thread in self.threads.drain(..) {
+            thread.join().ok();
+        }
+    }
+}
+
+fn wait(stop: &AtomicBool) {
+    let mut left = PERIOD;
+    while !stop.load(Ordering::Relaxed) && !left.is_zero() {
+        std::thread::sleep(LOOK);
+        left = left.saturating_sub(LOOK);
+    }
+}
+
+impl Sentinel {
+    fn of(cluster: ClusterName) -> Self {
+        let (present, lost) = (BTreeSet::new(), BTreeSet::new());
+        Self { cluster, present, lost, unanswered: 0 }
+    }
+
+    /// What is to be noted of the brokers that a cluster names, or of its silence.
+    fn hear(&mut self, answer: Option<BTreeSet<String>>) -> Vec<What> {
+        self.unanswered = if answer.is_some() { 0 } else { self.unanswered.saturating_add(1) };
+        let named = match answer {
+            Some(named) => named,
+            None if self.unanswered < UNANSWERED => return Vec::new(),
+            None => BTreeSet::new(),
+        };
+        let cluster = || self.cluster.clone();
+        let gone = self.present.difference(&named).cloned();
+        let gone = gone.map(|broker| What::BrokerLost { cluster: cluster(), broker });
+        let back = self.lost.intersection(&named).cloned();
+        let back = back.map(|broker| What::BrokerBack { cluster: cluster(), broker });
+        let noted = gone.chain(back).collect();
+        self.lost.extend(self.present.difference(&named).cloned());
+        self.lost.retain(|broker| !named.contains(broker));
+        self.present = named;
+        noted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broker_is_lost_once_and_comes_back_once() {
+        let mut sentinel = Sentinel::of("a".parse().unwrap());
+        let named = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect());
+        let lost = |name: &str| What::BrokerLost {
+            cluster: "a".parse().unwrap(),
+            broker: name.to_owned(),
+        };
+        let back = |name: &str| What::BrokerBack {
+            cluster: "a".parse().unwrap(),
+            broker: name.to_owned(),
+        };
+        assert_eq!(sentinel.hear(named(&["1 at h:1", "2 at h:2"])), []);
+        assert_eq!(sentinel.hear(named(&["2 at h:2"])), [lost("1 at h:1")]);
+        assert_eq!(sentinel.hear(named(&["2 at h:2"])), []);
+        assert_eq!(sentinel.hear(None), [], "one question may go astray");
+        assert_eq!(sentinel.hear(None), [lost("2 at h:2")]);
+        assert_eq!(sentinel.hear(None), []);
+        let all = sentinel.hear(named(&["1 at h:1", "2 at h:2"]));
+        assert_eq!(all, [back("1 at h:1"), back("2 at h:2")]);
+    }
+}
