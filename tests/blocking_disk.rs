@@ -119,9 +119,10 @@ fn an_interrupt_ends_everything_while_the_disk_blocks() {
     let family = Family::of(&run);
     disk.block();
     std::thread::sleep(Duration::from_secs(1));
+    let interrupted = Mono::now();
     run.signal(Signal::INT);
     // The kernel lets nobody go who waits for this disk: the controller itself is there.
-    family.is_gone_but_for(&[run.pid()]);
+    family.is_gone_since(interrupted, &[run.pid()]);
     disk.go_on();
     let run = run.finish();
     assert_eq!(run.code(), Some(130), "{run}");

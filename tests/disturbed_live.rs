@@ -89,7 +89,8 @@ fn canary(own: bool) -> Vec<Fact> {
     let path = folder.path().join("journal.jsonl");
     let plan = plan(1, &[("p1", 1, 1)]);
     let header = header("canary", &plan, &brief(&plan, 1, &[]));
-    let record = Record::new(Journal::create(&path, &header).unwrap(), Standing::new(&plan));
+    let record =
+        Record::new(Journal::create(&path, &header).unwrap(), Standing::new(&plan)).unwrap();
     let children = Arc::new(Children::default());
     let canary = Canary::start(Arc::new(record), Arc::clone(&children), false).unwrap();
     eventually("the canary", Duration::from_secs(20), has_woken);
