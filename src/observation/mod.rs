@@ -5,19 +5,21 @@
 //! `seq` are their author's.
 
 mod claim;
+mod outcome;
+mod unit_facts;
 
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 pub use claim::{Ending, Horizon};
+pub use outcome::Outcome;
 
 use crate::ids::{ClusterName, FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use crate::time::{Mono, Wall};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(transform = with_null)]
+#[schemars(transform = unit_facts::with_null)]
 pub struct Fact {
     /// When its author stamped it.
     #[serde(rename = "t_ns")]
@@ -31,24 +33,6 @@ pub struct Fact {
     /// What happened.
     #[serde(flatten)]
     pub what: What,
-}
-
-/// What has no fields is a key with `null` in a flattened object, and no word by itself as its
-/// schema would have it.
-fn with_null(schema: &mut Schema) {
-    let Some(Value::Array(kinds)) = schema.get_mut("oneOf") else { return };
-    for kind in kinds {
-        let Some(Value::String(word)) = kind.get("const").cloned() else { continue };
-        let mut whole = json!({
-            "type": "object",
-            "properties": { word.as_str(): {"type": "null"} },
-            "required": [word],
-        });
-        if let (Some(whole), Some(told)) = (whole.as_object_mut(), kind.get("description")) {
-            whole.insert("description".to_owned(), told.clone());
-        }
-        *kind = whole;
-    }
 }
 
 /// What can happen. Above the line the member speaks, of itself; below it, the controller.
@@ -396,20 +380,4 @@ impl What {
             | Self::Ended { .. } => false,
         }
     }
-}
-
-/// How a run came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// All trials were played.
-    Completed,
-    /// It could not go on, or not settle: what was to be shown is unknown.
-    Broken,
-    /// A stop condition or a limit of the experiment ended it.
-    Aborted,
-    /// A signal ended it.
-    Interrupted,
-    /// Something could not be healed.
-    Unhealed,
 }
