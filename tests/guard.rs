@@ -245,7 +245,7 @@ fn a_heal_that_fails_keeps_no_other_from_healing_and_is_exit_6() {
 fn doctor(stage: &Stage, args: &[&str], fault: &str) -> (Option<i32>, String) {
     let done = output(tandem(stage.state()).arg("doctor").args(args));
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    let (_, faults) = said.split_once("faults\n").unwrap();
+    let (_, faults) = said.split_once("faults: ").unwrap();
     let about = format!("  {fault}: ");
     let line = faults.lines().find(|line| line.contains(&about)).unwrap_or_default();
     (done.status.code(), line.to_owned())

@@ -81,7 +81,9 @@ impl Order {
 
     /// Tells what a trial did and cost.
     pub(super) fn tell_played(&self, trial: TrialCost) {
-        (self.tell)(Milestone::Played { trial, of: self.trials.count });
+        // Beyond those asked for are those that replace others.
+        let of = self.trials.count.max(trial.number.0);
+        (self.tell)(Milestone::Played { trial, of });
     }
 
     /// What is staged for it.
