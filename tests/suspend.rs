@@ -10,11 +10,11 @@ use support::experiment::{Experiment, eventually, output, tandem};
 use support::facts::{Story, at, brief, plan};
 use support::suspended::Sleep;
 use support::up::{Up, nothing_is_left};
-use tandem::ids::{Life, PartitionId, Term};
+use tandem::ids::{Life, PartitionId, Term, TrialNumber};
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
 use tandem::timeline::{Interval, Timeline};
-use tandem::verdict::{Report, Verdict};
+use tandem::verdict::{Report, Tail, Verdict};
 use tandem::view::Level;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -47,6 +47,26 @@ fn the_time_of_a_suspend_is_unknown_and_no_verdict_passes_over_it() {
     let awake: Vec<Fact> = story.facts.iter().filter(|fact| !is_suspend(fact)).cloned().collect();
     let report = Report::compute(&plan, &brief, 1, Mono::ZERO, &awake);
     assert!(report.reasons.iter().all(|why| why != told), "{:?}", report.reasons);
+}
+
+#[test]
+fn what_is_kept_up_does_not_pass_over_a_suspend_either() {
+    let plan = plan(1, &[("p1", 1, 1)]);
+    let (mut awake, mut asleep) = (Story::default(), Story::default());
+    awake.started("p1-1.1", 0).began(1_000, 1).serves("p1-1.1", 0, 1, [500, 70_000]);
+    slept(&mut asleep);
+    let told = |mut story: Story| {
+        let trial = TrialNumber(1);
+        story.run(69_000, What::TrialEnded { trial, recovered: None }).completed(70_000);
+        let timeline = Timeline::compute(&plan, &story.facts);
+        let judged = (&plan, &brief(&plan, 1, &[]));
+        Report::of_upkeep(judged, (1, Mono::ZERO), &timeline, Tail::Last, Vec::new())
+    };
+    let (awake, asleep) = (told(awake), told(asleep));
+    let why = "The host was suspended for 1m: nothing is known of that time.";
+    assert_eq!(asleep.verdict, Verdict::Unknown, "{:?}", asleep.reasons);
+    assert!(asleep.reasons.iter().any(|one| one == why), "{:?}", asleep.reasons);
+    assert!(awake.reasons.iter().all(|one| one != why), "{:?}", awake.reasons);
 }
 
 #[test]

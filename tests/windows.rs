@@ -26,13 +26,17 @@ use tandem::topology::Plan;
 /// When the histories of chance end.
 const END: u64 = 25_000;
 
+fn of_fault(fact: &Fact) -> bool {
+    matches!(fact.what, What::FaultAsked { .. } | What::FaultFailed { .. })
+}
+
 /// No fault is injected into what is kept up, and nobody is started who lives.
 fn undisturbed(facts: Vec<Fact>) -> Vec<Fact> {
     let (mut all, own): (Vec<_>, Vec<_>) =
         facts.into_iter().partition(|fact| fact.what.is_by_member());
     let mut living: BTreeMap<MemberId, Life> = BTreeMap::new();
     let mut seq = 0;
-    for fact in own.into_iter().filter(|fact| !matches!(fact.what, What::FaultAsked { .. })) {
+    for fact in own.into_iter().filter(|fact| !of_fault(fact)) {
         let mut tell = |fact: Fact| {
             seq += 1;
             all.push(Fact { seq, ..fact });

@@ -12,8 +12,9 @@ use crate::observation::What;
 use crate::time::Mono;
 
 const TICK: Duration = Duration::from_millis(10);
-/// How often it looks where it leads nothing; a claim wakes it. A thousand members that lead nothing
-/// would else keep two processors busy; seldomer, a stall that hits such a member would go unseen.
+/// How often it looks where it leads nothing; a claim wakes it. A thousand members that lead
+/// nothing would else keep two processors busy; seldomer, a stall that hits such a member would go
+/// unseen.
 const IDLE: Duration = Duration::from_millis(50);
 /// How often a run of ticks is told while it goes on.
 const TOLD: Duration = Duration::from_millis(50);

@@ -16,7 +16,7 @@ pub struct Bounds {
     /// A member leaves the group, then ends.
     pub leave: Bound,
     /// A member is cut off from the brokers; its duty is still reachable. The overlap is that of
-    /// its own roles; [`cut_off`](Self::cut_off) has all that the fault may cost.
+    /// its own roles; those that move among the others overlap as at a death.
     pub isolation: Bound,
     /// A member is stopped for the longest such step, and wakes.
     pub pause: Bound,

@@ -35,9 +35,10 @@ impl Report {
     /// The same from intervals that were computed already.
     #[must_use]
     pub fn of(plan: &Plan, brief: &Brief, seed: u64, zero: Mono, timeline: &Timeline) -> Self {
-        // What was done and when the host stalled is that of all trials; what is judged, and every
-        // number, is that of those which the host did not disturb.
+        // What was done, when the host stalled and what could not be reached is that of all trials;
+        // what is judged, and every number, is that of those which the host did not disturb.
         let record = &timeline.record;
+        let outages = super::reasons::outages(timeline, zero);
         let split = Split::of(brief, plan, timeline);
         let timeline = &*split.kept;
         let (objective, assertions) = rulings(brief, timeline);
@@ -88,7 +89,7 @@ impl Report {
             worst: worst(plan, timeline, zero),
             faults: record.incidents.iter().map(|(id, one)| fault(id, one, zero)).collect(),
             stalls: record.stalls.iter().map(|one| stall(*one, zero)).collect(),
-            outages: super::reasons::outages(timeline, zero),
+            outages,
             telemetry: None,
             up: None,
         }

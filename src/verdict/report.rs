@@ -40,7 +40,8 @@ pub struct Report {
     /// How many were asked for.
     pub trials_asked: u32,
     /// The trials that the host disturbed; nothing where the experiment does not say when one is.
-    /// All other numbers of this report leave them out, but for `faults` and `stalls`.
+    /// All other numbers of this report leave them out, but for `faults`, `stalls`, `outages` and
+    /// `floor_ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<DisturbedReport>,
     /// The instrument's floor: what is shorter it cannot tell from nothing. It is the greater of

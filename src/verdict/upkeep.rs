@@ -111,12 +111,16 @@ fn distribution(found: &[Finding]) -> Distribution {
     found.iter().map(|one| one.span.length()).collect::<Samples>().distribution()
 }
 
-/// The worst of what is promised, and of how it ended.
+/// The worst of what is promised, of what nobody could see, and of how it ended.
 fn conclude(objective: &[Ruling], record: &Record, tail: Tail) -> (Verdict, Vec<String>) {
     let mut rulings: Vec<&Ruling> = objective.iter().collect();
     rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.outcome));
     let mut reasons: Vec<String> = rulings.iter().filter_map(|ruling| ruling.why.clone()).collect();
     let mut verdict = rulings.first().map_or(Verdict::Pass, |worst| worst.outcome);
+    for why in super::unseen::reasons(record) {
+        verdict = verdict.and(Verdict::Unknown);
+        reasons.insert(0, why);
+    }
     if let Some(why) = ended(record, tail) {
         verdict = verdict.and(Verdict::Unknown);
         reasons.insert(0, why);

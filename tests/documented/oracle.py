@@ -4,13 +4,16 @@ Reads the names of journals, one a line; prints what it found in each as one lin
 """
 
 import json
+import re
 import sys
 from bisect import bisect_right
 
 END = 2**64 - 1
 TICKLESS, SILENCE = 100_000_000, 250_000_000
 BY_MEMBER = {"assigned", "revoked", "lost", "claimed", "renewed", "lapsed", "ticks", "hole",
-             "leaving", "clock"}
+             "late", "leaving", "clock", "unconnected", "connected"}
+UNITS = {"h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+ALPHA, AFTER_FAULT = 0.05, 15 * 10**9
 
 
 def union(spans):
@@ -47,6 +50,11 @@ def at(spans, when):
     """The interval of a set that contains an instant."""
     place = bisect_right(spans, (when, END + 1)) - 1
     return spans[place] if place >= 0 and when < spans[place][1] else None
+
+
+def nanoseconds(text):
+    """Of a duration in words, as `1s 500ms`."""
+    return sum(int(n) * UNITS[unit] for n, unit in re.findall(r"(\d+)([a-z]+)", text))
 
 
 def kind_of(fact):
@@ -191,18 +199,37 @@ class Life:
         return less(served, unknown), union(served + unknown), widths
 
 
+def share(of, part, whole):
+    """`of` times `part` by `whole`, in whole nanoseconds."""
+    return of * min(part, whole) // whole if whole else 0
+
+
+def imposed(late, looks, window):
+    """For how much of the time in a window the host is to blame."""
+    begin, end = late["from_ns"], late["until_ns"]
+    whole = max(0, end - begin)
+    waited = min(late.get("waited_ns") or 0, whole)
+    blamed = stolen = 0
+    for look in looks:
+        met = min(end, look["until_ns"]) - max(begin, look["from_ns"])
+        if met > 0:
+            outside = max(0, look["busy_ns"] - look["own_ns"])
+            blamed += share(share(waited, met, whole), outside, look["busy_ns"])
+            stolen += min(look["stolen_ns"], met)
+    within = min(end, window[1]) - max(begin, window[0])
+    return share(blamed + min(stolen, whole - waited), max(0, within), whole)
+
+
 class Run:
     def __init__(self, header, facts):
-        self.plan = header["plan"]
+        self.plan, self.brief, self.zero = header["plan"], header["brief"], header["zero_ns"]
         self.groups = self.plan["groups"]
         home = {member: name for name, of in self.groups.items() for member in of["members"]}
         authors = {}
         for fact in facts:
             author = fact["life"] if kind_of(fact) in BY_MEMBER else None
             authors.setdefault(author, []).append(fact)
-        for said in authors.values():
-            said.sort(key=lambda fact: fact["seq"])
-        own = authors.pop(None, [])
+        own = sorted(authors.pop(None, []), key=lambda fact: fact["seq"])
         self.lives, self.home = {}, home
         left = {name for name, said in authors.items() if any("leaving" in it for it in said)}
         self.troubles = {name: [] for name in self.groups}
@@ -217,11 +244,22 @@ class Run:
             if other["seq"] > one["seq"] + 1:
                 for life in self.lives.values():
                     life.unknown.append((one["t_ns"], other["t_ns"]))
+        for kind in ("suspended", "unwritten"):
+            for hidden in (it[kind] for it in own if kind in it):
+                for life in self.lives.values():
+                    life.unknown.append((hidden["from_ns"], hidden["until_ns"]))
         stalls = [(it["stall"]["from_ns"], it["stall"]["until_ns"]) for it in own if "stall" in it]
         away = [it["unattended"]["from_ns"] for it in own if "unattended" in it]
         for life in self.lives.values():
             life.close(stalls, away[-1] if away else None)
         self.trials = self.read_trials(own, facts)
+        self.played = self.read_played(own, away[-1] if away else None)
+        self.disturbed = self.read_disturbed(own, authors)
+        self.stalls = [{"from_ms": self.ms(a), "until_ms": self.ms(b)} for a, b in stalls]
+        self.outages = self.read_outages(own, facts)
+
+    def ms(self, t):
+        return max(0, t - self.zero) / 1e6
 
     def life(self, name):
         if name.rsplit(".", 1)[0] not in self.home:
@@ -280,6 +318,62 @@ class Run:
             trials.append((*open_, min(ends or [max(it["t_ns"] for it in facts)])))
         return trials
 
+    def read_played(self, own, unattended):
+        """The trials that were played to their end."""
+        said = {it["trial_ended"]["trial"] for it in own
+                if it.get("trial_ended", {}).get("recovered") is not None}
+        return {number for number, _, end in self.trials
+                if number in said and (unattended is None or end <= unattended)}
+
+    def read_disturbed(self, own, authors):
+        """What held up each disturbed trial; nothing where no rule is stated."""
+        if not self.brief.get("disturbed"):
+            return None
+        looks = [it["processors"] for it in own if "processors" in it]
+        late = [((b"", 0), None, it["stall"]) for it in own if "stall" in it]
+        for name, said in authors.items():
+            member, number = name.rsplit(".", 1)
+            late += [((member.encode(), int(number)), name, it["late"])
+                     for it in said if "late" in it]
+        found, most = {}, nanoseconds(self.brief["disturbed"]["stall"])
+        for number, begin, end in self.trials:
+            each = [(-imposed(it, looks, (begin, end)), order, whom, it)
+                    for order, whom, it in late]
+            blame, _, whom, it = min(each, key=lambda one: one[:2], default=(0,) * 4)
+            if -blame > most:
+                found[number] = {"trial": number, "stalled_ms": -blame / 1e6, "whom": whom,
+                                 "late_ms": (it["until_ns"] - it["from_ns"]) / 1e6}
+        return found
+
+    def read_outages(self, own, facts):
+        asked, healed = {}, {}
+        for fact in own:
+            for kind in ("fault_asked", "fault_failed"):
+                if kind in fact:
+                    asked.setdefault(fact[kind]["fault"], fact["t_ns"])
+            if "fault_healed" in fact:
+                healed[fact["fault_healed"]["fault"]] = fact["t_ns"] + AFTER_FAULT
+        excused = [(t, healed.get(fault, END)) for fault, t in asked.items()]
+        found, away = [], {}
+        for fact in sorted(facts, key=lambda it: it["t_ns"]):
+            kind, t = kind_of(fact), fact["t_ns"]
+            if kind in ("broker_lost", "broker_back"):
+                who = "broker {broker} of cluster {cluster}".format(**fact[kind])
+            elif kind in ("unconnected", "connected", "died"):
+                who = fact["life"]
+            else:
+                continue
+            if who in away:
+                begin, why = away.pop(who)
+                found.append((begin, t, who, why))
+            if kind in ("broker_lost", "unconnected"):
+                away[who] = (t, fact[kind].get("why"))
+        found += [(begin, END, who, why) for who, (begin, why) in sorted(away.items())]
+        return [{"who": who, "why": why, "from_ms": self.ms(begin),
+                 "until_ms": None if end == END else self.ms(end)}
+                for begin, end, who, why in sorted(found, key=lambda it: it[:2])
+                if not any(a <= begin < b for a, b in excused)]
+
     def latest(self, group, when):
         """The trouble that is the cause of what begins then in a group."""
         before = [one for one in self.troubles[group] if one[0] <= when]
@@ -335,7 +429,7 @@ def uncertainty(span, views, unknown):
 
 def look(run):
     """All that is found, each as [what, group, role, trial, from, until, cause, by, within]."""
-    found, memo, least = [], {}, None
+    found, memo, least = [], {}, {}
     for name, group in run.groups.items():
         lives = [life for life in run.lives.values() if run.home[life.member] == name]
         lives.sort(key=lambda life: life.order)
@@ -381,13 +475,17 @@ def look(run):
             note("unknown overlap", None, role, number, maybe, every_claimed, [])
             groups = [(spans, spans, {}) for spans in led]
             counts = [low for _, low, _ in count(groups, *window)] if begin < end else []
-            least = min(counts + ([] if least is None else [least]), default=None)
+            if counts:
+                least[number] = min(counts + [least.get(number, len(groups))])
     return found, least
 
 
 def numbers(run, found, least):
-    """What result.json says of them."""
+    """What result.json says of them, which leaves out the disturbed trials."""
     ends = {number: end for number, _, end in run.trials}
+    left_out = run.disturbed or {}
+    found = [f for f in found if f[3] not in left_out]
+    least = min((low for number, low in least.items() if number not in left_out), default=None)
 
     def distribution(what, group, cause=None):
         ns = sorted(f[5] - f[4] for f in found
@@ -409,7 +507,19 @@ def numbers(run, found, least):
     joint = {kind: distribution(kind, None) for kind in kinds[:2]}
     within = sorted(f[8] for f in found if f[0] == "gap" and f[1])
     middle = within[-(-len(within) * 50 // 100) - 1] / 1e6 if within else None
+    rule, disturbed = run.brief.get("disturbed"), None
+    if rule:
+        disturbed = {
+            "stall_ms": nanoseconds(rule["stall"]) / 1e6, "replace": rule["replace"],
+            "replaced": max(0, len(run.trials) - run.brief["trials"]),
+            "trials": [left_out[number] for number, _, _ in run.trials if number in left_out],
+            "undisturbed": len(run.trials) - len(left_out), "alpha": ALPHA,
+        }
     return {
+        "trials": len(run.played - left_out.keys()),
+        "disturbed": disturbed,
+        "stalls": run.stalls,
+        "outages": run.outages,
         "groups": groups,
         "joint": {**joint, "leaders_min": least, "unknown_ms": unknown([None])},
         "unknown_ms": unknown([None, *run.groups]),

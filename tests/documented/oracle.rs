@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use tandem::ids::{GroupName, TrialNumber};
 use tandem::journal::{Recording, read, read_parts};
 use tandem::observation::{Outcome, What};
-use tandem::timeline::{Cause, Finding, Findings, Timeline};
-use tandem::verdict::Report;
+use tandem::time::Span;
+use tandem::timeline::{Cause, Finding, Findings, Timeline, TimelineBuilder};
+use tandem::verdict::{Brief, Disturbed, Report};
 
+use crate::hindered::{held_up, hinder, rule};
 use crate::live::live;
 use crate::python::ask;
 use crate::support::chance::{Draws, history};
@@ -65,18 +67,44 @@ fn is_within(path: &str, theirs: &Value, ours: &Value) {
         Value::Object(fields) => fields
             .iter()
             .for_each(|(key, value)| is_within(&format!("{path}.{key}"), value, &ours[key])),
+        Value::Array(items) => {
+            let known = ours.as_array().map_or(&[][..], Vec::as_slice);
+            assert_eq!(items.len(), known.len(), "{path}: {ours}");
+            items.iter().zip(known).for_each(|(value, known)| is_within(path, value, known));
+        }
         Value::Number(number) => assert_eq!(number.as_f64(), ours.as_f64(), "{path}"),
         other => assert_eq!(other, ours, "{path}"),
     }
 }
 
-/// Both agree on these journals; how much was found in all of them.
-fn agree(journals: &[(PathBuf, Recording)]) -> usize {
+/// How much of what both agree on was there.
+#[derive(Debug, Default)]
+struct Agreed {
+    intervals: usize,
+    /// Runs of which some trials were disturbed, and those of which all were.
+    disturbed: [usize; 2],
+    outages: usize,
+}
+
+impl Agreed {
+    fn add(&mut self, intervals: usize, report: &Report) {
+        self.intervals += intervals;
+        self.outages += report.outages.len();
+        if let Some(of) = report.disturbed.as_ref().filter(|of| !of.trials.is_empty()) {
+            self.disturbed[usize::from(of.undisturbed == 0)] += 1;
+        }
+    }
+}
+
+/// Both agree on these journals; how much there was in all of them.
+fn agree(journals: &[(PathBuf, Recording)]) -> Agreed {
     let lines: Vec<String> = journals.iter().map(|(path, _)| path.display().to_string()).collect();
-    let mut count = 0;
+    let mut agreed = Agreed::default();
     for ((path, recording), answer) in journals.iter().zip(ask("oracle.py", &[], &lines)) {
         let header = &recording.header;
-        let timeline = Timeline::compute(&header.plan, &recording.facts);
+        let mut builder = TimelineBuilder::new(&header.plan);
+        recording.facts.iter().for_each(|fact| builder.observe(fact));
+        let timeline = builder.finish();
         let theirs = answer["found"].as_array().unwrap().iter();
         let mut theirs: Vec<String> = theirs.map(ToString::to_string).collect();
         theirs.sort();
@@ -87,16 +115,23 @@ fn agree(journals: &[(PathBuf, Recording)]) -> usize {
         assert!(ours == theirs, "{path}: only we find {missing:#?}, only they {further:#?}");
         let (plan, brief) = (&header.plan, &header.brief);
         let report = Report::of(plan, brief, header.seed, header.zero, &timeline);
-        is_within(&path.to_string(), &answer["numbers"], &serde_json::to_value(report).unwrap());
-        count += ours.len();
+        let known = serde_json::to_value(&report).unwrap();
+        is_within(&path.to_string(), &answer["numbers"], &known);
+        agreed.add(ours.len(), &report);
     }
-    count
+    agreed
 }
 
-fn written(folder: &Path, number: usize, story: &Story) -> (PathBuf, Recording) {
+fn written(
+    folder: &Path,
+    number: usize,
+    story: &Story,
+    disturbed: Option<Disturbed>,
+) -> (PathBuf, Recording) {
     let plan = plan_apart(3, &[("p1", 2, 2), ("p2", 2, 2)]);
     let run = folder.join(format!("run-{number}"));
-    record(&run, &plan, &brief(&plan, 2, &[]), &story.facts);
+    let brief = Brief { disturbed, ..brief(&plan, 1, &[]) };
+    record(&run, &plan, &brief, &story.facts);
     let path = run.join("journal.jsonl");
     let recording = read(&path).unwrap();
     (path, recording)
@@ -109,13 +144,19 @@ fn the_page_is_enough_for_whatever_chance_makes_up() {
     for seed in 0..RANDOM {
         let mut chance = ChaCha12Rng::seed_from_u64(seed);
         let numbers = (0..600).map(|_| chance.random_range(0..1_000_000)).collect();
-        let facts = history(&["p1", "p2"], &mut Draws::new(numbers));
         let mut story = Story::default();
-        story.facts = facts;
-        journals.push(written(folder.path(), journals.len(), &story));
+        story.facts = history(&["p1", "p2"], &mut Draws::new(numbers));
+        let mut disturbed = None;
+        // One of three is as history has it.
+        if seed % 3 > 0 {
+            hinder(&mut story.facts, &mut chance);
+            disturbed = rule(&mut chance);
+        }
+        journals.push(written(folder.path(), journals.len(), &story, disturbed));
     }
-    let count = agree(&journals);
-    assert!(count > 1_000, "{count} intervals are few");
+    let agreed = agree(&journals);
+    let Agreed { intervals, disturbed: [some, all], outages } = agreed;
+    assert!(intervals > 1_000 && some > 5 && all > 0 && outages > 5, "{agreed:?} is little");
 }
 
 #[test]
@@ -123,8 +164,23 @@ fn the_page_is_enough_for_what_chance_does_not_make_up() {
     let folder = tempfile::tempdir().unwrap();
     let stories = [causes(), nested(), looks(), cut_off(), left_alone(), kills(&[955, 0, 1_108])];
     let journals: Vec<_> =
-        (0..).zip(&stories).map(|(n, it)| written(folder.path(), n, it)).collect();
-    assert!(agree(&journals) > 100);
+        (0..).zip(&stories).map(|(n, it)| written(folder.path(), n, it, None)).collect();
+    assert!(agree(&journals).intervals > 100);
+}
+
+#[test]
+fn the_page_is_enough_for_a_run_that_something_holds_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = |stall| Disturbed { stall: Span::ms(stall), replace: 1 };
+    let agreed =
+        |number, disturbed| agree(&[written(folder.path(), number, &held_up(), disturbed)]);
+    // The host imposed 66.7 ms on the first trial, 33.3 ms on the second, and 50 ms on the third.
+    let rules = [(33, [0, 1]), (34, [1, 0]), (50, [1, 0]), (66, [1, 0]), (67, [0, 0])];
+    for (number, (stall, disturbed)) in (1..).zip(rules) {
+        let agreed = agreed(number, Some(rule(stall)));
+        assert_eq!((agreed.disturbed, agreed.outages), (disturbed, 1), "{stall}: {agreed:?}");
+    }
+    assert!(agreed(0, None).intervals > 10);
 }
 
 #[test]
@@ -139,7 +195,8 @@ fn the_page_is_enough_for_real_runs() {
     let kept_up = read_parts(&live.up).unwrap();
     journals.push((live.up.join("journal-000001.jsonl"), kept_up));
     for journal in &journals {
-        assert!(agree(std::slice::from_ref(journal)) > 0, "{}", journal.0.display());
+        let agreed = agree(std::slice::from_ref(journal));
+        assert!(agreed.intervals > 0, "{}", journal.0.display());
     }
 }
 

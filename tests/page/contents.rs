@@ -84,20 +84,25 @@ pub fn holds_all(told: &Told, page: &str) {
     counts_fit(&told.report, &data);
 }
 
-/// The data's gaps have the distribution that the report states.
+/// The data's gaps have the distribution that the report states, which leaves out those of
+/// disturbed trials.
 pub fn counts_fit(report: &Report, data: &serde_json::Value) {
+    let disturbed = report.disturbed.iter().flat_map(|of| &of.trials);
+    let disturbed: Vec<u64> = disturbed.map(|one| one.trial.0.into()).collect();
     for (place, (name, group)) in report.groups.iter().enumerate() {
         let mut lengths = Vec::new();
         for fold in data["folds"].as_array().unwrap() {
             let on = fold["on"][place].to_string();
             let found = rows(&data["groups"][place]["lanes"][on]["g"]);
             for _role in fold["roles"].as_array().unwrap() {
-                lengths.extend(found.iter().map(|row| std::time::Duration::from_nanos(row.1)));
+                let counted = found.iter().filter(|row| !disturbed.contains(&row.3));
+                lengths.extend(counted.map(|row| std::time::Duration::from_nanos(row.1)));
             }
         }
         let all: Distribution = lengths.into_iter().collect::<Samples>().distribution();
         let other = group.other;
-        let told = [group.fault.gap, other.restart.gap, other.broker.gap, other.none.gap];
+        let other = [other.restart, other.broker, other.death, other.none].map(|it| it.gap);
+        let told: Vec<_> = [group.fault.gap].into_iter().chain(other).collect();
         let count: u64 = told.iter().map(|one| one.count).sum();
         assert_eq!(all.count, count, "gaps of {name}");
         let most = told.iter().filter_map(|one| one.max_ms).reduce(f64::max);
