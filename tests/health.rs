@@ -298,6 +298,23 @@ fn nothing_is_led_for_longer_than_since_the_last_gap() {
     seen.looks.iter().for_each(|look| agrees(look).unwrap());
 }
 
+/// A claim that was never served is no end of a gap in all groups: the role is degraded no longer
+/// than since the time up to which that gap is certain to go on.
+#[test]
+fn a_claim_that_was_never_served_ends_no_joint_gap() {
+    let mut story = Story::default();
+    always(&mut story, "p1-1.1", 0);
+    always(&mut story, "p2-1.1", 0);
+    leads(&mut story, "p1-2.1", &[(1, [200, END], &[])]);
+    leads(&mut story, "p2-2.1", &[(1, [100, 4_000], &[[100, 4_000]])]);
+    let (picture, seen) = told(&story, 11_000);
+    let settled = seen.looks.last().unwrap().settled;
+    assert!(settled > at(5_000), "{settled:?}");
+    let role = (picture.roles[1].health, at(since(&picture, 1, 11_000)));
+    assert_eq!(role, (Level::Degraded, settled));
+    assert_eq!((picture.health, picture.health_for_ms), (role.0, picture.roles[1].health_for_ms));
+}
+
 /// A role that no group leads is down, whether or not another group has ever led it.
 #[test]
 fn a_group_that_never_led_hides_nothing() {
