@@ -298,6 +298,39 @@ fn nothing_is_led_for_longer_than_since_the_last_gap() {
     seen.looks.iter().for_each(|look| agrees(look).unwrap());
 }
 
+/// A claim that was never served is no end of a gap in all groups: the role is degraded no longer
+/// than since the time up to which that gap is certain to go on.
+#[test]
+fn a_claim_that_was_never_served_ends_no_joint_gap() {
+    let mut story = Story::default();
+    always(&mut story, "p1-1.1", 0);
+    always(&mut story, "p2-1.1", 0);
+    leads(&mut story, "p1-2.1", &[(1, [200, END], &[])]);
+    leads(&mut story, "p2-2.1", &[(1, [100, 4_000], &[[100, 4_000]])]);
+    let (picture, seen) = told(&story, 11_000);
+    let settled = seen.looks.last().unwrap().settled;
+    assert!(settled > at(5_000), "{settled:?}");
+    let role = (picture.roles[1].health, at(since(&picture, 1, 11_000)));
+    assert_eq!(role, (Level::Degraded, settled));
+    assert_eq!((picture.health, picture.health_for_ms), (role.0, picture.roles[1].health_for_ms));
+}
+
+/// A gap that is certain counts until it is final, though another one has followed.
+#[test]
+fn a_gap_hides_no_longer_one_before_it() {
+    let mut story = Story::default();
+    others(&mut story);
+    let ticks = [[200, 3_000], [3_400, 3_450], [3_500, END]];
+    let claims = [0, 1, 2].map(|at| (1, ticks[at], &ticks[at..=at]));
+    leads(&mut story, "p1-2.1", &claims);
+    let (_, seen) = told(&story, 6_000);
+    let certain = seen.looks.iter().filter(|look| look.settled > at(3_000));
+    let longest = certain.map(|look| (look.settled, look.picture.objective[1].longest_ms));
+    let longest: Vec<_> = longest.collect();
+    assert!(longest.iter().any(|(settled, _)| *settled < at(3_400)), "{longest:?}");
+    assert!(longest.iter().all(|(_, ms)| (399.9..400.1).contains(ms)), "{longest:?}");
+}
+
 /// A role that no group leads is down, whether or not another group has ever led it.
 #[test]
 fn a_group_that_never_led_hides_nothing() {

@@ -263,6 +263,9 @@ impl Play {
     fn drain(&mut self, now: Option<Mono>) -> String {
         let mut out = String::new();
         while let Some(event) = self.watch.poll_event() {
+            if matches!(event, Event::Settled(_)) {
+                continue; // comes all the time
+            }
             let told = now.map_or_else(|| "finish".to_owned(), |now| ms(now).to_string());
             writeln!(out, "{told:>6}  {}", show(&event)).unwrap();
         }
@@ -323,6 +326,7 @@ fn show(event: &Event) -> String {
         Event::Gap(at, one) => span(at, "gap", one),
         Event::Overlap(at, one) => span(at, "overlap", one),
         Event::Takeover(at, one) => span(at, "passed", one),
+        Event::Settled(at) => format!("settled {}", ms(*at)),
         Event::Late { facts, by } => format!("late: {facts} by up to {} ms", by.as_millis()),
     }
 }

@@ -134,6 +134,7 @@ impl Lengths {
             Event::Leaders { .. }
             | Event::Unled { .. }
             | Event::Health { .. }
+            | Event::Settled(_)
             | Event::GapBegan(..) => return,
         };
         let Place { group: Some(group), roles } = place else { return };

@@ -69,11 +69,17 @@ impl Unled {
         (!span.is_empty()).then_some(Self { span, back: self.back.max(other.back) })
     }
 
-    /// The gap that this is, where one is certain since `certain`: that may have begun before
-    /// nobody claimed to lead, and is another where somebody has led in between.
-    fn gap(self, certain: Option<Mono>) -> Interval {
-        let same = certain.filter(|from| *from >= self.back);
-        Interval::new(same.map_or(self.span.from, |from| from.min(self.span.from)), self.span.until)
+    /// The gaps that this and a certain one are, which is not over as far as is final. It may have
+    /// begun before nobody claimed to lead, and it lasts as long as is certain, whatever was claimed
+    /// meanwhile. It is another gap where somebody has led in between.
+    fn gaps(self, certain: Option<Interval>) -> [Option<Interval>; 2] {
+        let Some(certain) = certain else { return [Some(self.span), None] };
+        if self.back <= certain.from || self.span.from <= certain.until {
+            let from = certain.from.min(self.span.from);
+            return [Some(Interval::new(from, certain.until.max(self.span.until))), None];
+        }
+        let earlier = Interval::new(certain.from, certain.until.max(self.back));
+        [Some(earlier), Some(self.span)]
     }
 }
 
@@ -101,17 +107,17 @@ impl Table {
         let certain: BTreeMap<RoleIndex, Mono> = roles.collect();
         let mut pending = Pending::default();
         for (place, role) in (0..self.plan.roles.len()).zip((0..).map(RoleIndex)) {
-            let certain = certain.get(&role).copied();
-            let gap = match (self.unled(group, place, now), certain) {
+            let certain = certain.get(&role).map(|from| Interval::new(*from, self.settled));
+            let gaps = match (self.unled(group, place, now), certain) {
                 // What has been heard knows of an end, if there is one.
-                (Some(unled), from) if from.is_none_or(|from| from < unled.span.until) => {
-                    Some(unled.gap(from))
+                (Some(unled), gap) if gap.is_none_or(|gap| gap.from < unled.span.until) => {
+                    unled.gaps(gap)
                 }
                 // It is led again, as far as has been heard; since when is not final.
-                (_, Some(from)) => Some(Interval::new(from, now)),
-                (Some(_) | None, None) => None,
+                (_, Some(gap)) => [Some(Interval::new(gap.from, now)), None],
+                (Some(_) | None, None) => [None; 2],
             };
-            if let Some(gap) = gap.and_then(|gap| self.judged(gap)) {
+            for gap in gaps.into_iter().flatten().filter_map(|gap| self.judged(gap)) {
                 pending.add(gap, now);
             }
         }
@@ -137,5 +143,30 @@ impl Table {
 impl Cell {
     fn unled_lately(&self, now: Mono) -> Option<Unled> {
         self.unled.filter(|unled| now.since(unled.span.until) <= FINAL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span([from, until]: [u64; 2]) -> Interval {
+        Interval::new(Mono(from), Mono(until))
+    }
+
+    #[test]
+    fn a_certain_gap_is_the_one_that_was_heard_of_or_comes_before_it() {
+        let heard = |back, over| Unled { span: span(over), back: Mono(back) };
+        let gaps = |unled: Unled, certain| unled.gaps(Some(span(certain)));
+        assert_eq!(heard(0, [50, 90]).gaps(None), [Some(span([50, 90])), None]);
+        // It began before nobody claimed to lead.
+        assert_eq!(gaps(heard(20, [50, 90]), [40, 45]), [Some(span([40, 90])), None]);
+        // It goes on for longer than was heard.
+        assert_eq!(gaps(heard(20, [50, 90]), [40, 95]), [Some(span([40, 95])), None]);
+        // The claim in between was not served.
+        assert_eq!(gaps(heard(45, [50, 90]), [30, 60]), [Some(span([30, 90])), None]);
+        // It was led in between, as far as has been heard.
+        let both = [Some(span([30, 45])), Some(span([50, 90]))];
+        assert_eq!(gaps(heard(45, [50, 90]), [30, 40]), both);
     }
 }

@@ -44,7 +44,8 @@ impl Table {
 }
 
 impl Table {
-    /// When the last gap of a role in all groups at once ended, as far as has been heard.
+    /// When the last gap of a role in all groups at once ended, as far as has been heard: not before
+    /// the time up to which it is certain that it went on, whatever was claimed by then.
     fn joint_gap_until<'a>(
         &self,
         role: RoleIndex,
@@ -52,7 +53,8 @@ impl Table {
     ) -> Option<Mono> {
         let certain = self.open.keys().any(|at| at.group.is_none() && at.roles.contains(&role));
         let led = cells.filter(|cell| certain && cell.is_led());
-        led.map(|cell| cell.led_since).max().max(self.joint_until.get(&role).copied())
+        let led = led.map(|cell| cell.led_since.max(self.settled)).max();
+        led.max(self.joint_until.get(&role).copied())
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Table {
     joint: Counts,
     /// Gaps of all groups that are certain and go on: since when.
     pub(super) open: BTreeMap<Place, Mono>,
+    /// Up to when everything is final: what is in `open` lasts until then at least.
+    pub(super) settled: Mono,
     /// When each role had its last gap in all groups at once, if that is final.
     pub(super) joint_until: BTreeMap<RoleIndex, Mono>,
     health: Level,
@@ -107,6 +109,7 @@ impl Table {
             reasons,
             joint,
             open,
+            settled: now,
             joint_until,
             health,
             since: now,
@@ -214,6 +217,10 @@ impl Table {
                 self.counts(&place)?.overlap(span, place.roles.len());
                 let told = self.span(&place, span.from, Some(span.until));
                 Some((span.until, Happening::Overlap(told)))
+            }
+            Event::Settled(until) => {
+                self.settled = until;
+                None
             }
             Event::Takeover(..) => None,
             Event::Late { facts, .. } => {

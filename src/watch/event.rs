@@ -75,6 +75,9 @@ pub enum Event {
         /// Since when.
         since: Mono,
     },
+    /// Everything before this instant is final: a gap that is certain and not over lasts until
+    /// then at least.
+    Settled(Mono),
     /// Nobody served from an instant on, as is certain now; the end is still to come.
     GapBegan(Place, Mono),
     /// A gap is over, and final.

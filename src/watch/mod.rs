@@ -265,6 +265,7 @@ impl Watch {
         (self.settled, self.known) = (until, known);
         let recent = Interval::new(until - PATIENCE - LAG, Mono(u64::MAX));
         self.stalls = self.stalls.within(recent);
+        told.push(Event::Settled(until));
         if self.end == Some(until) {
             let lanes = self.groups.values_mut().flat_map(|group| group.lanes.values_mut());
             lanes.for_each(|lane| lane.tally.end(&mut told));

@@ -109,6 +109,7 @@ pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
             Event::Leaders { .. }
             | Event::Unled { .. }
             | Event::Health { .. }
+            | Event::Settled(_)
             | Event::GapBegan(..)
             | Event::Late { .. } => {}
         }
