@@ -5,7 +5,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use support::experiment::{Experiment, Finished, output, tandem};
-use support::measured::{BRISK, measured_beside, require};
+use support::measured::{BRISK, measured, require};
 use tandem::ids::FaultId;
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
@@ -34,7 +34,7 @@ fn windows(run: &Finished) -> BTreeMap<FaultId, (Mono, Mono)> {
 
 #[test]
 fn a_rollout_restarts_everybody_and_no_role_is_without_a_leader() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::new("chaos/rolling-restart.yaml").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
     );
@@ -61,7 +61,7 @@ fn a_rollout_restarts_everybody_and_no_role_is_without_a_leader() {
 
 #[test]
 fn members_of_one_group_churn_and_the_others_lead_on() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::new("chaos/churn-group.yaml").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
     );
@@ -74,7 +74,7 @@ fn members_of_one_group_churn_and_the_others_lead_on() {
 
 #[test]
 fn a_storm_plays_what_was_drawn_and_keeps_to_its_limits() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::shortened("storm", "for: 32s", "for: 20s").with("--seed 11").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
     );

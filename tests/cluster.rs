@@ -17,7 +17,7 @@ use std::time::Duration;
 use support::described::{assignments, settled_claims};
 use support::experiment::{Experiment, Finished, Running};
 use support::leftovers::addresses;
-use support::measured::{BRISK, measured, measured_beside, measured_together, require};
+use support::measured::{BRISK, measured, measured_together, require};
 use support::{naive, twin};
 use tandem::ids::{GroupName, Life, PartitionId};
 use tandem::observation::{Fact, What};
@@ -86,7 +86,7 @@ fn are_missed_by_nobody(run: &Finished) {
 
 #[test]
 fn a_killed_leader_leaves_its_group_for_about_a_session_and_nobody_misses_it() {
-    let run = measured_beside(|| killed_leaders(BRISK), |run| are_missed_for(850..1_300, run));
+    let run = measured(|| killed_leaders(BRISK), |run| are_missed_for(850..1_300, run));
     are_missed_by_nobody(&run);
 }
 
@@ -124,7 +124,7 @@ fn twins_agree(run: &Finished) {
 
 #[test]
 fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::new("chaos/twin-kill.yaml").with("--trials 2").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -145,7 +145,7 @@ fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
 
 #[test]
 fn where_nothing_is_done_nothing_is_found() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::calm("20s"),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -176,7 +176,7 @@ fn where_nothing_is_done_nothing_is_found() {
 
 #[test]
 fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::new("chaos/pause-leader.yaml").with("--trials 2"),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -205,7 +205,7 @@ fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one
 fn the_other_topologies_run_as_well() {
     for topology in ["trio", "shared-topic"] {
         let file = format!("--trials 1 -f topologies/{topology}.yaml {BRISK}");
-        let run = measured_beside(
+        let run = measured(
             || Experiment::new("chaos/kill-leader.yaml").with(&file),
             |run| require(run.code() == Some(0), || "it passes".to_owned()),
         );

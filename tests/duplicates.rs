@@ -7,7 +7,7 @@ use std::time::Duration;
 use support::described::members;
 use support::experiment::{Experiment, eventually};
 use support::leftovers::{Family, addresses, family_in_trial, see};
-use support::measured::{BRISK, measured_beside, require, shared_turn};
+use support::measured::{BRISK, measured, require, shared_turn};
 use tandem::observation::{Fact, What};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -51,7 +51,7 @@ fn a_second_process_of_a_name_is_a_second_member_and_goes_again() {
 
 #[test]
 fn what_two_of_one_name_claim_at_once_is_an_overlap() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::new("chaos/duplicate-leader.yaml").with("--trials 2").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;

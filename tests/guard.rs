@@ -115,7 +115,7 @@ fn halts(stage: &Stage, run: Running, family: &Family, ends: &[i32]) {
     assert!(said.contains(&format!("controller {pid} was asked to end, and did")), "{said}");
     assert!(run.code().is_some_and(|code| ends.contains(&code)), "{run}");
     if run.code() == Some(4) {
-        says(&run, "the run was healed by its guard: this process was stopped for ");
+        says(&run, "the run was healed by its guard: this process stood still for ");
     }
     family.is_gone();
     stage.is_healed();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use support::experiment::{Experiment, Finished, signal_pid};
 use support::leftovers::Family;
-use support::measured::{measured, measured_beside, require, shared_turn};
+use support::measured::{measured, require, shared_turn};
 use support::quiet::{NOISE_MAX, await_quiet};
 use tandem::ids::{FaultId, Life};
 use tandem::observation::{Fact, Outcome, What};
@@ -148,7 +148,7 @@ fn leaders_without_coordinator_or_heartbeats_are_replaced_and_come_back() {
         "fault: protocol, apis: [heartbeat], behavior: drop",
     ];
     let bounded = "assert: [group.p1.gap.max <= bound.group.gap]\n";
-    let run = measured_beside(|| leaders("severed", cut, bounded).with(LARGE_ENOUGH), passes);
+    let run = measured(|| leaders("severed", cut, bounded).with(LARGE_ENOUGH), passes);
     eprintln!("{}", run.stdout);
     // Without its coordinator one is really cut off: somebody else began to lead what it had led.
     struck(&run, FIRST, |what| matches!(what, What::Claimed { .. }), false);
@@ -211,7 +211,7 @@ fn edges_that_die_unasked_end_the_run_and_nothing_stays() {
 #[test]
 fn what_is_slow_is_late_and_not_lost() {
     let slow = || Experiment::new("chaos/slow-network.yaml").with("--trials 1");
-    let run = measured_beside(slow, passes);
+    let run = measured(slow, passes);
     assert!(gaps(&run.timeline()).is_empty(), "{run}");
     let within = Duration::from_secs(2);
     let report = run.report();

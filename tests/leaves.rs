@@ -8,7 +8,7 @@ use std::time::Duration;
 use support::described::members;
 use support::experiment::{Experiment, Finished, Running, eventually};
 use support::leftovers::{addresses, family_in_trial, see};
-use support::measured::{BRISK, measured_beside, require, shared_turn};
+use support::measured::{BRISK, measured, require, shared_turn};
 use tandem::ids::Life;
 use tandem::observation::{Fact, What};
 use tandem::timeline::Cause;
@@ -25,7 +25,7 @@ fn lengths(run: &Finished) -> Vec<Duration> {
 
 #[test]
 fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::new("chaos/leave-leader.yaml").with("--trials 4").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -52,7 +52,7 @@ fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
 
 #[test]
 fn a_leader_that_stops_is_missed_for_a_session() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::new("chaos/stop-leader.yaml").with("--trials 2").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -131,7 +131,7 @@ fn who_leaves_is_gone_and_who_stops_stays_for_a_session_and_both_come_back() {
 
 #[test]
 fn a_machine_that_dies_takes_all_its_members_and_nobody_misses_them() {
-    let run = measured_beside(
+    let run = measured(
         || Experiment::new("chaos/host-down.yaml").with("--trials 1").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
     );

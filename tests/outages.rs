@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use support::experiment::{Experiment, Finished, eventually};
 use support::leftovers::{GONE, family_in_trial, see};
-use support::measured::{measured_beside, require, shared_turn};
+use support::measured::{measured, require, shared_turn};
 use support::undone::Stage;
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
@@ -46,7 +46,7 @@ fn starts(facts: &[Fact]) -> Vec<(String, u32)> {
 
 #[test]
 fn a_cluster_that_dies_costs_its_own_groups_the_outage_and_all_together_nothing() {
-    let run = measured_beside(
+    let run = measured(
         || outage("lose", 2, "restart_after: 5s"),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -75,7 +75,7 @@ fn a_cluster_that_dies_costs_its_own_groups_the_outage_and_all_together_nothing(
 
 #[test]
 fn a_broker_that_shuts_down_in_order_comes_back_as_well() {
-    let run = measured_beside(
+    let run = measured(
         || outage("stop", 1, "how: stop, restart_after: 4s"),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
     );

@@ -1,5 +1,6 @@
 //! What the pages show is what the program prints: README's sample is the output of its first
-//! command but for the numbers, and `UPDATE=1` writes it anew. Results go into the table that grows.
+//! command but for the numbers, and `UPDATE=1` writes it anew. Results go into the table that
+//! grows.
 
 mod support;
 

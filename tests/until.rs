@@ -3,7 +3,7 @@
 mod support;
 
 use support::experiment::Experiment;
-use support::measured::{measured_beside, require};
+use support::measured::{measured, require};
 use tandem::verdict::{StoppingOutcome, Verdict};
 
 fn experiment(claim: &str, method: &str) -> String {
@@ -17,7 +17,7 @@ fn experiment(claim: &str, method: &str) -> String {
 fn a_run_stops_at_the_look_at_which_its_claim_holds() {
     let claim = "{min: 2, max: 60, until: {gap_probability: \"< 30%\", confidence: 80%}}";
     let text = experiment(claim, "{fault: noop, for: 200ms}");
-    let run = measured_beside(
+    let run = measured(
         || Experiment::of("until.yaml", &text),
         |run| {
             let report = run.report();
@@ -39,7 +39,7 @@ fn a_run_gives_up_where_its_claim_cannot_hold_any_more_and_is_unknown() {
     let claim = "{min: 1, max: 8, until: {gap_probability: \"< 30%\", confidence: 90%}}";
     let kill = "{at: 300ms, fault: kill, target: {leader_of: any, across: {groups: all}}}";
     let text = experiment(claim, kill);
-    let run = measured_beside(
+    let run = measured(
         || Experiment::of("until.yaml", &text),
         |run| {
             let reasons = run.report().reasons;

@@ -40,7 +40,8 @@ impl fmt::Display for Carried {
         let mib = bytes >> 20;
         write!(
             f,
-            "{messages} of {sent} messages, {wrong} wrong, {mib} MiB, edges at first {first} KiB, at last {last} KiB"
+            "{messages} of {sent} messages, {wrong} wrong, {mib} MiB, edges at first {first} KiB, \
+             at last {last} KiB"
         )
     }
 }

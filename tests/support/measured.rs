@@ -1,6 +1,7 @@
-//! Measurements, one at a time or beside others that bear it. Each is made once: which of its trials
-//! the host disturbed is decided by the rule that the experiment states, and by no test. Where too
-//! many were, the verdict is unknown, and the test fails with that.
+//! Measurements, one at a time: the processes of another run are outside of this one, and would
+//! disturb its trials. Each is made once: which of its trials the host disturbed is decided by the
+//! rule that the experiment states, and by no test. Where too many were, the verdict is unknown,
+//! and the test fails with that.
 
 use super::experiment::{Experiment, Finished};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -33,16 +34,6 @@ pub fn measured(
     judge: impl FnOnce(&Finished) -> Result<(), String>,
 ) -> Finished {
     let [run] = measured_together(|| [experiment().with_rule().finish()], |[run]| judge(run));
-    run
-}
-
-/// The same of one that may have others beside it, for a session of a second is long.
-pub fn measured_beside(
-    experiment: impl FnOnce() -> Experiment,
-    judge: impl FnOnce(&Finished) -> Result<(), String>,
-) -> Finished {
-    let _turn = shared_turn();
-    let [run] = judged([experiment().with_rule().finish()], |[run]| judge(run));
     run
 }
 

@@ -1,4 +1,5 @@
-//! A host that is quiet: to wait for it before something is measured decides nothing of its outcome.
+//! A host that is quiet: to wait for it before something is measured decides nothing of its
+//! outcome.
 
 use std::time::Duration;
 

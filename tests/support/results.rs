@@ -85,7 +85,8 @@ pub fn append(name: &str, folder: &Path, row: &Row, claims: &Claims) {
     let Row { trials, disturbed, measured, .. } = row;
     let claims = claims.shown();
     let row = format!(
-        "| {name} | {when} | {built} | {machine} | {trials} | {disturbed} | {measured} | {claims} |\n"
+        "| {name} | {when} | {built} | {machine} | {trials} | {disturbed} | {measured} | {claims} \
+         |\n"
     );
     eprint!("{row}");
     if done.exists() || tried().is_some() {
