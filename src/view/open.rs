@@ -70,8 +70,8 @@ impl Unled {
     }
 
     /// The gaps that this and a certain one are, which is not over as far as is final. It may have
-    /// begun before nobody claimed to lead, and it lasts as long as is certain, whatever was
-    /// claimed meanwhile. It is another gap where somebody has led in between.
+    /// begun before nobody claimed to lead, and it lasts as long as is certain, despite claims in
+    /// between. It is another gap where somebody has led in between.
     fn gaps(self, certain: Option<Interval>) -> [Option<Interval>; 2] {
         let Some(certain) = certain else { return [Some(self.span), None] };
         if self.back <= certain.from || self.span.from <= certain.until {

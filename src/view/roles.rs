@@ -45,7 +45,7 @@ impl Table {
 
 impl Table {
     /// When the last gap of a role in all groups at once ended, as far as has been heard: not
-    /// before the time up to which it is certain that it went on, whatever was claimed by then.
+    /// before the time up to which it is certain that it went on, despite claims in between.
     fn joint_gap_until<'a>(
         &self,
         role: RoleIndex,

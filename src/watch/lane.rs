@@ -79,7 +79,8 @@ impl Lane {
             }
             (Some(from), None) => {
                 // By a new claim, or by one of the old ones that is served again.
-                let served = self.tally.ended.filter(|_| self.joined <= from);
+                // A claim from before that undoes it: it is led since then, not since an older gap.
+                let served = self.tally.ended.filter(|ended| self.joined <= from && *ended > from);
                 Interval::new(from, served.unwrap_or(self.joined))
             }
             (None, Some(from)) => Interval::new(from.max(before), END),
@@ -129,6 +130,24 @@ mod tests {
         assert_eq!(lane.look(), Some(Interval::new(Mono(80), END)));
         serve(&mut lane, [85, 90], 1);
         assert_eq!((lane.look(), lane.is_led()), (Some(Interval::new(Mono(80), Mono(85))), true));
+    }
+
+    #[test]
+    fn a_claim_that_is_heard_late_leads_since_it_began() {
+        let mut lane = lane();
+        lane.claimed(vec![of("a.1")], Mono(10));
+        serve(&mut lane, [10, 40], 1);
+        serve(&mut lane, [40, 50], 0);
+        assert_eq!(lane.look(), Some(Interval::new(Mono(40), END)));
+        serve(&mut lane, [50, 60], 1);
+        assert_eq!(lane.look(), Some(Interval::new(Mono(40), Mono(50))));
+        lane.claimed(Vec::new(), Mono(100));
+        assert_eq!(lane.look(), Some(Interval::new(Mono(100), END)));
+        // Another gap is certain by then; the claim comes after it, the end of the first before it.
+        serve(&mut lane, [60, 70], 0);
+        lane.claimed(vec![of("b.1")], Mono(80));
+        assert!(lane.look().is_some_and(Interval::is_empty), "it was led at 100 all the same");
+        assert_eq!((lane.is_led(), lane.led_since()), (true, Some(Mono(80))));
     }
 
     #[test]
