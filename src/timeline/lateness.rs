@@ -60,12 +60,20 @@ impl Lateness {
         let (mut imposed, mut stolen) = (Duration::ZERO, Duration::ZERO);
         let first = looks.partition_point(|look| look.span.until <= self.span.from);
         let met = looks.iter().skip(first).take_while(|look| look.span.from < self.span.until);
-        for look in met {
+        let mut goes_on = true;
+        for (place, look) in met.enumerate() {
             let met = look.span.intersect(self.span).length();
             let here = share(waited, met, late);
             let outside = look.busy.saturating_sub(look.own);
             imposed = imposed.saturating_add(share(here, outside, look.busy));
-            stolen = stolen.saturating_add(look.stolen.min(met));
+            // A processor that is taken away holds up the waking of a thread while that goes on,
+            // and not a thread that sleeps on because it was stopped. The thread wanted to wake in
+            // the first look, or at its end.
+            let taken = look.stolen.min(met);
+            goes_on &= place == 0 || taken.saturating_mul(2) >= met;
+            if goes_on {
+                stolen = stolen.saturating_add(taken);
+            }
         }
         // What was stolen while it waited stands in the wait already.
         imposed.saturating_add(stolen.min(late.saturating_sub(waited)))

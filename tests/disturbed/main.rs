@@ -117,6 +117,20 @@ fn only_what_others_did_to_a_thread_that_waited_disturbs() {
             true,
         ),
         (
+            "a fault stopped a member, and the hypervisor took a little all the while",
+            |story| {
+                let (from, until) = (at(6_050), at(7_950));
+                story.says("p1-2.1", 9_500, What::Late { from, until, waited_ns: Some(ns(2)) });
+                for from in (6_000..8_000).step_by(100) {
+                    let (busy_ns, own_ns, stolen_ns) = (ns(100), 0, ns(20));
+                    let (from, until) = (at(from), at(from + 100));
+                    let what = What::Processors { from, until, busy_ns, own_ns, stolen_ns };
+                    story.run(until.0 / ns(1) + 1, what);
+                }
+            },
+            false,
+        ),
+        (
             "a member alone was held up",
             |story| {
                 let (from, until) = (at(6_100), at(6_200));

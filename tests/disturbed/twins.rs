@@ -19,6 +19,7 @@ fn naive_imposed(late: &Lateness, looks: &[Processors]) -> f64 {
     let length = (until - from) as f64;
     let waited = (late.waited.unwrap_or_default().as_secs_f64() * 1e3).min(length);
     let (mut imposed, mut stolen) = (0.0, 0.0);
+    let mut taken = Vec::new();
     for look in looks {
         let covers = |ms: &u64| look.span.contains(at(*ms));
         let met = (from..until).filter(covers).count() as f64;
@@ -26,7 +27,15 @@ fn naive_imposed(late: &Lateness, looks: &[Processors]) -> f64 {
             let share = (look.busy - look.own).as_secs_f64() / look.busy.as_secs_f64();
             imposed += met * waited / length * share;
         }
-        stolen += met.min(look.stolen.as_secs_f64() * 1e3);
+        if met > 0.0 {
+            taken.push((met.min(look.stolen.as_secs_f64() * 1e3), met));
+        }
+    }
+    for (place, (here, met)) in taken.into_iter().enumerate() {
+        if place > 0 && here * 2.0 < met {
+            break;
+        }
+        stolen += here;
     }
     imposed + stolen.min(length - waited)
 }

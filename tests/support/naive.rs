@@ -348,6 +348,7 @@ fn of_member(fact: &Fact) -> bool {
             | What::Lapsed { .. }
             | What::Ticks { .. }
             | What::Hole { .. }
+            | What::Late { .. }
             | What::Unconnected { .. }
             | What::Connected
             | What::Leaving
