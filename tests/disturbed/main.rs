@@ -82,7 +82,7 @@ fn only_what_others_did_to_a_thread_that_waited_disturbs() {
     type Case = (&'static str, fn(&mut Story), bool);
     let base = 2 * TRIAL;
     assert_eq!(base, 6_000, "as the cases have it");
-    let cases: [Case; 10] = [
+    let cases: [Case; 11] = [
         ("others took all", |story| stalled(story, 2, 51, 100), true),
         ("it lasted as long as it may", |story| stalled(story, 2, 50, 100), false),
         ("a storm of our own", |story| stalled(story, 2, 900, 0), false),
