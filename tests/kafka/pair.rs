@@ -66,7 +66,11 @@ version: 1
 name: side-by-side
 trials: 4
 method:
-  - {id: k, at: 500ms, jitter: 300ms, fault: kill, target: {leader_of: any, across: {groups: all}}}
+  - id: k
+    at: 500ms
+    jitter: 300ms
+    fault: kill
+    target: {leader_of: any, across: {groups: all, within: 250ms}}
 objective: {joint_gap: 10s}
 assert: [group.gap.max <= bound.group.gap]
 disturbed: {stall: 50ms}
