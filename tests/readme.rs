@@ -52,7 +52,11 @@ fn shape(text: &str) -> Vec<String> {
         disturbed = goes_on || line.starts_with("disturbed ");
         !disturbed && !line.contains("stalled")
     };
-    let line = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
+    // How many gaps there are is said only where some trial had more than one.
+    let line = |line: &str| {
+        let words = line.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
+        words.replace(" (# gaps)", "").replace(" (# gap)", "")
+    };
     text.lines().filter(own).map(line).collect()
 }
 
@@ -61,7 +65,8 @@ fn the_sample_is_what_the_first_command_prints() {
     let page = fs::read_to_string("README.md").unwrap();
     assert!(page.contains("\ncargo run --release -- chaos run chaos/kill-leader.yaml\n"));
     let _turn = turn();
-    let run = Experiment::new("chaos/kill-leader.yaml").finish();
+    // The seed of the sample: which groups are hit decides which rows there are.
+    let run = Experiment::new("chaos/kill-leader.yaml").with("--seed 7").finish();
     assert_eq!(run.code(), Some(0), "{run}");
     let printed = printed(&run);
     let [before, sample, after] = sample(&page);
