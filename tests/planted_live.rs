@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use support::experiment::{Experiment, Finished, Running, eventually, signal_pid};
 use support::measured::turn;
-use support::quiet::{NOISE_MAX, await_quiet};
+use support::quiet::{NOISE_MAX, await_quiet, replaced};
 use tandem::observation::What;
 use tandem::time::Mono;
 use tandem::timeline::{Finding, Interval};
@@ -148,10 +148,11 @@ fn is_within_what_is_stated(gap: &Finding, truth: Planted) {
 }
 
 /// Each gap that was planted is found, no other is, and what is known of them is known well.
-fn are_found(plant: impl FnOnce() -> (Finished, Vec<Planted>)) {
+fn are_found(plant: impl Fn() -> (Finished, Vec<Planted>)) {
     let _turn = turn();
     await_quiet(NOISE_MAX);
-    let (run, planted) = plant();
+    let is_disturbed = |(run, _): &(Finished, _)| run.is_disturbed();
+    let (run, planted) = replaced(plant, is_disturbed, |(run, _)| run.to_string());
     let all = found(&run);
     let lies = |gap: &&Finding, truth: &Planted| {
         gap.span.touches(Interval::new(truth.stopped.0, truth.woken.1))

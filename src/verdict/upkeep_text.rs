@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::distribution::Distribution;
+use super::reasons;
 use super::report::{GroupReport, Measures, Report, Worst};
 use super::text::{Page, Piece, hue, merged, plain, render_telemetry, short, told};
 use super::upkeep::Upkeep;
@@ -77,7 +78,7 @@ fn row(page: &mut Page, width: usize, name: &str, of: &Measures) {
     ))]);
 }
 
-fn closing(report: &Report, up: &Upkeep, place: &str) -> [(&'static str, Vec<String>); 4] {
+fn closing(report: &Report, up: &Upkeep, place: &str) -> [(&'static str, Vec<String>); 6] {
     let groups = report.groups.len();
     let leaders = report.joint.leaders_min.map_or_else(
         || "nothing was seen".to_owned(),
@@ -90,7 +91,14 @@ fn closing(report: &Report, up: &Upkeep, place: &str) -> [(&'static str, Vec<Str
     }
     let mut files = vec![format!("{place}/report.html"), format!("{place}/result.json")];
     files.extend(journals(up, place));
-    [("joint", vec![leaders]), ("worst gap", worst), ("instrument", instrument), ("files", files)]
+    [
+        ("joint", vec![leaders]),
+        ("worst gap", worst),
+        ("host", reasons::host(report)),
+        ("outages", reasons::unreached(report)),
+        ("instrument", instrument),
+        ("files", files),
+    ]
 }
 
 fn journals(up: &Upkeep, place: &str) -> Option<String> {

@@ -311,7 +311,13 @@ impl Finished {
         fs::read_to_string(self.out.join("result.json")).unwrap_or_else(|_| panic!("{self}"))
     }
 
-    /// The same, read.
+    /// Whether the host has disturbed more than a third of its trials, whatever came of them.
+    pub fn is_disturbed(&self) -> bool {
+        let text = fs::read_to_string(self.out.join("result.json")).unwrap_or_default();
+        serde_json::from_str(&text).is_ok_and(|report| super::quiet::is_disturbed(&report))
+    }
+
+    /// Its report, read.
     pub fn report(&self) -> Report {
         serde_json::from_str(&self.result()).unwrap()
     }

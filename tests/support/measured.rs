@@ -1,9 +1,12 @@
 //! Measurements, one at a time: the processes of another run are outside of this one, and would
 //! disturb its trials. Each is made once: which of its trials the host disturbed is decided by the
-//! rule that the experiment states, and by no test. Where too many were, the verdict is unknown,
+//! rule that the experiment states, and by no test. The same rule decides of a whole run: where more
+//! than a third of its trials were disturbed, whatever came of them, it is shown, and another is made
+//! in its place, up to a stated number. Where that one is disturbed as well, the verdict is unknown,
 //! and the test fails with that.
 
 use super::experiment::{Experiment, Finished};
+use super::quiet::replaced;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The claims of who lives on end sooner, and the dead are back sooner, than by default: what a
@@ -28,9 +31,9 @@ pub fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), St
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-/// Runs an experiment alone, once; it is as `judge` wants it.
+/// Runs an experiment alone; it is as `judge` wants it.
 pub fn measured(
-    experiment: impl FnOnce() -> Experiment,
+    experiment: impl Fn() -> Experiment,
     judge: impl FnOnce(&Finished) -> Result<(), String>,
 ) -> Finished {
     let [run] = measured_together(|| [experiment().with_rule().finish()], |[run]| judge(run));
@@ -39,11 +42,13 @@ pub fn measured(
 
 /// The same of several runs at once, alone.
 pub fn measured_together<const N: usize>(
-    play: impl FnOnce() -> [Finished; N],
+    play: impl FnMut() -> [Finished; N],
     judge: impl FnOnce(&[Finished; N]) -> Result<(), String>,
 ) -> [Finished; N] {
     let _turn = turn();
-    judged(play(), judge)
+    let is_disturbed = |runs: &[Finished; N]| runs.iter().any(Finished::is_disturbed);
+    let shown = |runs: &[Finished; N]| runs.iter().map(ToString::to_string).collect();
+    judged(replaced(play, is_disturbed, shown), judge)
 }
 
 /// What was measured, where it is as `judge` wants it.

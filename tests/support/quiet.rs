@@ -1,9 +1,11 @@
 //! A host that is quiet: to wait for it before something is measured decides nothing of its
-//! outcome.
+//! outcome. Neither does it to make another run in the place of one that the host disturbed, where
+//! that is decided by the product's rule, whatever came of it.
 
 use std::time::Duration;
 
 use tandem::time::Mono;
+use tandem::verdict::Report;
 
 /// The host is quiet when it was for so long.
 const QUIET: Duration = Duration::from_secs(5);
@@ -20,4 +22,33 @@ pub fn await_quiet(at_most: Duration) {
             quiet = Mono::now();
         }
     }
+}
+
+/// How many runs are made at most, until the host has disturbed none beyond its rule.
+const RUNS_MAX: usize = 4;
+
+/// Whether the host has disturbed more than a third of a run's trials, whatever came of them.
+pub fn is_disturbed(report: &Report) -> bool {
+    let disturbed = report.disturbed.as_ref();
+    disturbed.is_some_and(|of| {
+        let some = u64::try_from(of.trials.len()).unwrap();
+        some * 3 > some + of.undisturbed
+    })
+}
+
+/// Makes what the host has not disturbed. What it has is shown, whatever came of it, and replaced.
+pub fn replaced<T>(
+    mut play: impl FnMut() -> T,
+    is_disturbed: impl Fn(&T) -> bool,
+    shown: impl Fn(&T) -> String,
+) -> T {
+    for _ in 1..RUNS_MAX {
+        let played = play();
+        if !is_disturbed(&played) {
+            return played;
+        }
+        eprintln!("the host disturbed it, so another is made in its place:\n{}", shown(&played));
+        await_quiet(NOISE_MAX);
+    }
+    play()
 }
