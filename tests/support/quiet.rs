@@ -25,7 +25,7 @@ pub fn await_quiet(at_most: Duration) {
 }
 
 /// How many runs are made at most, until the host has disturbed none beyond its rule.
-const RUNS_MAX: usize = 4;
+const RUNS_MAX: usize = 3;
 
 /// Whether the host has disturbed more than a third of a run's trials, whatever came of them.
 pub fn is_disturbed(report: &Report) -> bool {
@@ -48,7 +48,7 @@ pub fn replaced<T>(
             return played;
         }
         eprintln!("the host disturbed it, so another is made in its place:\n{}", shown(&played));
-        await_quiet(NOISE_MAX);
+        await_quiet(NOISE_MAX / 3);
     }
     play()
 }
