@@ -1,9 +1,9 @@
 //! Measurements, one at a time: the processes of another run are outside of this one, and would
 //! disturb its trials. Each is made once: which of its trials the host disturbed is decided by the
-//! rule that the experiment states, and by no test. The same rule decides of a whole run: where more
-//! than a third of its trials were disturbed, whatever came of them, it is shown, and another is made
-//! in its place, up to a stated number. Where that one is disturbed as well, the verdict is unknown,
-//! and the test fails with that.
+//! rule that the experiment states, and by no test. The same rule decides of a whole run: where
+//! more than a third of its trials were disturbed, whatever came of them, it is shown, and
+//! another is made in its place, up to a stated number. Where that one is disturbed as well, the
+//! verdict is unknown, and the test fails with that.
 
 use super::experiment::{Experiment, Finished};
 use super::quiet::replaced;
