@@ -204,6 +204,11 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 10] {
 }
 
 fn worst(gap: &Worst) -> Vec<String> {
+    worst_of(gap, &format!(", trial {}", gap.trial), "still open when its trial ended")
+}
+
+/// The longest gap: when it was, where that says something, and what is said of one without an end.
+pub(super) fn worst_of(gap: &Worst, when: &str, open: &str) -> Vec<String> {
     let others = match gap.roles {
         0 | 1 => String::new(),
         roles => format!(" and {} more", roles - 1),
@@ -211,11 +216,11 @@ fn worst(gap: &Worst) -> Vec<String> {
     let (length, within) = (short(gap.duration_ms), short(gap.uncertainty_ms));
     let mut told = vec![
         format!("{length} ms (within {within})"),
-        format!("{}{others} in {}, trial {}", gap.role, gap.group, gap.trial),
+        format!("{}{others} in {}{when}", gap.role, gap.group),
         gap.after(),
     ];
     if gap.censored {
-        told.push("still open when its trial ended".to_owned());
+        told.push(open.to_owned());
     }
     if let Some(stall) = gap.stall {
         let length = short(stall.until_ms - stall.from_ms);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::distribution::Distribution;
 use super::reasons;
 use super::report::{GroupReport, Measures, Report, Worst};
-use super::text::{Page, Piece, hue, merged, plain, render_telemetry, short, told};
+use super::text::{Page, Piece, hue, merged, plain, render_telemetry, short, told, worst_of};
 use super::upkeep::Upkeep;
 use crate::time::Span;
 
@@ -110,24 +110,7 @@ fn journals(up: &Upkeep, place: &str) -> Option<String> {
 }
 
 fn worst(gap: &Worst) -> Vec<String> {
-    let others = match gap.roles {
-        0 | 1 => String::new(),
-        roles => format!(" and {} more", roles - 1),
-    };
-    let (length, within) = (short(gap.duration_ms), short(gap.uncertainty_ms));
-    let mut told = vec![
-        format!("{length} ms (within {within})"),
-        format!("{}{others} in {}", gap.role, gap.group),
-        gap.after(),
-    ];
-    if gap.censored {
-        told.push("still open at the end".to_owned());
-    }
-    if let Some(stall) = gap.stall {
-        let length = short(stall.until_ms - stall.from_ms);
-        told.push(format!("the host stalled for {length} ms in it"));
-    }
-    told
+    worst_of(gap, "", "still open at the end")
 }
 
 /// How long, in whole seconds.
