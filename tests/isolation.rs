@@ -109,7 +109,7 @@ fn each_group(
 
 #[test]
 fn a_threshold_that_is_too_small_leaves_a_gap_within_its_bound() {
-    let run = measured(
+    let Some(run) = measured(
         || isolated(["drop", "stall"], TOO_SMALL),
         |run| {
             passes(run)?;
@@ -117,13 +117,13 @@ fn a_threshold_that_is_too_small_leaves_a_gap_within_its_bound() {
                 require(!group.findings.gaps.is_empty(), || "a gap is found".to_owned())
             })
         },
-    );
+    ) else { return };
     eprintln!("{TOO_SMALL}:\n{}", run.stdout);
 }
 
 #[test]
 fn a_threshold_that_is_large_enough_leaves_none() {
-    let run = measured(
+    let Some(run) = measured(
         || isolated(["drop", "reset"], LARGE_ENOUGH),
         |run| {
             passes(run)?;
@@ -137,7 +137,7 @@ fn a_threshold_that_is_large_enough_leaves_none() {
                 })
             })
         },
-    );
+    ) else { return };
     eprintln!("{LARGE_ENOUGH}:\n{}", run.stdout);
 }
 
@@ -148,7 +148,7 @@ fn leaders_without_coordinator_or_heartbeats_are_replaced_and_come_back() {
         "fault: protocol, apis: [heartbeat], behavior: drop",
     ];
     let bounded = "assert: [group.p1.gap.max <= bound.group.gap]\n";
-    let run = measured(|| leaders("severed", cut, bounded).with(LARGE_ENOUGH), passes);
+    let Some(run) = measured(|| leaders("severed", cut, bounded).with(LARGE_ENOUGH), passes) else { return };
     eprintln!("{}", run.stdout);
     // Without its coordinator one is really cut off: somebody else began to lead what it had led.
     struck(&run, FIRST, |what| matches!(what, What::Claimed { .. }), false);
@@ -211,7 +211,7 @@ fn edges_that_die_unasked_end_the_run_and_nothing_stays() {
 #[test]
 fn what_is_slow_is_late_and_not_lost() {
     let slow = || Experiment::new("chaos/slow-network.yaml").with("--trials 1");
-    let run = measured(slow, passes);
+    let Some(run) = measured(slow, passes) else { return };
     assert!(gaps(&run.timeline()).is_empty(), "{run}");
     let within = Duration::from_secs(2);
     let report = run.report();

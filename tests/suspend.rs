@@ -18,6 +18,8 @@ use tandem::verdict::{Report, Tail, Verdict};
 use tandem::view::Level;
 
 const HOUR: Duration = Duration::from_secs(3_600);
+/// The controller looks at its clocks more often.
+const LOOKED: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(60);
 
 /// A member serves, and the host sleeps for a minute in between.
@@ -121,7 +123,8 @@ fn no_claim_outlives(facts: &[Fact], suspend: Interval) {
         }
     }
     assert!(claims.values().all(|until| *until < suspend.until), "{claims:?}");
-    assert!(claims.values().any(|until| *until > suspend.from), "somebody led: {claims:?}");
+    let led = claims.values().any(|until| *until > suspend.from);
+    assert!(led, "nobody led at {suspend:?}: {claims:?}, {} facts", facts.len());
     for fact in facts.iter().filter(|fact| fact.t >= suspend.until) {
         let Some(life) = &fact.life else { continue };
         if let What::Lapsed { partition, term, at, .. } = &fact.what
@@ -146,7 +149,9 @@ fn a_run_on_a_host_that_sleeps_for_an_hour_is_unknown() {
     let (name, value) = sleep.variable();
     let run = order.set(name, value).start();
     let began = |fact: &Fact| matches!(fact.what, What::TrialBegan { .. });
-    run.await_facts("a trial", |facts| facts.iter().any(began).then_some(()));
+    run.await_facts("a trial", |facts| {
+        (facts.iter().any(began) && was_seen_to_lead(facts)).then_some(())
+    });
     sleep.sleep(HOUR);
     let run = run.finish();
     let facts = run.recording().facts;
@@ -161,6 +166,16 @@ fn a_run_on_a_host_that_sleeps_for_an_hour_is_unknown() {
     assert!(run.stdout.contains("The host was suspended for 1h"), "{run}");
 }
 
+/// Whether somebody has led since the last suspend, and for so long that the controller has looked
+/// at its clocks meanwhile: what it saw last is where a suspend begins.
+fn was_seen_to_lead(facts: &[Fact]) -> bool {
+    // It may be led again before the controller looks.
+    let since = suspends(facts).last().map_or(Mono::ZERO, |last| last.from + HOUR);
+    let mut claims = facts.iter().filter(|fact| matches!(fact.what, What::Claimed { .. }));
+    let Some(claim) = claims.find(|fact| fact.t > since) else { return false };
+    facts.iter().any(|fact| fact.t > claim.t + LOOKED)
+}
+
 #[test]
 fn a_topology_goes_on_after_each_suspend() {
     let folder = tempfile::tempdir().unwrap();
@@ -170,8 +185,9 @@ fn a_topology_goes_on_after_each_suspend() {
         up.await_health(Level::Led);
         // What is judged begins once all is led, and is to be on the disk.
         eventually("a trial that is judged", SOON, || {
+            let facts = up.recording().facts;
             let began = |fact: &Fact| matches!(fact.what, What::TrialBegan { .. });
-            up.recording().facts.iter().any(began).then_some(())
+            (facts.iter().any(began) && was_seen_to_lead(&facts)).then_some(())
         });
         sleep.sleep(HOUR);
         eventually("a suspend that is noted", SOON, || {
@@ -184,6 +200,7 @@ fn a_topology_goes_on_after_each_suspend() {
     up.signal(Signal::INT);
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
     let facts = up.recording().facts;
+    assert_eq!(suspends(&facts).len(), 2, "{:?}", suspends(&facts));
     for suspend in suspends(&facts) {
         assert!(suspend.length() >= HOUR, "{suspend:?}");
         no_claim_outlives(&facts, suspend);

@@ -17,14 +17,14 @@ fn experiment(claim: &str, method: &str) -> String {
 fn a_run_stops_at_the_look_at_which_its_claim_holds() {
     let claim = "{min: 2, max: 60, until: {gap_probability: \"< 30%\", confidence: 80%}}";
     let text = experiment(claim, "{fault: noop, for: 200ms}");
-    let run = measured(
+    let Some(run) = measured(
         || Experiment::of("until.yaml", &text),
         |run| {
             let report = run.report();
             let stopping = report.confidence.stopping.as_ref().unwrap();
             require(stopping.outcome == StoppingOutcome::Claimed, || stopping.why.clone())
         },
-    );
+    ) else { return };
     let report = run.report();
     let stopping = report.confidence.stopping.as_ref().unwrap();
     assert_eq!(Some(&u64::from(report.trials)), stopping.looks.first(), "{run}");
@@ -39,13 +39,13 @@ fn a_run_gives_up_where_its_claim_cannot_hold_any_more_and_is_unknown() {
     let claim = "{min: 1, max: 8, until: {gap_probability: \"< 30%\", confidence: 90%}}";
     let kill = "{at: 300ms, fault: kill, target: {leader_of: any, across: {groups: all}}}";
     let text = experiment(claim, kill);
-    let run = measured(
+    let Some(run) = measured(
         || Experiment::of("until.yaml", &text),
         |run| {
             let reasons = run.report().reasons;
             require(reasons.len() == 1, || format!("one reason: {reasons:?}"))
         },
-    );
+    ) else { return };
     let report = run.report();
     let stopping = report.confidence.stopping.as_ref().unwrap();
     assert_eq!((report.trials, stopping.outcome), (1, StoppingOutcome::Hopeless), "{run}");

@@ -119,7 +119,7 @@ fn each_fault_window_is_shown_with_its_times() {
     let _alone = LIVE.lock();
     let (port, taken) = server(Manner::Takes);
     let args = format!("--trials 2 {BRISK} --grafana http://127.0.0.1:{port}");
-    let experiment = Experiment::new("chaos/kill-leader.yaml").with(&args).after(WITH_TOKEN);
+    let experiment = Experiment::claimless("kill-leader").with(&args).after(WITH_TOKEN);
     let finished = experiment.finish();
     assert_eq!(finished.code(), Some(0), "{finished}");
     let recording = finished.recording();
@@ -167,7 +167,7 @@ fn what_grafana_does_not_take_is_told_and_nothing_waits_for_it() {
     {
         let (port, _) = server(manner);
         let args = format!("--trials 1 {BRISK} --grafana http://127.0.0.1:{port}");
-        let experiment = Experiment::new("chaos/kill-leader.yaml").with(&args).after(WITH_TOKEN);
+        let experiment = Experiment::claimless("kill-leader").with(&args).after(WITH_TOKEN);
         let running = experiment.start();
         let ended = |facts: &[tandem::observation::Fact]| {
             facts.iter().any(|fact| matches!(fact.what, What::Ended { .. })).then_some(())
@@ -176,8 +176,8 @@ fn what_grafana_does_not_take_is_told_and_nothing_waits_for_it() {
         let began = Mono::now();
         let finished = running.finish();
         let within = Mono::now().since(began);
-        // Two seconds, and what judging takes.
-        assert!(within < Duration::from_secs(5), "{within:?}: {finished}");
+        // Two seconds, and what judging takes on a host that is busy.
+        assert!(within < Duration::from_secs(10), "{within:?}: {finished}");
         assert_eq!(finished.code(), Some(0), "{finished}");
         assert!(finished.stderr.contains(told), "{finished}");
     }
