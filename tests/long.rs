@@ -61,17 +61,17 @@ fn pause_leader() {
 }
 
 #[test]
-#[ignore = "takes half an hour: tests/long isolate-leader"]
+#[ignore = "takes a quarter of an hour: tests/long isolate-leader"]
 fn isolate_leader() {
     let name = "isolate-leader";
-    isolations::seamless(Series::play(name, name, isolations::SEAMLESS, 100));
+    isolations::seamless(Series::play(name, name, isolations::SEAMLESS, 50));
 }
 
 #[test]
-#[ignore = "takes half an hour: tests/long isolate-leader-short"]
+#[ignore = "takes a quarter of an hour: tests/long isolate-leader-short"]
 fn isolate_leader_short() {
     let name = "isolate-leader-short";
-    isolations::short(Series::play(name, "isolate-leader", isolations::SHORT, 100));
+    isolations::short(Series::play(name, "isolate-leader", isolations::SHORT, 50));
 }
 
 fn calms(name: &'static str, lasts: &'static str) {

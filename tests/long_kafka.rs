@@ -89,20 +89,20 @@ fn kafka_pause_leader() {
     pauses.conclude(&text);
 }
 
-/// A leader is cut off from its brokers, a hundred times.
+/// A leader is cut off from its brokers, fifty times.
 fn isolated_leaders(name: &'static str, threshold: &str) -> Series {
     let kafka = Kafka::up(2, &[]);
-    series(name, &kafka, ("isolate-leader", "kafka-duo"), threshold, 100)
+    series(name, &kafka, ("isolate-leader", "kafka-duo"), threshold, 50)
 }
 
 #[test]
-#[ignore = "takes half an hour: tests/long kafka-isolate-leader"]
+#[ignore = "takes a quarter of an hour: tests/long kafka-isolate-leader"]
 fn kafka_isolate_leader() {
     isolations::seamless(isolated_leaders("kafka-isolate-leader", isolations::SEAMLESS));
 }
 
 #[test]
-#[ignore = "takes half an hour: tests/long kafka-isolate-leader-short"]
+#[ignore = "takes a quarter of an hour: tests/long kafka-isolate-leader-short"]
 fn kafka_isolate_leader_short() {
     isolations::short(isolated_leaders("kafka-isolate-leader-short", isolations::SHORT));
 }

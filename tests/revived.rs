@@ -92,7 +92,8 @@ fn a_broker_that_dies_is_started_again_where_it_was() {
     signal_pid(second, Signal::STOP);
     // Events may have told of it already, where the host held up the next life.
     up.await_health(Level::Degraded);
-    assert_eq!(up.status().0, Some(7), "{}", up.said());
+    // Where the host holds up the other group as well, no group leads.
+    assert!(matches!(up.status().0, Some(7 | 8)), "{}", up.said());
     // The gap is to be the longest, on a host that stalls as well.
     std::thread::sleep(HELD);
     signal_pid(second, Signal::CONT);

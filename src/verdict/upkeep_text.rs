@@ -29,7 +29,8 @@ pub(super) fn render(report: &Report, up: &Upkeep, place: &str, colour: bool) ->
     } else {
         page.items("objective", rulings);
     }
-    for (label, texts) in closing(report, up, place) {
+    let said = |(_, texts): &(&str, Vec<String>)| !texts.is_empty();
+    for (label, texts) in closing(report, up, place).into_iter().filter(said) {
         page.items(label, texts.into_iter().map(plain));
     }
     if let Some(telemetry) = &report.telemetry {
