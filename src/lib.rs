@@ -65,25 +65,18 @@
     clippy::wildcard_enum_match_arm
 )]
 
+pub use tandem_broker::{broker, groups, wire};
+pub use tandem_edge as edge;
+pub use tandem_facts::{ids, observation, time};
+pub use tandem_host::{self as host, error, secret, shown};
+pub use tandem_neli as neli;
+
 pub mod built;
-pub mod error;
-pub mod ids;
-pub mod shown;
 pub mod statistics;
-pub mod time;
 
-pub mod host;
-
-pub mod observation;
-
-pub mod groups;
-pub mod neli;
-pub mod wire;
 pub mod yaml;
 
 pub mod topology;
-
-pub mod secret;
 
 pub mod timeline;
 
@@ -94,8 +87,6 @@ pub mod view;
 
 pub mod page;
 
-pub mod broker;
-pub mod edge;
 pub mod guard;
 pub mod journal;
 pub mod kafka;

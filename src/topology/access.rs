@@ -1,13 +1,12 @@
 //! How clients speak to a cluster: properties, and secrets of which only the place is known here.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Elsewhere;
+use crate::secret::Secret;
 
 /// Client properties, as librdkafka names them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,38 +17,6 @@ pub struct Access {
     /// Those whose values stand elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Secret>,
-}
-
-/// Where a value stands that must not be written down.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Secret {
-    /// In this variable of the environment.
-    Env(String),
-    /// In this file, without its last line break.
-    File(String),
-}
-
-/// As an argument: `env:NAME`, `file:PATH`.
-impl fmt::Display for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Env(name) => write!(f, "env:{name}"),
-            Self::File(path) => write!(f, "file:{path}"),
-        }
-    }
-}
-
-impl FromStr for Secret {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once(':') {
-            Some(("env", name)) => Ok(Self::Env(name.to_owned())),
-            Some(("file", path)) => Ok(Self::File(path.to_owned())),
-            Some(_) | None => Err("write env:NAME or file:PATH, never the value itself"),
-        }
-    }
 }
 
 /// What edges know of TLS.

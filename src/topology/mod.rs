@@ -23,7 +23,8 @@ mod strangers;
 mod terms;
 mod written;
 
-pub use access::{Access, Secret, is_secret};
+pub use crate::secret::Secret;
+pub use access::{Access, is_secret};
 pub use bounds::{Bound, Bounds, RECONNECT, Range, Recall};
 pub use limits::{ClusterFacts, Finding, Weight, judge};
 pub use pace::{Assignor, Mode, Pace};

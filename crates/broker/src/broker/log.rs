@@ -1,0 +1,155 @@
+//! The log of one partition, in memory: batches in the order of their offsets.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use tokio::sync::Notify;
+
+use super::producers::Producers;
+use tandem_facts::time::Wall;
+use crate::wire::Batch;
+
+/// A batch that has its place.
+#[derive(Debug)]
+struct Stored {
+    base: i64,
+    /// The offset after its last record.
+    next: i64,
+    stamp: Wall,
+    bytes: Bytes,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    batches: VecDeque<Stored>,
+    start: i64,
+    end: i64,
+    bytes: usize,
+    pub(super) producers: Producers,
+    /// Connections whose fetch waits for the next batch; each is woken once.
+    waiting: BTreeMap<u64, Arc<Notify>>,
+}
+
+impl Log {
+    /// The first offset that can still be read.
+    pub(super) const fn start(&self) -> i64 {
+        self.start
+    }
+
+    /// The offset that the next record will have.
+    pub(super) const fn end(&self) -> i64 {
+        self.end
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Appends a batch, stamped if the topic has the broker stamp; its first offset comes back.
+    pub(super) fn append(&mut self, mut batch: Batch, append_time: Option<Wall>) -> i64 {
+        let base = self.end;
+        let next = base.saturating_add(i64::from(batch.count()));
+        batch.place(base, append_time);
+        let stamp = batch.max_timestamp();
+        let bytes = Bytes::from(batch.into_bytes());
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        self.end = next;
+        self.batches.push_back(Stored { base, next, stamp, bytes });
+        for reader in std::mem::take(&mut self.waiting).into_values() {
+            reader.notify_one();
+        }
+        base
+    }
+
+    /// Wakes this connection when a batch is appended.
+    pub(super) fn wait(&mut self, connection: u64, wake: &Arc<Notify>) {
+        self.waiting.entry(connection).or_insert_with(|| Arc::clone(wake));
+    }
+
+    /// A connection is gone.
+    pub(super) fn forget(&mut self, connection: u64) {
+        self.waiting.remove(&connection);
+    }
+
+    /// Wakes everybody: the log goes away.
+    pub(super) fn close(self) {
+        for reader in self.waiting.into_values() {
+            reader.notify_one();
+        }
+    }
+
+    /// How many bytes there are from `offset` on, as far as `most` matters.
+    pub(super) fn available(&self, offset: i64, most: usize) -> usize {
+        let mut bytes = 0_usize;
+        for batch in self.from(offset) {
+            bytes = bytes.saturating_add(batch.bytes.len());
+            if bytes >= most {
+                break;
+            }
+        }
+        bytes
+    }
+
+    /// Whole batches from the one that holds `offset` on, at most `most` bytes, but one at least
+    /// where `one` says so (KIP-74).
+    pub(super) fn read(&self, offset: i64, most: usize, one: bool) -> Bytes {
+        let mut length = 0_usize;
+        let mut count = 0_usize;
+        for batch in self.from(offset) {
+            let longer = length.saturating_add(batch.bytes.len());
+            if longer > most && !(one && count == 0) {
+                break;
+            }
+            length = longer;
+            count += 1;
+        }
+        let mut batches = self.from(offset).take(count);
+        if count == 1 {
+            return batches.next().map(|batch| batch.bytes.clone()).unwrap_or_default();
+        }
+        let mut bytes = BytesMut::with_capacity(length);
+        batches.for_each(|batch| bytes.extend_from_slice(&batch.bytes));
+        bytes.freeze()
+    }
+
+    fn from(&self, offset: i64) -> impl Iterator<Item = &Stored> {
+        let first = self.batches.partition_point(|batch| batch.next <= offset);
+        self.batches.range(first..)
+    }
+
+    /// The first batch that is stamped at or after `stamp`: its stamp and first offset. Records
+    /// stay opaque, so where producers stamp the offset may be some records early.
+    pub(super) fn at_or_after(&self, stamp: Wall) -> Option<(Wall, i64)> {
+        let found = self.batches.iter().find(|batch| batch.stamp >= stamp)?;
+        Some((found.stamp, found.base.max(self.start)))
+    }
+
+    /// The batch with the latest stamp: its stamp and last offset.
+    pub(super) fn newest(&self) -> Option<(Wall, i64)> {
+        let newest = self.batches.iter().max_by_key(|batch| batch.stamp)?;
+        Some((newest.stamp, newest.next - 1))
+    }
+
+    /// Drops what was stamped before `oldest`, from the head.
+    pub(super) fn expire(&mut self, oldest: Wall) {
+        while self.batches.front().is_some_and(|batch| batch.stamp < oldest) {
+            self.drop_first();
+        }
+    }
+
+    /// Drops the head until no more than `most` bytes are left.
+    pub(super) fn shrink(&mut self, most: usize) {
+        while self.bytes > most && !self.batches.is_empty() {
+            self.drop_first();
+        }
+    }
+
+    /// Drops the oldest batch.
+    pub(super) fn drop_first(&mut self) {
+        if let Some(batch) = self.batches.pop_front() {
+            self.bytes = self.bytes.saturating_sub(batch.bytes.len());
+            self.start = batch.next;
+        }
+    }
+}

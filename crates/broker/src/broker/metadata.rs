@@ -1,0 +1,137 @@
+//! Metadata, FindCoordinator, DescribeCluster: where everything is. It is always here.
+
+use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
+use kafka_protocol::messages::find_coordinator_response::Coordinator;
+use kafka_protocol::messages::metadata_response::{
+    MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+};
+use kafka_protocol::messages::{
+    BrokerId, DescribeClusterRequest, DescribeClusterResponse, FindCoordinatorRequest,
+    FindCoordinatorResponse, MetadataRequest, MetadataResponse,
+};
+
+use super::error::{
+    INVALID_REQUEST, INVALID_TOPIC, NONE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
+};
+use super::state::{Call, NODE, State, text};
+use super::topic::Topic;
+use tandem_facts::ids::TopicName;
+
+/// Nobody asked who may do what (KIP-430).
+const NO_OPERATIONS: i32 = i32::MIN;
+
+impl State {
+    pub(super) fn metadata(&self, call: &Call<'_>, ask: &MetadataRequest) -> MetadataResponse {
+        // Before version 1 an empty list asks for all topics, since then null does.
+        let asked = ask.topics.as_deref().filter(|list| call.version > 0 || !list.is_empty());
+        let topics = match asked {
+            None => self.topics.iter().map(|(name, topic)| found(name, topic)).collect(),
+            Some(list) => list
+                .iter()
+                .map(|asked| match &asked.name {
+                    Some(name) => self.by_name(name.as_str()),
+                    None => self.by_id(asked.topic_id),
+                })
+                .collect(),
+        };
+        let (host, port) = place(call);
+        let broker = MetadataResponseBroker::default()
+            .with_node_id(BrokerId(NODE))
+            .with_host(text(host))
+            .with_port(port);
+        MetadataResponse::default()
+            .with_brokers(vec![broker])
+            .with_cluster_id(Some(text(self.cluster_id.as_str())))
+            .with_controller_id(BrokerId(NODE))
+            .with_cluster_authorized_operations(NO_OPERATIONS)
+            .with_topics(topics)
+    }
+
+    fn by_name(&self, name: &str) -> MetadataResponseTopic {
+        let missing = if name.parse::<TopicName>().is_ok() {
+            UNKNOWN_TOPIC_OR_PARTITION
+        } else {
+            INVALID_TOPIC
+        };
+        self.topics.get(name).map_or_else(
+            || unknown(missing).with_name(Some(text(name).into())),
+            |topic| found(name, topic),
+        )
+    }
+
+    fn by_id(&self, id: uuid::Uuid) -> MetadataResponseTopic {
+        let by_id = self.topics.iter().find(|(_, topic)| topic.id == id);
+        by_id.map_or_else(
+            || unknown(UNKNOWN_TOPIC_ID).with_topic_id(id).with_name(None),
+            |(name, topic)| found(name, topic),
+        )
+    }
+
+    pub(super) fn describe_cluster(
+        &self,
+        call: &Call<'_>,
+        ask: &DescribeClusterRequest,
+    ) -> DescribeClusterResponse {
+        let (host, port) = place(call);
+        let broker = DescribeClusterBroker::default()
+            .with_broker_id(BrokerId(NODE))
+            .with_host(text(host))
+            .with_port(port);
+        DescribeClusterResponse::default()
+            .with_endpoint_type(ask.endpoint_type)
+            .with_cluster_id(text(self.cluster_id.as_str()))
+            .with_controller_id(BrokerId(NODE))
+            .with_cluster_authorized_operations(NO_OPERATIONS)
+            .with_brokers(vec![broker])
+    }
+}
+
+/// All groups have their coordinator here; there are no transactions.
+pub(super) fn find(call: &Call<'_>, ask: &FindCoordinatorRequest) -> FindCoordinatorResponse {
+    let error = if ask.key_type == 0 { NONE } else { INVALID_REQUEST };
+    let (host, port) = if error == NONE { place(call) } else { (String::new(), -1) };
+    let node = BrokerId(if error == NONE { NODE } else { -1 });
+    if call.version < 4 {
+        return FindCoordinatorResponse::default()
+            .with_error_code(error)
+            .with_node_id(node)
+            .with_host(text(host))
+            .with_port(port);
+    }
+    let each = ask.coordinator_keys.iter().map(|key| {
+        Coordinator::default()
+            .with_key(key.clone())
+            .with_error_code(error)
+            .with_node_id(node)
+            .with_host(text(host.as_str()))
+            .with_port(port)
+    });
+    FindCoordinatorResponse::default().with_coordinators(each.collect())
+}
+
+/// Where this caller can find the broker.
+fn place(call: &Call<'_>) -> (String, i32) {
+    (call.caller.local.ip().to_string(), i32::from(call.caller.local.port()))
+}
+
+fn found(name: &str, topic: &Topic) -> MetadataResponseTopic {
+    let partitions = (0..topic.width()).map(|partition| {
+        MetadataResponsePartition::default()
+            .with_partition_index(partition)
+            .with_leader_id(BrokerId(NODE))
+            .with_leader_epoch(0)
+            .with_replica_nodes(vec![BrokerId(NODE)])
+            .with_isr_nodes(vec![BrokerId(NODE)])
+    });
+    MetadataResponseTopic::default()
+        .with_name(Some(text(name).into()))
+        .with_topic_id(topic.id)
+        .with_topic_authorized_operations(NO_OPERATIONS)
+        .with_partitions(partitions.collect())
+}
+
+fn unknown(error: i16) -> MetadataResponseTopic {
+    MetadataResponseTopic::default()
+        .with_error_code(error)
+        .with_topic_authorized_operations(NO_OPERATIONS)
+}

@@ -1,0 +1,113 @@
+//! Listens, and gives each connection a task that ends with the broker.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::connection::converse;
+use super::hub::Hub;
+use super::settings::Settings;
+use tandem_host::Callers;
+
+/// Why the broker cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum BrokerError {
+    /// Somebody else listens there, or nobody may. May be tried again at another address.
+    #[error("cannot listen at {address}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A broker that listens and does not answer yet.
+#[derive(Debug)]
+pub struct Broker {
+    listener: TcpListener,
+    address: SocketAddr,
+    settings: Settings,
+}
+
+/// What the accept loop wakes for.
+enum Input {
+    Accepted(io::Result<(TcpStream, SocketAddr)>),
+    Gone,
+    Stop,
+}
+
+impl Broker {
+    /// Takes the address; port 0 is any that is free.
+    ///
+    /// # Errors
+    ///
+    /// Where the address cannot be had.
+    pub async fn bind(listen: SocketAddr, settings: Settings) -> Result<Self, BrokerError> {
+        let failed = |source| BrokerError::Listen { address: listen, source };
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address, settings })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until it is told to stop; then all connections are cut.
+    pub async fn serve(self, stop: CancellationToken) {
+        tracing::info!(address = %self.address, seed = self.settings.seed, "The broker answers.");
+        let most = self.settings.connections_max;
+        let idle = self.settings.idle;
+        let hub = Arc::new(Hub::new(self.settings));
+        let mut alarm = JoinSet::new();
+        let watched = Arc::clone(&hub);
+        alarm.spawn(async move { watched.watch().await });
+        let mut connections = JoinSet::new();
+        let callers = Callers::of(self.address, []);
+        let mut number: u64 = 0;
+        loop {
+            match next(&self.listener, &mut connections, &stop).await {
+                Input::Accepted(Ok((stream, peer)))
+                    if !callers.admits(stream.local_addr(), peer) => {}
+                Input::Accepted(Ok((stream, peer))) if connections.len() < most => {
+                    number += 1;
+                    connections.spawn(converse(Arc::clone(&hub), stream, peer, number, idle));
+                }
+                Input::Accepted(Ok((stream, peer))) => {
+                    drop(stream);
+                    tracing::warn!(%peer, most, "A connection was refused, there are too many.");
+                }
+                Input::Accepted(Err(error)) => {
+                    tracing::warn!(%error, "A connection could not be accepted.");
+                    // Out of descriptors, most likely: some connection must end first.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                Input::Gone => {}
+                Input::Stop => break,
+            }
+        }
+        tracing::info!("The broker stops.");
+    }
+}
+
+/// All arms may be dropped at any time. Stop first, so that a flood of connections cannot hide it.
+async fn next(
+    listener: &TcpListener,
+    connections: &mut JoinSet<()>,
+    stop: &CancellationToken,
+) -> Input {
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => Input::Stop,
+        Some(_) = connections.join_next() => Input::Gone,
+        accepted = listener.accept() => Input::Accepted(accepted),
+    }
+}

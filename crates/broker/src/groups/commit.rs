@@ -1,0 +1,116 @@
+//! OffsetCommit: a member, or a consumer without a group, leaves word how far it has read.
+
+use super::Fault;
+use super::coordinator::{Coordinator, Settings, Turn};
+use super::group::{Group, State};
+use tandem_facts::time::Mono;
+
+/// Where an offset belongs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TopicPartition {
+    /// The topic.
+    pub topic: String,
+    /// The partition.
+    pub partition: i32,
+}
+
+/// How far somebody has read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommittedOffset {
+    /// The next message to read.
+    pub offset: i64,
+    /// The epoch of the leader that it was read from, or -1.
+    pub leader_epoch: i32,
+    /// Whatever the consumer wants to remember.
+    pub metadata: String,
+}
+
+/// One offset of a commit.
+pub type Position = (TopicPartition, CommittedOffset);
+
+/// An OffsetCommit request.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    /// The group.
+    pub group: String,
+    /// Who commits; empty for a consumer without a group.
+    pub member_id: String,
+    /// Its instance id, if it is static.
+    pub instance_id: Option<String>,
+    /// The generation that it joined; -1 for a consumer without a group.
+    pub generation: i32,
+    /// Whether the client knows GROUP_ID_NOT_FOUND: from version 9 on.
+    pub knows_group_id_not_found: bool,
+    /// How far.
+    pub positions: Vec<Position>,
+}
+
+impl Coordinator {
+    /// Keeps the offsets and renews the member's session; one outcome a position, in their order.
+    ///
+    /// # Errors
+    ///
+    /// Where the whole commit is refused. It proves membership at best, never ownership of the
+    /// partitions.
+    pub fn handle_commit(
+        &mut self,
+        now: Mono,
+        commit: &Commit,
+    ) -> Result<Vec<Result<(), Fault>>, Fault> {
+        self.handle_timeout(now);
+        if !self.groups.contains_key(&commit.group) {
+            match (commit.generation < 0, commit.knows_group_id_not_found) {
+                (true, _) => self.create(&commit.group)?,
+                (false, true) => return Err(Fault::GroupIdNotFound),
+                (false, false) => return Err(Fault::IllegalGeneration),
+            }
+        }
+        self.with(now, &commit.group, |group, turn| group.commit(turn, commit))
+            .unwrap_or(Err(Fault::GroupIdNotFound))
+    }
+}
+
+impl Group {
+    fn commit(
+        &mut self,
+        turn: &Turn<'_>,
+        commit: &Commit,
+    ) -> Result<Vec<Result<(), Fault>>, Fault> {
+        self.validate_commit(commit)?;
+        if matches!(self.state, State::Stable | State::PreparingRebalance)
+            && let Some(member) = self.members.get_mut(&commit.member_id)
+        {
+            member.renew(turn.now);
+        }
+        Ok(commit.positions.iter().map(|position| self.keep(turn.settings, position)).collect())
+    }
+
+    fn validate_commit(&self, commit: &Commit) -> Result<(), Fault> {
+        // A consumer that manages its partitions itself.
+        if commit.generation < 0 && self.state == State::Empty {
+            return Ok(());
+        }
+        if commit.generation < 0 && commit.member_id.is_empty() && commit.instance_id.is_none() {
+            return Err(Fault::UnknownMemberId);
+        }
+        self.validate(&commit.member_id, commit.instance_id.as_deref())?;
+        if commit.generation != self.generation {
+            return Err(Fault::IllegalGeneration);
+        }
+        if self.state == State::CompletingRebalance {
+            return Err(Fault::RebalanceInProgress);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, settings: &Settings, (at, offset): &Position) -> Result<(), Fault> {
+        if offset.metadata.len() > settings.offset_metadata_bytes_max {
+            return Err(Fault::OffsetMetadataTooLarge);
+        }
+        if self.offsets.len() >= settings.offsets_max && !self.offsets.contains_key(at) {
+            return Err(Fault::UnknownServerError);
+        }
+        self.offsets.insert(at.clone(), offset.clone());
+        Ok(())
+    }
+}

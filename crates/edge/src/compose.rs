@@ -1,0 +1,101 @@
+//! Answers that no broker gave: a request's own answer, in its version, with an error code where
+//! clients look for it. Pure.
+
+use bytes::Bytes;
+use kafka_protocol::messages::leave_group_response::MemberResponse;
+use kafka_protocol::messages::{
+    ApiKey, BrokerId, FindCoordinatorResponse, HeartbeatResponse, InitProducerIdResponse,
+    JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, RequestKind, ResponseKind,
+    SyncGroupResponse,
+};
+
+use super::compose_topics as topics;
+use super::error::Parting;
+use super::head::Head;
+use tandem_broker::wire::{Incoming, WireError, encode, number, parse_foreign};
+
+/// The requests that can be answered here.
+const ANSWERED: [ApiKey; 12] = [
+    ApiKey::Produce,
+    ApiKey::Fetch,
+    ApiKey::ListOffsets,
+    ApiKey::Metadata,
+    ApiKey::OffsetCommit,
+    ApiKey::OffsetFetch,
+    ApiKey::FindCoordinator,
+    ApiKey::JoinGroup,
+    ApiKey::Heartbeat,
+    ApiKey::LeaveGroup,
+    ApiKey::SyncGroup,
+    ApiKey::InitProducerId,
+];
+
+/// Whether a request can be answered here.
+pub(super) fn can_answer(api: i16) -> bool {
+    ANSWERED.iter().any(|key| number(*key) == api)
+}
+
+/// Answers a request, its length included in both.
+///
+/// # Errors
+/// Where the request cannot be read, or is none that can be answered here.
+pub(super) fn compose(head: &Head, mut framed: Bytes, code: i16) -> Result<Bytes, Parting> {
+    let request = framed.split_off(framed.len().min(4));
+    let unsupported = WireError::Unsupported { key: head.api, version: head.version };
+    let Incoming::Request(request) = parse_foreign(request)? else {
+        return Err(unsupported.into());
+    };
+    let (key, version) = (request.key, request.version);
+    let body = answer(version, request.body, code).ok_or(unsupported)?;
+    Ok(encode(key, version, head.correlation, &body)?)
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "`can_answer` keeps the others out")]
+fn answer(version: i16, request: RequestKind, code: i16) -> Option<ResponseKind> {
+    use RequestKind as Ask;
+    use ResponseKind as Say;
+    Some(match request {
+        Ask::Produce(ask) => Say::Produce(topics::produce(ask, code)),
+        Ask::Fetch(ask) => Say::Fetch(topics::fetch(version, ask, code)),
+        Ask::ListOffsets(ask) => Say::ListOffsets(topics::list_offsets(ask, code)),
+        Ask::Metadata(ask) => Say::Metadata(topics::metadata(version, ask, code)),
+        Ask::OffsetCommit(ask) => Say::OffsetCommit(topics::offset_commit(ask, code)),
+        Ask::OffsetFetch(ask) => Say::OffsetFetch(topics::offset_fetch(version, ask, code)),
+        Ask::FindCoordinator(ask) => Say::FindCoordinator(if version < 4 {
+            let none = FindCoordinatorResponse::default().with_error_code(code);
+            none.with_node_id(BrokerId(-1)).with_port(-1)
+        } else {
+            topics::coordinators(ask, code)
+        }),
+        Ask::JoinGroup(ask) => Say::JoinGroup(
+            JoinGroupResponse::default()
+                .with_error_code(code)
+                .with_generation_id(-1)
+                // Null since version 7 only.
+                .with_protocol_name(Some(kafka_protocol::protocol::StrBytes::default()))
+                .with_member_id(ask.member_id),
+        ),
+        Ask::Heartbeat(_) => Say::Heartbeat(HeartbeatResponse::default().with_error_code(code)),
+        Ask::LeaveGroup(ask) => Say::LeaveGroup(leave(version, ask, code)),
+        Ask::SyncGroup(_) => Say::SyncGroup(SyncGroupResponse::default().with_error_code(code)),
+        Ask::InitProducerId(_) => {
+            Say::InitProducerId(InitProducerIdResponse::default().with_error_code(code))
+        }
+        _ => return None,
+    })
+}
+
+/// Of the whole, and of each member: some clients look at the one, some at the other.
+fn leave(version: i16, ask: LeaveGroupRequest, code: i16) -> LeaveGroupResponse {
+    let answer = LeaveGroupResponse::default().with_error_code(code);
+    if version < 3 {
+        return answer;
+    }
+    let members = ask.members.into_iter().map(|member| {
+        MemberResponse::default()
+            .with_member_id(member.member_id)
+            .with_group_instance_id(member.group_instance_id)
+            .with_error_code(code)
+    });
+    answer.with_members(members.collect())
+}

@@ -1,0 +1,329 @@
+//! A type for every identifier, so that a group is never taken for a topic. The constructors
+//! validate; whoever holds one of these holds a legal name.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+
+#[cfg(feature = "serde")]
+use {
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+};
+
+/// Why a text is no legal name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameError {
+    /// Nothing between the quotes.
+    Empty {
+        /// The kind of name, as a noun.
+        what: &'static str,
+    },
+    /// Longer than the kind allows.
+    Long {
+        /// The kind of name, as a noun.
+        what: &'static str,
+        /// How many characters are allowed.
+        most: usize,
+        /// How many there are.
+        length: usize,
+    },
+    /// A character that Kafka, a file name or a metric label would not survive.
+    Character {
+        /// The kind of name, as a noun.
+        what: &'static str,
+        /// The first offender.
+        found: char,
+    },
+    /// `.` and `..`: Kafka refuses them as topics, file systems as names.
+    Dots {
+        /// The kind of name, as a noun.
+        what: &'static str,
+        /// The name itself.
+        name: String,
+    },
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty { what } => write!(f, "a {what} must not be empty"),
+            Self::Long { what, most, length } => {
+                write!(f, "a {what} has at most {most} characters, this one has {length}")
+            }
+            Self::Character { what, found } => write!(
+                f,
+                "a {what} consists of letters, digits, '.', '_' and '-', not {found:?}"
+            ),
+            Self::Dots { what, name } => write!(f, "a {what} must not be {name:?}"),
+        }
+    }
+}
+
+impl std::error::Error for NameError {}
+
+/// Kafka's rule for topics (`org.apache.kafka.common.internals.Topic`), used for every name here.
+fn check(what: &'static str, most: usize, name: &str) -> Result<(), NameError> {
+    if name.is_empty() {
+        return Err(NameError::Empty { what });
+    }
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if let Some(found) = name.chars().find(|&c| !legal(c)) {
+        return Err(NameError::Character { what, found });
+    }
+    if name == "." || name == ".." {
+        return Err(NameError::Dots { what, name: name.to_owned() });
+    }
+    if name.len() > most {
+        return Err(NameError::Long { what, most, length: name.len() });
+    }
+    Ok(())
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $type:ident, $what:literal, $most:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(
+            feature = "serde",
+            derive(Serialize, Deserialize, JsonSchema),
+            serde(try_from = "String", into = "String"),
+            schemars(with = "String")
+        )]
+        pub struct $type(String);
+
+        impl $type {
+            /// The name as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+        impl FromStr for $type {
+            type Err = NameError;
+            fn from_str(name: &str) -> Result<Self, NameError> {
+                check($what, $most, name).map(|()| Self(name.to_owned()))
+            }
+        }
+        impl TryFrom<String> for $type {
+            type Error = NameError;
+            fn try_from(name: String) -> Result<Self, NameError> {
+                check($what, $most, &name).map(|()| Self(name))
+            }
+        }
+        impl From<$type> for String {
+            fn from(name: $type) -> Self {
+                name.0
+            }
+        }
+        impl Borrow<str> for $type {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// A topology, and what carries its name.
+    TopologyName, "topology name", 100
+);
+name!(
+    /// An experiment, and the folder of its output.
+    ExperimentName, "experiment name", 100
+);
+name!(
+    /// A unit of work that must always have a leader.
+    RoleName, "role name", 100
+);
+name!(
+    /// A NELI group.
+    GroupName, "group name", 100
+);
+name!(
+    /// A set of brokers.
+    ClusterName, "cluster name", 100
+);
+name!(
+    /// A label of a machine, which groups and embedded brokers bear that share it; declared, not
+    /// verified.
+    HostName, "host name", 100
+);
+name!(
+    /// A member of a group, whatever its incarnation: `p1-1`.
+    MemberId, "member name", 120
+);
+name!(
+    /// A Kafka topic.
+    TopicName, "topic name", 249
+);
+name!(
+    /// A Kafka consumer group (`group.id`).
+    ConsumerGroup, "consumer group", 249
+);
+name!(
+    /// A step of an experiment's method.
+    StepId, "step id", 100
+);
+
+macro_rules! number {
+    ($(#[$doc:meta])* $type:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(
+            feature = "serde",
+            derive(Serialize, Deserialize, JsonSchema),
+            serde(transparent)
+        )]
+        pub struct $type(pub u32);
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+    };
+}
+
+number!(
+    /// A partition of a topic, counted from 0.
+    PartitionId
+);
+number!(
+    /// The place of a role in the topology's list, counted from 0.
+    RoleIndex
+);
+number!(
+    /// One life of a member's process, counted from 1; a restart is a new one.
+    Incarnation
+);
+number!(
+    /// One claim of one life on one partition, counted from 1.
+    Term
+);
+number!(
+    /// One repetition of an experiment, counted from 1.
+    TrialNumber
+);
+
+impl PartitionId {
+    /// The partition as an index into a list with one entry a partition.
+    #[must_use]
+    pub fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl RoleIndex {
+    /// Role `j` maps to partition `j mod |M|`, so every role is mapped whatever the sizes.
+    #[must_use]
+    pub fn partition(self, width: std::num::NonZeroU32) -> PartitionId {
+        PartitionId(self.0 % width)
+    }
+}
+
+/// One life of one member, written `p1-1.2`; also the `client.id` of that life.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(Serialize, Deserialize, JsonSchema),
+    serde(try_from = "String", into = "String"),
+    schemars(with = "String")
+)]
+pub struct Life {
+    /// The member that lives.
+    pub member: MemberId,
+    /// Which of its lives.
+    pub incarnation: Incarnation,
+}
+
+/// A text that is no `<member>.<incarnation>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LifeError(String);
+
+impl fmt::Display for LifeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a life is written <member>.<incarnation>, as in p1-1.2, not {:?}", self.0)
+    }
+}
+
+impl std::error::Error for LifeError {}
+
+impl fmt::Display for Life {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.member, self.incarnation)
+    }
+}
+
+impl TryFrom<String> for Life {
+    type Error = LifeError;
+    fn try_from(text: String) -> Result<Self, LifeError> {
+        let parse = || {
+            let (member, incarnation) = text.rsplit_once('.')?;
+            let incarnation = Incarnation(incarnation.parse().ok()?);
+            Some(Self { member: member.parse().ok()?, incarnation })
+        };
+        parse().ok_or_else(|| LifeError(text.clone()))
+    }
+}
+
+impl From<Life> for String {
+    fn from(life: Life) -> Self {
+        life.to_string()
+    }
+}
+
+/// One fault of one trial, written `3.k`: step `k` in trial 3.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(Serialize, Deserialize, JsonSchema),
+    serde(try_from = "String", into = "String"),
+    schemars(with = "String")
+)]
+pub struct FaultId {
+    /// The trial in which it strikes.
+    pub trial: TrialNumber,
+    /// The step of the method.
+    pub step: StepId,
+}
+
+/// A text that is no `<trial>.<step>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FaultIdError(String);
+
+impl fmt::Display for FaultIdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a fault is written <trial>.<step>, as in 3.k, not {:?}", self.0)
+    }
+}
+
+impl std::error::Error for FaultIdError {}
+
+impl fmt::Display for FaultId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.trial, self.step)
+    }
+}
+
+impl TryFrom<String> for FaultId {
+    type Error = FaultIdError;
+    fn try_from(text: String) -> Result<Self, FaultIdError> {
+        let parse = || {
+            let (trial, step) = text.split_once('.')?;
+            Some(Self { trial: TrialNumber(trial.parse().ok()?), step: step.parse().ok()? })
+        };
+        parse().ok_or_else(|| FaultIdError(text.clone()))
+    }
+}
+
+impl From<FaultId> for String {
+    fn from(id: FaultId) -> Self {
+        id.to_string()
+    }
+}

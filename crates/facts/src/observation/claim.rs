@@ -1,0 +1,56 @@
+//! How far a claim reaches, and what ends one.
+
+#[cfg(feature = "serde")]
+use {
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+};
+
+use crate::ids::{PartitionId, Term};
+use crate::time::Mono;
+
+/// A claim and the instant up to which it reaches; written as `[partition, term, until_ns]`, for
+/// there is one a partition, member and 100 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(Serialize, Deserialize, JsonSchema),
+    serde(from = "(PartitionId, Term, Mono)", into = "(PartitionId, Term, Mono)"),
+    schemars(with = "(PartitionId, Term, Mono)")
+)]
+pub struct Horizon {
+    /// Which partition.
+    pub partition: PartitionId,
+    /// Which of the member's claims on it.
+    pub term: Term,
+    /// The first instant that is no longer claimed.
+    pub until: Mono,
+}
+
+impl From<(PartitionId, Term, Mono)> for Horizon {
+    fn from((partition, term, until): (PartitionId, Term, Mono)) -> Self {
+        Self { partition, term, until }
+    }
+}
+
+impl From<Horizon> for (PartitionId, Term, Mono) {
+    fn from(horizon: Horizon) -> Self {
+        (horizon.partition, horizon.term, horizon.until)
+    }
+}
+
+/// What ended a claim whose author lived on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(Serialize, Deserialize, JsonSchema),
+    serde(rename_all = "snake_case")
+)]
+pub enum Ending {
+    /// Nothing was heard on the partition for the threshold.
+    Silence,
+    /// The member was asked to go.
+    Left,
+    /// The group took the partition away (exclusive modes only).
+    Revoked,
+}

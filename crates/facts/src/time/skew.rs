@@ -1,0 +1,106 @@
+//! A wall clock that is wrong on purpose: what it says, given the truth.
+
+use std::time::Duration;
+
+#[cfg(feature = "serde")]
+use {
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
+};
+
+use super::{Mono, Wall};
+
+/// How wrong a clock is; by nothing unless said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(Serialize, Deserialize, JsonSchema),
+    serde(default, deny_unknown_fields)
+)]
+pub struct Skew {
+    /// So many nanoseconds ahead of the truth; behind it where negative.
+    pub ahead_ns: i64,
+    /// So many parts of a million faster than the truth; slower where negative.
+    pub drift_ppm: i32,
+    /// It jumps back to the truth and off again, each so many nanoseconds; 0: it stays off.
+    pub step_ns: u64,
+}
+
+impl Skew {
+    /// A clock that is right.
+    pub const NONE: Self = Self { ahead_ns: 0, drift_ppm: 0, step_ns: 0 };
+
+    /// How far ahead of the truth it is, so long after it began to be wrong; in nanoseconds,
+    /// negative where it is behind.
+    #[must_use]
+    pub fn after(self, elapsed: Duration) -> i64 {
+        let ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        let back = ns.checked_div(self.step_ns).is_some_and(|steps| steps % 2 == 1);
+        if back {
+            return 0;
+        }
+        let drifted = i128::from(ns) * i128::from(self.drift_ppm) / 1_000_000;
+        i64::try_from(i128::from(self.ahead_ns) + drifted).unwrap_or(i64::MAX)
+    }
+}
+
+/// A wall clock that may be shifted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WallClock {
+    skew: Skew,
+    since: Mono,
+}
+
+impl WallClock {
+    /// One that is right.
+    pub const TRUE: Self = Self { skew: Skew::NONE, since: Mono::ZERO };
+
+    /// One that is wrong from `since` on.
+    #[must_use]
+    pub const fn shifted(skew: Skew, since: Mono) -> Self {
+        Self { skew, since }
+    }
+
+    /// Whether it is right.
+    #[must_use]
+    pub fn is_true(&self) -> bool {
+        self.skew == Skew::NONE
+    }
+
+    /// What it says at `now`, when the truth is `truth`.
+    #[must_use]
+    pub fn read(&self, now: Mono, truth: Wall) -> Wall {
+        let ahead_ms = self.skew.after(now.since(self.since)) / 1_000_000;
+        Wall(truth.0.saturating_add(ahead_ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Duration = Duration::from_secs(1);
+    const S_NS: i64 = 1_000_000_000;
+
+    #[test]
+    fn a_clock_is_as_wrong_as_it_was_told_to_be() {
+        let ahead = Skew { ahead_ns: -2 * S_NS, ..Skew::NONE };
+        assert_eq!([ahead.after(Duration::ZERO), ahead.after(9 * S)], [-2 * S_NS; 2]);
+        let fast = Skew { drift_ppm: 500, ..Skew::NONE };
+        assert_eq!([fast.after(Duration::ZERO), fast.after(10 * S)], [0, 5_000_000]);
+        let both = Skew { ahead_ns: S_NS, drift_ppm: -500, ..Skew::NONE };
+        assert_eq!(both.after(2 * S), S_NS - 1_000_000);
+        let steps = Skew { ahead_ns: S_NS, step_ns: 1_000_000_000, ..Skew::NONE };
+        assert_eq!([0, 1, 2, 3].map(|n| steps.after(n * S)), [S_NS, 0, S_NS, 0]);
+        assert_eq!(Skew { ahead_ns: i64::MAX, ..fast }.after(10 * S), i64::MAX);
+    }
+
+    #[test]
+    fn a_clock_is_read_beside_the_truth() {
+        let at = Mono(7_000_000_000);
+        assert_eq!(WallClock::TRUE.read(at, Wall(5_000)), Wall(5_000));
+        let clock = WallClock::shifted(Skew { drift_ppm: 1_000, ..Skew::NONE }, at);
+        assert_eq!(clock.read(at + 3 * S, Wall(5_000)), Wall(5_003));
+        assert!(!clock.is_true() && WallClock::TRUE.is_true());
+    }
+}

@@ -1,0 +1,87 @@
+//! Secrets: where they stand, as files write it, and how they are fetched at the last moment.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a value stands that must not be written down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Secret {
+    /// In this variable of the environment.
+    Env(String),
+    /// In this file, without its last line break.
+    File(String),
+}
+
+/// As an argument: `env:NAME`, `file:PATH`.
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Env(name) => write!(f, "env:{name}"),
+            Self::File(path) => write!(f, "file:{path}"),
+        }
+    }
+}
+
+impl FromStr for Secret {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            Some(("env", name)) => Ok(Self::Env(name.to_owned())),
+            Some(("file", path)) => Ok(Self::File(path.to_owned())),
+            Some(_) | None => Err("write env:NAME or file:PATH, never the value itself"),
+        }
+    }
+}
+
+/// Why a secret cannot be had; tells where it should stand, never what stands there.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// The environment does not have it.
+    #[error("the environment has no variable {0}")]
+    NoVariable(String),
+    /// It is not text.
+    #[error("variable {0} of the environment is not UTF-8")]
+    OddVariable(String),
+    /// The file cannot be read.
+    #[error("cannot read the file {path}")]
+    File {
+        /// Which.
+        path: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// There is nothing.
+    #[error("{0} is empty")]
+    Empty(String),
+}
+
+/// The secret itself, to be had at the last moment and shown to nobody.
+///
+/// # Errors
+/// It does not stand where it should.
+pub fn fetch(secret: &Secret) -> Result<String, SecretError> {
+    let (place, value) = match secret {
+        Secret::Env(name) => {
+            let value = std::env::var(name).map_err(|error| match error {
+                std::env::VarError::NotPresent => SecretError::NoVariable(name.clone()),
+                std::env::VarError::NotUnicode(_) => SecretError::OddVariable(name.clone()),
+            })?;
+            (format!("variable {name} of the environment"), value)
+        }
+        Secret::File(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|source| SecretError::File { path: path.clone(), source })?;
+            let line = text.strip_suffix('\n').unwrap_or(&text);
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            (format!("the file {path}"), line.to_owned())
+        }
+    };
+    if value.is_empty() { Err(SecretError::Empty(place)) } else { Ok(value) }
+}

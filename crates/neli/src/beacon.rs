@@ -1,0 +1,87 @@
+//! When to publish on which partition.
+//!
+//! "Each member publishes a beacon on every partition each interval `tau`. No partition may dry
+//! up." Besides, whoever was just given a partition publishes there at once and again each
+//! [`HASTE`] until it hears something: its first fetch starts at the end of the log, and a beacon
+//! that was appended before that end was looked up is never delivered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tandem_facts::ids::PartitionId;
+use tandem_facts::time::Mono;
+
+/// How often a new owner publishes until it hears.
+const HASTE: Duration = Duration::from_millis(10);
+/// How often at most: then the ordinary beacons must do.
+const HASTE_TIMES: u32 = 20;
+
+#[derive(Debug)]
+pub(super) struct Beacons {
+    width: NonZeroU32,
+    interval: Duration,
+    /// When the next round over all partitions is due; none once silenced.
+    round: Option<Mono>,
+    /// New partitions that nothing was heard on yet: when the next is due, and how many are left.
+    hasty: BTreeMap<PartitionId, (Mono, u32)>,
+    ready: BTreeSet<PartitionId>,
+}
+
+impl Beacons {
+    pub(super) fn new(now: Mono, width: NonZeroU32, interval: Duration) -> Self {
+        Self { width, interval, round: Some(now), hasty: BTreeMap::new(), ready: BTreeSet::new() }
+    }
+
+    pub(super) fn advance(&mut self, now: Mono) {
+        if let Some(due) = self.round
+            && due <= now
+        {
+            self.ready.extend((0..self.width.get()).map(PartitionId));
+            // A round that was missed is not made up for: beacons say "now", and nothing else.
+            let next = due + self.interval;
+            self.round = Some(if next <= now { now + self.interval } else { next });
+        }
+        let ready = &mut self.ready;
+        self.hasty.retain(|&partition, (due, left)| {
+            if *due <= now {
+                ready.insert(partition);
+                *due = now + HASTE;
+                *left -= 1;
+            }
+            *left > 0
+        });
+    }
+
+    pub(super) fn hasten(&mut self, now: Mono, partitions: &[PartitionId]) {
+        if self.round.is_some() {
+            self.hasty.clear();
+            self.hasty.extend(partitions.iter().map(|&partition| (partition, (now, HASTE_TIMES))));
+            self.advance(now);
+        }
+    }
+
+    pub(super) fn heard(&mut self, partition: PartitionId) {
+        self.hasty.remove(&partition);
+    }
+
+    pub(super) fn calm(&mut self, partitions: &[PartitionId]) {
+        for partition in partitions {
+            self.hasty.remove(partition);
+        }
+    }
+
+    pub(super) fn silence(&mut self) {
+        self.round = None;
+        self.hasty.clear();
+        self.ready.clear();
+    }
+
+    pub(super) fn poll(&mut self) -> Option<PartitionId> {
+        self.ready.pop_first()
+    }
+
+    pub(super) fn next(&self) -> Option<Mono> {
+        self.round.into_iter().chain(self.hasty.values().map(|&(due, _)| due)).min()
+    }
+}

@@ -1,0 +1,82 @@
+//! The vector `V`: when each partition was last heard, and the claims that follow from it.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tandem_facts::ids::{PartitionId, Term};
+use tandem_facts::observation::Horizon;
+use tandem_facts::time::Mono;
+
+/// One entry a partition; an entry that was never heard has no claim.
+#[derive(Debug)]
+pub(super) struct Vector {
+    threshold: Duration,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// The latest claim; terms count from 1.
+    term: Term,
+    /// `V[k] + T` while the claim stands.
+    until: Option<Mono>,
+}
+
+impl Vector {
+    pub(super) fn new(width: NonZeroU32, threshold: Duration) -> Self {
+        let entries = (0..width.get()).map(|_| Entry { term: Term(0), until: None }).collect();
+        Self { threshold, entries }
+    }
+
+    /// Sets `V[k]`; the claim, where that began one. A partition beyond the width is not ours to
+    /// claim: the width was read once.
+    pub(super) fn heard(&mut self, now: Mono, partition: PartitionId) -> Option<Horizon> {
+        let until = now + self.threshold;
+        let entry = self.entries.get_mut(partition.index())?;
+        let began = entry.until.is_none();
+        if began {
+            entry.term = Term(entry.term.0.saturating_add(1));
+        }
+        entry.until = Some(until);
+        began.then_some(Horizon { partition, term: entry.term, until })
+    }
+
+    /// Ends what has lapsed: "leads partition `i` at `t` iff `V[i] > t - T`", so at `V[i] + T` it
+    /// no longer does.
+    pub(super) fn expire(&mut self, now: Mono) -> Vec<Horizon> {
+        self.end(|until| (until <= now).then_some(until))
+    }
+
+    /// Ends everything now.
+    pub(super) fn drop_all(&mut self, now: Mono) -> Vec<Horizon> {
+        self.end(|_| Some(now))
+    }
+
+    /// Ends the claims for which `over` names an end.
+    fn end(&mut self, over: impl Fn(Mono) -> Option<Mono>) -> Vec<Horizon> {
+        let mut ended = Vec::new();
+        for (partition, entry) in (0..).map(PartitionId).zip(&mut self.entries) {
+            if let Some(until) = entry.until.and_then(&over) {
+                entry.until = None;
+                ended.push(Horizon { partition, term: entry.term, until });
+            }
+        }
+        ended
+    }
+
+    pub(super) fn next_lapse(&self) -> Option<Mono> {
+        self.entries.iter().filter_map(|entry| entry.until).min()
+    }
+
+    pub(super) fn claim(&self, partition: PartitionId) -> Option<Horizon> {
+        let entry = self.entries.get(partition.index())?;
+        entry.until.map(|until| Horizon { partition, term: entry.term, until })
+    }
+
+    pub(super) fn claims(&self) -> impl Iterator<Item = Horizon> + '_ {
+        (0..)
+            .map(PartitionId)
+            .take(self.entries.len())
+            .filter_map(|partition| self.claim(partition))
+    }
+}
