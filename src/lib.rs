@@ -69,6 +69,7 @@ pub use tandem_broker::{broker, groups, wire};
 pub use tandem_edge as edge;
 pub use tandem_facts::{ids, observation, time};
 pub use tandem_host::{self as host, error, secret, shown};
+pub use tandem_member::kafka;
 pub use tandem_neli as neli;
 
 pub mod built;
@@ -89,7 +90,6 @@ pub mod page;
 
 pub mod guard;
 pub mod journal;
-pub mod kafka;
 
 pub mod telemetry;
 

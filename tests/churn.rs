@@ -37,7 +37,9 @@ fn a_rollout_restarts_everybody_and_no_role_is_without_a_leader() {
     let Some(run) = measured(
         || Experiment::new("chaos/rolling-restart.yaml").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
-    ) else { return };
+    ) else {
+        return;
+    };
     let asked = asked(&run);
     let turns: Vec<&str> = asked.iter().map(|(_, _, member, _)| member.as_str()).collect();
     assert_eq!(turns, ["p1-1", "p1-2", "p1-3", "p2-1", "p2-2", "p2-3"], "{run}");
@@ -64,7 +66,9 @@ fn members_of_one_group_churn_and_the_others_lead_on() {
     let Some(run) = measured(
         || Experiment::new("chaos/churn-group.yaml").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
-    ) else { return };
+    ) else {
+        return;
+    };
     let asked = asked(&run);
     assert!(asked.len() >= 3, "{asked:?}");
     let groups: BTreeSet<&str> = asked.iter().map(|(_, _, member, _)| &member[..2]).collect();
@@ -77,7 +81,9 @@ fn a_storm_plays_what_was_drawn_and_keeps_to_its_limits() {
     let Some(run) = measured(
         || Experiment::shortened("storm", "for: 32s", "for: 20s").with("--seed 11").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
-    ) else { return };
+    ) else {
+        return;
+    };
     let (asked, windows) = (asked(&run), windows(&run));
     let kinds: BTreeSet<&str> = asked.iter().map(|(_, kind, _, _)| kind.as_str()).collect();
     assert!(asked.len() >= 3 && kinds.len() >= 2, "{asked:?}");

@@ -86,14 +86,19 @@ fn are_missed_by_nobody(run: &Finished) {
 
 #[test]
 fn a_killed_leader_leaves_its_group_for_about_a_session_and_nobody_misses_it() {
-    let Some(run) = measured(|| killed_leaders(BRISK), |run| are_missed_for(850..1_300, run)) else { return };
+    let Some(run) = measured(|| killed_leaders(BRISK), |run| are_missed_for(850..1_300, run))
+    else {
+        return;
+    };
     are_missed_by_nobody(&run);
 }
 
 #[test]
 fn a_session_of_300_ms_makes_gaps_of_300_ms() {
     let args = "--set defaults.session=300ms --set defaults.restart.after=600ms";
-    let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(200..400, run)) else { return };
+    let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(200..400, run)) else {
+        return;
+    };
     are_missed_by_nobody(&run);
 }
 
@@ -101,7 +106,9 @@ fn a_session_of_300_ms_makes_gaps_of_300_ms() {
 fn a_session_of_100_ms_makes_gaps_of_100_ms() {
     let args = "--set defaults.session=100ms --set defaults.heartbeat=30ms \
                 --set defaults.restart.after=300ms";
-    let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(60..150, run)) else { return };
+    let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(60..150, run)) else {
+        return;
+    };
     are_missed_by_nobody(&run);
 }
 
@@ -138,7 +145,9 @@ fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
                 format!("joint gaps of about a session: {gaps:?}")
             })
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     is_judged_alike_again(&run);
     twins_agree(&run);
 }
@@ -160,7 +169,9 @@ fn where_nothing_is_done_nothing_is_found() {
             let moved: Vec<_> = facts.iter().filter(regrouped).collect();
             require(moved.is_empty(), || format!("a rebalance: {moved:?}"))
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     let report = run.report();
     for (name, group) in &report.groups {
         for measures in [group.fault, group.other.restart, group.other.none] {
@@ -195,7 +206,9 @@ fn a_leader_that_sleeps_for_three_sessions_is_replaced_and_wakes_as_a_second_one
             let trials: BTreeSet<_> = faults(&timeline).iter().map(|gap| gap.trial).collect();
             require(trials.len() == 2, || format!("gaps in each trial: {trials:?}"))
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     assert_eq!(run.report().joint.gap.count, 0, "{run}");
     is_judged_alike_again(&run);
     twins_agree(&run);
@@ -208,7 +221,9 @@ fn the_other_topologies_run_as_well() {
         let Some(run) = measured(
             || Experiment::new("chaos/kill-leader.yaml").with(&file),
             |run| require(run.code() == Some(0), || "it passes".to_owned()),
-        ) else { continue };
+        ) else {
+            continue;
+        };
         let report = run.report();
         assert_eq!(report.topology.as_str(), topology);
         let others = i64::try_from(report.groups.len()).unwrap() - 1;
@@ -227,7 +242,9 @@ fn the_broker_and_the_members_agree_on_who_has_what() {
             [run.finish()]
         },
         |[run]| require(run.code() == Some(0), || "it passes".to_owned()),
-    ) else { return };
+    ) else {
+        return;
+    };
     let (run, (described, asked)) = (&run[0], described);
     let timeline = run.timeline();
     assert!(timeline.record.trials[0].window.contains(asked), "asked within the trial: {run}");
@@ -265,7 +282,9 @@ fn two_runs_at_once_do_not_disturb_each_other() {
     let Some(runs) = measured_together(
         || [start(), start()].map(Running::finish),
         |runs| require(runs.iter().all(|run| run.code() == Some(0)), || "both pass".to_owned()),
-    ) else { return };
+    ) else {
+        return;
+    };
     let ports = runs.each_ref().map(|run| addresses(&run.recording().facts));
     assert!(ports[0].iter().all(|port| !ports[1].contains(port)), "{ports:?}");
     for run in &runs {

@@ -59,7 +59,9 @@ fn what_two_of_one_name_claim_at_once_is_an_overlap() {
             let found: u64 = report.groups.values().map(|group| group.fault.overlap.count).sum();
             require(found > 0, || "roles moved to the second, and the first still claims".into())
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     for group in run.report().groups.values() {
         let counts = [group.other.restart.gap.count, group.other.none.gap.count];
         assert_eq!(counts, [0; 2], "whatever it costs is the fault's: {run}");

@@ -232,7 +232,9 @@ fn a_machine_that_dies_takes_its_broker_and_the_other_one_leads_on() {
     let Some(run) = measured(
         || machines("fault: host", claims),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
-    ) else { return };
+    ) else {
+        return;
+    };
     let (report, facts) = (run.report(), run.recording().facts);
     let (members, brokers) = victims(&facts, "host");
     assert_eq!(members, ["p1-1.1", "p1-2.1", "p1-3.1"], "{run}");

@@ -117,7 +117,9 @@ fn a_threshold_that_is_too_small_leaves_a_gap_within_its_bound() {
                 require(!group.findings.gaps.is_empty(), || "a gap is found".to_owned())
             })
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     eprintln!("{TOO_SMALL}:\n{}", run.stdout);
 }
 
@@ -137,7 +139,9 @@ fn a_threshold_that_is_large_enough_leaves_none() {
                 })
             })
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     eprintln!("{LARGE_ENOUGH}:\n{}", run.stdout);
 }
 
@@ -148,7 +152,9 @@ fn leaders_without_coordinator_or_heartbeats_are_replaced_and_come_back() {
         "fault: protocol, apis: [heartbeat], behavior: drop",
     ];
     let bounded = "assert: [group.p1.gap.max <= bound.group.gap]\n";
-    let Some(run) = measured(|| leaders("severed", cut, bounded).with(LARGE_ENOUGH), passes) else { return };
+    let Some(run) = measured(|| leaders("severed", cut, bounded).with(LARGE_ENOUGH), passes) else {
+        return;
+    };
     eprintln!("{}", run.stdout);
     // Without its coordinator one is really cut off: somebody else began to lead what it had led.
     struck(&run, FIRST, |what| matches!(what, What::Claimed { .. }), false);

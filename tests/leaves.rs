@@ -34,7 +34,9 @@ fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
             let least = Duration::from_millis(200);
             require(p95.is_none_or(|p95| *p95 <= least), || format!("gaps of {lengths:?}"))
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     let facts = run.recording().facts;
     // It bites: whoever was asked has left by itself, and ended well.
     let asked =
@@ -61,7 +63,9 @@ fn a_leader_that_stops_is_missed_for_a_session() {
             let some = lengths.len() >= 2 && lengths.iter().all(|gap| about.contains(gap));
             require(some, || format!("gaps of about a session: {lengths:?}"))
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     let left = |fact: &Fact| fact.what == What::Leaving && fact.t < run_end(&run);
     assert!(!run.recording().facts.iter().any(left), "nobody leaves: {run}");
 }
@@ -134,7 +138,9 @@ fn a_machine_that_dies_takes_all_its_members_and_nobody_misses_them() {
     let Some(run) = measured(
         || Experiment::new("chaos/host-down.yaml").with("--trials 1").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
-    ) else { return };
+    ) else {
+        return;
+    };
     let facts = run.recording().facts;
     let died = |fact: &&Fact| matches!(fact.what, What::Died { signal: Some(9), .. });
     let dead: Vec<String> =

@@ -58,7 +58,9 @@ fn a_cluster_that_dies_costs_its_own_groups_the_outage_and_all_together_nothing(
             let worst = worst.fold(0.0, f64::max);
             require((2_000.0..3_000.0).contains(&worst), || format!("a gap of {worst} ms"))
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     let windows = windows(&run);
     assert_eq!(windows.len(), run.played(), "{run}");
     let (least, most) = (Duration::from_secs(5), Duration::from_millis(5_500));
@@ -78,7 +80,9 @@ fn a_broker_that_shuts_down_in_order_comes_back_as_well() {
     let Some(run) = measured(
         || outage("stop", 1, "how: stop, restart_after: 4s"),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
-    ) else { return };
+    ) else {
+        return;
+    };
     assert_eq!(windows(&run).len(), 1, "{run}");
     assert_eq!(starts(&run.recording().facts).len(), 3, "{run}");
 }

@@ -24,7 +24,9 @@ fn a_run_stops_at_the_look_at_which_its_claim_holds() {
             let stopping = report.confidence.stopping.as_ref().unwrap();
             require(stopping.outcome == StoppingOutcome::Claimed, || stopping.why.clone())
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     let report = run.report();
     let stopping = report.confidence.stopping.as_ref().unwrap();
     assert_eq!(Some(&u64::from(report.trials)), stopping.looks.first(), "{run}");
@@ -45,7 +47,9 @@ fn a_run_gives_up_where_its_claim_cannot_hold_any_more_and_is_unknown() {
             let reasons = run.report().reasons;
             require(reasons.len() == 1, || format!("one reason: {reasons:?}"))
         },
-    ) else { return };
+    ) else {
+        return;
+    };
     let report = run.report();
     let stopping = report.confidence.stopping.as_ref().unwrap();
     assert_eq!((report.trials, stopping.outcome), (1, StoppingOutcome::Hopeless), "{run}");

@@ -3,9 +3,11 @@
 use std::num::NonZeroU32;
 
 use super::{EXIT_FILES, Failure};
+use tandem_member::Config;
+
 use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
 use crate::kafka::Cluster;
-use crate::member::{self, Settings};
+use crate::member;
 use crate::time::Span;
 use crate::topology::{Access, Secret, is_secret};
 
@@ -88,7 +90,7 @@ pub(super) fn run(args: MemberArgs) -> Result<u8, Failure> {
         properties: args.properties.into_iter().collect(),
         secrets: args.secrets.iter().map(|text| secret(text)).collect::<Result<_, _>>()?,
     };
-    let settings = Settings {
+    let config = Config {
         life: args.life,
         cluster: Cluster { bootstrap: args.bootstrap, access },
         topic: args.topic,
@@ -101,6 +103,6 @@ pub(super) fn run(args: MemberArgs) -> Result<u8, Failure> {
         threshold: args.threshold.get(),
         assignor: args.assignor,
     };
-    member::run(&settings).map_err(|error| Failure::new(1, &error))?;
+    member::run(&config).map_err(|error| Failure::new(1, &error))?;
     Ok(0)
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tandem_member::Config;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
@@ -18,7 +19,7 @@ use super::log_file::LogFile;
 use super::{Clusters, Exit, Phase, Process, ProcessError, Record, Slot, Twin, TwinError};
 use crate::guard::Guard;
 use crate::ids::{Incarnation, Life, MemberId};
-use crate::member::{Order, Settings};
+use crate::member::{Order, arguments, config_of};
 use crate::observation::{Fact, What};
 use crate::telemetry::names;
 use crate::time::Mono;
@@ -44,7 +45,7 @@ pub struct Fleet {
 /// What a member's process is started from.
 #[derive(Clone)]
 struct Recipe {
-    settings: Settings,
+    config: Config,
     program: PathBuf,
     log: Arc<LogFile>,
     guard: Arc<Guard>,
@@ -81,7 +82,7 @@ impl Fleet {
                 fleet.slots.insert(member.clone(), Arc::clone(&slot));
                 let life = Life { member: member.clone(), incarnation: Incarnation(1) };
                 let recipe = Recipe {
-                    settings: Settings::of(life, group, &cluster),
+                    config: config_of(life, group, &cluster),
                     program: program.to_owned(),
                     log: Arc::new(LogFile::at(logs.join(format!("{member}.log")))),
                     guard: Arc::clone(guard),
@@ -151,8 +152,8 @@ impl Fleet {
 
 impl Recipe {
     fn start(&self, life: Life) -> Result<(Process, ChildStdout), ProcessError> {
-        let settings = Settings { life, ..self.settings.clone() };
-        Process::start(&self.program, &settings.arguments(), &self.log, &self.guard)
+        let config = Config { life, ..self.config.clone() };
+        Process::start(&self.program, &arguments(&config), &self.log, &self.guard)
     }
 }
 

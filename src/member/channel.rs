@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-use super::Claims;
+use tandem_member::Claims;
+
 use crate::ids::Life;
 use crate::observation::{Fact, What};
 use crate::time::Mono;

@@ -5,8 +5,10 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::Channel;
 use super::lateness::Lateness;
-use super::{Channel, Claims};
+use tandem_member::Claims;
+
 use crate::ids::PartitionId;
 use crate::observation::What;
 use crate::time::Mono;

@@ -4,53 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Plan, PlannedGroup, Shareable, shared_fate};
-use crate::ids::{ClusterName, ConsumerGroup, GroupName, TopicName};
-use crate::time::Span;
-
-/// What a cluster says of itself; nothing where it says nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ClusterFacts {
-    /// The addresses of its brokers, by their numbers.
-    pub brokers: BTreeMap<i32, String>,
-    /// `group.min.session.timeout.ms`.
-    pub session_least: Option<Span>,
-    /// `group.max.session.timeout.ms`.
-    pub session_most: Option<Span>,
-    /// `group.initial.rebalance.delay.ms`.
-    pub initial_delay: Option<Span>,
-    /// `inter.broker.protocol.version`; Kafka 4 has none.
-    pub protocol: Option<String>,
-    /// The broker that leads each partition of `__consumer_offsets`, by the partition's number;
-    /// nobody where there is none right now.
-    pub offsets_leaders: Vec<Option<i32>>,
-    /// How many partitions the plan's topics have, where they are there.
-    pub widths: BTreeMap<TopicName, u32>,
-    /// Why it would not make a topic that is missing.
-    pub refusals: BTreeMap<TopicName, String>,
-    /// The client ids of whoever is in a consumer group already.
-    pub strangers: BTreeMap<ConsumerGroup, Vec<String>>,
-}
-
-impl ClusterFacts {
-    /// The broker that coordinates a group; of a cluster that has only one and shows no
-    /// `__consumer_offsets`, that one.
-    #[must_use]
-    pub fn coordinator(&self, group: &ConsumerGroup) -> Option<i32> {
-        let Some(partition) = self.offsets_partition(group) else {
-            let mut brokers = self.brokers.keys();
-            return brokers.next().copied().filter(|_| brokers.next().is_none());
-        };
-        self.offsets_leaders.get(usize::try_from(partition).ok()?).copied().flatten()
-    }
-
-    /// The partition of `__consumer_offsets` that a group belongs to, where that is to be seen.
-    #[must_use]
-    pub fn offsets_partition(&self, group: &ConsumerGroup) -> Option<u32> {
-        let count = u32::try_from(self.offsets_leaders.len()).ok().filter(|count| *count > 0)?;
-        Some(shared_fate::offsets_partition(group, count))
-    }
-}
+use super::{ClusterFacts, Plan, PlannedGroup, Shareable, shared_fate};
+use crate::ids::{ClusterName, GroupName};
 
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -288,6 +243,7 @@ fn shared(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Findi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Span;
     use crate::topology::plan;
 
     const TEXT: &str = "\

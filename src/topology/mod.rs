@@ -23,10 +23,10 @@ mod strangers;
 mod terms;
 mod written;
 
+pub use crate::kafka::{Access, ClusterFacts, is_secret};
 pub use crate::secret::Secret;
-pub use access::{Access, is_secret};
 pub use bounds::{Bound, Bounds, RECONNECT, Range, Recall};
-pub use limits::{ClusterFacts, Finding, Weight, judge};
+pub use limits::{Finding, Weight, judge};
 pub use pace::{Assignor, Mode, Pace};
 pub use page::Page;
 pub use plan::{Address, Edges, Plan, PlannedCluster, PlannedGroup};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::places::Places;
 use super::{
     Access, Address, Bounds, Cluster, Edges, Plan, PlannedCluster, PlannedGroup, Roles, Shareable,
-    Spec, Terms, check, defaults, shared_fate, sizing, strangers,
+    Spec, Terms, access, check, defaults, shared_fate, sizing, strangers,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
 use crate::time::Span;
@@ -84,7 +84,7 @@ impl Plan {
     #[must_use]
     pub fn beyond_edges(&self) -> Option<(&ClusterName, &str)> {
         let mut used = self.groups.values().map(|group| &group.cluster);
-        used.find_map(|name| Some((name, self.clusters.get(name)?.members.beyond_edges()?)))
+        used.find_map(|name| Some((name, access::beyond_edges(&self.clusters.get(name)?.members)?)))
     }
 }
 
@@ -137,9 +137,10 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
             controller: None,
         },
         Cluster::Brokers(brokers) => {
-            let members = Access::of(&brokers.properties, &brokers.secrets);
+            let members = access::access(&brokers.properties, &brokers.secrets);
             let other = &brokers.controller;
-            let controller = members.but(Access::of(&other.properties, &other.secrets));
+            let controller =
+                access::but(&members, access::access(&other.properties, &other.secrets));
             PlannedCluster {
                 address: Address::Bootstrap(brokers.bootstrap.clone()),
                 host: None,

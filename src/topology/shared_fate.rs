@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Address, Plan, PlannedCluster, Shareable};
-use crate::ids::{ClusterName, ConsumerGroup, GroupName, HostName};
+use crate::ids::{ClusterName, GroupName, HostName};
+use crate::kafka::offsets_partition;
 
 /// `offsets.topic.num.partitions`, unless a broker says otherwise.
 const OFFSETS_PARTITIONS: u32 = 50;
@@ -154,16 +155,6 @@ fn addresses(cluster: &PlannedCluster) -> BTreeSet<String> {
     }
 }
 
-/// The partition of `__consumer_offsets` whose leader coordinates the group, as Kafka computes it:
-/// `Utils.abs(groupId.hashCode()) % groupMetadataTopicPartitionCount`.
-pub(super) fn offsets_partition(group: &ConsumerGroup, count: u32) -> u32 {
-    let hash = group
-        .as_str()
-        .bytes()
-        .fold(0i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)));
-    hash.checked_abs().map_or(0, i32::unsigned_abs) % count
-}
-
 /// `p1`, `p2` and `p3`.
 pub(super) fn list(groups: &[GroupName]) -> String {
     let names: Vec<String> = groups.iter().map(|group| format!("`{group}`")).collect();
@@ -171,20 +162,5 @@ pub(super) fn list(groups: &[GroupName]) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         Some((only, _)) => only.clone(),
         None => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_coordinator_is_found_as_kafka_finds_it() {
-        // Java: "polygenelubricants".hashCode() is Integer.MIN_VALUE, "console-consumer"
-        // 1466014243.
-        let of = |name: &str| name.parse().map(|group| offsets_partition(&group, 50));
-        assert_eq!(of("polygenelubricants"), Ok(0));
-        assert_eq!(of("a"), Ok(97 % 50));
-        assert_eq!(of("ab"), Ok((97 * 31 + 98) % 50));
     }
 }

@@ -13,8 +13,8 @@ use super::connection::carry;
 use super::hub::Hub;
 use super::rewrite::Addresses;
 use super::tls::Security;
-use tandem_host::Callers;
 use tandem_facts::ids::{ClusterName, MemberId};
+use tandem_host::Callers;
 
 /// A name is asked for that long.
 pub(super) const RESOLVE: Duration = Duration::from_secs(5);

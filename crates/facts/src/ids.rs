@@ -51,10 +51,9 @@ impl fmt::Display for NameError {
             Self::Long { what, most, length } => {
                 write!(f, "a {what} has at most {most} characters, this one has {length}")
             }
-            Self::Character { what, found } => write!(
-                f,
-                "a {what} consists of letters, digits, '.', '_' and '-', not {found:?}"
-            ),
+            Self::Character { what, found } => {
+                write!(f, "a {what} consists of letters, digits, '.', '_' and '-', not {found:?}")
+            }
             Self::Dots { what, name } => write!(f, "a {what} must not be {name:?}"),
         }
     }

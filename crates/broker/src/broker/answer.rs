@@ -9,8 +9,8 @@ use super::hub::Hub;
 use super::membership::{join_response, sync_response};
 use super::state::{Call, Caller, State};
 use crate::groups::ReplyBody;
-use tandem_facts::time::{Mono, Wall};
 use crate::wire::{Request, SUPPORTED, number};
+use tandem_facts::time::{Mono, Wall};
 
 /// The answer, or none where none is wanted; nothing at all where the broker goes down.
 #[expect(clippy::wildcard_enum_match_arm, reason = "those that never wait are listed below")]

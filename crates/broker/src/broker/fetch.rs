@@ -11,8 +11,8 @@ use super::error::{FETCH_SESSION_ID_NOT_FOUND, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPI
 use super::hub::Hub;
 use super::log::Log;
 use super::state::{Call, Caller, State};
-use tandem_facts::time::Mono;
 use crate::wire::FRAME_BYTES_MAX;
+use tandem_facts::time::Mono;
 
 /// Waits for `min_bytes` or `max_wait_ms`, whichever is first. An error does not wait.
 pub(super) async fn fetch(hub: &Hub, call: &Call<'_>, ask: &FetchRequest) -> FetchResponse {

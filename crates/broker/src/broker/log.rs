@@ -7,8 +7,8 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::Notify;
 
 use super::producers::Producers;
-use tandem_facts::time::Wall;
 use crate::wire::Batch;
+use tandem_facts::time::Wall;
 
 /// A batch that has its place.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use super::error::{
 };
 use super::producers::Verdict;
 use super::state::{Call, State};
-use tandem_facts::time::Wall;
 use crate::wire::{Batch, BatchError};
+use tandem_facts::time::Wall;
 
 /// Where a batch went: its first offset, the broker's stamp if there is one, the log's start.
 type Placed = (i64, Option<Wall>, i64);

@@ -1,7 +1,7 @@
 //! The header of a record batch (magic 2, KIP-98); its records stay as opaque as they came.
 
-use tandem_facts::time::Wall;
 use crc32c::crc32c;
+use tandem_facts::time::Wall;
 
 /// The bytes before the first record.
 pub const HEADER_BYTES: usize = 61;

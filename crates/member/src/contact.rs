@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use crate::observation::What;
-use crate::time::Mono;
+use tandem_facts::time::Mono;
+
+use crate::Event;
 
 /// For so long nothing may come or go before a complaint of a client is told.
 const SILENT: Duration = Duration::from_secs(1);
@@ -40,12 +41,12 @@ impl Contact {
     }
 
     /// Looks again; what is to be told of it.
-    pub(super) fn look(&mut self, now: Mono, said: Said) -> Option<What> {
+    pub(super) fn look(&mut self, now: Mono, said: Said) -> Option<Event> {
         let away = now.since(self.looked) > AWAY;
         self.looked = now;
         if said.passed != self.said.passed {
             (self.said, self.since) = (said, now);
-            return std::mem::take(&mut self.lost).then_some(What::Connected);
+            return std::mem::take(&mut self.lost).then_some(Event::Connected);
         }
         if away {
             self.since = now;
@@ -57,7 +58,7 @@ impl Contact {
         }
         self.lost = true;
         let why = said.why.filter(|_| complains);
-        Some(What::Unconnected { why: why.unwrap_or_else(|| "no broker answers".to_owned()) })
+        Some(Event::Unconnected(why.unwrap_or_else(|| "no broker answers".to_owned())))
     }
 }
 
@@ -88,7 +89,7 @@ mod tests {
         }
         let why = "refused".to_owned();
         // The last message came with the look at 1950.
-        assert_eq!(told, [(2_950, What::Unconnected { why }), (8_000, What::Connected)]);
+        assert_eq!(told, [(2_950, Event::Unconnected(why)), (8_000, Event::Connected)]);
     }
 
     #[test]
@@ -101,6 +102,6 @@ mod tests {
         assert_eq!(quiet(&mut contact, 0, 9_000), None);
         assert_eq!(quiet(&mut contact, 60_000, 69_000), None, "it was stopped for 51 s");
         let why = "no broker answers".to_owned();
-        assert_eq!(quiet(&mut contact, 69_000, 71_000), Some(What::Unconnected { why }));
+        assert_eq!(quiet(&mut contact, 69_000, 71_000), Some(Event::Unconnected(why)));
     }
 }

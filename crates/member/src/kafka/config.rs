@@ -5,11 +5,11 @@ use std::time::Duration;
 use rdkafka::ClientConfig;
 use rdkafka::config::RDKafkaLogLevel;
 
+use super::Access;
 use super::KafkaError;
 use super::access::Veil;
 use super::voice::Voice;
-use crate::ids::{ConsumerGroup, Life, TopicName};
-use crate::topology::Access;
+use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
 
 /// A cluster as a client sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
 use super::voice::Voice;
 use super::{Cluster, ConsumerSettings, KafkaError};
-use crate::ids::PartitionId;
-use crate::neli::{Assignment, Membership};
-use crate::time::{Mono, Wall};
+use tandem_facts::ids::PartitionId;
+use tandem_facts::time::{Mono, Wall};
+use tandem_neli::{Assignment, Membership};
 
 /// One message: any key, value and headers are tolerated, and none is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use rdkafka::{ClientContext, Offset, TopicPartitionList};
 use super::admin::REQUEST;
 use super::voice::Voice;
 use super::{Admin, Cluster, KafkaError};
-use crate::ids::{ConsumerGroup, TopicName};
-use crate::time::Mono;
+use tandem_facts::ids::{ConsumerGroup, TopicName};
+use tandem_facts::time::Mono;
 
 impl Cluster {
     /// Whether a member may be in `group` and read `topic`, whether or not they are there yet.

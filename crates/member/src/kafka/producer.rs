@@ -13,8 +13,8 @@ use rdkafka::producer::{
 
 use super::voice::Voice;
 use super::{Cluster, KafkaError};
-use crate::ids::{PartitionId, TopicName};
-use crate::time::Wall;
+use tandem_facts::ids::{PartitionId, TopicName};
+use tandem_facts::time::Wall;
 
 /// Publishes beacons on one topic; delivery reports are served by a thread of its own, for one poll
 /// a batch does not keep up with them.

@@ -5,7 +5,7 @@ use rdkafka::error::KafkaError;
 
 /// A line of librdkafka's own log.
 pub(super) fn line(level: RDKafkaLogLevel, facility: &str, message: &str) {
-    let message = crate::shown::line(message);
+    let message = tandem_host::shown::line(message);
     match level {
         RDKafkaLogLevel::Emerg
         | RDKafkaLogLevel::Alert
@@ -21,6 +21,6 @@ pub(super) fn line(level: RDKafkaLogLevel, facility: &str, message: &str) {
 
 /// An error of the client as a whole: it goes on by itself, so this is a warning to us.
 pub(super) fn error(error: &KafkaError, reason: &str) {
-    let reason = crate::shown::line(reason);
+    let reason = tandem_host::shown::line(reason);
     tracing::warn!(%error, "The Kafka client reports: {reason}");
 }

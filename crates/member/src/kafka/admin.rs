@@ -13,8 +13,8 @@ use rdkafka::types::{RDKafkaErrorCode, RDKafkaRespErr};
 use super::inspect::OFFSETS;
 use super::voice::Voice;
 use super::{Cluster, KafkaError, Trouble};
-use crate::ids::{ConsumerGroup, TopicName};
-use crate::time::{Mono, Span};
+use tandem_facts::ids::{ConsumerGroup, TopicName};
+use tandem_facts::time::{Mono, Span};
 
 /// For how long one request may take.
 pub(super) const REQUEST: Duration = Duration::from_secs(10);

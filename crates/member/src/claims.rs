@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::ids::PartitionId;
-use crate::observation::Horizon;
-use crate::time::Mono;
+use tandem_facts::ids::PartitionId;
+use tandem_facts::observation::Horizon;
+use tandem_facts::time::Mono;
 
 /// All claims of one member.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Claims {
     }
 
     /// Replaces them by what the core says.
-    pub(super) fn publish(&self, claims: impl Iterator<Item = Horizon>) {
+    pub(crate) fn publish(&self, claims: impl Iterator<Item = Horizon>) {
         let mut horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
         horizons.clear();
         horizons.extend(claims);
@@ -35,7 +35,7 @@ impl Claims {
     }
 
     /// Waits until there are any, but no longer than this; whether there were none.
-    pub(super) fn await_any(&self, within: Duration) -> bool {
+    pub fn await_any(&self, within: Duration) -> bool {
         let horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
         if !horizons.is_empty() {
             return false;

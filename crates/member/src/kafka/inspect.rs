@@ -9,13 +9,13 @@ use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 
+use super::ClusterFacts;
 use super::admin::{Admin, REQUEST, patiently};
 use super::voice::Voice;
 use super::{Found, KafkaError, TopicSettings};
-use crate::ids::{ConsumerGroup, PartitionId, TopicName};
-use crate::shown::line;
-use crate::time::{Mono, Span};
-use crate::topology::ClusterFacts;
+use tandem_facts::ids::{ConsumerGroup, PartitionId, TopicName};
+use tandem_facts::time::{Mono, Span};
+use tandem_host::shown::line;
 
 /// The ledger of all consumer groups; a cluster makes it when the first group asks.
 pub(super) const OFFSETS: &str = "__consumer_offsets";

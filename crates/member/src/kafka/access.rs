@@ -6,7 +6,7 @@ use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError as Error;
 
 use super::{Cluster, KafkaError};
-use crate::secret::fetch;
+use tandem_host::secret::fetch;
 
 /// Hides secrets in whatever a client says.
 #[derive(Clone, Default)]
@@ -103,8 +103,9 @@ fn wants_tls(config: &BTreeMap<&str, &str>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Access;
     use super::*;
-    use crate::topology::{Access, Secret};
+    use tandem_host::secret::Secret;
 
     fn cluster(secret: Secret) -> Cluster {
         let secrets = [("sasl.password".to_owned(), secret)].into();
@@ -114,7 +115,7 @@ mod tests {
 
     fn told(secret: Secret) -> String {
         let entered = cluster(secret).enter(&mut ClientConfig::new());
-        crate::error::chain(&entered.err().unwrap())
+        tandem_host::error::chain(&entered.err().unwrap())
     }
 
     #[test]
@@ -148,7 +149,7 @@ mod tests {
         let result = rdkafka::types::RDKafkaConfRes::RD_KAFKA_CONF_INVALID;
         let (key, value) = ("sasl.password".to_owned(), "hunter2".to_owned());
         let error = Error::ClientConfig(result, format!("bad {value}"), key, value);
-        let text = crate::error::chain(&cluster.refused(error));
+        let text = tandem_host::error::chain(&cluster.refused(error));
         assert!(text.contains("sasl.password") && !text.contains("hunter2"), "{text}");
     }
 

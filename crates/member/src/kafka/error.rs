@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Trouble;
-use crate::ids::TopicName;
-use crate::secret::SecretError;
+use tandem_facts::ids::TopicName;
+use tandem_host::secret::SecretError;
 
 /// An act on a cluster that failed.
 #[derive(Debug, thiserror::Error)]

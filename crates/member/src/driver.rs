@@ -1,0 +1,256 @@
+//! The core driven by Kafka: one thread that owns the protocol and both clients.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use tandem_facts::observation::Horizon;
+use tandem_facts::time::{Mono, Skew, Wall, WallClock};
+use tandem_neli::{Event as Change, Membership, Neli};
+
+use crate::contact::{Contact, Said};
+use crate::kafka::{Consumer, ConsumerSettings, Heard, KafkaError, Producer};
+use crate::{Claims, Config, Event};
+
+/// The longest that closing the client may take: it can hang.
+const CLOSE: Duration = Duration::from_secs(2);
+/// How long a member that leaves leads on at the most. Closing the client takes about 100 ms.
+const LEAD_ON: Duration = Duration::from_millis(300);
+/// How often all claims are reported while there are any.
+const RENEWAL: Duration = Duration::from_millis(100);
+
+/// What a member is asked to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Command {
+    /// Leave the group and end.
+    Leave,
+    /// The wall clock is wrong by this from now on; right again where it is nothing.
+    Clock(Skew),
+}
+
+/// What can happen to a member.
+enum Input {
+    Heard(Heard),
+    Group(Membership),
+    Quiet,
+    Command(Command),
+}
+
+/// Where events go.
+pub(crate) type OnEvent = Box<dyn FnMut(Mono, Event) + Send>;
+
+/// A member whose clients have started.
+pub(crate) struct Driver {
+    state: State,
+    consumer: Consumer,
+    wake: Duration,
+}
+
+struct State {
+    core: Neli,
+    claims: Arc<Claims>,
+    on_event: OnEvent,
+    producer: Producer,
+    /// What its beacons are stamped with. Its claims rest on monotonic time alone.
+    clock: WallClock,
+    renewed: Mono,
+    contact: Contact,
+    /// How many messages were heard.
+    heard: u64,
+}
+
+fn consumer_settings(config: &Config) -> ConsumerSettings {
+    ConsumerSettings {
+        topic: config.topic.clone(),
+        group: config.consumer_group.clone(),
+        life: config.life.clone(),
+        session: config.session,
+        heartbeat: config.heartbeat,
+        wake: config.wake,
+        assignor: config.assignor.clone(),
+    }
+}
+
+impl Driver {
+    /// Starts the clients.
+    ///
+    /// # Errors
+    /// The client refuses its configuration.
+    pub(crate) fn new(
+        config: &Config,
+        claims: Arc<Claims>,
+        on_event: OnEvent,
+    ) -> Result<Self, KafkaError> {
+        let stale = config.threshold / 3;
+        let client_id = config.life.to_string();
+        let producer = Producer::new(&config.cluster, &client_id, &config.topic, stale)?;
+        let consumer = Consumer::subscribe(&config.cluster, &consumer_settings(config))?;
+        let protocol = tandem_neli::Config {
+            width: config.width,
+            threshold: config.threshold,
+            beacon: config.beacon,
+        };
+        let now = Mono::now();
+        let member = State {
+            core: Neli::new(now, protocol),
+            claims,
+            on_event,
+            producer,
+            clock: WallClock::TRUE,
+            renewed: Mono::ZERO,
+            contact: Contact::new(now),
+            heard: 0,
+        };
+        Ok(Self { state: member, consumer, wake: config.wake })
+    }
+
+    /// Lives until it is told to leave; what is left of it is to be dropped.
+    pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
+        self.state.live(self.consumer, commands, self.wake);
+        self.state.producer
+    }
+}
+
+impl State {
+    fn live(&mut self, mut consumer: Consumer, commands: &Receiver<Command>, wake: Duration) {
+        loop {
+            for input in self.next(&mut consumer, commands, wake) {
+                let now = Mono::now();
+                match input {
+                    Input::Heard(heard) => {
+                        self.heard += 1;
+                        self.core.handle_heard(now, heard.partition, heard.stamp);
+                    }
+                    Input::Group(change) => self.regroup(now, &change),
+                    Input::Quiet => self.core.handle_timeout(now),
+                    Input::Command(Command::Leave) => return self.leave(consumer),
+                    Input::Command(Command::Clock(skew)) => {
+                        self.clock = WallClock::shifted(skew, now);
+                        self.report_clock(now);
+                    }
+                }
+                self.drain(now);
+            }
+            self.look_at_contact(&consumer);
+        }
+    }
+
+    /// Tells when brokers are reached no longer, and when they are again.
+    fn look_at_contact(&mut self, consumer: &Consumer) {
+        let ((heard, first), (sent, second)) = (consumer.complaints(), self.producer.complaints());
+        let said = Said {
+            passed: self.heard + self.producer.delivered(),
+            complaints: heard + sent,
+            why: first.or(second),
+        };
+        let now = Mono::now();
+        if let Some(event) = self.contact.look(now, said) {
+            self.report(now, event);
+        }
+    }
+
+    /// What happened within one wake period, in order.
+    fn next(
+        &self,
+        consumer: &mut Consumer,
+        commands: &Receiver<Command>,
+        wake: Duration,
+    ) -> Vec<Input> {
+        match commands.try_recv() {
+            Ok(command) => return vec![Input::Command(command)],
+            // Its program holds it no longer.
+            Err(TryRecvError::Disconnected) => return vec![Input::Command(Command::Leave)],
+            Err(TryRecvError::Empty) => {}
+        }
+        let now = Mono::now();
+        let wait = self.core.poll_timeout().map_or(wake, |due| due.since(now).min(wake));
+        let heard = consumer.heard(now, wait);
+        let mut inputs: Vec<Input> = consumer.changes().into_iter().map(Input::Group).collect();
+        match heard {
+            Ok(Some(heard)) => inputs.push(Input::Heard(heard)),
+            Ok(None) => inputs.push(Input::Quiet),
+            Err(error) => {
+                let error = tandem_host::error::chain(&error);
+                tracing::warn!(error, "The ledger could not be read.");
+                inputs.push(Input::Quiet);
+            }
+        }
+        inputs
+    }
+
+    fn regroup(&mut self, now: Mono, change: &Membership) {
+        let event = match change.clone() {
+            Membership::Assigned(assignment) => Event::Assigned(assignment),
+            Membership::Revoked(partitions) => Event::Revoked(partitions),
+            Membership::Lost(partitions) => Event::Lost(partitions),
+        };
+        self.report(now, event);
+        self.core.handle_membership(now, change);
+    }
+
+    /// Carries out what the core wants.
+    fn drain(&mut self, now: Mono) {
+        while let Some(change) = self.core.poll_event() {
+            let event = match change {
+                Change::Acquired { claim: Horizon { partition, term, until }, from } => {
+                    Event::Claimed { partition, term, from, until }
+                }
+                Change::Ended { claim: Horizon { partition, term, until: at }, why } => {
+                    Event::Lapsed { partition, term, at, why }
+                }
+            };
+            self.report(now, event);
+        }
+        self.claims.publish(self.core.claims());
+        while let Some(partition) = self.core.poll_beacon() {
+            let stamp = self.clock.read(Mono::now(), Wall::now());
+            if !self.producer.publish(partition, stamp) {
+                tracing::debug!(%partition, "The producer's queue is full; a beacon is dropped.");
+            }
+        }
+        if now.since(self.renewed) >= RENEWAL {
+            self.renewed = now;
+            let claims: Vec<_> = self.core.claims().collect();
+            if !claims.is_empty() {
+                self.report(now, Event::Renewed(claims));
+            }
+            if !self.clock.is_true() {
+                self.report_clock(now);
+            }
+        }
+    }
+
+    /// Says what its wall clock says, so that anybody can see whether it is right.
+    fn report_clock(&mut self, now: Mono) {
+        let truth = Wall::now();
+        // Read right after the truth, so that the two belong together.
+        let at = Mono::now().max(now);
+        let wall = self.clock.read(at, truth);
+        self.report(at, Event::Clock(wall));
+    }
+
+    /// Leaves the group and leads until it has left, for the others learn of it only at their next
+    /// heartbeats; then ends every claim and says so. Nobody is waited for: break before make.
+    fn leave(&mut self, consumer: Consumer) {
+        self.producer.discard();
+        let (done, closed) = std::sync::mpsc::channel();
+        let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
+            consumer.leave();
+            // Nobody listens any more when this took too long.
+            done.send(()).ok();
+        });
+        let left = closing.is_ok() && closed.recv_timeout(LEAD_ON).is_ok();
+        let now = Mono::now();
+        self.core.handle_leave(now);
+        self.drain(now);
+        self.report(Mono::now(), Event::Left);
+        let rest = CLOSE.saturating_sub(LEAD_ON);
+        if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {
+            tracing::warn!("The client did not close within {CLOSE:?}; it is left to itself.");
+        }
+    }
+
+    fn report(&mut self, now: Mono, event: Event) {
+        (self.on_event)(now, event);
+    }
+}

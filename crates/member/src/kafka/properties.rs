@@ -1,0 +1,50 @@
+//! Client properties, and secrets of which only the place is known here.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tandem_host::secret::Secret;
+
+/// Client properties, as librdkafka names them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Access {
+    /// Those that may be shown.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<String, String>,
+    /// Those whose values stand elsewhere.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, Secret>,
+}
+
+/// The client properties that hold a key, a password or a token themselves, of all that
+/// librdkafka knows; `tests/strangers` holds this against librdkafka's own list.
+const SECRETS: [&str; 10] = [
+    "sasl.oauthbearer.assertion.private.key.passphrase",
+    "sasl.oauthbearer.assertion.private.key.pem",
+    "sasl.oauthbearer.client.credentials.client.secret",
+    "sasl.oauthbearer.client.secret",
+    "sasl.oauthbearer.config",
+    "sasl.password",
+    "ssl.key.password",
+    "ssl.key.pem",
+    "ssl.keystore.password",
+    "ssl_key",
+];
+
+/// Whether the value of a client property is a secret by its nature.
+#[must_use]
+pub fn is_secret(property: &str) -> bool {
+    // A later librdkafka may know more of them.
+    let words = ["password", "passphrase", "secret"];
+    SECRETS.contains(&property) || words.iter().any(|word| property.contains(word))
+}
+
+impl Access {
+    /// Whether what is said is encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        let protocol = self.properties.get("security.protocol");
+        protocol.is_some_and(|it| it.to_ascii_lowercase().ends_with("ssl"))
+    }
+}

@@ -1,0 +1,54 @@
+//! What a plan decides for a member, and the arguments of `tandem member` that say so.
+
+use tandem_member::Config;
+
+use crate::ids::Life;
+use crate::kafka::Cluster;
+use crate::time::Span;
+use crate::topology::PlannedGroup;
+
+/// What the plan decides for one life, on this cluster.
+#[must_use]
+pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config {
+    Config {
+        life,
+        cluster: cluster.clone(),
+        topic: group.topic.clone(),
+        width: group.partitions,
+        consumer_group: group.consumer_group.clone(),
+        session: group.pace.session.get(),
+        heartbeat: group.pace.heartbeat.get(),
+        wake: group.pace.wake.get(),
+        beacon: group.pace.beacon.get(),
+        threshold: group.pace.threshold.get(),
+        assignor: group.pace.assignor.as_str().to_owned(),
+    }
+}
+
+/// The arguments of `tandem` that start this very member.
+#[must_use]
+pub fn arguments(config: &Config) -> Vec<String> {
+    let mut arguments = vec!["member".to_owned(), config.life.to_string()];
+    let mut option = |name: &str, value: String| {
+        arguments.push(format!("--{name}"));
+        arguments.push(value);
+    };
+    option("bootstrap", config.cluster.bootstrap.clone());
+    option("topic", config.topic.to_string());
+    option("partitions", config.width.to_string());
+    option("consumer-group", config.consumer_group.to_string());
+    option("session", Span(config.session).to_string());
+    option("heartbeat", Span(config.heartbeat).to_string());
+    option("wake", Span(config.wake).to_string());
+    option("beacon", Span(config.beacon).to_string());
+    option("threshold", Span(config.threshold).to_string());
+    option("assignor", config.assignor.clone());
+    for (key, value) in &config.cluster.access.properties {
+        option("property", format!("{key}={value}"));
+    }
+    // Only where it stands: a command line can be read by everybody.
+    for (key, secret) in &config.cluster.access.secrets {
+        option("secret", format!("{key}={secret}"));
+    }
+    arguments
+}
