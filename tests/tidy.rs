@@ -1,5 +1,8 @@
 //! The rules of the house, as tests: which room may use which, what pure rooms must not name, how
-//! long files are, and that each says what it is for.
+//! long files are, that each says what it is for, and what it takes to embed a crate.
+//!
+//! A crate under `crates/` that holds one room is that room; one that holds several (`facts`,
+//! `broker`) has its modules as rooms.
 
 #![allow(
     clippy::as_conversions,
@@ -13,15 +16,17 @@ use std::path::{Path, PathBuf};
 /// The rooms from the ground up. A room may use only what stands in a line above its own; the rooms
 /// of one line do not use each other.
 const ROOMS: &[&[&str]] = &[
-    &["built", "error", "ids", "shown", "statistics", "time"],
-    &["host"],
-    &["observation"],
+    &["built", "facts", "ids", "statistics", "time"],
+    &["error", "secret", "shown"],
+    &["host", "observation"],
     &["yaml", "neli", "groups", "wire"],
+    &["broker", "kafka"],
+    &["edge", "tandem_member"],
     &["topology"],
-    &["secret", "timeline"],
+    &["timeline"],
     &["verdict", "watch"],
     &["page", "view"],
-    &["journal", "kafka", "broker", "edge", "guard"],
+    &["journal", "guard"],
     &["telemetry"],
     &["inquiry", "member"],
     &["controller"],
@@ -117,14 +122,66 @@ fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The path below `src`, with slashes.
-fn place(path: &Path) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    path.strip_prefix(root).unwrap().to_string_lossy().into_owned()
+/// Crates whose modules are rooms.
+const SEVERAL: [&str; 2] = ["facts", "broker"];
+/// Rooms that are a crate each: inside one, `crate::` is the room itself.
+const ALONE: [&str; 4] = ["edge", "host", "neli", "tandem_member"];
+/// The crates, as code names them.
+const CRATES: [&str; 6] =
+    ["tandem_broker", "tandem_edge", "tandem_facts", "tandem_host", "tandem_member", "tandem_neli"];
+
+/// All that is shipped, by its place: the room, or the room and the path in it.
+fn shipped() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = Vec::new();
+    for (path, text) in sources("src") {
+        let below = path.strip_prefix(root.join("src")).unwrap();
+        all.push((below.to_string_lossy().into_owned(), text));
+    }
+    for (path, text) in sources("crates") {
+        let below = path.strip_prefix(root.join("crates")).unwrap().to_string_lossy().into_owned();
+        let (name, inside) = below.split_once("/src/").unwrap();
+        let is_room = !SEVERAL.contains(&name) || inside == "lib.rs";
+        let of_kafka = name == "member" && inside.starts_with("kafka/");
+        let of_host = ["error.rs", "secret.rs", "shown.rs"].contains(&inside) && name == "host";
+        let place = match name {
+            _ if of_kafka || of_host || !is_room => inside.to_owned(),
+            "facts" | "broker" => inside.to_owned(),
+            "member" => format!("tandem_member/{inside}"),
+            _ => format!("{name}/{inside}"),
+        };
+        all.push((place, text));
+    }
+    all
 }
 
 fn room(place: &str) -> &str {
     place.split('/').next().unwrap().trim_end_matches(".rs")
+}
+
+/// The rooms that a line of code names: of its own crate, or of another.
+fn used<'a>(line: &'a str, own: &'a str) -> Vec<&'a str> {
+    let mut rooms = Vec::new();
+    let first = |text: &'a str| text.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+    for crate_name in CRATES {
+        for rest in line.split(&format!("{crate_name}::")).skip(1) {
+            let named = first(rest).unwrap();
+            let known = ROOMS.iter().any(|rooms| rooms.contains(&named));
+            let whole = crate_name.strip_prefix("tandem_").unwrap();
+            let whole = if whole == "member" { crate_name } else { whole };
+            rooms.push(if known { named } else { whole });
+        }
+    }
+    for rest in line.split("crate::").skip(1) {
+        let named = first(rest).unwrap();
+        // `crate::{…}` would hide what it names; the house style has one `use` a room.
+        assert!(
+            !named.is_empty() || ALONE.contains(&own),
+            "`{own}`: name the room after `crate::`"
+        );
+        rooms.push(if named.is_empty() { own } else { named });
+    }
+    rooms
 }
 
 fn level(room: &str) -> usize {
@@ -141,15 +198,13 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 #[test]
 fn imports_point_downwards() {
-    for (path, text) in sources("src") {
-        let place = place(&path);
+    for (place, text) in shipped() {
         let own = room(&place);
+        let alone = ALONE.contains(&own);
         for (at, line) in code(&text) {
-            for used in line.split("crate::").skip(1) {
-                let used = used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
-                // `crate::{…}` would hide what it names; the house style has one `use` a room.
-                assert!(!used.is_empty(), "{place}:{at}: name the room right after `crate::`");
-                let fine = used == own || level(used) < level(own);
+            for used in used(line, own) {
+                let known = ROOMS.iter().any(|rooms| rooms.contains(&used));
+                let fine = (alone && !known) || used == own || level(used) < level(own);
                 assert!(fine, "{place}:{at}: `{own}` uses `{used}`, which does not stand below it");
             }
         }
@@ -158,8 +213,7 @@ fn imports_point_downwards() {
 
 #[test]
 fn pure_rooms_do_nothing_but_think() {
-    for (path, text) in sources("src") {
-        let place = place(&path);
+    for (place, text) in shipped() {
         if !PURE.iter().any(|pure| place.starts_with(pure)) {
             continue;
         }
@@ -172,8 +226,7 @@ fn pure_rooms_do_nothing_but_think() {
 
 #[test]
 fn only_the_kafka_room_names_rdkafka() {
-    for (path, text) in sources("src") {
-        let place = place(&path);
+    for (place, text) in shipped() {
         for (at, line) in code(&text) {
             let named = line.contains("rdkafka") && !place.starts_with("kafka/");
             assert!(!named, "{place}:{at}: rdkafka is named outside its room");
@@ -183,7 +236,8 @@ fn only_the_kafka_room_names_rdkafka() {
 
 #[test]
 fn every_file_says_what_it_is_for_and_is_short() {
-    for (path, text) in sources("src").into_iter().chain(sources("tests")) {
+    let all = ["src", "crates", "tests", "examples", "benches"].map(sources);
+    for (path, text) in all.into_iter().flatten() {
         let shown = path.display();
         assert!(text.starts_with("//!"), "{shown} does not begin by saying what it is for");
         let lines = text.lines().count();
@@ -192,5 +246,29 @@ fn every_file_says_what_it_is_for_and_is_short() {
             let width = line.chars().count();
             assert!(width <= 100, "{shown}:{} has {width} columns, more than 100", at + 1);
         }
+    }
+}
+
+/// How many packages from elsewhere a program takes on that embeds this crate.
+fn packages(name: &str) -> usize {
+    let done = std::process::Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--prefix", "none", "--edges", "normal", "--package", name])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = String::from_utf8(done.stdout).unwrap();
+    let names = text.lines().filter_map(|line| line.split(' ').next());
+    let others = names.filter(|it| !it.is_empty() && !it.starts_with("tandem-"));
+    others.collect::<std::collections::BTreeSet<_>>().len()
+}
+
+#[test]
+fn what_is_embedded_takes_little_along() {
+    assert_eq!(packages("tandem-neli"), 0, "the protocol needs nothing from elsewhere");
+    for (name, most) in [("tandem-member", 70), ("tandem-broker", 70), ("tandem-edge", 70)] {
+        let count = packages(name);
+        eprintln!("{name} takes {count} packages along");
+        assert!((1..=most).contains(&count), "{name} takes {count} packages along");
     }
 }

@@ -18,8 +18,8 @@
 //! would exceed that, and whatever is no Kafka, costs its connection.
 //!
 //! An answer's shape is measured before anything is replaced in it, so that no length in it is
-//! believed; one in a version too new to be known is not let through, and [`wire`](tandem_broker::wire)
-//! keeps clients and brokers from agreeing upon such a version.
+//! believed; one in a version too new to be known is not let through, and
+//! [`wire`](tandem_broker::wire) keeps clients and brokers from agreeing upon such a version.
 
 // A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
 #![warn(

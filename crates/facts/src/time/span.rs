@@ -38,7 +38,8 @@ impl fmt::Display for SpanError {
             }
             Self::Form(text) => write!(
                 f,
-                "{text:?} is no duration: write a number and one of ns, us, ms, s, m, h, as in 250ms"
+                "{text:?} is no duration: write a number and one of ns, us, ms, s, m, h, as in \
+                 250ms"
             ),
             Self::Long(text) => write!(f, "{text:?} is longer than a year"),
         }
