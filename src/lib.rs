@@ -69,20 +69,15 @@ pub use tandem_broker::{broker, groups, wire};
 pub use tandem_edge as edge;
 pub use tandem_facts::{ids, observation, time};
 pub use tandem_host::{self as host, error, secret, shown};
+pub use tandem_judge::{roster, statistics, timeline, verdict, watch};
 pub use tandem_member::kafka;
 pub use tandem_neli as neli;
 
 pub mod built;
-pub mod statistics;
 
 pub mod yaml;
 
 pub mod topology;
-
-pub mod timeline;
-
-pub mod verdict;
-pub mod watch;
 
 pub mod view;
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tandem::ids::PartitionId;
 use tandem::time::Mono;
-use tandem::topology::{Bounds, Terms};
+use tandem::topology::{Terms, bounds};
 use world::{Luck, World};
 
 const MS: Duration = Duration::from_millis(1);
@@ -97,14 +97,14 @@ const EXACT: Duration = Duration::from_nanos(5);
 #[test]
 fn the_worst_kill_takes_exactly_the_upper_bound() {
     let gap = fall(terms(), Luck::Worst).gap();
-    let high = Bounds::of(&terms(), None).kill.gap.high.get();
+    let high = bounds(&terms(), None).kill.gap.high.get();
     assert!(gap <= high + EXACT && gap + EXACT >= high, "gap {gap:?}, bound {high:?}");
 }
 
 #[test]
 fn the_best_kill_takes_exactly_the_lower_bound() {
     let gap = fall(terms(), Luck::Best).gap();
-    let low = Bounds::of(&terms(), None).kill.gap.low.get();
+    let low = bounds(&terms(), None).kill.gap.low.get();
     assert!(gap <= low + EXACT && gap + EXACT >= low, "gap {gap:?}, bound {low:?}");
 }
 
@@ -122,14 +122,14 @@ fn a_bound_without_one_of_its_terms_is_broken() {
         ("F", Terms { first: zero, ..terms() }),
     ];
     for (term, terms) in without {
-        let high = Bounds::of(&terms, None).kill.gap.high.get();
+        let high = bounds(&terms, None).kill.gap.high.get();
         assert!(gap > high + EXACT, "without {term} the bound is {high:?}, and {gap:?} keeps it");
     }
     let best = fall(terms(), Luck::Best).gap();
     let without =
         [("h", Terms { heartbeat: zero, ..terms() }), ("wake", Terms { wake: zero, ..terms() })];
     for (term, terms) in without {
-        let low = Bounds::of(&terms, None).kill.gap.low.get();
+        let low = bounds(&terms, None).kill.gap.low.get();
         assert!(best + EXACT < low, "without {term} it is at least {low:?}, and {best:?} keeps it");
     }
 }
@@ -141,13 +141,13 @@ fn isolation_leaves_a_gap_or_an_overlap_by_the_threshold() {
     let worst = fall(short, Luck::Worst);
     let claim_ends = worst.cut - short.age + short.threshold;
     let gap = worst.succeeded.since(claim_ends);
-    let high = Bounds::of(&short, None).isolation.gap.high.get();
+    let high = bounds(&short, None).isolation.gap.high.get();
     assert!(gap <= high + EXACT && gap + EXACT >= high, "gap {gap:?}, bound {high:?}");
     for (term, without) in [
         ("a", Terms { age: Duration::ZERO, ..short }),
         ("T", Terms { threshold: short.threshold + MS, ..short }),
     ] {
-        let high = Bounds::of(&without, None).isolation.gap.high.get();
+        let high = bounds(&without, None).isolation.gap.high.get();
         assert!(gap > high + EXACT, "without {term} the bound is {high:?}");
     }
 
@@ -156,10 +156,10 @@ fn isolation_leaves_a_gap_or_an_overlap_by_the_threshold() {
     let best = fall(long, Luck::Best);
     let claim_ends = best.cut + long.threshold;
     let overlap = claim_ends.since(best.succeeded);
-    let high = Bounds::of(&long, None).isolation.overlap.high.get();
+    let high = bounds(&long, None).isolation.overlap.high.get();
     assert!(overlap <= high + EXACT && overlap + EXACT >= high, "{overlap:?}, bound {high:?}");
     let without = Terms { heartbeat: Duration::ZERO, ..long };
-    let high = Bounds::of(&without, None).isolation.overlap.high.get();
+    let high = bounds(&without, None).isolation.overlap.high.get();
     assert!(overlap > high + EXACT, "without h the bound is {high:?}");
 }
 

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use support::experiment::{Experiment, output, tandem};
 use support::measured::{measured, require, turn};
-use tandem::chaos::{Brokers, Sight, Step, experiment};
+use tandem::chaos::{Brokers, Sight, Step, brief, experiment};
 use tandem::ids::{GroupName, MemberId, PartitionId};
 use tandem::observation::{Fact, What};
 use tandem::time::Span;
 use tandem::topology::{Page, Plan, plan};
-use tandem::verdict::{Brief, FaultReport, Limits};
+use tandem::verdict::{FaultReport, Limits};
 
 /// The members of `p1` and their broker share a machine with those of `p2`; `p3` has its broker on
 /// a third one.
@@ -122,7 +122,7 @@ fn what_only_members_can_suffer_is_done_to_them_alone() {
 fn limits(text: &str, step: &str) -> Vec<(Option<u128>, Option<u128>)> {
     let text_of_step = format!("version: 1\nname: x\nmethod:\n  - {{{step}}}\n");
     let (experiment, _) = experiment(&text_of_step).unwrap();
-    let brief = Brief::of(&experiment, &read(text).with_longest_pause(experiment.longest_pause()));
+    let brief = brief(&experiment, &read(text).with_longest_pause(experiment.longest_pause()));
     let ms = |limit: Option<Span>| limit.map(|limit| limit.get().as_millis());
     let of = |limits: &Limits| (ms(limits.gap), ms(limits.overlap));
     brief.limits.values().chain([&brief.joint]).map(of).collect()

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tandem::chaos::{Choice, Preview, experiment, fits, load};
+use tandem::chaos::{self, Choice, Preview, experiment, fits, load};
 use tandem::time::Span;
-use tandem::topology::{Address, Assignor, Bound, Bounds, Mode, Pace, Page, Range, Terms, plan};
+use tandem::topology::{Address, Assignor, Bound, Mode, Pace, Page, Range, Terms, bounds, plan};
 use tandem::verdict::{Brief, Limits};
 
 fn ms(ms: u64) -> Duration {
@@ -48,7 +48,7 @@ fn the_terms_are_what_the_pace_and_the_cluster_make_them() {
 
 #[test]
 fn a_death_costs_a_session_and_a_rebalance() {
-    let bounds = Bounds::of(&terms(3_000), None);
+    let bounds = bounds(&terms(3_000), None);
     assert_eq!(both(bounds.kill), [(850, 1_255), (0, 3_000)]);
     assert_eq!(both(bounds.leave), [(0, 240), (0, 3_000)]);
     assert_eq!(both(bounds.restart), [(0, 0), (0, 3_000)]);
@@ -56,14 +56,14 @@ fn a_death_costs_a_session_and_a_rebalance() {
 
 #[test]
 fn isolation_costs_what_the_threshold_does_not_cover() {
-    assert_eq!(both(Bounds::of(&terms(3_000), None).isolation), [(0, 0), (0, 2_150)]);
+    assert_eq!(both(bounds(&terms(3_000), None).isolation), [(0, 0), (0, 2_150)]);
     // 1375 would be seamless.
-    assert_eq!(both(Bounds::of(&terms(1_200), None).isolation), [(0, 175), (0, 350)]);
+    assert_eq!(both(bounds(&terms(1_200), None).isolation), [(0, 175), (0, 350)]);
 }
 
 #[test]
 fn a_pause_costs_itself_or_a_takeover_and_then_what_the_sleeper_believes() {
-    let pause = |longest| both(Bounds::of(&terms(3_000), longest).pause);
+    let pause = |longest| both(bounds(&terms(3_000), longest).pause);
     assert_eq!(pause(Some(ms(200))), [(200, 200), (0, 3_350)]);
     assert_eq!(pause(Some(ms(900))), [(850, 900), (0, 50 + 3_350)]);
     assert_eq!(pause(Some(ms(3_000))), [(850, 1_255), (0, 2_150 + 3_350)]);
@@ -75,7 +75,7 @@ fn a_dead_broker_costs_its_replacement_the_search_for_it_and_what_isolation_cost
     let terms = Terms { failover: ms(4_000), ..terms(3_000) };
     // A second to find it, a second because it reads: 4000 + 2000 + 1375 - 3000. Members may join
     // these two seconds apart, and what moved is claimed twice for T, B and F.
-    assert_eq!(both(Bounds::of(&terms, None).broker), [(0, 4_375), (0, 5_240)]);
+    assert_eq!(both(bounds(&terms, None).broker), [(0, 4_375), (0, 5_240)]);
 }
 
 proptest! {
@@ -94,7 +94,7 @@ proptest! {
             ..self::terms(3_000)
         };
         let width = terms.silence() + terms.rebalance + terms.first + terms.lag + ms(100);
-        let bounds = Bounds::of(&terms, pause.map(ms));
+        let bounds = bounds(&terms, pause.map(ms));
         for gap in [bounds.kill.gap, bounds.pause.gap] {
             prop_assert!(gap.low <= gap.high);
             prop_assert!(gap.high.get() - gap.low.get() <= width);
@@ -109,7 +109,7 @@ fn brief(method: &str) -> Brief {
     let text = format!("version: 1\nname: x\nmethod:\n{method}");
     let (experiment, _) = experiment(&text).unwrap();
     let plan = plan(DUO, &[]).unwrap().with_longest_pause(experiment.longest_pause());
-    Brief::of(&experiment, &plan)
+    chaos::brief(&experiment, &plan)
 }
 
 /// Gap and overlap in ms: of `p1`, of `p2`, of both together.
@@ -271,7 +271,7 @@ fn a_storm_costs_the_worst_of_what_can_be_on_at_once() {
         let text = format!("version: 1\nname: x\nmethod:\n  - {{{step}, {more}\n");
         let (experiment, _) = experiment(&text).unwrap();
         let plan = plan(DUO, &[]).unwrap().with_longest_pause(experiment.longest_pause());
-        let brief = Brief::of(&experiment, &plan);
+        let brief = chaos::brief(&experiment, &plan);
         let gap = |limits: &Limits| limits.gap.unwrap().get().as_millis();
         [gap(&brief.limits["p1"]), gap(&brief.limits["p2"]), gap(&brief.joint)]
     };

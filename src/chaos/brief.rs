@@ -20,41 +20,39 @@ use crate::verdict::{Brief, Limits};
 /// From a step's being due to its being known to be in force.
 pub(super) const IN_FORCE: Duration = Duration::from_millis(500);
 
-impl Brief {
-    /// What is to be judged of this experiment on this plan.
-    #[must_use]
-    pub fn of(experiment: &Experiment, plan: &Plan) -> Self {
-        let effects = effects(experiment, plan);
-        let gap = |effect: &Effect, group: &GroupName| effect.gap(group);
-        let overlap = |effect: &Effect, group: &GroupName| effect.overlap(group);
-        let limits: BTreeMap<_, _> = plan
-            .groups
-            .keys()
-            .map(|group| {
-                let worst = |cost: &dyn Fn(&Effect, &GroupName) -> Duration,
-                             until: &dyn Fn(&Effect) -> Duration| {
-                    let sums = meetings(&effects, until)
-                        .map(|met| sum(met.iter().map(|effect| cost(effect, group))));
-                    known(sums.max().unwrap_or_default())
-                };
-                let limits = Limits {
-                    gap: worst(&gap, &|effect| effect.gap_until),
-                    overlap: worst(&overlap, &|effect| effect.overlap_until),
-                };
-                (group.clone(), limits)
-            })
-            .collect();
-        let joint = Limits { gap: joint_gap(&effects, &limits), overlap: joint_overlap(&effects) };
-        Self {
-            experiment: experiment.name.clone(),
-            trials: experiment.trials,
-            until: experiment.until,
-            disturbed: experiment.disturbed.map(|rule| rule.of(experiment.trials)),
-            assertions: experiment.assertions.clone(),
-            objective: experiment.objective.unwrap_or(plan.objective),
-            limits,
-            joint,
-        }
+/// What is to be judged of this experiment on this plan.
+#[must_use]
+pub fn brief(experiment: &Experiment, plan: &Plan) -> Brief {
+    let effects = effects(experiment, plan);
+    let gap = |effect: &Effect, group: &GroupName| effect.gap(group);
+    let overlap = |effect: &Effect, group: &GroupName| effect.overlap(group);
+    let limits: BTreeMap<_, _> = plan
+        .groups
+        .keys()
+        .map(|group| {
+            let worst = |cost: &dyn Fn(&Effect, &GroupName) -> Duration,
+                         until: &dyn Fn(&Effect) -> Duration| {
+                let sums = meetings(&effects, until)
+                    .map(|met| sum(met.iter().map(|effect| cost(effect, group))));
+                known(sums.max().unwrap_or_default())
+            };
+            let limits = Limits {
+                gap: worst(&gap, &|effect| effect.gap_until),
+                overlap: worst(&overlap, &|effect| effect.overlap_until),
+            };
+            (group.clone(), limits)
+        })
+        .collect();
+    let joint = Limits { gap: joint_gap(&effects, &limits), overlap: joint_overlap(&effects) };
+    Brief {
+        experiment: experiment.name.clone(),
+        trials: experiment.trials,
+        until: experiment.until,
+        disturbed: experiment.disturbed.map(|rule| rule.of(experiment.trials)),
+        assertions: experiment.assertions.clone(),
+        objective: experiment.objective.unwrap_or(plan.objective),
+        limits,
+        joint,
     }
 }
 

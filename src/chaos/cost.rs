@@ -8,7 +8,9 @@ use std::time::Duration;
 use super::{Departure, Far, Fault, How, Network, Pick, Step, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::GroupName;
-use crate::topology::{Address, Bound, Bounds, Plan, PlannedGroup, RECONNECT, Recall, Terms};
+use crate::topology::{
+    Address, Bound, Bounds, Plan, PlannedGroup, RECONNECT, Recall, Terms, outage_bound,
+};
 use crate::wire::{COORDINATOR, DATA};
 
 /// From a process's start to its first request, where nobody is left who could lead meanwhile.
@@ -207,7 +209,7 @@ fn outage(how: How, away: Duration, target: &Target, plan: &Plan, group: &Planne
         How::Pause if embedded => (away + terms.failover, Recall::All),
         How::Pause => (away + terms.failover, Recall::Reads),
     };
-    Bounds::outage(&terms, down, recall)
+    outage_bound(&terms, down, recall)
 }
 
 /// What a fault of the network costs where it is one of the two that are understood: members that

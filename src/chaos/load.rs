@@ -95,7 +95,7 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
         return Err(wrong(problems));
     }
     Ok(Prepared {
-        brief: Brief::of(&experiment, &plan),
+        brief: super::brief(&experiment, &plan),
         seed: choice.seed.or(experiment.seed),
         overrides: choice.overrides.iter().map(ToString::to_string).collect(),
         experiment,

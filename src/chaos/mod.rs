@@ -35,6 +35,7 @@ mod trials;
 mod words;
 
 pub use arena::{Arena, FaultError};
+pub use brief::brief;
 pub use experiment::{Disturbance, Experiment, Steady, Step, Trigger};
 pub use fault::{Departure, Far, Fault, How, Network, Storm};
 pub use fits::fits;

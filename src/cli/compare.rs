@@ -47,7 +47,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     let undisturbed_of =
         |of: &Told| undisturbed(&of.header.brief, &of.header.plan, &of.timeline).into_owned();
     let (line_a, line_b) = (undisturbed_of(&a), undisturbed_of(&b));
-    let found = Difference::between(side(&a, &line_a), side(&b, &line_b));
+    let found = Difference::between(&side(&a, &line_a), &side(&b, &line_b));
     let out = &mut super::console::out();
     let written = match args.output {
         Output::Text => write!(out, "{}", Page { found: &found, a: &a, b: &b }),
@@ -81,7 +81,8 @@ fn side<'a>(of: &'a Told, timeline: &'a Timeline) -> Side<'a> {
     Side {
         experiment: &of.header.brief.experiment,
         experiment_text: &of.header.experiment,
-        plan: &of.header.plan,
+        roster: (&of.header.plan).into(),
+        decided: serde_json::to_string(&of.header.plan).unwrap_or_default(),
         timeline,
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn tell(reading: Reading) -> Result<Told, JournalError> {
 /// Reads a journal to its end, fact by fact, and has `finish` make the timeline of it.
 pub(super) fn tell_with(
     mut reading: Reading,
-    finish: impl FnOnce(&Header, TimelineBuilder<'_>, JournalEnd) -> Timeline,
+    finish: impl FnOnce(&Header, TimelineBuilder, JournalEnd) -> Timeline,
 ) -> Result<Told, JournalError> {
     let header = reading.header.clone();
     let (mut builder, mut logs) = (TimelineBuilder::new(&header.plan), 0);

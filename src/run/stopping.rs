@@ -92,7 +92,7 @@ impl Stopping {
         let plan = Arc::clone(&self.plan);
         // It may take long, and the guard watches the loop that waits here.
         let found = tokio::task::spawn_blocking(move || {
-            joint_gaps_found(&Timeline::compute(&plan, &facts))
+            joint_gaps_found(&Timeline::compute(&*plan, &facts))
         });
         let found = found.await.unwrap_or_default();
         let found = found.into_iter().find(|(number, _)| *number == trial);

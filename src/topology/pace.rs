@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::roster::Mode;
 use crate::time::Span;
 
 /// The durations and the rules of a group.
@@ -22,14 +23,6 @@ pub struct Pace {
     pub threshold: Span,
     /// How the group hands out partitions.
     pub assignor: Assignor,
-}
-
-/// When a claim holds and what ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Revocation ends no claim: only lapse, leave or death does.
-    NonExclusive,
 }
 
 /// `partition.assignment.strategy`, a property of the consumer.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::{Address, Bound, Bounds, Edges, Plan, PlannedGroup, Range, Recall, Terms, shared_fate};
+use super::{
+    Address, Bound, Edges, Plan, PlannedGroup, Range, Recall, Terms, outage_bound, shared_fate,
+};
 use crate::ids::{ClusterName, GroupName, HostName, MemberId};
 use crate::time::Span;
 
@@ -114,7 +116,7 @@ fn outage(f: &mut fmt::Formatter<'_>, terms: &Terms, recall: Recall) -> fmt::Res
     let ms = |span: Duration| i128::try_from(span.as_millis()).unwrap_or(i128::MAX);
     // So long that nothing of it is lost below zero.
     let long = terms.threshold + terms.start_up;
-    let Bound { gap, overlap } = Bounds::outage(terms, long, recall);
+    let Bound { gap, overlap } = outage_bound(terms, long, recall);
     let more = ms(gap.high.get()) - ms(terms.threshold);
     let gap = format!("D {} {}", if more < 0 { '-' } else { '+' }, more.abs());
     writeln!(f, "    {:<11}{gap:<14}{}", "cluster", range(overlap))

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::places::Places;
 use super::{
-    Access, Address, Bounds, Cluster, Edges, Plan, PlannedCluster, PlannedGroup, Roles, Shareable,
-    Spec, Terms, access, check, defaults, shared_fate, sizing, strangers,
+    Access, Address, Cluster, Edges, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec,
+    Terms, access, bounds, check, defaults, shared_fate, sizing, strangers,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
 use crate::time::Span;
@@ -58,7 +58,7 @@ impl Plan {
     pub fn with_longest_pause(mut self, longest: Option<Duration>) -> Self {
         for group in self.groups.values_mut() {
             if let Some(cluster) = self.clusters.get(&group.cluster) {
-                group.bounds = Bounds::of(&Terms::on(&group.pace, cluster), longest);
+                group.bounds = bounds(&Terms::on(&group.pace, cluster), longest);
             }
         }
         self
@@ -185,7 +185,7 @@ fn planned_group(
         retention: Span(defaults::retention(&settings, pace.threshold.get())),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
         beacons_per_s: defaults::beacons_per_s(count, width, pace.beacon.get()),
-        bounds: Bounds::of(&Terms::on(&pace, cluster), None),
+        bounds: bounds(&Terms::on(&pace, cluster), None),
         pace,
     })
 }

@@ -7,7 +7,7 @@ use crate::yaml::{Cursor, Problem};
 
 /// The claims that compare with what nobody knows.
 pub(super) fn fits(experiment: &Experiment, plan: &Plan, place: Cursor<'_>) -> Vec<Problem> {
-    let brief = Brief::of(experiment, plan);
+    let brief = crate::chaos::brief(experiment, plan);
     let claims = experiment.assertions.iter().enumerate();
     let unknown = claims.filter(|(_, claim)| !known(claim, &brief));
     unknown.map(|(index, claim)| problem(claim, place.index(index))).collect()

@@ -1,0 +1,123 @@
+//! Facts to a timeline one by one, as a journal is read: a member's facts are taken in and
+//! forgotten, so that memory grows with what happened and not with how often it was said.
+
+use std::collections::BTreeSet;
+
+use super::gather::Gathered;
+use super::{Timeline, outage};
+use crate::roster::Roster;
+use tandem_facts::ids::Life;
+use tandem_facts::observation::{Fact, What};
+use tandem_facts::time::Mono;
+
+/// Takes the facts of a run that is over, and computes its timeline.
+///
+/// Facts of one member must come in the order of `seq`, as they do in a journal. What comes late
+/// is left out, and the time in which it is missing is unknown. Facts of different authors may
+/// come in any order, and so may those of the controller.
+#[derive(Debug)]
+pub struct TimelineBuilder {
+    roster: Roster,
+    gathered: Gathered,
+    /// What the controller wrote: little beside what members write.
+    own: Vec<Fact>,
+    /// Who could not be reached, and who could again.
+    reach: Vec<Fact>,
+    cut: Cut,
+}
+
+impl TimelineBuilder {
+    /// Begins without any fact.
+    #[must_use]
+    pub fn new(roster: impl Into<Roster>) -> Self {
+        let roster = roster.into();
+        Self {
+            gathered: Gathered::new(&roster),
+            roster,
+            own: Vec::new(),
+            reach: Vec::new(),
+            cut: Cut::default(),
+        }
+    }
+
+    /// Takes the next fact.
+    pub fn observe(&mut self, fact: &Fact) {
+        self.cut.observe(fact);
+        if outage::concerns(fact) {
+            self.reach.push(fact.clone());
+        }
+        match &fact.life {
+            Some(life) if fact.what.is_by_member() => self.gathered.hear(&self.roster, life, fact),
+            Some(_) | None => self.own.push(fact.clone()),
+        }
+    }
+
+    /// The stamp of the latest fact so far.
+    #[must_use]
+    pub fn last(&self) -> Option<Mono> {
+        self.cut.last
+    }
+
+    /// All facts were taken.
+    #[must_use]
+    pub fn finish(self) -> Timeline {
+        let Self { roster, mut gathered, mut own, reach, cut } = self;
+        own.sort_by_key(|fact| fact.seq);
+        gathered.close(&roster, &own, cut.at());
+        Timeline::of(&roster, gathered, outage::outages(reach.iter()))
+    }
+
+    /// All facts were taken, of a topology that is kept up; so far, where it goes on. All of it is
+    /// one trial, which counts however it ended.
+    #[must_use]
+    pub fn finish_upkeep(self, goes_on: bool) -> Timeline {
+        let mut timeline = if goes_on { self.finish_so_far() } else { self.finish() };
+        for trial in &mut timeline.record.trials {
+            trial.recovered.get_or_insert(true);
+        }
+        timeline
+    }
+
+    fn finish_so_far(self) -> Timeline {
+        let Self { roster, mut gathered, mut own, reach, cut } = self;
+        own.sort_by_key(|fact| fact.seq);
+        gathered.close_so_far(&roster, &own, cut.last.unwrap_or(Mono::ZERO));
+        Timeline::of(&roster, gathered, outage::outages(reach.iter()))
+    }
+}
+
+/// Where a trial that was cut off ends.
+#[derive(Debug, Default)]
+struct Cut {
+    /// When the last trial began.
+    began: Option<Mono>,
+    /// Members that went, and the end of the run.
+    ends: Vec<(Mono, Option<Life>)>,
+    /// Members that a fault made go: they are not sent home.
+    struck: BTreeSet<Life>,
+    last: Option<Mono>,
+}
+
+impl Cut {
+    fn observe(&mut self, fact: &Fact) {
+        self.last = self.last.max(Some(fact.t));
+        if let What::TrialBegan { .. } = fact.what {
+            self.began = self.began.max(Some(fact.t));
+        } else if matches!(fact.what, What::Ended { .. } | What::Leaving) {
+            let leaves = fact.life.clone().filter(|_| fact.what == What::Leaving);
+            self.ends.push((fact.t, leaves));
+        } else if let What::FaultAsked { kind, .. } = &fact.what
+            && (kind == "leave" || kind == "duplicate")
+        {
+            self.struck.extend(fact.life.clone());
+        }
+    }
+
+    /// Where members were first sent home, or the run ended, or else at the last thing known.
+    fn at(&self) -> Mono {
+        let home =
+            |leaves: &Option<Life>| leaves.as_ref().is_none_or(|it| !self.struck.contains(it));
+        let ends = self.ends.iter().filter(|(t, leaves)| Some(*t) >= self.began && home(leaves));
+        ends.map(|(t, _)| *t).min().or(self.last).unwrap_or(Mono::ZERO)
+    }
+}

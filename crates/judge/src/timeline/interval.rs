@@ -1,0 +1,181 @@
+//! Half-open intervals `[from, until)` on the monotonic clock, and sets of them.
+
+use std::time::Duration;
+
+use tandem_facts::time::Mono;
+
+/// All instants from `from` up to, and without, `until`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interval {
+    /// The first instant.
+    pub from: Mono,
+    /// The first instant that no longer belongs to it.
+    pub until: Mono,
+}
+
+impl Interval {
+    /// From `from` up to `until`; it is empty if that is not later.
+    #[must_use]
+    pub const fn new(from: Mono, until: Mono) -> Self {
+        Self { from, until }
+    }
+
+    /// No instant belongs to it.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.from >= self.until
+    }
+
+    /// How long it is.
+    #[must_use]
+    pub fn length(self) -> Duration {
+        self.until.since(self.from)
+    }
+
+    /// Whether `at` belongs to it.
+    #[must_use]
+    pub fn contains(self, at: Mono) -> bool {
+        self.from <= at && at < self.until
+    }
+
+    /// What belongs to both.
+    #[must_use]
+    pub fn intersect(self, other: Self) -> Self {
+        Self::new(self.from.max(other.from), self.until.min(other.until))
+    }
+
+    /// From the first instant of the two to the last.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        Self::new(self.from.min(other.from), self.until.max(other.until))
+    }
+
+    /// Whether they have an instant in common, or meet.
+    #[must_use]
+    pub fn touches(self, other: Self) -> bool {
+        self.from <= other.until && other.from <= self.until
+    }
+}
+
+/// A set of instants: ascending intervals, none of them empty, no two of which overlap or meet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IntervalSet(Vec<Interval>);
+
+impl FromIterator<Interval> for IntervalSet {
+    fn from_iter<I: IntoIterator<Item = Interval>>(intervals: I) -> Self {
+        let mut all: Vec<_> = intervals.into_iter().filter(|one| !one.is_empty()).collect();
+        all.sort_unstable();
+        let mut set: Vec<Interval> = Vec::with_capacity(all.len());
+        for next in all {
+            match set.last_mut() {
+                Some(last) if next.from <= last.until => last.until = last.until.max(next.until),
+                Some(_) | None => set.push(next),
+            }
+        }
+        Self(set)
+    }
+}
+
+impl From<Interval> for IntervalSet {
+    fn from(interval: Interval) -> Self {
+        Self::from_iter([interval])
+    }
+}
+
+impl IntervalSet {
+    /// The intervals, ascending.
+    #[must_use]
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Interval> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// No instant belongs to it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether `at` belongs to it.
+    #[must_use]
+    pub fn contains(&self, at: Mono) -> bool {
+        self.at(at).is_some()
+    }
+
+    /// The interval to which `at` belongs.
+    #[must_use]
+    pub fn at(&self, at: Mono) -> Option<Interval> {
+        let after = self.0.partition_point(|one| one.until <= at);
+        self.0.get(after).copied().filter(|one| one.contains(at))
+    }
+
+    /// Whether it has an instant in common with `interval`, or meets it.
+    #[must_use]
+    pub fn touches(&self, interval: Interval) -> bool {
+        let near = self.0.partition_point(|one| one.until < interval.from);
+        self.0.get(near).is_some_and(|one| one.touches(interval))
+    }
+
+    /// How long all of it is.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.0.iter().fold(Duration::ZERO, |sum, one| sum.saturating_add(one.length()))
+    }
+
+    /// What belongs to either.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        self.iter().chain(other.iter()).collect()
+    }
+
+    /// What belongs to both.
+    #[must_use]
+    pub fn intersect(&self, other: &Self) -> Self {
+        let (mut ours, mut theirs) = (self.iter().peekable(), other.iter().peekable());
+        let mut both = Vec::new();
+        while let (Some(&a), Some(&b)) = (ours.peek(), theirs.peek()) {
+            let common = a.intersect(b);
+            if !common.is_empty() {
+                both.push(common);
+            }
+            // Whichever ends first can meet nothing further.
+            if a.until <= b.until {
+                ours.next();
+            } else {
+                theirs.next();
+            }
+        }
+        Self(both)
+    }
+
+    /// What belongs to this one alone.
+    #[must_use]
+    pub fn subtract(&self, other: &Self) -> Self {
+        let mut rest = Vec::new();
+        let mut holes = other.iter().peekable();
+        for mut one in self.iter() {
+            while let Some(&hole) = holes.peek() {
+                if hole.from >= one.until {
+                    break;
+                }
+                if one.from < hole.from {
+                    rest.push(Interval::new(one.from, hole.from));
+                }
+                one.from = one.from.max(hole.until);
+                if hole.until > one.until {
+                    break; // it may reach into the next one
+                }
+                holes.next();
+            }
+            if !one.is_empty() {
+                rest.push(one);
+            }
+        }
+        Self(rest)
+    }
+
+    /// The part of it within `window`.
+    #[must_use]
+    pub fn within(&self, window: Interval) -> Self {
+        self.intersect(&window.into())
+    }
+}

@@ -1,0 +1,125 @@
+//! One partition of one group: who held, claimed and served it, and how many at once.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::life::LifeLine;
+use super::takeover::takeovers;
+use super::{Coverage, Interval, IntervalSet, View};
+use tandem_facts::ids::{Life, PartitionId, Term};
+use tandem_facts::time::Mono;
+
+/// One partition of one group.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Lane {
+    /// To whom the group gave it.
+    pub assigned: Vec<(Life, IntervalSet)>,
+    /// Each claim by itself, cut at its author's death.
+    pub terms: Vec<(Life, Term, Interval)>,
+    /// Who claimed it.
+    pub claimed: Vec<(Life, View)>,
+    /// Who served it.
+    pub served: Vec<(Life, View)>,
+    /// How many claimed it at once.
+    pub claims: Coverage,
+    /// How many served it at once.
+    pub services: Coverage,
+}
+
+/// What one window shows of a lane, or of several together.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Sight {
+    pub(super) gaps: IntervalSet,
+    pub(super) overlaps: IntervalSet,
+    pub(super) unknown_gaps: IntervalSet,
+    pub(super) unknown_overlaps: IntervalSet,
+    pub(super) takeovers: Vec<Interval>,
+}
+
+impl Lane {
+    pub(super) fn new<'a>(
+        partition: PartitionId,
+        lives: impl Iterator<Item = (&'a Life, &'a LifeLine)>,
+    ) -> Self {
+        let mut lane = Self::default();
+        for (life, line) in lives {
+            let (claimed, served) = (line.claimed(partition), line.served(partition));
+            lane.claims.add(&claimed.sure, &claimed.possible);
+            lane.services.add(&served.sure, &served.possible);
+            lane.terms
+                .extend(line.terms(partition).map(|(term, claim)| (life.clone(), term, claim)));
+            lane.assigned.push((life.clone(), line.assigned(partition)));
+            lane.claimed.push((life.clone(), claimed));
+            lane.served.push((life.clone(), served));
+        }
+        lane
+    }
+
+    /// What `window` shows.
+    pub(super) fn look(&self, window: Interval) -> Sight {
+        Sight {
+            gaps: self.services.when(window, |count| count.max == 0),
+            overlaps: self.claims.when(window, |count| count.min >= 2),
+            unknown_gaps: self.services.when(window, |count| count.min == 0 && count.max > 0),
+            unknown_overlaps: self.claims.when(window, |count| count.min < 2 && count.max >= 2),
+            takeovers: takeovers(&self.served, window),
+        }
+    }
+
+    /// How many served at once on several lanes together.
+    pub(super) fn services_of(lanes: &[&Self]) -> Coverage {
+        lanes.iter().fold(Coverage::default(), |sum, lane| sum.plus(&lane.services))
+    }
+
+    /// What `window` shows of several lanes, one a group, that bear one role, and of what serves on
+    /// all of them: a gap where there is one in all of them, an overlap where there is one in any.
+    pub(super) fn look_jointly(lanes: &[&Self], services: &Coverage, window: Interval) -> Sight {
+        let any = |wanted: fn(super::Count) -> bool| {
+            let each = lanes.iter().map(|lane| lane.claims.when(window, wanted));
+            each.fold(IntervalSet::default(), |sum, one| sum.union(&one))
+        };
+        let overlaps = any(|count| count.min >= 2);
+        Sight {
+            gaps: services.when(window, |count| count.max == 0),
+            unknown_gaps: services.when(window, |count| count.min == 0 && count.max > 0),
+            unknown_overlaps: any(|count| count.max >= 2).subtract(&overlaps),
+            overlaps,
+            takeovers: Vec::new(),
+        }
+    }
+
+    /// In how many of `lanes`, one a group, somebody surely served at every instant of `window`.
+    pub(super) fn leaders_min(lanes: &[&Self], window: Interval) -> Option<i64> {
+        let mut groups = Coverage::default();
+        for lane in lanes {
+            let led = lane.services.when(window, |count| count.min > 0);
+            groups.add(&led, &led);
+        }
+        groups.steps(window).map(|(_, count)| count.min).min()
+    }
+
+    /// The longest time at the edge of a service, within `window`, in which no tick was seen.
+    pub(super) fn tickless(&self) -> Duration {
+        self.served.iter().map(|(_, view)| view.tickless).max().unwrap_or_default()
+    }
+}
+
+/// How far the truth may lie from an interval: what is uncertain at its two ends, and the unknown
+/// times that it meets.
+pub(super) fn uncertainty<'a>(
+    of: Interval,
+    views: impl Iterator<Item = &'a View>,
+    unknown: &IntervalSet,
+) -> Duration {
+    let (mut from, mut until) = (Duration::ZERO, Duration::ZERO);
+    let width = |view: &View, at: Mono| view.widths.get(&at).copied().unwrap_or_default();
+    for view in views {
+        from = from.max(width(view, of.from));
+        until = until.max(width(view, of.until));
+    }
+    let beside = unknown.iter().filter(|one| one.until == of.from || one.from == of.until);
+    beside.fold(from.saturating_add(until), |sum, one| sum.saturating_add(one.length()))
+}
+
+/// The lanes of one group, by partition.
+pub type Lanes = BTreeMap<PartitionId, Lane>;

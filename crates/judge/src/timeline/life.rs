@@ -1,0 +1,312 @@
+//! What is known of one life of one member: its claims, its ticks, its stops, its death, and the
+//! times about which nothing is known.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Interval, IntervalSet};
+use tandem_facts::ids::{FaultId, PartitionId, Term};
+use tandem_facts::observation::{Fact, Horizon, What};
+use tandem_facts::time::Mono;
+
+/// A hole in the ticks that is longer is not service.
+pub(super) const TICKLESS_NS_MAX: u64 = 100_000_000;
+
+/// Who leads anything tells its ticks each 50 ms and its claims each 100 ms: whoever says nothing
+/// for longer than this, claims something and could speak, is not heard.
+pub(super) const SILENCE_MAX: Duration = Duration::from_millis(250);
+
+/// The end of time: that of what has not ended.
+pub(super) const END: Mono = Mono(u64::MAX);
+
+/// One life, as its own facts and the controller's tell it.
+#[derive(Debug, Clone, Default)]
+pub struct LifeLine {
+    pub(super) started: Option<Mono>,
+    pub(super) claims: BTreeMap<(PartitionId, Term), Interval>,
+    pub(super) open: BTreeSet<(PartitionId, Term)>,
+    pub(super) ticks: BTreeMap<PartitionId, Vec<Interval>>,
+    pub(super) held: BTreeMap<PartitionId, Vec<Interval>>,
+    pub(super) stops: Vec<Stop>,
+    pub(super) death: Option<Pair>,
+    pub(super) unknown: IntervalSet,
+    pub(super) asked: Requests,
+    pub(super) not_yet: Option<Mono>,
+    pub(super) last: Option<(u64, Mono)>,
+}
+
+/// The end of something: when it was asked for, and when it was known to have happened. Somewhere
+/// between lies the truth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) asked: Mono,
+    pub(super) confirmed: Mono,
+}
+
+/// A time in which the process was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stop {
+    pub(super) began: Pair,
+    /// When the kernel said that it goes on.
+    pub(super) until: Option<Pair>,
+}
+
+/// The first request of each kind whose effect was not seen yet: a later one, of whatever kind,
+/// does not undo what the earlier may have done already.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Requests {
+    pub(super) kill: Request,
+    pub(super) pause: Request,
+}
+
+/// All requests of one kind whose effect was not seen yet, and that did not fail.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Request(Vec<(FaultId, Mono)>);
+
+impl Request {
+    /// When the first of them was asked for.
+    pub(super) fn first(&self) -> Option<Mono> {
+        self.0.iter().map(|(_, at)| *at).min()
+    }
+
+    /// The same, where the effect of all of them was seen now.
+    fn take(&mut self) -> Option<Mono> {
+        let first = self.first();
+        self.0.clear();
+        first
+    }
+}
+
+impl LifeLine {
+    /// Takes the next fact that the member itself wrote, in the order of `seq`.
+    pub fn hear(&mut self, fact: &Fact) {
+        match self.last {
+            Some((seq, _)) if fact.seq <= seq => return,
+            Some((seq, t)) if fact.seq > seq + 1 => self.forget(Interval::new(t, fact.t)),
+            None if fact.seq > 1 => {
+                let from = self.started.unwrap_or(Mono::ZERO);
+                self.forget(Interval::new(from, fact.t));
+            }
+            Some(_) | None => {}
+        }
+        self.last = Some((fact.seq, fact.t));
+        self.take(fact);
+    }
+
+    fn take(&mut self, fact: &Fact) {
+        match &fact.what {
+            What::Assigned { partitions, .. } => {
+                self.release(fact.t, |partition| !partitions.contains(&partition));
+                for partition in partitions {
+                    self.hold(fact.t, *partition);
+                }
+            }
+            What::Revoked { partitions } | What::Lost { partitions } => {
+                self.release(fact.t, |partition| partitions.contains(&partition));
+            }
+            What::Claimed { partition, term, from, until } => {
+                let claim = Interval::new(*from, *until);
+                self.claims.insert((*partition, *term), claim);
+                self.open.insert((*partition, *term));
+            }
+            What::Renewed { claims } => self.renew(fact.t, claims),
+            What::Lapsed { partition, term, at, .. } => {
+                let key = (*partition, *term);
+                if let Some(claim) = self.claims.get_mut(&key) {
+                    claim.until = *at;
+                }
+                self.open.remove(&key);
+            }
+            What::Ticks { partitions, from, until } => self.tick(partitions, *from, *until),
+            What::Hole { from, until } => self.forget(Interval::new(*from, *until)),
+            What::Leaving => self.renew(fact.t, &[]),
+            What::Clock { .. }
+            | What::Late { .. }
+            | What::Unconnected { .. }
+            | What::Connected
+            | What::Started { .. }
+            | What::Died { .. }
+            | What::NotYet
+            | What::Stopped
+            | What::Continued
+            | What::FaultAsked { .. }
+            | What::FaultInForce { .. }
+            | What::FaultHealed { .. }
+            | What::Reconnected { .. }
+            | What::FaultFailed { .. }
+            | What::Struck { .. }
+            | What::TrialBegan { .. }
+            | What::TrialEnded { .. }
+            | What::Settled { .. }
+            | What::ClusterStarted { .. }
+            | What::ClusterDied { .. }
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
+            | What::EdgesStarted { .. }
+            | What::EdgesDied
+            | What::Stall { .. }
+            | What::Processors { .. }
+            | What::Suspended { .. }
+            | What::Unwritten { .. }
+            | What::Unattended { .. }
+            | What::Ended { .. } => {}
+        }
+    }
+
+    /// All claims that there are at `now`. One that was never begun was told in a fact that was
+    /// lost, and so was the end of one that is missing.
+    fn renew(&mut self, now: Mono, claims: &[Horizon]) {
+        let mut open = BTreeSet::new();
+        for horizon in claims {
+            let key = (horizon.partition, horizon.term);
+            let claim = self.claims.entry(key).or_insert(Interval::new(now, horizon.until));
+            claim.until = claim.until.max(horizon.until);
+            open.insert(key);
+        }
+        for gone in self.open.difference(&open) {
+            if let Some(claim) = self.claims.get_mut(gone) {
+                claim.until = claim.until.min(now);
+            }
+        }
+        self.open = open;
+    }
+
+    /// Runs that are no further apart than a tickless time may be are one.
+    fn tick(&mut self, partitions: &[PartitionId], from: Mono, until: Mono) {
+        for partition in partitions {
+            let runs = self.ticks.entry(*partition).or_default();
+            match runs.last_mut() {
+                Some(last) if from.0 <= last.until.0.saturating_add(TICKLESS_NS_MAX) => {
+                    last.from = last.from.min(from);
+                    last.until = last.until.max(until);
+                }
+                Some(_) | None => runs.push(Interval::new(from, until)),
+            }
+        }
+    }
+
+    fn hold(&mut self, at: Mono, partition: PartitionId) {
+        let holdings = self.held.entry(partition).or_default();
+        if holdings.last().is_none_or(|last| last.until != END) {
+            holdings.push(Interval::new(at, END));
+        }
+    }
+
+    fn release(&mut self, at: Mono, gone: impl Fn(PartitionId) -> bool) {
+        for (_, holdings) in self.held.iter_mut().filter(|(partition, _)| gone(**partition)) {
+            if let Some(last) = holdings.last_mut() {
+                last.until = last.until.min(at);
+            }
+        }
+    }
+
+    /// Takes the next fact that the controller wrote of this life.
+    pub fn told(&mut self, fact: &Fact) {
+        let not_yet = self.not_yet.take();
+        match &fact.what {
+            What::Started { .. } => self.started = Some(fact.t),
+            What::Died { .. } => {
+                let asked = self.asked.kill.take().map_or(fact.t, |at| at.min(fact.t));
+                self.death.get_or_insert(Pair { asked, confirmed: fact.t });
+            }
+            What::NotYet => self.not_yet = Some(fact.t),
+            What::Stopped => self.stop(not_yet, fact.t),
+            What::Continued => {
+                let asked = not_yet.unwrap_or(fact.t).min(fact.t);
+                if let Some(last) = self.stops.last_mut() {
+                    last.until.get_or_insert(Pair { asked, confirmed: fact.t });
+                }
+            }
+            What::FaultAsked { kind, fault, .. } => match kind.as_str() {
+                // Who is asked to leave says by itself when it leads no more.
+                "kill" | "stop" | "host" => self.asked.kill.0.push((fault.clone(), fact.t)),
+                "pause" => self.asked.pause.0.push((fault.clone(), fact.t)),
+                _ => {}
+            },
+            What::FaultInForce { .. } => {
+                // Whoever says so has seen it stopped, even if that fact was lost.
+                if self.asked.pause.first().is_some() {
+                    self.stop(None, fact.t);
+                }
+            }
+            What::Assigned { .. }
+            | What::Revoked { .. }
+            | What::Lost { .. }
+            | What::Claimed { .. }
+            | What::Renewed { .. }
+            | What::Lapsed { .. }
+            | What::Ticks { .. }
+            | What::Hole { .. }
+            | What::Late { .. }
+            | What::Unconnected { .. }
+            | What::Connected
+            | What::Leaving
+            | What::Clock { .. }
+            | What::FaultHealed { .. }
+            | What::Reconnected { .. }
+            | What::FaultFailed { .. }
+            | What::Struck { .. }
+            | What::TrialBegan { .. }
+            | What::TrialEnded { .. }
+            | What::Settled { .. }
+            | What::ClusterStarted { .. }
+            | What::ClusterDied { .. }
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
+            | What::EdgesStarted { .. }
+            | What::EdgesDied
+            | What::Stall { .. }
+            | What::Processors { .. }
+            | What::Suspended { .. }
+            | What::Unwritten { .. }
+            | What::Unattended { .. }
+            | What::Ended { .. } => {}
+        }
+    }
+
+    /// A fault has failed: what it asked for and was not seen yet did not happen, and what happens
+    /// later is not its doing.
+    pub fn fail(&mut self, failed: &FaultId) {
+        for request in [&mut self.asked.kill, &mut self.asked.pause] {
+            request.0.retain(|(fault, _)| fault != failed);
+        }
+    }
+
+    /// Where nobody asked for it, it counts from the last look that did not find it.
+    fn stop(&mut self, not_yet: Option<Mono>, confirmed: Mono) {
+        let seen = not_yet.unwrap_or(confirmed).min(confirmed);
+        let asked = self.asked.pause.take().map_or(seen, |at| at.min(confirmed));
+        if self.stops.last().is_none_or(|last| last.until.is_some()) {
+            self.stops.push(Stop { began: Pair { asked, confirmed }, until: None });
+        }
+    }
+
+    /// Nothing is known of this life in `span`.
+    pub fn forget(&mut self, span: Interval) {
+        self.unknown = self.unknown.union(&span.into());
+    }
+
+    /// When it was stopped, from being asked to on.
+    pub(super) fn stopped(&self) -> IntervalSet {
+        let until = |stop: &Stop| stop.until.map_or(END, |until| until.confirmed);
+        self.stops.iter().map(|stop| Interval::new(stop.began.asked, until(stop))).collect()
+    }
+
+    /// All has been heard. Who still claimed when it last spoke, and spoke no more although it
+    /// lived on, neither it nor the host (`stalls`) being stopped, has lost its channel: what it
+    /// did from then on, until its death was confirmed, is unknown.
+    pub fn close(&mut self, stalls: &IntervalSet) {
+        let end = self.death.map_or(END, |death| death.confirmed);
+        if let Some((_, t)) = self.last
+            && !self.open.is_empty()
+        {
+            let asked = self.death.map_or(END, |death| death.asked);
+            let silent = IntervalSet::from(Interval::new(t, asked));
+            if silent.subtract(&self.stopped()).subtract(stalls).total() > SILENCE_MAX {
+                self.forget(Interval::new(t, end));
+            }
+        }
+        let lived = Interval::new(self.started.unwrap_or(Mono::ZERO), end);
+        self.unknown = self.unknown.within(lived);
+    }
+}

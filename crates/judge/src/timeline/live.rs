@@ -1,0 +1,164 @@
+//! One life while it goes on: what it leads now, what is still undecided, what need not be kept.
+//!
+//! The definitions are those of the other files here, which look at a life when all has been heard.
+//! A few of them look ahead: whether a process that was asked to die did so, whether a member that
+//! fell silent speaks again, whether a time without ticks ends in a time of which nothing is known.
+//! As long as such a question is open, the time from its beginning on is *undecided*.
+
+use std::time::Duration;
+
+use super::life::{END, LifeLine, SILENCE_MAX, Stop, TICKLESS_NS_MAX};
+use super::{Interval, IntervalSet};
+use tandem_facts::ids::{PartitionId, Term};
+use tandem_facts::time::Mono;
+
+/// For how long before what is decided unknown times are kept, for a hole in the ticks may reach
+/// back to one.
+const UNKNOWN_KEPT: Duration = Duration::from_secs(10);
+
+impl LifeLine {
+    /// Its process lives, and is not stopped, as far as is known.
+    pub fn runs(&self) -> bool {
+        self.death.is_none() && self.stops.last().is_none_or(|stop| stop.until.is_some())
+    }
+
+    /// When its process was known to be dead.
+    pub fn died(&self) -> Option<Mono> {
+        self.death.map(|death| death.confirmed)
+    }
+
+    /// When it last spoke.
+    pub fn spoke(&self) -> Option<Mono> {
+        self.last.map(|(_, t)| t)
+    }
+
+    /// What it leads at `now`, and how far each claim reaches as far as was told.
+    pub fn leads(&self, now: Mono) -> impl Iterator<Item = (PartitionId, Term, Mono)> + '_ {
+        let open = self.open.iter().filter(|_| self.runs());
+        let claims = open.filter_map(|key| Some((key, self.claims.get(key)?)));
+        let claims = claims.filter(move |(_, claim)| now < claim.until);
+        claims.map(|((partition, term), claim)| (*partition, *term, claim.until))
+    }
+
+    /// When it stopped to lead with this claim, if it is known to have by `now`.
+    pub fn led_until(&self, of: (PartitionId, Term), now: Mono) -> Option<Mono> {
+        let claim = self.claims.get(&of).map(|claim| claim.until).filter(|until| *until <= now);
+        let death = self.death.map(|death| death.asked);
+        let stop = self.stops.last().filter(|stop| stop.until.is_none());
+        let stop = stop.map(|stop| stop.began.asked);
+        [claim, death, stop].into_iter().flatten().min()
+    }
+
+    /// Since when it could speak, as far as the controller knew before `known`: since it last went
+    /// on after a stop, or always; not at all while it is stopped. What came later is left out, for
+    /// what the member said before that may still be on its way.
+    fn awake_since(&self, known: Mono) -> Option<Mono> {
+        let stop = self.stops.iter().rev().find(|stop| stop.began.confirmed < known);
+        let Some(stop) = stop else { return Some(Mono::ZERO) };
+        stop.until.map(|until| until.confirmed).filter(|woke| *woke < known)
+    }
+
+    /// Whether it may have to do with `partition`: it claims it, or something of it is not known.
+    pub fn concerns(&self, partition: PartitionId) -> bool {
+        let first = self.claims.range((partition, Term(0))..).next();
+        !self.unknown.is_empty() || first.is_some_and(|((on, _), _)| *on == partition)
+    }
+
+    /// From when on it is open what this life did, where all facts stamped before `known` have been
+    /// heard.
+    pub fn undecided_since(&self, known: Mono) -> Option<Mono> {
+        let decided = self.death.is_some_and(|death| death.confirmed < known);
+        if decided {
+            return None;
+        }
+        let asked = [self.asked.kill.first(), self.asked.pause.first(), self.not_yet];
+        let speech = self.awake_since(known).and_then(|woke| self.open_since(woke));
+        asked.into_iter().flatten().chain(speech).filter(|at| *at < known).min()
+    }
+
+    /// From when on it is open what it did with its claims, where it could speak since `woke`.
+    fn open_since(&self, woke: Mono) -> Option<Mono> {
+        let spoke = self.spoke().filter(|_| !self.open.is_empty()).map(|t| t.max(woke));
+        let claims = self.claims.iter().filter(|(key, claim)| {
+            // One that ended with its last word may border on what it does not tell any more.
+            self.open.contains(key) || spoke.is_some_and(|spoke| claim.until >= spoke)
+        });
+        let open = claims.map(|(key, claim)| {
+            // It may be renewed, or end; or go on without ticks, which may come yet.
+            let began = self.piece_of(key.0, *claim).from.max(woke);
+            let runs = self.ticks.get(&key.0).map_or(&[][..], Vec::as_slice);
+            let ticked = runs.iter().rev().find(|run| run.from < claim.until);
+            claim.until.min(ticked.map_or(began, |run| run.until.max(began)))
+        });
+        spoke.into_iter().chain(open).min()
+    }
+
+    /// The claims on `partition` that meet, as one: that to which `claim` belongs.
+    fn piece_of(&self, partition: PartitionId, claim: Interval) -> Interval {
+        let mut piece = claim;
+        loop {
+            let met = self.claims_on(partition).filter(|one| one.touches(piece));
+            let joined = met.fold(piece, Interval::join);
+            if joined == piece {
+                return piece;
+            }
+            piece = joined;
+        }
+    }
+
+    /// All up to `until` is to be decided now, where all facts stamped before `known` have been
+    /// heard. Who fell silent before that, and should have spoken, is not waited for any longer:
+    /// what it does is unknown until it speaks.
+    pub fn decide(&mut self, until: Mono, known: Mono, stalls: &IntervalSet) {
+        if self.death.is_some_and(|death| death.confirmed < known) {
+            self.close(stalls);
+        } else if let (Some(spoke), Some(woke)) = (self.spoke(), self.awake_since(known))
+            && self.death.is_none()
+            && !self.open.is_empty()
+            && known.since(spoke.max(woke)) > SILENCE_MAX
+            && self.undecided_since(known).is_some_and(|at| at < until)
+        {
+            self.forget(Interval::new(spoke, known));
+        }
+        if self.unknown.is_empty() {
+            return;
+        }
+        let end = self.death.map_or(END, |death| death.confirmed);
+        let lived = Interval::new(self.started.unwrap_or(Mono::ZERO), end);
+        self.unknown = self.unknown.within(lived);
+    }
+
+    /// Drops what only says something about the time before `before`.
+    pub fn drop_before(&mut self, before: Mono) {
+        let recent = Mono(before.0.saturating_sub(TICKLESS_NS_MAX));
+        // Claims that meet are one piece of service, which may be a hole from end to end.
+        let kept = before - UNKNOWN_KEPT;
+        let past = self.claims.iter().filter(|(key, claim)| {
+            let ended = claim.until <= recent && !self.open.contains(*key);
+            ended && (claim.until <= kept || self.piece_of(key.0, **claim).until <= recent)
+        });
+        for key in past.map(|(key, _)| *key).collect::<Vec<_>>() {
+            self.claims.remove(&key);
+        }
+        for runs in self.ticks.values_mut() {
+            // The last run before it shows from when on there were no ticks.
+            let later = runs.partition_point(|run| run.from <= before);
+            runs.drain(..later.saturating_sub(1));
+        }
+        self.ticks.retain(|on, runs| {
+            let claimed = self.claims.keys().any(|(claimed, _)| claimed == on);
+            claimed || runs.last().is_some_and(|run| run.until > recent)
+        });
+        self.held.retain(|_, holdings| {
+            holdings.retain(|one| one.until > before);
+            !holdings.is_empty()
+        });
+        // The last stop shows where service began again.
+        let over = |stop: &Stop| stop.until.is_some_and(|end| end.confirmed <= before);
+        let past = self.stops.iter().take_while(|stop| over(stop)).count();
+        self.stops.drain(..past.saturating_sub(1));
+        if self.unknown.iter().next().is_some_and(|first| first.from < kept) {
+            self.unknown = self.unknown.within(Interval::new(kept, END));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! When brokers were lost, and when members could not reach theirs.
+
+use std::collections::BTreeMap;
+
+use super::Interval;
+use super::life::END;
+use tandem_facts::observation::{Fact, What};
+use tandem_facts::time::Mono;
+
+/// A time in which somebody could not be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outage {
+    /// A life, as in `p1-1.2`, or a broker, as in `broker 1 at h:9092 of cluster a`.
+    pub who: String,
+    /// What the member's client said.
+    pub why: Option<String>,
+    /// When; without an end where that was not seen.
+    pub span: Interval,
+}
+
+/// All of them, in the order in which they began.
+pub(super) fn outages<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<Outage> {
+    let mut facts: Vec<&Fact> = facts.filter(|fact| concerns(fact)).collect();
+    facts.sort_by_key(|fact| fact.t);
+    let mut open: BTreeMap<String, Outage> = BTreeMap::new();
+    let mut all = Vec::new();
+    for fact in facts {
+        let who = who(fact);
+        if let Some(mut outage) = open.remove(&who) {
+            outage.span.until = fact.t;
+            all.push(outage);
+        }
+        let why = if let What::Unconnected { why } = &fact.what { Some(why.clone()) } else { None };
+        if why.is_some() || matches!(fact.what, What::BrokerLost { .. }) {
+            let span = Interval::new(fact.t, END);
+            open.insert(who.clone(), Outage { who, why, span });
+        }
+    }
+    all.extend(open.into_values());
+    all.sort_by_key(|outage| outage.span);
+    all
+}
+
+/// Whom a fact is about.
+fn who(fact: &Fact) -> String {
+    if let What::BrokerLost { cluster, broker } | What::BrokerBack { cluster, broker } = &fact.what
+    {
+        return format!("broker {broker} of cluster {cluster}");
+    }
+    fact.life.as_ref().map_or_else(String::new, ToString::to_string)
+}
+
+/// Whether a fact says that somebody cannot be reached, or can be again.
+pub(super) fn concerns(fact: &Fact) -> bool {
+    matches!(
+        fact.what,
+        What::Unconnected { .. }
+            | What::Connected
+            | What::Died { .. }
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
+    )
+}
+
+impl Outage {
+    /// Whether it goes on, as far as is known.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        self.span.until == END
+    }
+
+    /// How long it lasted, by `end` at the latest.
+    #[must_use]
+    pub fn lasted(&self, end: Mono) -> std::time::Duration {
+        self.span.until.min(end).since(self.span.from)
+    }
+}

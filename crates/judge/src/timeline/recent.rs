@@ -1,0 +1,106 @@
+//! The facts of the trial under way and of just before it: enough to judge that trial alone, while
+//! the run goes on, at a cost that does not grow with the run.
+//!
+//! What a claim, a stop or a tick of long ago says of now, later facts say again: all claims are
+//! told each 100 ms, and a trial begins with everything settled. So facts from before the longest
+//! claim that can still hold may go. Those that stay are numbered anew, author by author, so that
+//! a number that is missing is still a fact that was lost.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use tandem_facts::ids::Life;
+use tandem_facts::observation::{Fact, What};
+use tandem_facts::time::Mono;
+
+/// The facts of the trial under way and of just before it.
+#[derive(Debug, Clone)]
+pub struct Recent {
+    margin: Duration,
+    /// Members by their lives; nobody is the controller.
+    authors: BTreeMap<Option<Life>, Author>,
+}
+
+#[derive(Debug, Clone)]
+struct Author {
+    facts: VecDeque<Fact>,
+    /// The number of the last fact that is gone.
+    gone: u64,
+    /// It told of claims when it last told of any, and did not die.
+    claims: bool,
+    dead: bool,
+    heard: Mono,
+}
+
+impl Author {
+    fn new() -> Self {
+        Self { facts: VecDeque::new(), gone: 0, claims: false, dead: false, heard: Mono::ZERO }
+    }
+}
+
+impl Recent {
+    /// Keeps facts for `margin` before what is asked for: longer than any claim outlives its last
+    /// renewal.
+    #[must_use]
+    pub fn new(margin: Duration) -> Self {
+        Self { margin, authors: BTreeMap::new() }
+    }
+
+    /// Takes a fact into account, in the order of arrival.
+    pub fn observe(&mut self, fact: &Fact) {
+        let told = fact.life.as_ref().filter(|_| matches!(fact.what, What::Died { .. }));
+        if let Some(dead) = told.and_then(|life| self.authors.get_mut(&Some(life.clone()))) {
+            (dead.claims, dead.dead) = (false, true);
+        }
+        let author = if fact.what.is_by_member() { fact.life.clone() } else { None };
+        let author = self.authors.entry(author).or_insert_with(Author::new);
+        if let What::Renewed { claims } = &fact.what {
+            author.claims = !claims.is_empty();
+        } else if matches!(fact.what, What::Claimed { .. } | What::Leaving) {
+            author.claims = matches!(fact.what, What::Claimed { .. });
+        }
+        author.heard = author.heard.max(fact.t);
+        author.facts.push_back(fact.clone());
+    }
+
+    /// Whether everybody who claims something has been heard since `at`.
+    #[must_use]
+    pub fn is_heard_since(&self, at: Mono) -> bool {
+        self.authors.values().all(|author| !author.claims || author.heard >= at)
+    }
+
+    /// All facts that are kept.
+    #[must_use]
+    pub fn facts(&self) -> Vec<Fact> {
+        let renumbered = |author: &Author| {
+            let gone = author.gone;
+            let anew = move |fact: &Fact| Fact { seq: fact.seq - gone, ..fact.clone() };
+            author.facts.iter().map(anew).collect::<Vec<_>>()
+        };
+        self.authors.values().flat_map(renumbered).collect()
+    }
+
+    /// How many facts are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.authors.values().map(|author| author.facts.len()).sum()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets what no trial that begins at `at` or later needs.
+    pub fn forget_before(&mut self, at: Mono) {
+        let margin = u64::try_from(self.margin.as_nanos()).unwrap_or(u64::MAX);
+        let from = Mono(at.0.saturating_sub(margin));
+        for author in self.authors.values_mut() {
+            while let Some(fact) = author.facts.pop_front_if(|fact| fact.t < from) {
+                author.gone = author.gone.max(fact.seq);
+            }
+        }
+        self.authors.retain(|_, author| !author.dead || !author.facts.is_empty());
+    }
+}

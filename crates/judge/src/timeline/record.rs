@@ -1,0 +1,191 @@
+//! What the controller wrote of the run: its trials, its faults, the stalls of the host, its end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::lateness::{Lateness, Processors};
+use super::{Interval, IntervalSet};
+use tandem_facts::ids::{FaultId, TrialNumber};
+use tandem_facts::observation::{Fact, Outcome, What};
+use tandem_facts::time::Mono;
+
+/// One trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trial {
+    /// Which.
+    pub number: TrialNumber,
+    /// From its beginning to its end.
+    pub window: Interval,
+    /// Whether everything settled again in time; nobody can tell where the trial was cut off.
+    pub recovered: Option<bool>,
+}
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    /// Its kind, as experiments write it.
+    pub kind: String,
+    /// Whom it struck: lives, as in `p1-1.2`, or brokers' addresses.
+    pub targets: Vec<String>,
+    /// When the first of them was about to be struck.
+    pub asked: Mono,
+    /// When it was known to be in force at the last of them.
+    pub in_force: Option<Mono>,
+    /// When it was known to be gone from the last of them.
+    pub healed: Option<Mono>,
+    /// When the last of them was first answered by a broker after that, where they had been cut
+    /// off.
+    pub reconnected: Option<Mono>,
+    /// Why it could not be injected, or not be healed.
+    pub failed: Option<String>,
+    /// From the first victim to the last, where it struck several at once.
+    pub skew: Option<Duration>,
+}
+
+/// What the controller wrote of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Record {
+    /// The trials, in order.
+    pub trials: Vec<Trial>,
+    /// The faults.
+    pub incidents: BTreeMap<FaultId, Incident>,
+    /// When the host did not let the controller's canary run.
+    pub stalls: Vec<Interval>,
+    /// When the canary or a member ran late, and for how much of that it waited for a processor.
+    pub lateness: Vec<Lateness>,
+    /// Who used the processors meanwhile, in order.
+    pub processors: Vec<Processors>,
+    /// When the host was suspended.
+    pub suspends: Vec<Interval>,
+    /// When facts came that were never written, and how many.
+    pub unwritten: Vec<(Interval, u64)>,
+    /// How the run ended, and in words, if it ended by itself.
+    pub ended: Option<(Outcome, Option<String>)>,
+    /// From when on nobody was there to see, for the controller stood still until its guard ended
+    /// all.
+    pub unattended: Option<Mono>,
+    pub(super) open: Option<(TrialNumber, Mono)>,
+}
+
+impl Record {
+    /// Whether any trial was played to its end; else nothing was shown.
+    #[must_use]
+    pub fn is_played(&self) -> bool {
+        self.trials.iter().any(|trial| trial.recovered.is_some())
+    }
+
+    /// When nobody can know what happened: the host was suspended, or facts were not written.
+    #[must_use]
+    pub fn unseen(&self) -> IntervalSet {
+        let unwritten = self.unwritten.iter().map(|(span, _)| *span);
+        self.suspends.iter().copied().chain(unwritten).collect()
+    }
+
+    /// Takes a fact of the controller, in the order of `seq`.
+    pub(super) fn observe(&mut self, fact: &Fact) {
+        match &fact.what {
+            What::TrialBegan { trial } => {
+                self.cut(fact.t);
+                self.open = Some((*trial, fact.t));
+            }
+            What::TrialEnded { trial, recovered } => {
+                if let Some((number, from)) = self.open.take_if(|(open, _)| open == trial) {
+                    let window = Interval::new(from, fact.t);
+                    self.trials.push(Trial { number, window, recovered: *recovered });
+                }
+            }
+            What::Stall { from, until, .. } => {
+                self.stalls.push(Interval::new(*from, *until));
+                self.lateness.extend(Lateness::of(fact));
+            }
+            What::Processors { .. } => self.processors.extend(Processors::of(fact)),
+            What::Suspended { from, until } => self.suspends.push(Interval::new(*from, *until)),
+            What::Unwritten { from, until, facts } => {
+                self.unwritten.push((Interval::new(*from, *until), *facts));
+            }
+            What::Unattended { from } => self.unattended = Some(*from),
+            What::Ended { how, why } => self.ended = Some((*how, why.clone())),
+            What::FaultAsked { fault, kind, broker, .. } => {
+                let target = fact.life.as_ref().map(ToString::to_string).or_else(|| broker.clone());
+                self.incident(fault, kind, fact.t).targets.extend(target);
+            }
+            What::FaultInForce { fault } => self.on(fault, |one| one.in_force = Some(fact.t)),
+            What::FaultHealed { fault } => self.on(fault, |one| one.healed = Some(fact.t)),
+            What::Reconnected { fault, .. } => {
+                self.on(fault, |one| one.reconnected = one.reconnected.max(Some(fact.t)));
+            }
+            What::FaultFailed { fault, kind, why } => {
+                self.incident(fault, kind, fact.t).failed = Some(why.clone());
+            }
+            What::Struck { fault, skew_ns, .. } => {
+                self.on(fault, |one| one.skew = Some(Duration::from_nanos(*skew_ns)));
+            }
+            What::Assigned { .. }
+            | What::Revoked { .. }
+            | What::Lost { .. }
+            | What::Claimed { .. }
+            | What::Renewed { .. }
+            | What::Lapsed { .. }
+            | What::Ticks { .. }
+            | What::Hole { .. }
+            | What::Late { .. }
+            | What::Unconnected { .. }
+            | What::Connected
+            | What::BrokerLost { .. }
+            | What::BrokerBack { .. }
+            | What::Leaving
+            | What::Clock { .. }
+            | What::Started { .. }
+            | What::Died { .. }
+            | What::NotYet
+            | What::Stopped
+            | What::Continued
+            | What::Settled { .. }
+            | What::ClusterStarted { .. }
+            | What::ClusterDied { .. }
+            | What::EdgesStarted { .. }
+            | What::EdgesDied => {}
+        }
+    }
+
+    /// Takes what a member says of itself, in whatever order.
+    pub(super) fn hear(&mut self, fact: &Fact) {
+        self.lateness.extend(Lateness::of(fact));
+    }
+
+    /// The fault, which begins with the first that is heard of it.
+    fn incident(&mut self, fault: &FaultId, kind: &str, t: Mono) -> &mut Incident {
+        self.incidents.entry(fault.clone()).or_insert_with(|| Incident {
+            kind: kind.to_owned(),
+            targets: Vec::new(),
+            asked: t,
+            in_force: None,
+            healed: None,
+            reconnected: None,
+            failed: None,
+            skew: None,
+        })
+    }
+
+    /// A trial that is still open at `at`, where the run was cut off, ends there.
+    pub(super) fn cut(&mut self, at: Mono) {
+        if let Some((number, from)) = self.open.take() {
+            let window = Interval::new(from, at);
+            self.trials.push(Trial { number, window, recovered: None });
+        }
+    }
+
+    /// Who was left alone in the middle of a trial had no time to recover.
+    pub(super) fn leave(&mut self) {
+        let Some(left) = self.unattended else { return };
+        for trial in self.trials.iter_mut().filter(|trial| trial.window.until > left) {
+            trial.recovered = None;
+        }
+    }
+
+    fn on(&mut self, fault: &FaultId, change: impl FnOnce(&mut Incident)) {
+        if let Some(incident) = self.incidents.get_mut(fault) {
+            change(incident);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The facts to the report.
+
+use std::collections::BTreeMap;
+
+use super::confidence_report::StoppingOutcome;
+use super::distribution::{Distribution, Samples, ms};
+use super::disturbed::Split;
+use super::report::{
+    BoundReport, BoundsReport, CauseKind, FaultReport, GroupReport, JointReport, LimitReport,
+    Measures, Others, REPORT_VERSION, Report, Stall, Uncertainty, Worst,
+};
+use super::ruling::{Ruling, Verdict};
+use super::{
+    Brief, Limits, Statistic, confidence, continuity, judge, recovery, redundancy, unseen,
+};
+use crate::roster::{Bound, Bounds, Range, Roster};
+use crate::timeline::{
+    Cause, Finding, GroupLine, Incident, Interval, IntervalSet, Record, Timeline,
+};
+use tandem_facts::ids::{FaultId, GroupName, RoleIndex};
+use tandem_facts::observation::{Fact, Outcome};
+use tandem_facts::time::{Mono, Span};
+
+/// How many of the longest gaps are told.
+const WORST: usize = 5;
+
+impl Report {
+    /// Computes everything from what a journal holds.
+    #[must_use]
+    pub fn compute(
+        roster: impl Into<Roster>,
+        brief: &Brief,
+        seed: u64,
+        zero: Mono,
+        facts: &[Fact],
+    ) -> Self {
+        let roster = roster.into();
+        let timeline = Timeline::compute(&roster, facts);
+        Self::of(roster, brief, seed, zero, &timeline)
+    }
+
+    /// The same from intervals that were computed already.
+    #[must_use]
+    pub fn of(
+        roster: impl Into<Roster>,
+        brief: &Brief,
+        seed: u64,
+        zero: Mono,
+        timeline: &Timeline,
+    ) -> Self {
+        let roster = &roster.into();
+        // What was done, when the host stalled and what could not be reached is that of all trials;
+        // what is judged, and every number, is that of those which the host did not disturb.
+        let record = &timeline.record;
+        let outages = super::reasons::outages(timeline, zero);
+        let split = Split::of(brief, roster, timeline);
+        let timeline = &*split.kept;
+        let (objective, assertions) = rulings(brief, timeline);
+        let confidence = confidence::tell(brief, timeline, roster.roles.len(), seed);
+        let (mut verdict, mut reasons) =
+            conclude(&timeline.record, objective.iter().chain(&assertions), true);
+        for doubt in split.doubts {
+            verdict = verdict.and(Verdict::Unknown);
+            reasons.push(doubt);
+        }
+        if let Some(claim) = &confidence.stopping
+            && claim.outcome != StoppingOutcome::Claimed
+        {
+            verdict = verdict.and(Verdict::Unknown);
+            reasons.push(format!("{}.", claim.why));
+        }
+        let uncertainty = uncertainty(timeline);
+        let widest = uncertainty.statistic(Statistic::Max);
+        let trials = &timeline.record.trials;
+        let ended = trials.iter().filter(|trial| trial.recovered.is_some()).count();
+        let group = |(name, line): (&GroupName, &GroupLine)| {
+            (name.clone(), group(line, brief.limits.get(name)))
+        };
+        Self {
+            version: REPORT_VERSION,
+            verdict,
+            reasons,
+            outcome: record.ended.as_ref().map(|(how, _)| *how),
+            experiment: brief.experiment.clone(),
+            topology: roster.topology.clone(),
+            seed,
+            trials: u32::try_from(ended).unwrap_or(u32::MAX),
+            trials_asked: brief.trials,
+            disturbed: split.report,
+            floor_ms: ms(widest.unwrap_or_default().max(timeline.tickless)),
+            uncertainty_ms: Uncertainty {
+                median: uncertainty.statistic(Statistic::P50).map(ms),
+                max: widest.map(ms),
+            },
+            unknown_ms: ms(unknown(timeline).total()),
+            censored: count(recovery::censored(timeline).count()),
+            groups: timeline.groups.iter().map(group).collect(),
+            joint: joint(timeline, brief),
+            bounds: roster
+                .groups
+                .iter()
+                .map(|(name, g)| (name.clone(), bounds(&g.bounds)))
+                .collect(),
+            objective,
+            assertions,
+            confidence,
+            worst: worst(roster, timeline, zero),
+            faults: record.incidents.iter().map(|(id, one)| fault(id, one, zero)).collect(),
+            stalls: record.stalls.iter().map(|one| stall(*one, zero)).collect(),
+            outages,
+            telemetry: None,
+            up: None,
+        }
+    }
+}
+
+/// The rulings on the objective and on the assertions.
+pub(super) fn rulings(brief: &Brief, timeline: &Timeline) -> (Vec<Ruling>, Vec<Ruling>) {
+    let mut objective = continuity::judge(brief, timeline);
+    objective.extend(redundancy::judge(brief, timeline));
+    objective.push(recovery::judge(brief, timeline));
+    let claims = brief.assertions.iter();
+    (objective, claims.flat_map(|claim| judge::judge(claim, brief, timeline)).collect())
+}
+
+/// The worst of all rulings, of the faults and, where the run is judged as a `whole`, of how it
+/// ended, with the reasons.
+pub(super) fn conclude<'a>(
+    record: &Record,
+    rulings: impl Iterator<Item = &'a Ruling>,
+    whole: bool,
+) -> (Verdict, Vec<String>) {
+    let mut rulings: Vec<_> = rulings.collect();
+    rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.outcome)); // what failed is told first
+    let mut reasons: Vec<String> = rulings.iter().filter_map(|ruling| ruling.why.clone()).collect();
+    let mut verdict = rulings.first().map_or(Verdict::Pass, |worst| worst.outcome);
+    let failed = record.incidents.iter().filter_map(|(id, one)| Some((id, one.failed.as_ref()?)));
+    let failed = failed.map(|(id, why)| format!("Fault {id} failed: {why}."));
+    let ended = match &record.ended {
+        Some((Outcome::Completed, _)) => None,
+        Some((how, why)) => {
+            let how = match how {
+                Outcome::Completed | Outcome::Broken => "could not go on",
+                Outcome::Aborted => "was ended by a stop condition or a limit",
+                Outcome::Interrupted => "was interrupted",
+                Outcome::Unhealed => "left something that could not be healed",
+            };
+            let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            Some(format!("The run {how}{why}."))
+        }
+        None => Some("The run was cut off: its journal has no end.".to_owned()),
+    };
+    for reason in failed {
+        verdict = verdict.and(Verdict::Unknown);
+        reasons.push(reason);
+    }
+    for reason in unseen::reasons(record) {
+        verdict = verdict.and(Verdict::Unknown);
+        reasons.insert(0, reason);
+    }
+    if let Some(reason) = ended.filter(|_| whole) {
+        verdict = verdict.and(Verdict::Unknown);
+        // How it ended explains the rest.
+        reasons.insert(0, reason);
+    }
+    (verdict, reasons)
+}
+
+fn uncertainty(timeline: &Timeline) -> Samples {
+    let groups = timeline.groups.values().map(|line| &line.findings);
+    groups.flat_map(|of| &of.gaps).map(|gap| gap.uncertainty).collect()
+}
+
+fn unknown(timeline: &Timeline) -> IntervalSet {
+    let groups = timeline.groups.values().map(|line| line.findings.unknown());
+    groups.fold(timeline.joint.unknown(), |sum, one| sum.union(&one))
+}
+
+fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
+    let of = |kind: CauseKind| {
+        let some = |all: &[Finding]| {
+            let all = all.iter().filter(|finding| cause(&finding.cause).0 == kind);
+            all.map(|finding| finding.span.length()).collect::<Samples>().distribution()
+        };
+        let found = &line.findings;
+        Measures {
+            gap: some(&found.gaps),
+            overlap: some(&found.overlaps),
+            takeover: some(&found.takeovers),
+        }
+    };
+    let fault = of(CauseKind::Fault);
+    GroupReport {
+        fault,
+        other: Others {
+            restart: of(CauseKind::Restart),
+            broker: of(CauseKind::Broker),
+            death: of(CauseKind::Death),
+            none: of(CauseKind::None),
+        },
+        limit: limit(limits, fault.gap, fault.overlap),
+        unknown_ms: ms(line.findings.unknown().total()),
+    }
+}
+
+fn joint(timeline: &Timeline, brief: &Brief) -> JointReport {
+    let all = |found: &[Finding]| {
+        found.iter().map(|finding| finding.span.length()).collect::<Samples>().distribution()
+    };
+    let (gap, overlap) = (all(&timeline.joint.gaps), all(&timeline.joint.overlaps));
+    JointReport {
+        gap,
+        overlap,
+        leaders_min: timeline.leaders_min,
+        limit: limit(Some(&brief.joint), gap, overlap),
+        unknown_ms: ms(timeline.joint.unknown().total()),
+    }
+}
+
+fn limit(limits: Option<&Limits>, gaps: Distribution, overlaps: Distribution) -> LimitReport {
+    let known = |limit: Option<Span>| limit.map(|span| ms(span.get()));
+    let Limits { gap, overlap } = limits.copied().unwrap_or(Limits::NONE);
+    let (gap_ms, overlap_ms) = (known(gap), known(overlap));
+    let slack = |limit: Option<f64>, of: Distribution| Some(limit? - of.max_ms?);
+    LimitReport {
+        gap_ms,
+        overlap_ms,
+        gap_slack_ms: slack(gap_ms, gaps),
+        overlap_slack_ms: slack(overlap_ms, overlaps),
+    }
+}
+
+fn bounds(of: &Bounds) -> BoundsReport {
+    let range = |range: Range| [ms(range.low.get()), ms(range.high.get())];
+    let one = |b: Bound| BoundReport { gap_ms: range(b.gap), overlap_ms: range(b.overlap) };
+    BoundsReport {
+        kill: one(of.kill),
+        leave: one(of.leave),
+        isolation: one(of.cut_off()),
+        pause: one(of.pause),
+        restart: one(of.restart),
+        broker: one(of.broker),
+    }
+}
+
+fn worst(roster: &Roster, timeline: &Timeline, zero: Mono) -> Vec<Worst> {
+    // Roles that share a partition share its gaps.
+    let mut gaps: BTreeMap<(&GroupName, Interval), Vec<&Finding>> = BTreeMap::new();
+    for (name, line) in &timeline.groups {
+        for gap in &line.findings.gaps {
+            gaps.entry((name, gap.span)).or_default().push(gap);
+        }
+    }
+    let mut gaps: Vec<_> = gaps.into_iter().collect();
+    gaps.sort_by_key(|((_, span), _)| std::cmp::Reverse(span.length()));
+    let tell = |((group, span), roles): ((&GroupName, Interval), Vec<&Finding>)| {
+        let first = *roles.first()?;
+        let (kind, by) = cause(&first.cause);
+        let stalls = timeline.record.stalls.iter().filter(|one| !one.intersect(span).is_empty());
+        Some(Worst {
+            role: role(roster, first.role)?,
+            roles: count(roles.len()),
+            group: group.clone(),
+            trial: first.trial,
+            from_ms: ms(span.from.since(zero)),
+            duration_ms: ms(span.length()),
+            uncertainty_ms: ms(first.uncertainty),
+            censored: first.censored,
+            cause: kind,
+            by,
+            stall: stalls.max_by_key(|one| one.length()).map(|one| stall(*one, zero)),
+        })
+    };
+    gaps.into_iter().take(WORST).filter_map(tell).collect()
+}
+
+fn role(roster: &Roster, role: RoleIndex) -> Option<tandem_facts::ids::RoleName> {
+    roster.roles.get(usize::try_from(role.0).ok()?).cloned()
+}
+
+fn cause(cause: &Cause) -> (CauseKind, Option<String>) {
+    match cause {
+        Cause::Fault(id) => (CauseKind::Fault, Some(id.to_string())),
+        Cause::Restart(life) => (CauseKind::Restart, Some(life.to_string())),
+        Cause::Broker(cluster) => (CauseKind::Broker, Some(cluster.to_string())),
+        Cause::Death(life) => (CauseKind::Death, Some(life.to_string())),
+        Cause::Nothing => (CauseKind::None, None),
+    }
+}
+
+fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
+    let at = |at: Mono| ms(at.since(zero));
+    FaultReport {
+        id: id.clone(),
+        kind: one.kind.clone(),
+        trial: id.trial,
+        target: one.targets.clone(),
+        asked_ms: at(one.asked),
+        in_force_ms: one.in_force.map(at),
+        healed_ms: one.healed.map(at),
+        reconnected_ms: one.reconnected.map(at),
+        skew_ms: one.skew.map(ms),
+        failed: one.failed.clone(),
+    }
+}
+
+fn stall(of: Interval, zero: Mono) -> Stall {
+    Stall { from_ms: ms(of.from.since(zero)), until_ms: ms(of.until.since(zero)) }
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,59 @@
+//! Continuity: no role is without a leader for longer than the objective allows.
+
+use super::judge::blind;
+use super::ruling::{Ruling, Unit, Verdict};
+use super::{Brief, distribution::ms};
+use crate::timeline::{Finding, Findings, Timeline};
+use tandem_facts::ids::GroupName;
+use tandem_facts::time::Span;
+
+/// The rulings on `joint_gap` and, a group, on `group_gap`, as far as they are promised.
+pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Vec<Ruling> {
+    let joint = brief.objective.joint_gap;
+    let is_played = timeline.record.is_played();
+    let of_all = |most| rule(most, None, (&timeline.joint, is_played));
+    let mut all: Vec<_> = joint.map(of_all).into_iter().collect();
+    if let Some(most) = brief.objective.group_gap {
+        let of = |(name, line): (&GroupName, &crate::timeline::GroupLine)| {
+            rule(most, Some(name), (&line.findings, is_played))
+        };
+        all.extend(timeline.groups.iter().map(of));
+    }
+    all
+}
+
+fn rule(most: Span, group: Option<&GroupName>, (findings, is_played): (&Findings, bool)) -> Ruling {
+    let longest = findings.gaps.iter().map(|gap| gap.span.length()).max();
+    let of = if group.is_some() { "group" } else { "joint" };
+    let outcome = if longest.is_some_and(|longest| longest > most.get()) {
+        Verdict::Fail
+    } else if is_played && findings.unknown_gaps.is_empty() {
+        Verdict::Pass
+    } else {
+        Verdict::Unknown
+    };
+    let text = format!("{of}_gap <= {most}");
+    let whom = Ruling::whom(group);
+    let why = match outcome {
+        Verdict::Pass => None,
+        Verdict::Fail => Some(fail(&whom, most, &findings.gaps)),
+        Verdict::Unknown => Some(blind(group, &findings.unknown_gaps, &text)),
+    };
+    Ruling {
+        text,
+        group: group.cloned(),
+        measured: longest.map(ms),
+        limit: ms(most.get()),
+        unit: Unit::Ms,
+        outcome,
+        why,
+    }
+}
+
+fn fail(whom: &str, most: Span, gaps: &[Finding]) -> String {
+    let longer: Vec<_> = gaps.iter().map(|gap| gap.span.length()).collect();
+    let longest = longer.iter().max().copied().unwrap_or_default();
+    let count = longer.iter().filter(|length| **length > most.get()).count();
+    let gaps = if count == 1 { "gap" } else { "gaps" };
+    format!("{whom}: {count} {gaps} above {most}, the longest of {:.1} ms.", ms(longest))
+}

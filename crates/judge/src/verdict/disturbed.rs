@@ -1,0 +1,188 @@
+//! Disturbed trials: the rule that an experiment states before it runs, and what follows from it.
+//!
+//! A trial is disturbed where the host kept the instrument or a member from running for longer than
+//! stated, whatever its outcome. Disturbed trials are judged apart: they are shown with what each
+//! would have been judged alone, and the verdict is that of the others. It is no pass where more
+//! than a third are disturbed, or where the disturbed fail more often than chance explains: then
+//! nobody can tell whether they were left out for the host's sake or for their outcome's.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::compute::{conclude, rulings};
+use super::distribution::ms;
+use super::disturbed_report::{DisturbedReport, DisturbedTrial};
+use super::ruling::Verdict;
+use super::{Brief, Measure};
+use crate::roster::{Mode, Roster};
+use crate::statistics::fisher;
+use crate::timeline::{Hindrance, Record, Timeline, worst};
+use tandem_facts::ids::{GroupName, TrialNumber};
+use tandem_facts::time::Span;
+
+/// The disturbed fail more often than chance explains where that is no more probable than this.
+pub const ALPHA: f64 = 0.05;
+/// What is as probable, but for rounding, counts as such.
+const ROUNDED: f64 = 1.0 + 1e-9;
+/// Where more than one trial in so many is disturbed, the verdict is no pass.
+const SHARE_MAX: usize = 3;
+
+/// When a trial is disturbed, and how many more may be played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Disturbed {
+    /// The host kept the instrument or a member from running for longer.
+    pub stall: Span,
+    /// At most so many further trials are played in the place of disturbed ones.
+    pub replace: u32,
+}
+
+impl Disturbed {
+    /// How many further trials are played where so many were disturbed.
+    #[must_use]
+    pub fn replacements(self, disturbed: usize) -> u32 {
+        u32::try_from(disturbed).unwrap_or(u32::MAX).min(self.replace)
+    }
+}
+
+/// Whether a disturbance excuses what was found in a group of this mode.
+fn excuses(mode: Mode, measure: Measure) -> bool {
+    match measure {
+        Measure::Gap | Measure::Takeover => true,
+        // A mode that promises that two never lead at once promises it on a host that stalls, too.
+        Measure::Overlap => match mode {
+            Mode::NonExclusive => true,
+        },
+    }
+}
+
+/// The disturbed trials of a run, and what disturbed each most.
+fn disturbed(brief: &Brief, record: &Record) -> BTreeMap<TrialNumber, Hindrance> {
+    let Some(rule) = brief.disturbed else { return BTreeMap::new() };
+    let mut found = worst(&record.trials, &record.lateness, &record.processors);
+    found.retain(|_, one| one.imposed > rule.stall.get());
+    found
+}
+
+/// What counts of a run: everything, but for the disturbed trials.
+#[must_use]
+pub fn undisturbed<'a>(
+    brief: &Brief,
+    roster: impl Into<Roster>,
+    timeline: &'a Timeline,
+) -> Cow<'a, Timeline> {
+    without(&disturbed(brief, &timeline.record), &roster.into(), timeline)
+}
+
+fn without<'a>(
+    disturbed: &BTreeMap<TrialNumber, Hindrance>,
+    roster: &Roster,
+    timeline: &'a Timeline,
+) -> Cow<'a, Timeline> {
+    if disturbed.is_empty() {
+        return Cow::Borrowed(timeline);
+    }
+    let left_out: BTreeSet<_> = disturbed.keys().copied().collect();
+    let bound = |name: &GroupName| {
+        roster.groups.get(name).is_some_and(|group| !excuses(group.mode, Measure::Overlap))
+    };
+    Cow::Owned(timeline.without(&left_out, bound))
+}
+
+/// What counts of a run, and what is said of the rest.
+pub(super) struct Split<'a> {
+    pub(super) kept: Cow<'a, Timeline>,
+    pub(super) report: Option<DisturbedReport>,
+    /// Why the verdict is no pass, whatever the undisturbed trials show.
+    pub(super) doubts: Vec<String>,
+}
+
+impl<'a> Split<'a> {
+    pub(super) fn of(brief: &Brief, roster: &Roster, timeline: &'a Timeline) -> Self {
+        let Some(rule) = brief.disturbed else {
+            return Self { kept: Cow::Borrowed(timeline), report: None, doubts: Vec::new() };
+        };
+        let found = disturbed(brief, &timeline.record);
+        let report = report(rule, brief, timeline, &found);
+        let doubts = doubts(&report);
+        Self { kept: without(&found, roster, timeline), report: Some(report), doubts }
+    }
+}
+
+fn report(
+    rule: Disturbed,
+    brief: &Brief,
+    timeline: &Timeline,
+    found: &BTreeMap<TrialNumber, Hindrance>,
+) -> DisturbedReport {
+    let (verdict_all, reasons_all) = judge(brief, timeline, true);
+    // Nothing is compared where nothing was disturbed, and then nothing need be judged alone.
+    let alone = if found.is_empty() { BTreeMap::new() } else { timeline.by_trial() };
+    let one = Brief { trials: 1, until: None, ..brief.clone() };
+    let alone = alone.into_iter().map(|(trial, it)| (trial, judge(&one, &it, false)));
+    let alone: BTreeMap<_, _> = alone.collect();
+    let failed = |disturbed: bool| {
+        let failed = alone.iter().filter(|(_, (outcome, _))| *outcome == Verdict::Fail);
+        count(failed.filter(|(trial, _)| found.contains_key(trial) == disturbed).count())
+    };
+    let all = timeline.record.trials.len();
+    let (of, undisturbed) = (count(found.len()), count(all.saturating_sub(found.len())));
+    let (failed, undisturbed_failed) = (failed(true), failed(false));
+    let trials = found.iter().map(|(trial, by)| {
+        let (outcome, reasons) =
+            alone.get(trial).cloned().unwrap_or((Verdict::Unknown, Vec::new()));
+        DisturbedTrial {
+            trial: *trial,
+            outcome,
+            reasons,
+            stalled_ms: ms(by.imposed),
+            late_ms: ms(by.late),
+            whom: by.whom.clone(),
+        }
+    });
+    DisturbedReport {
+        stall_ms: ms(rule.stall.get()),
+        replace: rule.replace,
+        replaced: u32::try_from(all).unwrap_or(u32::MAX).saturating_sub(brief.trials),
+        trials: trials.collect(),
+        failed,
+        undisturbed,
+        undisturbed_failed,
+        p_value: (of > 0 && undisturbed > 0)
+            .then(|| fisher::more_often(failed, of, undisturbed_failed, undisturbed)),
+        alpha: ALPHA,
+        verdict_all,
+        reasons_all,
+    }
+}
+
+/// The verdict on some trials, and why it is no pass; `whole` counts how the run ended, too.
+fn judge(brief: &Brief, timeline: &Timeline, whole: bool) -> (Verdict, Vec<String>) {
+    let (objective, assertions) = rulings(brief, timeline);
+    conclude(&timeline.record, objective.iter().chain(&assertions), whole)
+}
+
+fn doubts(of: &DisturbedReport) -> Vec<String> {
+    let (disturbed, all) = (of.trials.len(), of.all());
+    let mut doubts = Vec::new();
+    if count(disturbed * SHARE_MAX) > all {
+        doubts.push(format!(
+            "{disturbed} of {all} trials were disturbed by the host: more than a third."
+        ));
+    }
+    if let Some(p) = of.p_value.filter(|p| *p <= of.alpha * ROUNDED) {
+        let (failed, others) = (of.failed, of.undisturbed_failed);
+        doubts.push(format!(
+            "{failed} of {disturbed} disturbed trials failed, and {others} of {} others: chance \
+             does not explain that (p {p:.3}).",
+            of.undisturbed
+        ));
+    }
+    doubts
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,166 @@
+//! Assertions: the experiment's own claims, each compared with what was measured.
+//!
+//! Every cause counts. Where it is unknown whether there were further intervals, a claim that would
+//! hold is unknown, and so is one that fails for want of intervals: of a count or a maximum with a
+//! `>=`, a `>`, or an `==` above what was found; of a minimum or a quantile always, for further
+//! intervals can move it either way. Where no trial was played to its end, all of it is unknown.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use super::distribution::{Samples, float, ms};
+use super::ruling::{Ruling, Unit, Verdict};
+use super::{Assertion, BoundOf, Brief, Comparison, Limit, Limits, Measure, Statistic, Subject};
+use crate::timeline::{Finding, Findings, Timeline};
+use tandem_facts::ids::GroupName;
+use tandem_facts::time::Span;
+
+/// The rulings on one assertion: one where it is about all groups together or about one, else one a
+/// group.
+pub(super) fn judge(claim: &Assertion, brief: &Brief, timeline: &Timeline) -> Vec<Ruling> {
+    let of = |(name, line): (&GroupName, &crate::timeline::GroupLine)| {
+        rule(claim, brief, Some(name), (&line.findings, timeline.record.is_played()))
+    };
+    match &claim.subject {
+        Subject::Joint => {
+            vec![rule(claim, brief, None, (&timeline.joint, timeline.record.is_played()))]
+        }
+        Subject::EachGroup => timeline.groups.iter().map(of).collect(),
+        Subject::Group(name) => match timeline.groups.get_key_value(name) {
+            Some(entry) => vec![of(entry)],
+            None => vec![stranger(claim, name)],
+        },
+    }
+}
+
+/// Of a group that is not there nothing was observed.
+fn stranger(claim: &Assertion, name: &GroupName) -> Ruling {
+    Ruling {
+        text: claim.to_string(),
+        group: Some(name.clone()),
+        measured: None,
+        limit: 0.0,
+        unit: Unit::Count,
+        outcome: Verdict::Unknown,
+        why: Some(format!("There is no group {name}, of which {claim} speaks.")),
+    }
+}
+
+fn rule(
+    claim: &Assertion,
+    brief: &Brief,
+    group: Option<&GroupName>,
+    (findings, is_played): (&Findings, bool),
+) -> Ruling {
+    let (found, unknown) = match claim.measure {
+        Measure::Gap => (&findings.gaps, &findings.unknown_gaps),
+        Measure::Overlap => (&findings.overlaps, &findings.unknown_overlaps),
+        Measure::Takeover => (&findings.takeovers, &findings.unknown_gaps),
+    };
+    let samples: Samples = found.iter().map(|finding| finding.span.length()).collect();
+    let (unit, measured, limit, order) = if claim.statistic == Statistic::Count {
+        let limit = count(claim.limit);
+        let measured = samples.count();
+        (Unit::Count, Some(float(measured)), float(limit), measured.cmp(&limit))
+    } else {
+        let limit = duration(claim.limit, brief, group);
+        let measured = samples.statistic(claim.statistic);
+        let order = measured.unwrap_or_default().cmp(&limit);
+        (Unit::Ms, measured.map(ms), ms(limit), order)
+    };
+    let hidden = !is_played || !unknown.is_empty();
+    let outcome = compare(claim.statistic, claim.comparison, order, hidden);
+    let why = match outcome {
+        Verdict::Pass => None,
+        Verdict::Fail => Some(format!("{} broke {claim}.", Ruling::whom(group))),
+        Verdict::Unknown => Some(blind(group, unknown, claim.as_str())),
+    };
+    let (text, group) = (claim.to_string(), group.cloned());
+    Ruling { text, group, measured, limit, unit, outcome, why }
+}
+
+fn compare(
+    statistic: Statistic,
+    comparison: Comparison,
+    order: Ordering,
+    unknown: bool,
+) -> Verdict {
+    let held = comparison.holds(&order, &Ordering::Equal);
+    let curable = match statistic {
+        // More intervals, or longer ones, can only bring it up.
+        Statistic::Count | Statistic::Max => {
+            order == Ordering::Less
+                || (order == Ordering::Equal && matches!(comparison, Comparison::Above))
+        }
+        // More short intervals bring it down, longer ones up.
+        Statistic::Min | Statistic::P50 | Statistic::P95 | Statistic::P99 => true,
+    };
+    match (held, unknown) {
+        (true, false) => Verdict::Pass,
+        (true, true) => Verdict::Unknown,
+        (false, true) if curable => Verdict::Unknown,
+        (false, _) => Verdict::Fail,
+    }
+}
+
+fn count(limit: Limit) -> u64 {
+    match limit {
+        Limit::Count(count) => count,
+        // The parser lets none of these stand beside a count.
+        Limit::Duration(_) | Limit::JointBound(_) | Limit::GroupBound(_) => 0,
+    }
+}
+
+fn duration(limit: Limit, brief: &Brief, group: Option<&GroupName>) -> Duration {
+    // An experiment that compares with a bound that nobody knows is refused before it runs.
+    let pick = |limits: &Limits, of: BoundOf| {
+        let known = match of {
+            BoundOf::Gap => limits.gap,
+            BoundOf::Overlap => limits.overlap,
+        };
+        known.map_or(Duration::MAX, Span::get)
+    };
+    match limit {
+        // The parser lets a count stand beside no duration.
+        Limit::Count(_) => Duration::ZERO,
+        Limit::Duration(span) => span.get(),
+        Limit::JointBound(of) => pick(&brief.joint, of),
+        Limit::GroupBound(of) => {
+            let limits = group.and_then(|name| brief.limits.get(name));
+            limits.map_or(Duration::ZERO, |limits| pick(limits, of))
+        }
+    }
+}
+
+/// Why a claim cannot be told, as a sentence.
+pub(super) fn blind(group: Option<&GroupName>, unknown: &[Finding], claim: &str) -> String {
+    let whom = Ruling::whom(group);
+    if unknown.is_empty() {
+        return format!("{whom}: no trial was played to its end, so {claim} cannot be told.");
+    }
+    let spans = unknown.iter().map(|finding| finding.span);
+    let total = ms(spans.collect::<crate::timeline::IntervalSet>().total());
+    format!("{whom}: {total:.0} ms could not be observed, so {claim} cannot be told.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_further_intervals_could_bring_down_has_not_failed_where_some_are_unknown() {
+        for (statistic, unseen) in [
+            (Statistic::Min, Verdict::Unknown),
+            (Statistic::P50, Verdict::Unknown),
+            (Statistic::P95, Verdict::Unknown),
+            (Statistic::P99, Verdict::Unknown),
+            (Statistic::Max, Verdict::Fail),
+            (Statistic::Count, Verdict::Fail),
+        ] {
+            for sign in [Comparison::AtMost, Comparison::Below, Comparison::Equal] {
+                let above = |unknown| compare(statistic, sign, Ordering::Greater, unknown);
+                assert_eq!((above(false), above(true)), (Verdict::Fail, unseen), "{statistic:?}");
+            }
+        }
+    }
+}

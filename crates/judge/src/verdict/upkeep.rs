@@ -1,0 +1,149 @@
+//! A topology that is kept up, judged by what its objective promises of gaps.
+//!
+//! No fault is injected, so there is no trial to repeat, nothing to bound and nothing to say of
+//! faults to come. `leaders_per_group` is not judged: that a group lacks a leader is what
+//! *degraded* means, and `tandem status` judges the same two promises.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::confidence_report::Confidence;
+use super::distribution::{Distribution, Samples, ms};
+use super::report::{Measures, Report};
+use super::ruling::{Ruling, Verdict};
+use super::{Brief, continuity};
+use crate::roster::Roster;
+use crate::timeline::{Finding, Interval, Record, Timeline};
+use tandem_facts::ids::GroupName;
+use tandem_facts::observation::Outcome;
+use tandem_facts::time::Mono;
+
+/// What is said of a topology that is kept up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Upkeep {
+    /// It goes on: all that is said is so up to `until_ms`.
+    pub goes_on: bool,
+    /// From when on it is judged: then every group had led every role. Null where that never was.
+    pub from_ms: Option<f64>,
+    /// Until when.
+    pub until_ms: Option<f64>,
+    /// The files that were read, in order.
+    pub journals: Vec<String>,
+    /// Each group, whatever the cause.
+    pub groups: BTreeMap<GroupName, Measures>,
+}
+
+/// How the journal of a topology that is kept up came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tail {
+    /// It is written on.
+    GoesOn,
+    /// It is one file of several, and goes on in the next.
+    InNext,
+    /// With the end of the run, or where it was cut off.
+    Last,
+}
+
+impl Report {
+    /// The report on a topology that is kept up, from these files.
+    #[must_use]
+    pub fn of_upkeep(
+        (roster, brief): (impl Into<Roster>, &Brief),
+        (seed, zero): (u64, Mono),
+        timeline: &Timeline,
+        tail: Tail,
+        journals: Vec<String>,
+    ) -> Self {
+        let report = Self::of(roster, brief, seed, zero, timeline);
+        let judged = timeline.record.trials.iter().map(|trial| trial.window);
+        let judged = judged.reduce(Interval::join);
+        let at = |of: fn(Interval) -> Mono| judged.map(|span| ms(of(span).since(zero)));
+        let mut objective = continuity::judge(brief, timeline);
+        if judged.is_none() {
+            objective.iter_mut().for_each(unseen);
+        }
+        let (verdict, reasons) = conclude(&objective, &timeline.record, tail);
+        let measured = timeline.groups.iter().map(|(name, line)| {
+            let found = &line.findings;
+            let [gap, overlap, takeover] =
+                [&found.gaps, &found.overlaps, &found.takeovers].map(|all| distribution(all));
+            (name.clone(), Measures { gap, overlap, takeover })
+        });
+        let up = Upkeep {
+            goes_on: tail == Tail::GoesOn,
+            from_ms: at(|span| span.from),
+            until_ms: at(|span| span.until),
+            journals,
+            groups: measured.collect(),
+        };
+        let confidence = Confidence::none();
+        let bounds = BTreeMap::new();
+        Self { verdict, reasons, objective, confidence, bounds, up: Some(up), ..report }
+    }
+
+    /// Whether the objective was kept, in a word or three.
+    pub fn kept(&self, up: &Upkeep) -> String {
+        let word = match self.verdict {
+            Verdict::Pass if self.objective.is_empty() => "NOTHING PROMISED",
+            Verdict::Pass => "KEPT",
+            Verdict::Fail => "NOT KEPT",
+            Verdict::Unknown => "UNKNOWN",
+        };
+        if up.goes_on { format!("{word} SO FAR") } else { word.to_owned() }
+    }
+}
+
+impl Upkeep {
+    /// For how long it was judged.
+    pub fn judged_ms(&self) -> f64 {
+        self.from_ms.zip(self.until_ms).map_or(0.0, |(from, until)| until - from)
+    }
+}
+
+fn unseen(ruling: &mut Ruling) {
+    let text = &ruling.text;
+    ruling.why = Some(format!("Not every group has led every role yet, so {text} cannot be told."));
+}
+
+fn distribution(found: &[Finding]) -> Distribution {
+    found.iter().map(|one| one.span.length()).collect::<Samples>().distribution()
+}
+
+/// The worst of what is promised, of what nobody could see, and of how it ended.
+fn conclude(objective: &[Ruling], record: &Record, tail: Tail) -> (Verdict, Vec<String>) {
+    let mut rulings: Vec<&Ruling> = objective.iter().collect();
+    rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.outcome));
+    let mut reasons: Vec<String> = rulings.iter().filter_map(|ruling| ruling.why.clone()).collect();
+    let mut verdict = rulings.first().map_or(Verdict::Pass, |worst| worst.outcome);
+    for why in super::unseen::reasons(record) {
+        verdict = verdict.and(Verdict::Unknown);
+        reasons.insert(0, why);
+    }
+    if let Some(why) = ended(record, tail) {
+        verdict = verdict.and(Verdict::Unknown);
+        reasons.insert(0, why);
+    }
+    if record.trials.is_empty() && objective.is_empty() {
+        verdict = verdict.and(Verdict::Unknown);
+        reasons.push("Not every group has led every role yet.".to_owned());
+    }
+    (verdict, reasons)
+}
+
+/// What is wrong with how it ended, if anything is.
+fn ended(record: &Record, tail: Tail) -> Option<String> {
+    let (how, why) = match (&record.ended, tail) {
+        (None, Tail::GoesOn | Tail::InNext) | (Some((Outcome::Completed, _)), _) => return None,
+        (None, Tail::Last) => return Some("It was cut off: its journal has no end.".to_owned()),
+        (Some((how, why)), _) => (how, why),
+    };
+    let how = match how {
+        Outcome::Completed | Outcome::Broken | Outcome::Aborted => "could not go on",
+        Outcome::Interrupted => "was interrupted",
+        Outcome::Unhealed => "left something that could not be healed",
+    };
+    let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    Some(format!("It {how}{why}."))
+}

@@ -1,0 +1,188 @@
+//! One group: its lives, and for each partition that bears a role who leads it and what is counted.
+
+use std::collections::BTreeMap;
+
+use super::event::{Event, Place};
+use super::lane::Lane;
+use super::tally::Tally;
+use crate::roster::RosterGroup;
+use crate::timeline::{Coverage, Interval, IntervalSet, LifeLine};
+use tandem_facts::ids::{
+    FaultId, GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, Term,
+};
+use tandem_facts::observation::{Fact, What};
+use tandem_facts::time::Mono;
+
+/// How many lives of a member are kept. A life whose death was never told is dropped once so many
+/// have followed.
+const LIVES_MAX: usize = 3;
+
+/// One group.
+#[derive(Debug, Clone)]
+pub(super) struct Company {
+    name: GroupName,
+    pub(super) lanes: BTreeMap<PartitionId, Lane>,
+    lives: BTreeMap<Life, LifeLine>,
+    /// Up to which life of a member nothing is kept any more.
+    gone: BTreeMap<MemberId, Incarnation>,
+}
+
+impl Company {
+    pub(super) fn new(name: &GroupName, group: &RosterGroup) -> Self {
+        let mut lanes: BTreeMap<PartitionId, Lane> = BTreeMap::new();
+        for (role, partition) in (0..).map(RoleIndex).zip(&group.role_partitions) {
+            let lane = lanes.entry(*partition).or_insert_with(|| {
+                Lane::new(Tally::new(Place { group: Some(name.clone()), roles: Vec::new() }))
+            });
+            lane.tally.place.roles.push(role);
+        }
+        Self { name: name.clone(), lanes, lives: BTreeMap::new(), gone: BTreeMap::new() }
+    }
+
+    /// Takes what a member says of itself.
+    pub(super) fn hear(&mut self, life: &Life, fact: &Fact) {
+        if let Some(line) = self.line(life) {
+            line.hear(fact);
+        }
+    }
+
+    /// Takes what the controller says of a life.
+    pub(super) fn told(&mut self, life: &Life, fact: &Fact) {
+        if let Some(line) = self.line(life) {
+            line.told(fact);
+        }
+        if matches!(fact.what, What::Started { .. }) {
+            let same = |other: &&Life| other.member == life.member;
+            let lives: Vec<_> = self.lives.keys().filter(same).cloned().collect();
+            let many = lives.len().saturating_sub(LIVES_MAX);
+            lives.iter().take(many).for_each(|life| self.drop_life(life));
+        }
+    }
+
+    fn line(&mut self, life: &Life) -> Option<&mut LifeLine> {
+        if !self.lives.contains_key(life) {
+            let gone = self.gone.get(&life.member);
+            if gone.is_some_and(|gone| life.incarnation <= *gone) {
+                return None;
+            }
+            self.lives.insert(life.clone(), LifeLine::default());
+        }
+        self.lives.get_mut(life)
+    }
+
+    fn drop_life(&mut self, life: &Life) {
+        self.lives.remove(life);
+        let gone = self.gone.entry(life.member.clone()).or_insert(life.incarnation);
+        *gone = life.incarnation.max(*gone);
+    }
+
+    /// Nothing is known of anybody in `span`.
+    pub(super) fn forget(&mut self, span: Interval) {
+        self.lives.values_mut().for_each(|line| line.forget(span));
+    }
+
+    /// A fault has failed: what it asked for and was not seen yet did not happen.
+    pub(super) fn fail(&mut self, fault: &FaultId) {
+        self.lives.values_mut().for_each(|line| line.fail(fault));
+    }
+
+    /// From when on it is open what happened, where all before `known` has been heard.
+    pub(super) fn undecided_since(&self, known: Mono) -> Option<Mono> {
+        self.lives.values().filter_map(|line| line.undecided_since(known)).min()
+    }
+
+    /// Decides what every life did up to `until`.
+    pub(super) fn decide(&mut self, until: Mono, known: Mono, stalls: &IntervalSet) {
+        self.lives.values_mut().for_each(|line| line.decide(until, known, stalls));
+    }
+
+    /// Counts what was decided of `window`; how many served each partition.
+    pub(super) fn count(
+        &mut self,
+        window: Interval,
+        tell: &mut Vec<Event>,
+    ) -> BTreeMap<PartitionId, Coverage> {
+        let mut all = BTreeMap::new();
+        for (&partition, lane) in &mut self.lanes {
+            let (mut services, mut claims) = (Coverage::default(), Coverage::default());
+            let mut servers = Vec::new();
+            for (life, line) in self.lives.iter().filter(|(_, line)| line.concerns(partition)) {
+                let (claimed, served) = (line.claimed(partition), line.served(partition));
+                claims.add(&claimed.sure, &claimed.possible);
+                services.add(&served.sure, &served.possible);
+                servers.push((life, served));
+            }
+            for (step, count) in services.steps(window) {
+                lane.tally.serve(step, count, tell);
+            }
+            for (step, count) in claims.steps(window) {
+                lane.tally.claim(step, count, tell);
+            }
+            for span in lane.passing.pass(&servers, window) {
+                lane.tally.totals.takeovers += 1;
+                tell.push(Event::Takeover(lane.tally.place.clone(), span));
+            }
+            all.insert(partition, services);
+        }
+        all
+    }
+
+    /// Drops what says nothing about the time from `before` on.
+    pub(super) fn drop_before(&mut self, before: Mono) {
+        let dead = |line: &LifeLine| line.died().is_some_and(|died| died < before);
+        let dead = self.lives.iter().filter(|(_, line)| dead(line)).map(|(life, _)| life.clone());
+        for life in dead.collect::<Vec<_>>() {
+            self.drop_life(&life);
+        }
+        self.lives.values_mut().for_each(|line| line.drop_before(before));
+    }
+
+    /// Looks who leads what at `now`; what has changed, has since `since`, where nothing better is
+    /// known. Says whether anything has.
+    pub(super) fn look(&mut self, now: Mono, since: Mono, tell: &mut Vec<Event>) -> bool {
+        let mut leaders: BTreeMap<PartitionId, Vec<(&Life, Term)>> = BTreeMap::new();
+        for (life, line) in &self.lives {
+            for (partition, term, _) in line.leads(now) {
+                let leaders = leaders.entry(partition).or_default();
+                if leaders.last().is_none_or(|(last, _)| *last != life) {
+                    leaders.push((life, term));
+                }
+            }
+        }
+        let mut changed = false;
+        for (&partition, lane) in &mut self.lanes {
+            let found = leaders.get(&partition).map_or(&[][..], Vec::as_slice);
+            let known = lane.leaders.iter().map(|(life, term)| (life, *term));
+            if known.eq(found.iter().copied()) {
+                continue;
+            }
+            let ended = lane.leaders.iter().filter_map(|(life, term)| {
+                let line = self.lives.get(life)?;
+                line.led_until((partition, *term), now)
+            });
+            let since = if found.is_empty() { ended.max().unwrap_or(since) } else { since };
+            let leaders = found.iter().map(|(life, term)| ((*life).clone(), *term));
+            lane.claimed(leaders.collect(), since);
+            changed = true;
+            tell.push(Event::Leaders {
+                group: self.name.clone(),
+                partition,
+                leaders: lane.leaders.iter().map(|(life, _)| life.clone()).collect(),
+                since,
+            });
+        }
+        if changed {
+            self.look_at_lanes(tell);
+        }
+        changed
+    }
+
+    /// Looks which partitions are led, after claims or what is certain have changed.
+    pub(super) fn look_at_lanes(&mut self, tell: &mut Vec<Event>) {
+        for (&partition, lane) in &mut self.lanes {
+            if let Some(span) = lane.look() {
+                tell.push(Event::Unled { group: self.name.clone(), partition, span });
+            }
+        }
+    }
+}

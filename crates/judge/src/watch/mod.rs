@@ -1,0 +1,396 @@
+//! Facts as they come: who leads what now, and gaps and overlaps as they happen, without keeping
+//! all facts.
+//!
+//! ```text
+//!   record -- observe ---------> +-------+ ---- poll_event ----> screen, metrics
+//!   clock  -- handle_timeout --> | Watch | ---- poll_timeout --> clock
+//!   run    -- end, finish -----> +-------+ ---- totals, leaders, health --> anyone
+//! ```
+//!
+//! Its owner hands it every fact in the order of arrival ([`observe`](Watch::observe)), calls
+//! [`handle_timeout`](Watch::handle_timeout) when [`poll_timeout`](Watch::poll_timeout) says so,
+//! and then takes events until there are none. When the run sends its members home, it says
+//! [`end`](Watch::end), for what they leave then is no gap; and when no fact will come any more,
+//! [`finish`](Watch::finish).
+//!
+//! There are two views. The **immediate** one (leaders, health, and their events) is what the facts
+//! say so far: it may be corrected by what comes later. The **final** one (totals, gaps, overlaps,
+//! takeovers) trails by [`LAG`], so that whatever is said of that time has come: members speak each
+//! 50 ms, and 500 ms are for the way. So its numbers never go back. Where a question is open (a
+//! member has fallen silent, a kill was asked for and not seen), it waits for the answer, for at
+//! most [`PATIENCE`] longer. A fact that comes later still changes nothing before it, and is
+//! counted as late.
+//!
+//! The definitions are the timeline's, and so is the code that knows what one life did: gaps are of
+//! service, overlaps of claims, what could not be observed is unknown, and jointly there is a gap
+//! where there is one in all groups at once. Three things differ. A role is counted from the first
+//! instant in which it was surely led in that group (jointly: in any), and across trials. A member
+//! that is silent for longer than the patience and then speaks again is unknown for that time; the
+//! timeline, which knows the answer, is not unsure. And a fact whose number shows that another
+//! was lost says nothing about the time that is final already.
+//!
+//! Where its owner itself stood still, nothing becomes final until it is told whether its guard has
+//! ended all meanwhile ([`What::Unattended`]): then nothing is counted from there on.
+//!
+//! What is kept does not grow with the run: the latest lives, their open claims, a few seconds.
+
+mod company;
+mod event;
+mod faults;
+mod healed;
+mod joint;
+mod lane;
+mod passing;
+mod tally;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+pub use event::{Event, Health, Place, Totals};
+pub use faults::Active;
+
+use crate::roster::Roster;
+use crate::timeline::{Interval, IntervalSet};
+use company::Company;
+use joint::Class;
+use tandem_facts::ids::{FaultId, GroupName, Life, MemberId, PartitionId, RoleIndex};
+use tandem_facts::observation::{Fact, What};
+use tandem_facts::time::Mono;
+
+/// How long a fact may be on its way.
+const WAY: Duration = Duration::from_millis(500);
+/// How far the final view trails: the way, and what it takes to see that ticks are missing.
+pub const LAG: Duration = Duration::from_millis(650);
+/// For how long an open question may hold up the final view.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+/// Whoever drives the watch asks it many times a second: who did not for so long stood still, and
+/// what had been started may have been ended meanwhile.
+const AWAY: Duration = Duration::from_secs(2);
+/// Whether that is so is told so long after the return, at the latest.
+const WORD: Duration = Duration::from_secs(2);
+/// How often the immediate view looks whether claims have run out.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often the final view moves on.
+const COUNT: Duration = Duration::from_millis(200);
+
+/// The watch over all groups of a roster.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    homes: BTreeMap<MemberId, GroupName>,
+    groups: BTreeMap<GroupName, Company>,
+    classes: Vec<Class>,
+    class_of: BTreeMap<RoleIndex, usize>,
+    faults: faults::Faults,
+    stalls: IntervalSet,
+    /// The controller's last fact.
+    own: Option<(u64, Mono)>,
+    now: Mono,
+    /// When time was last let pass.
+    asked_at: Option<Mono>,
+    look_at: Mono,
+    count_at: Mono,
+    /// Up to when everything is final.
+    settled: Mono,
+    /// What had been heard when that was decided.
+    known: Mono,
+    end: Option<Mono>,
+    health: (Health, Mono),
+    /// When the last gap ended of a group, and of all together: nothing was led throughout before.
+    healed: (Mono, Mono),
+    late: (u64, Duration),
+    events: VecDeque<Event>,
+}
+
+impl Watch {
+    /// Nobody lives yet.
+    #[must_use]
+    pub fn new(roster: impl Into<Roster>) -> Self {
+        let roster = &roster.into();
+        let homes = roster.groups.iter().flat_map(|(name, group)| {
+            group.members.iter().map(move |member| (member.clone(), name.clone()))
+        });
+        let company = |(name, group)| (GroupName::clone(name), Company::new(name, group));
+        let classes = joint::classes(roster);
+        let class_of = classes
+            .iter()
+            .enumerate()
+            .flat_map(|(at, class)| class.tally.place.roles.iter().map(move |role| (*role, at)));
+        Self {
+            homes: homes.collect(),
+            groups: roster.groups.iter().map(company).collect(),
+            class_of: class_of.collect(),
+            classes,
+            faults: faults::Faults::default(),
+            stalls: IntervalSet::default(),
+            own: None,
+            now: Mono::ZERO,
+            asked_at: None,
+            look_at: Mono::ZERO,
+            count_at: Mono::ZERO,
+            settled: Mono::ZERO,
+            known: Mono::ZERO,
+            end: None,
+            health: (Health::Starting, Mono::ZERO),
+            healed: (Mono::ZERO, Mono::ZERO),
+            late: (0, Duration::ZERO),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Takes a fact. Those of one author must come in the order in which it wrote them; how those
+    /// of different authors are mixed does not matter.
+    pub fn observe(&mut self, fact: &Fact) {
+        if fact.t < self.settled && self.end.is_none_or(|end| fact.t < end) {
+            let (facts, by) = self.late;
+            self.late = (facts.saturating_add(1), by.max(self.settled.since(fact.t)));
+        }
+        let own = !fact.what.is_by_member();
+        if own {
+            self.observe_own(fact);
+        }
+        let Some(life) = &fact.life else { return };
+        let Some(company) = self.homes.get(&life.member).and_then(|home| self.groups.get_mut(home))
+        else {
+            return;
+        };
+        if own {
+            company.told(life, fact);
+        } else {
+            company.hear(life, fact);
+        }
+        // These say each time what is so anyway; whether something has changed is looked at soon.
+        if !matches!(fact.what, What::Ticks { .. } | What::Renewed { .. }) {
+            self.now = self.now.max(fact.t);
+            let mut told = Vec::new();
+            if company.look(self.now, changed_at(fact), &mut told) {
+                self.events.extend(told);
+                self.look_at_health();
+            }
+        }
+    }
+
+    fn observe_own(&mut self, fact: &Fact) {
+        if let Some((seq, t)) = self.own
+            && fact.seq > seq + 1
+        {
+            // What is missing may concern anybody: a death, a stop.
+            self.groups.values_mut().for_each(|group| group.forget(Interval::new(t, fact.t)));
+        }
+        self.own = Some((fact.seq, fact.t));
+        self.faults.observe(fact);
+        if let What::FaultFailed { fault, .. } = &fact.what {
+            self.groups.values_mut().for_each(|group| group.fail(fault));
+        }
+        if let What::Stall { from, until, .. } = &fact.what {
+            self.stalls = self.stalls.union(&Interval::new(*from, *until).into());
+        }
+        if let What::Suspended { from, until } = &fact.what {
+            let unseen = Interval::new(*from, *until);
+            self.groups.values_mut().for_each(|group| group.forget(unseen));
+        }
+        if let What::Unattended { from } = &fact.what {
+            // What nobody was there to see is not counted.
+            self.end = Some(self.end.map_or(*from, |end| end.min(*from)));
+        }
+    }
+
+    /// Lets time pass.
+    pub fn handle_timeout(&mut self, now: Mono) {
+        self.now = self.now.max(now);
+        let asked_at = self.asked_at.replace(now);
+        if asked_at.is_some_and(|before| now.since(before) > AWAY) {
+            self.count_at = self.now + WORD;
+        }
+        if self.now >= self.look_at {
+            self.look_at = self.now + LOOK;
+            let mut told = Vec::new();
+            let mut changed = false;
+            for company in self.groups.values_mut() {
+                changed |= company.look(self.now, self.now, &mut told);
+            }
+            if changed {
+                self.events.extend(told);
+                self.look_at_health();
+            }
+        }
+        if self.now >= self.count_at {
+            self.count_at = self.now + COUNT;
+            let known = self.now - WAY;
+            let undecided = self.groups.values().filter_map(|group| group.undecided_since(known));
+            let latest = self.now - LAG;
+            let until = undecided.min().map_or(latest, |at| latest.min(at.max(latest - PATIENCE)));
+            self.count(until, known);
+        }
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) next; never again once everything is
+    /// final.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Mono> {
+        self.end.is_none_or(|end| self.settled < end).then(|| self.look_at.min(self.count_at))
+    }
+
+    /// What happened, one thing at a time; nothing once all has been told.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The members are sent home: nothing is counted from `at` on.
+    pub fn end(&mut self, at: Mono) {
+        self.end.get_or_insert(at);
+    }
+
+    /// No fact will come any more: everything is final as it stands.
+    pub fn finish(&mut self, now: Mono) {
+        self.now = self.now.max(now);
+        let end = *self.end.get_or_insert(self.now);
+        self.count(end, Mono(u64::MAX));
+    }
+
+    fn count(&mut self, until: Mono, known: Mono) {
+        let until = self.end.map_or(until, |end| until.min(end));
+        let window = Interval::new(self.settled, until);
+        if window.is_empty() {
+            return;
+        }
+        let (mut told, mut services) = (Vec::new(), BTreeMap::new());
+        for (name, group) in &mut self.groups {
+            group.decide(until, known, &self.stalls);
+            services.insert(name.clone(), group.count(window, &mut told));
+            group.look_at_lanes(&mut told);
+            group.drop_before(until);
+        }
+        for class in &mut self.classes {
+            class.count(window, &services, &mut told);
+        }
+        (self.settled, self.known) = (until, known);
+        let recent = Interval::new(until - PATIENCE - LAG, Mono(u64::MAX));
+        self.stalls = self.stalls.within(recent);
+        told.push(Event::Settled(until));
+        if self.end == Some(until) {
+            let lanes = self.groups.values_mut().flat_map(|group| group.lanes.values_mut());
+            lanes.for_each(|lane| lane.tally.end(&mut told));
+            self.classes.iter_mut().for_each(|class| class.tally.end(&mut told));
+        }
+        if let (facts @ 1.., by) = std::mem::take(&mut self.late) {
+            told.push(Event::Late { facts, by });
+        }
+        for event in &told {
+            if let Event::Gap(place, gap) = event {
+                self.healed(place.group.is_none(), gap.until);
+            }
+        }
+        self.events.extend(told);
+        self.look_at_health();
+    }
+
+    fn look_at_health(&mut self) {
+        let mut worst = (Health::Led, None);
+        for class in &mut self.classes {
+            let (health, since) = class.look(&self.groups);
+            let earlier =
+                health == worst.0 && since.is_some_and(|at| worst.1.is_none_or(|b| at < b));
+            if health.badness() > worst.0.badness() || earlier {
+                worst = (health, since);
+            }
+        }
+        let ((health, since), (before, began)) = (worst, self.health);
+        if health != before {
+            // What is worse is so since the first leader was missed, what is better since the last
+            // one was found; who leads for the first time, does now.
+            let worse = since.filter(|_| health.badness() > before.badness());
+            let lanes = self.groups.values().flat_map(|group| group.lanes.values());
+            let found = lanes.filter_map(lane::Lane::led_since).max();
+            let found = found.filter(|_| before != Health::Starting);
+            let since = worse.or(found).map_or(self.now, |since| since.max(began));
+            self.health = (health, since);
+            self.events.push_back(Event::Health { now: health, since });
+        }
+        self.look_since();
+    }
+
+    /// How all roles stand now, and since when.
+    #[must_use]
+    pub fn health(&self) -> (Health, Mono) {
+        self.health
+    }
+
+    /// Who leads a role in a group now, and since when that is so; never, where nobody ever has.
+    #[must_use]
+    pub fn leaders(&self, group: &GroupName, role: RoleIndex) -> (Vec<&Life>, Option<Mono>) {
+        let lane =
+            self.partition(group, role).and_then(|on| self.groups.get(group)?.lanes.get(&on));
+        lane.map_or((Vec::new(), None), |lane| {
+            (lane.leaders.iter().map(|(life, _)| life).collect(), lane.since)
+        })
+    }
+
+    /// On which partition of a group a role is.
+    #[must_use]
+    pub fn partition(&self, group: &GroupName, role: RoleIndex) -> Option<PartitionId> {
+        self.class(role)?.at.get(group).copied()
+    }
+
+    /// In how many groups a role is led now.
+    #[must_use]
+    pub fn led(&self, role: RoleIndex) -> usize {
+        self.class(role).map_or(0, |class| class.led)
+    }
+
+    /// Since when a role that was led is led in no group.
+    #[must_use]
+    pub fn down_since(&self, role: RoleIndex) -> Option<Mono> {
+        self.class(role)?.down_since()
+    }
+
+    /// What was counted of a role in one group, or in all together.
+    #[must_use]
+    pub fn totals(&self, group: Option<&GroupName>, role: RoleIndex) -> Totals {
+        let tally = || match group {
+            None => Some(&self.class(role)?.tally),
+            Some(group) => {
+                let on = self.partition(group, role)?;
+                Some(&self.groups.get(group)?.lanes.get(&on)?.tally)
+            }
+        };
+        tally().map(|tally| tally.totals).unwrap_or_default()
+    }
+
+    /// Since when a role has a gap, in one group or in all together, that is certain and has not
+    /// ended as far as is final.
+    #[must_use]
+    pub fn gap_since(&self, group: Option<&GroupName>, role: RoleIndex) -> Option<Mono> {
+        let Some(group) = group else { return self.class(role)?.tally.gap_since() };
+        let on = self.partition(group, role)?;
+        self.groups.get(group)?.lanes.get(&on)?.tally.gap_since()
+    }
+
+    /// The faults that are not known to be gone.
+    pub fn faults(&self) -> impl Iterator<Item = (&FaultId, &Active)> {
+        self.faults.0.iter()
+    }
+
+    /// Up to when everything is final.
+    #[must_use]
+    pub fn settled(&self) -> Mono {
+        self.settled
+    }
+
+    /// All facts stamped before this had been heard when that was decided.
+    #[must_use]
+    pub fn known(&self) -> Mono {
+        self.known
+    }
+
+    fn class(&self, role: RoleIndex) -> Option<&Class> {
+        self.classes.get(*self.class_of.get(&role)?)
+    }
+}
+
+/// When what a fact tells became so.
+fn changed_at(fact: &Fact) -> Mono {
+    if let What::Claimed { from: at, .. } | What::Lapsed { at, .. } = &fact.what {
+        return *at;
+    }
+    fact.t
+}

@@ -1,0 +1,26 @@
+//! What those who judge must know of a plan.
+
+use super::Plan;
+use crate::roster::{Roster, RosterGroup};
+
+impl From<&Plan> for Roster {
+    fn from(plan: &Plan) -> Self {
+        let clusters = plan.clusters.keys().map(|name| (name.clone(), plan.on(name)));
+        let groups = plan.groups.iter().map(|(name, group)| {
+            let group = RosterGroup {
+                members: group.members.clone(),
+                width: group.width(),
+                role_partitions: group.role_partitions.clone(),
+                mode: group.pace.mode,
+                bounds: group.bounds.clone(),
+            };
+            (name.clone(), group)
+        });
+        Self {
+            topology: plan.topology.clone(),
+            roles: plan.roles.clone(),
+            clusters: clusters.collect(),
+            groups: groups.collect(),
+        }
+    }
+}
