@@ -16,15 +16,16 @@ use std::path::{Path, PathBuf};
 /// The rooms from the ground up. A room may use only what stands in a line above its own; the rooms
 /// of one line do not use each other.
 const ROOMS: &[&[&str]] = &[
-    &["built", "facts", "ids", "statistics", "time"],
+    &["built", "facts", "ids", "judge", "statistics", "time"],
     &["error", "secret", "shown"],
     &["host", "observation"],
     &["yaml", "neli", "groups", "wire"],
     &["broker", "kafka"],
     &["edge", "tandem_member"],
-    &["topology"],
+    &["roster"],
     &["timeline"],
     &["verdict", "watch"],
+    &["topology"],
     &["page", "view"],
     &["journal", "guard"],
     &["telemetry"],
@@ -46,6 +47,7 @@ const PURE: &[&str] = &[
     "neli/",
     "groups/",
     "observation/",
+    "roster/",
     "wire/",
     "timeline/",
     "verdict/",
@@ -123,12 +125,19 @@ fn sources(folder: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// Crates whose modules are rooms.
-const SEVERAL: [&str; 2] = ["facts", "broker"];
+const SEVERAL: [&str; 3] = ["facts", "broker", "judge"];
 /// Rooms that are a crate each: inside one, `crate::` is the room itself.
 const ALONE: [&str; 4] = ["edge", "host", "neli", "tandem_member"];
 /// The crates, as code names them.
-const CRATES: [&str; 6] =
-    ["tandem_broker", "tandem_edge", "tandem_facts", "tandem_host", "tandem_member", "tandem_neli"];
+const CRATES: [&str; 7] = [
+    "tandem_broker",
+    "tandem_edge",
+    "tandem_facts",
+    "tandem_host",
+    "tandem_judge",
+    "tandem_member",
+    "tandem_neli",
+];
 
 /// All that is shipped, by its place: the room, or the room and the path in it.
 fn shipped() -> Vec<(String, String)> {
@@ -146,7 +155,7 @@ fn shipped() -> Vec<(String, String)> {
         let of_host = ["error.rs", "secret.rs", "shown.rs"].contains(&inside) && name == "host";
         let place = match name {
             _ if of_kafka || of_host || !is_room => inside.to_owned(),
-            "facts" | "broker" => inside.to_owned(),
+            "facts" | "broker" | "judge" => inside.to_owned(),
             "member" => format!("tandem_member/{inside}"),
             _ => format!("{name}/{inside}"),
         };

@@ -88,11 +88,23 @@ fn stopped_while_a_little_is_stolen(story: &mut Story) {
     }
 }
 
+/// As a run measured it: the duty of one member ran 155 ms late, and did not wait for a processor.
+fn booked_late(story: &mut Story) {
+    let (from, until) = (at(6_068), at(6_223));
+    story.says("p1-2.1", 9_500, What::Late { from, until, waited_ns: Some(ns(1)) });
+    for (from, until, stolen) in [(6_000, 6_102, 30), (6_102, 6_207, 10), (6_207, 6_309, 160)] {
+        let (busy_ns, own_ns, stolen_ns) = (ns(200), ns(20), ns(stolen));
+        let what =
+            What::Processors { from: at(from), until: at(until), busy_ns, own_ns, stolen_ns };
+        story.run(until + 1, what);
+    }
+}
+
 /// What is told of trial 2, and whether it is disturbed then.
 type Case = (&'static str, fn(&mut Story), bool);
 
 /// What may be told of the host, and what it means.
-fn cases() -> [Case; 11] {
+fn cases() -> [Case; 12] {
     [
         ("others took all", |story| stalled(story, 2, 51, 100), true),
         ("it lasted as long as it may", |story| stalled(story, 2, 50, 100), false),
@@ -131,6 +143,11 @@ fn cases() -> [Case; 11] {
             "a fault stopped a member, and the hypervisor took a little all the while",
             stopped_while_a_little_is_stolen,
             false,
+        ),
+        (
+            "the hypervisor took one processor of two, and the kernel booked it when it was back",
+            booked_late,
+            true,
         ),
         (
             "a member alone was held up",

@@ -27,15 +27,25 @@ fn naive_imposed(late: &Lateness, looks: &[Processors]) -> f64 {
             let share = (look.busy - look.own).as_secs_f64() / look.busy.as_secs_f64();
             imposed += met * waited / length * share;
         }
-        if met > 0.0 {
-            taken.push((met.min(look.stolen.as_secs_f64() * 1e3), met));
+        // What was taken may have been taken before the look began.
+        let back = look.stolen.as_secs_f64() * 1e3;
+        let reaches = |ms: &u64| {
+            let ms = *ms as f64;
+            let [first, last] = [look.span.from, look.span.until].map(|at| (at.0 / ns(1)) as f64);
+            first - back <= ms && ms < last
+        };
+        let reached = (from..until).filter(reaches).count() as f64;
+        if reached > 0.0 && look.span.from < at(until + 10) && look.span.until > at(from) {
+            let end = (look.span.until.0 / ns(1)).min(until);
+            taken.push((reached.min(back), (end - from) as f64));
         }
     }
-    for (place, (here, met)) in taken.into_iter().enumerate() {
-        if place > 0 && here * 2.0 < met {
-            break;
+    let mut sum = 0.0;
+    for (place, (here, so_far)) in taken.into_iter().enumerate() {
+        sum += here;
+        if place == 0 || sum * 2.0 >= so_far {
+            stolen = sum;
         }
-        stolen += here;
     }
     imposed + stolen.min(length - waited)
 }

@@ -209,17 +209,21 @@ def imposed(late, looks, window):
     begin, end = late["from_ns"], late["until_ns"]
     whole = max(0, end - begin)
     waited = min(late.get("waited_ns") or 0, whole)
-    blamed = stolen = 0
-    goes_on = first = True
+    blamed = stolen = taken = 0
+    first = True
     for look in looks:
         met = min(end, look["until_ns"]) - max(begin, look["from_ns"])
         if met > 0:
             outside = max(0, look["busy_ns"] - look["own_ns"])
             blamed += share(share(waited, met, whole), outside, look["busy_ns"])
-            taken = min(look["stolen_ns"], met)
-            goes_on = goes_on and (first or 2 * taken >= met)
+        if look["until_ns"] <= begin or look["from_ns"] >= end + 10_000_000:
+            continue
+        common = min(end, look["until_ns"]) - max(begin, look["from_ns"] - look["stolen_ns"])
+        if common > 0:
+            taken += min(look["stolen_ns"], common)
+            if first or 2 * taken >= min(look["until_ns"], end) - begin:
+                stolen = taken
             first = False
-            stolen += taken if goes_on else 0
     within = min(end, window[1]) - max(begin, window[0])
     return share(blamed + min(stolen, whole - waited), max(0, within), whole)
 

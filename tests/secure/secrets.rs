@@ -81,7 +81,7 @@ fn run(secured: &Secured, way: &Way, out: &Path) -> (Option<i32>, usize) {
     let mut run = secured.tandem(&["chaos", "run", experiment.to_str().unwrap(), "-f", SECURE]);
     run.args(way.more).arg("--out").arg(out.join("run"));
     // What the client says of itself, too; and everything that an edge could say.
-    run.env("RUST_LOG", "info,tandem::edge=trace");
+    run.env("RUST_LOG", "info,tandem_edge=trace");
     let mut run = run.stdout(stream("stdout")).stderr(stream("stderr")).spawn().unwrap();
     let mut members = 0;
     loop {

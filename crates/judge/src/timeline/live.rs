@@ -18,16 +18,19 @@ const UNKNOWN_KEPT: Duration = Duration::from_secs(10);
 
 impl LifeLine {
     /// Its process lives, and is not stopped, as far as is known.
+    #[must_use]
     pub fn runs(&self) -> bool {
         self.death.is_none() && self.stops.last().is_none_or(|stop| stop.until.is_some())
     }
 
     /// When its process was known to be dead.
+    #[must_use]
     pub fn died(&self) -> Option<Mono> {
         self.death.map(|death| death.confirmed)
     }
 
     /// When it last spoke.
+    #[must_use]
     pub fn spoke(&self) -> Option<Mono> {
         self.last.map(|(_, t)| t)
     }
@@ -41,6 +44,7 @@ impl LifeLine {
     }
 
     /// When it stopped to lead with this claim, if it is known to have by `now`.
+    #[must_use]
     pub fn led_until(&self, of: (PartitionId, Term), now: Mono) -> Option<Mono> {
         let claim = self.claims.get(&of).map(|claim| claim.until).filter(|until| *until <= now);
         let death = self.death.map(|death| death.asked);
@@ -59,6 +63,7 @@ impl LifeLine {
     }
 
     /// Whether it may have to do with `partition`: it claims it, or something of it is not known.
+    #[must_use]
     pub fn concerns(&self, partition: PartitionId) -> bool {
         let first = self.claims.range((partition, Term(0))..).next();
         !self.unknown.is_empty() || first.is_some_and(|((on, _), _)| *on == partition)
@@ -66,6 +71,7 @@ impl LifeLine {
 
     /// From when on it is open what this life did, where all facts stamped before `known` have been
     /// heard.
+    #[must_use]
     pub fn undecided_since(&self, known: Mono) -> Option<Mono> {
         let decided = self.death.is_some_and(|death| death.confirmed < known);
         if decided {

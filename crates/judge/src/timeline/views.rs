@@ -60,6 +60,7 @@ impl LifeLine {
     }
 
     /// When it claimed `partition`.
+    #[must_use]
     pub fn claimed(&self, partition: PartitionId) -> View {
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.confirmed));
         let mut view = View::default();

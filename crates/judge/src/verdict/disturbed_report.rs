@@ -53,6 +53,7 @@ pub struct DisturbedTrial {
 
 impl DisturbedReport {
     /// How many trials there were.
+    #[must_use]
     pub fn all(&self) -> u64 {
         self.undisturbed + u64::try_from(self.trials.len()).unwrap_or(u64::MAX)
     }

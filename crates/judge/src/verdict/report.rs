@@ -233,6 +233,7 @@ pub enum CauseKind {
 
 impl CauseKind {
     /// What a row of a table calls it.
+    #[must_use]
     pub fn row(self) -> &'static str {
         match self {
             Self::Fault => "fault",
@@ -286,6 +287,7 @@ pub struct Worst {
 
 impl Worst {
     /// What it began after.
+    #[must_use]
     pub fn after(&self) -> String {
         match (self.cause, &self.by) {
             (CauseKind::Fault, Some(by)) => format!("after fault {by}"),

@@ -71,6 +71,7 @@ pub struct Ruling {
 
 impl Ruling {
     /// What was measured, in a few words.
+    #[must_use]
     pub fn measurement(&self) -> String {
         match (self.measured, self.unit) {
             (Some(value), Unit::Ms) => format!("measured {} ms", short(value)),

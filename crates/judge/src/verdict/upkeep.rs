@@ -84,6 +84,7 @@ impl Report {
     }
 
     /// Whether the objective was kept, in a word or three.
+    #[must_use]
     pub fn kept(&self, up: &Upkeep) -> String {
         let word = match self.verdict {
             Verdict::Pass if self.objective.is_empty() => "NOTHING PROMISED",
@@ -97,6 +98,7 @@ impl Report {
 
 impl Upkeep {
     /// For how long it was judged.
+    #[must_use]
     pub fn judged_ms(&self) -> f64 {
         self.from_ms.zip(self.until_ms).map_or(0.0, |(from, until)| until - from)
     }

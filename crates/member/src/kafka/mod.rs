@@ -1,5 +1,5 @@
-//! The only module that names rdkafka: one consumer and one producer a member, and what provisioning
-//! asks of a cluster.
+//! The only module that names rdkafka: one consumer and one producer a member, and what
+//! provisioning asks of a cluster.
 
 mod access;
 mod admin;
