@@ -10,41 +10,38 @@
 //!                                     +-------> journal --> timeline --> verdict --> report
 //! ```
 //!
-//! # The rooms, from the ground up
+//! # The crates and rooms, from the ground up
 //!
-//! A room uses only what stands above it in this list; `tests/tidy.rs` holds everybody to that.
+//! A crate or a room uses only what stands above it in this list; `tests/tidy.rs` holds everybody to
+//! that. Crates are under `crates/`, and stand here under the names of their rooms.
 //!
-//! | room | holds |
-//! |---|---|
-//! | [`ids`], [`time`], [`error`] | a type for every identifier; two clocks; how errors are told |
-//! | [`built`] | the commit that this program was built from |
-//! | [`shown`] | text of others, as a terminal may show it; pure |
-//! | [`host`] | what the kernel says: who holds the other end, whose a file is, descriptors |
-//! | [`statistics`] | what so many trials say about those to come; pure |
-//! | [`observation`] | the facts: who, when, what; a member's and the controller's |
-//! | [`yaml`] | files as people write them; what is wrong, and where |
-//! | [`neli`] | the protocol of one member, pure |
-//! | [`groups`] | the coordinator of consumer groups, pure |
-//! | [`wire`] | Kafka's frames, requests and record batches as bytes, pure |
-//! | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
-//! | [`secret`] | passwords, fetched at the last moment from where they stand |
-//! | [`timeline`] | facts to intervals: who led when, where nobody or two did; the live view |
-//! | [`watch`] | facts as they come: who leads what now, gaps and overlaps as they happen |
-//! | [`verdict`] | intervals to judgement and numbers |
-//! | [`view`] | what is shown of a topology that is kept up: values, lines, a terminal's page |
-//! | [`page`] | a run as one HTML file |
-//! | [`journal`] | the append-only file that holds every fact |
-//! | [`kafka`] | the only room that names rdkafka: consumer, producer, admin |
-//! | [`broker`] | the embedded broker: sockets and logs around `groups` and `wire` |
-//! | [`edge`] | the fault proxy: one edge a client and broker, in a process of its own |
-//! | [`guard`] | a small process that undoes what its dead master cannot |
-//! | [`inquiry`] | the socket on which a run that goes on is asked how it stands |
-//! | [`telemetry`] | facts to OpenTelemetry: traces and logs, as a file and over OTLP |
-//! | [`member`] | one process: the core driven by Kafka, its channel, its duty |
-//! | [`controller`] | makes reality match the plan, and writes down what happens |
-//! | [`chaos`] | experiments: schedule, targets, faults with their heals |
-//! | [`run`] | a whole experiment on one page; a topology that is kept up, on another |
-//! | [`cli`] | the commands |
+//! | crate | room | holds |
+//! |---|---|---|
+//! | `tandem-facts` | [`ids`], [`time`] | a type for every identifier; two clocks |
+//! | | [`observation`] | the facts: who, when, what; a member's and the controller's |
+//! | `tandem-host` | [`host`], [`secret`] | who holds the other end, whose a file is; secrets |
+//! | | [`error`], [`shown`] | errors and foreign text, as a terminal may show them |
+//! | `tandem-neli` | [`neli`] | the protocol of one member, pure |
+//! | `tandem-broker` | [`groups`], [`wire`] | consumer groups, and Kafka as bytes, pure |
+//! | | [`broker`] | the embedded broker: sockets and logs around both |
+//! | `tandem-edge` | [`edge`] | the fault proxy: one edge a client and broker |
+//! | `tandem-member` | [`kafka`] | the only room that names rdkafka |
+//! | | [`tandem_member`] | one member, as a library |
+//! | `tandem-judge` | [`roster`], [`statistics`] | what judging must know; what trials say |
+//! | | [`timeline`], [`watch`] | facts to intervals, afterwards and as they come |
+//! | | [`verdict`] | intervals to judgement and numbers |
+//! | `tandem` | [`built`], [`yaml`] | the commit of the build; files as people write them |
+//! | | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
+//! | | [`view`], [`page`] | what is shown of a topology; a run as one HTML file |
+//! | | [`journal`] | the append-only file that holds every fact |
+//! | | [`guard`] | a small process that undoes what its dead master cannot |
+//! | | [`telemetry`] | facts to OpenTelemetry: traces, metrics and logs |
+//! | | [`inquiry`] | the socket on which a run that goes on is asked how it stands |
+//! | | [`member`] | a member as a process: its channel, its duty, its orders |
+//! | | [`controller`] | makes reality match the plan, and writes down what happens |
+//! | | [`chaos`] | experiments: schedule, targets, faults with their heals |
+//! | | [`run`] | a whole experiment on one page; a topology that is kept up, on another |
+//! | | [`cli`] | the commands |
 //!
 //! # What holds everywhere
 //!
