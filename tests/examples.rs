@@ -5,7 +5,8 @@ use std::process::Command;
 
 /// What an example prints; it ends well.
 fn printed(name: &str) -> String {
-    // `cargo test` builds the examples beside the program.
+    // `cargo test` builds the examples beside the program; with `--test`, `cargo build --examples`
+    // has to come first.
     let folder = PathBuf::from(env!("CARGO_BIN_EXE_tandem")).with_file_name("examples");
     let done = Command::new(folder.join(name)).output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
