@@ -42,11 +42,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     consumer.subscribe(&["orders"])?;
     let message = tokio::task::spawn_blocking(move || {
         // The client reports what it meets on its way, too.
-        let mut polled = std::iter::from_fn(|| consumer.poll(PATIENCE));
-        let message = polled.find_map(Result::ok)?;
+        let message = consumer.iter().find_map(Result::ok)?;
         Some(String::from_utf8_lossy(message.payload()?).into_owned())
     });
-    println!("read {:?} from {address}", message.await?.ok_or("nothing was read")?);
+    println!(
+        "read {:?} from {address}",
+        tokio::time::timeout(PATIENCE, message).await??.ok_or("nothing was read")?
+    );
 
     stop.cancel();
     serving.await?;
