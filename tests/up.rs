@@ -120,7 +120,7 @@ fn one_of_several_must_be_named() {
     };
     let (code, said) = ask(&[]);
     assert_eq!(code, Some(1));
-    assert!(said.contains("no such run of `tandem up`"), "{said}");
+    assert!(said.contains("no `tandem up` of yours is running"), "{said}");
     let mut duo = Up::start_in("-f topologies/duo.yaml", state.path());
     let mut solo = Up::start_in("-f topologies/solo.yaml", state.path());
     duo.await_health(Level::Led);

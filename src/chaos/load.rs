@@ -14,7 +14,8 @@ use crate::yaml::{Cursor, FileError, Origin, Override, Place, Problem};
 /// The topology of whoever names none.
 pub const TOPOLOGY: &str = "topologies/duo.yaml";
 /// What is said where that one cannot be read.
-const UNNAMED: &str = "it is the topology unless one is named: name yours with -f TOPOLOGY";
+const UNNAMED: &str =
+    "it is the default; name another one with -f, as in -f topologies/duo.yaml, which is shipped";
 /// No file of ours is a hundredth of this.
 const SIZE_MOST: u64 = 1 << 20;
 

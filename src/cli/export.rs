@@ -63,7 +63,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8, Failure> {
 }
 
 /// The folder itself, or where it holds no journal, those in it that do: the runs of a suite.
-fn runs(dir: &Path) -> Vec<PathBuf> {
+pub(super) fn runs(dir: &Path) -> Vec<PathBuf> {
     if is_run(dir) {
         return vec![dir.to_owned()];
     }

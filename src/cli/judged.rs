@@ -33,6 +33,14 @@ pub(super) enum ReportError {
     /// The journal cannot be read.
     #[error("cannot judge the run")]
     Journal(#[source] JournalError),
+    /// It is the folder of a suite, whose runs are judged one by one.
+    #[error("{} is a suite: name one of its runs, as in {}", suite.display(), first.display())]
+    Suite {
+        /// Which.
+        suite: PathBuf,
+        /// Its first run.
+        first: PathBuf,
+    },
     /// A file cannot be written. Worth another try.
     #[error("cannot write {}", path.display())]
     Write {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Output;
+use super::export::runs;
 use super::judged::{Judged, ReportError, colour, print};
 use super::metering::Metering;
 use super::sending::Sending;
@@ -43,6 +44,11 @@ pub(super) struct ReportArgs {
 
 /// Runs the command; returns the exit code of the run that it judges.
 pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
+    let runs = runs(&args.dir);
+    if let Some(first) = runs.first().filter(|first| **first != args.dir) {
+        let (suite, first) = (args.dir.clone(), first.clone());
+        return Err(ReportError::Suite { suite, first });
+    }
     let (mut judged, timeline) = Judged::of(&args.dir)?;
     judged.report.telemetry = judged.remembered();
     let mut files = Files::default();

@@ -69,7 +69,7 @@ fn listed(found: impl Iterator<Item = Found>, silent: &[String]) -> String {
     };
     let lines: Vec<_> = found.map(line).collect();
     let mut told = match lines.len() {
-        0 => vec!["no such run of `tandem up` is yours and answers here".to_owned()],
+        0 => vec!["no `tandem up` of yours is running on this machine".to_owned()],
         _ => vec!["several topologies are kept up; name one with -f, or with --pid:".to_owned()],
     };
     told.extend(lines);

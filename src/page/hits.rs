@@ -30,7 +30,7 @@ type Costs = BTreeMap<FaultId, Vec<Cost>>;
 pub(super) fn hits(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     let report = subject.report;
     if report.faults.is_empty() {
-        return section("hits", "What hit what", "<p>Nothing was done to anybody.</p>\n");
+        return section("hits", "What hit what", "<p>No fault was injected.</p>\n");
     }
     let costs = costs(subject, scene);
     let mut steps: BTreeMap<(String, &str), Vec<&FaultReport>> = BTreeMap::new();

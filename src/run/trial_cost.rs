@@ -162,7 +162,8 @@ impl fmt::Display for TrialCost {
         let done: Vec<String> =
             self.hits.iter().map(hit).chain(self.failed.iter().cloned()).collect();
         let done = if done.is_empty() { "nobody was struck".to_owned() } else { done.join("; ") };
-        let ms = |length: &Duration| length.as_millis();
+        // As the table of the report rounds it.
+        let ms = |length: &Duration| format!("{:.0}", length.as_secs_f64() * 1e3);
         let gaps = self.gaps.iter().map(|(group, gap)| format!("{} ms in {group}", ms(gap)));
         let gaps = match gaps.collect::<Vec<_>>().join(", ") {
             none if none.is_empty() => "no gap".to_owned(),

@@ -201,14 +201,20 @@ pub(super) fn promised(promise: &Promise) -> String {
 
 pub(super) fn counted(counts: &Counts) -> String {
     let Counts { gaps, gap_ms_max, open, open_ms_max, overlaps, .. } = counts;
-    let over = format!("{gaps} gaps, the longest {gap_ms_max:.0} ms");
-    let more = if *gaps > 0 { "more " } else { "gaps " };
-    let on = format!("{open} {more}go on, the longest for {open_ms_max:.0} ms");
+    let number = |count: &u64, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    };
+    let over = format!("{}, the longest {gap_ms_max:.0} ms", number(gaps, "gap"));
+    let (noun, goes) = (if *gaps > 0 { " more" } else { " gap" }, if *open == 1 { "goes" } else { "go" });
+    let plural = if *gaps == 0 && *open != 1 { "s" } else { "" };
+    let on = format!("{open}{noun}{plural} {goes} on, the longest for {open_ms_max:.0} ms");
+    let overlaps = overlaps.map_or_else(String::new, |it| format!(", {}", number(&it, "overlap")));
     match (gaps, open) {
-        (0, 0) => format!("no gap, {overlaps} overlaps"),
-        (0, _) => format!("{on}, {overlaps} overlaps"),
-        (_, 0) => format!("{over}, {overlaps} overlaps"),
-        (_, _) => format!("{over}, {on}, {overlaps} overlaps"),
+        (0, 0) => format!("no gap{overlaps}"),
+        (0, _) => format!("{on}{overlaps}"),
+        (_, 0) => format!("{over}{overlaps}"),
+        (_, _) => format!("{over}, {on}{overlaps}"),
     }
 }
 

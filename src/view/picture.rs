@@ -170,10 +170,20 @@ pub struct Counts {
     /// For how long the longest of these has, in milliseconds.
     #[serde(default)]
     pub open_ms_max: f64,
-    /// How many overlaps.
-    pub overlaps: u64,
-    /// All of them together, in milliseconds.
-    pub overlap_ms: f64,
+    /// How many overlaps; absent for all groups together, for overlaps are counted by group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlaps: Option<u64>,
+    /// All of them together, in milliseconds; absent for all groups together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap_ms: Option<f64>,
+}
+
+impl Counts {
+    /// A group without an overlap has none, which is known.
+    pub(super) fn of_a_group(self) -> Self {
+        let overlaps = self.overlaps.or(Some(0));
+        Self { overlaps, overlap_ms: self.overlap_ms.or(Some(0.0)), ..self }
+    }
 }
 
 /// The broker of an embedded cluster.

@@ -319,7 +319,7 @@ impl Table {
             cluster: planned.cluster.clone(),
             led: row.partitions.values().all(Cell::is_led),
             members: row.members.iter().map(member).collect(),
-            counts: pending.and(row.counts),
+            counts: pending.and(row.counts).of_a_group(),
         };
         Some((name.clone(), picture))
     }
@@ -390,8 +390,8 @@ impl Counts {
 
     fn overlap(&mut self, span: Interval, roles: usize) {
         let each = u32::try_from(roles).unwrap_or(u32::MAX);
-        self.overlaps += u64::from(each);
-        self.overlap_ms += ms(span.length()) * f64::from(each);
+        *self.overlaps.get_or_insert(0) += u64::from(each);
+        *self.overlap_ms.get_or_insert(0.0) += ms(span.length()) * f64::from(each);
     }
 }
 

@@ -215,7 +215,11 @@ pub(super) fn worst_of(gap: &Worst, when: &str, open: &str) -> Vec<String> {
     };
     let (length, within) = (short(gap.duration_ms), short(gap.uncertainty_ms));
     let mut told = vec![
-        format!("{length} ms (within {within})"),
+        // Of a gap whose ends need no estimate nothing is said.
+        match gap.uncertainty_ms > 0.0 {
+            true => format!("{length} ms (within {within} ms)"),
+            false => format!("{length} ms"),
+        },
         format!("{}{others} in {}{when}", gap.role, gap.group),
         gap.after(),
     ];

@@ -24,7 +24,7 @@ pub(super) fn render(report: &Report, up: &Upkeep, place: &str, colour: bool) ->
     page.line(&[]);
     let rulings = merged(&report.objective).into_iter().map(|ruling| told(ruling, true));
     if report.objective.is_empty() {
-        let none = "promises no joint_gap and no group_gap".to_owned();
+        let none = "none is set for joint_gap or group_gap: nothing is judged".to_owned();
         page.items("objective", [plain(none)].into_iter());
     } else {
         page.items("objective", rulings);
