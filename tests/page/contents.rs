@@ -219,5 +219,5 @@ fn a_run_of_which_nothing_is_known_has_a_page_too() {
     let brief = crate::support::facts::brief(&plan, 1, &[]);
     let page = Told::new(plan, &brief, &[]).page();
     assert!(page.contains("UNKNOWN") && page.contains("No trial was played to its end"));
-    assert!(page.contains("Nothing was done to anybody."));
+    assert!(page.contains("No fault was injected."));
 }
