@@ -206,7 +206,8 @@ pub(super) fn counted(counts: &Counts) -> String {
         _ => format!("{count} {noun}s"),
     };
     let over = format!("{}, the longest {gap_ms_max:.0} ms", number(gaps, "gap"));
-    let (noun, goes) = (if *gaps > 0 { " more" } else { " gap" }, if *open == 1 { "goes" } else { "go" });
+    let (noun, goes) =
+        (if *gaps > 0 { " more" } else { " gap" }, if *open == 1 { "goes" } else { "go" });
     let plural = if *gaps == 0 && *open != 1 { "s" } else { "" };
     let on = format!("{open}{noun}{plural} {goes} on, the longest for {open_ms_max:.0} ms");
     let overlaps = overlaps.map_or_else(String::new, |it| format!(", {}", number(&it, "overlap")));

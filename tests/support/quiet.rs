@@ -29,12 +29,13 @@ pub fn await_quiet(at_most: Duration) {
 /// How many runs are made at most, until the host has disturbed none beyond its rule.
 const RUNS_MAX: usize = 2;
 
-/// Whether the host has disturbed more than a third of a run's trials, whatever came of them.
+/// Whether the host has disturbed a run so that its verdict is unknown by the product's rule: more
+/// than a third of its trials, or those that it disturbed fail more often than chance explains.
 pub fn is_disturbed(report: &Report) -> bool {
     let disturbed = report.disturbed.as_ref();
     disturbed.is_some_and(|of| {
         let some = u64::try_from(of.trials.len()).unwrap();
-        some * 3 > some + of.undisturbed
+        some * 3 > some + of.undisturbed || of.p_value.is_some_and(|p| p <= of.alpha)
     })
 }
 
