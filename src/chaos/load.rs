@@ -15,7 +15,7 @@ use crate::yaml::{Cursor, FileError, Origin, Override, Place, Problem};
 pub const TOPOLOGY: &str = "topologies/duo.yaml";
 /// What is said where that one cannot be read.
 const UNNAMED: &str =
-    "it is the default; name another one with -f, as in -f topologies/duo.yaml, which is shipped";
+    "it is the default; name yours with -f, or one that is shipped, as in -f topologies/duo.yaml";
 /// No file of ours is a hundredth of this.
 const SIZE_MOST: u64 = 1 << 20;
 

@@ -23,7 +23,8 @@ use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict, u
 /// only, and it takes more. Where they are too few, it is told about how many it takes; and in any
 /// case how large a difference so many trials would show, in four of five such pairs of runs.
 ///
-/// Trials that the host disturbed are left out of both runs, by the rule that each experiment states.
+/// Trials that the host disturbed are left out of both runs, by the rule that each experiment
+/// states.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -15,13 +15,13 @@
 //! # }
 //! ```
 //!
-//! A claim is a horizon, never a flag: [`Member::leads`] compares it with the clock at each call, so
-//! a thread that was stopped finds its claim over. In the non-exclusive mode two members of a group
+//! A claim is a horizon, never a flag: [`Member::leads`] compares it with the clock at each call,
+//! so a thread that was stopped finds its claim over. In the non-exclusive mode two members of a group
 //! may lead one partition for up to the threshold `T` after the partition moved.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`kafka`] | the clients of a member, and what is asked of a cluster; nothing else names rdkafka |
+//! | [`kafka`] | a member's clients, and what is asked of a cluster; nothing else names rdkafka |
 
 // A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
 #![warn(
