@@ -16,8 +16,8 @@
 //! ```
 //!
 //! A claim is a horizon, never a flag: [`Member::leads`] compares it with the clock at each call,
-//! so a thread that was stopped finds its claim over. In the non-exclusive mode two members of a group
-//! may lead one partition for up to the threshold `T` after the partition moved.
+//! so a thread that was stopped finds its claim over. In the non-exclusive mode two members of a
+//! group may lead one partition for up to the threshold `T` after the partition moved.
 //!
 //! | module | holds |
 //! |---|---|
