@@ -14,6 +14,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use tandem_broker::broker::{Broker, Settings};
 use tandem_edge::{Answer, Direction, Effect, Order, Rule, Scope};
 use tandem_facts::ids::FaultId;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// An edge process takes orders and gives answers, one JSON object a line. Here it is a thread.
@@ -49,7 +50,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let broker = Broker::bind("127.0.0.1:0".parse()?, Settings::default()).await?;
     let bootstrap = broker.address().to_string();
     let stop = CancellationToken::new();
-    let serving = tokio::spawn(broker.serve(stop.clone()));
+    let mut serving = JoinSet::new();
+    serving.spawn(broker.serve(stop.clone()));
 
     let shown =
         tokio::task::spawn_blocking(move || experiment(bootstrap).map_err(|e| e.to_string()));
@@ -57,7 +59,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{line}");
     }
     stop.cancel();
-    serving.await?;
+    serving.join_all().await;
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::producer::{FutureProducer, FutureRecord};
 use tandem_broker::broker::{Broker, Settings};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// Nothing here takes longer.
@@ -25,7 +26,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let broker = Broker::bind("127.0.0.1:0".parse()?, Settings::default()).await?;
     let address = broker.address().to_string();
     let stop = CancellationToken::new();
-    let serving = tokio::spawn(broker.serve(stop.clone()));
+    let mut serving = JoinSet::new();
+    serving.spawn(broker.serve(stop.clone()));
 
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", &address).set("group.id", "readers");
@@ -51,6 +53,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
 
     stop.cancel();
-    serving.await?;
+    serving.join_all().await;
     Ok(())
 }

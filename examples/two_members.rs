@@ -14,6 +14,7 @@ use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::time::Span;
 use tandem_member::kafka::{Admin, Cluster, TopicSettings};
 use tandem_member::{Config, Member};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 const WIDTH: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
@@ -57,7 +58,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let broker = Broker::bind("127.0.0.1:0".parse()?, Settings::default()).await?;
     let cluster = Cluster { bootstrap: broker.address().to_string(), ..Cluster::default() };
     let stop = CancellationToken::new();
-    let serving = tokio::spawn(broker.serve(stop.clone()));
+    let mut serving = JoinSet::new();
+    serving.spawn(broker.serve(stop.clone()));
     let retention = Span(Duration::from_secs(60));
     let settings =
         TopicSettings { width: WIDTH, replication: None, min_insync_replicas: None, retention };
@@ -76,6 +78,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     second.leave();
     stop.cancel();
-    serving.await?;
+    serving.join_all().await;
     Ok(())
 }
