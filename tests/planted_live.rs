@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use support::experiment::{Experiment, Finished, Running, eventually, signal_pid};
 use support::measured::turn;
-use support::quiet::{NOISE_MAX, await_quiet, replaced, unknown};
+use support::quiet::{NOISE_MAX, await_quiet, undisturbed};
 use tandem::observation::What;
 use tandem::time::Mono;
 use tandem::timeline::{Finding, Interval};
@@ -152,10 +152,8 @@ fn are_found(plant: impl Fn() -> (Finished, Vec<Planted>)) {
     let _turn = turn();
     await_quiet(NOISE_MAX);
     let is_disturbed = |(run, _): &(Finished, _)| run.is_disturbed();
-    let (run, planted) = replaced(plant, is_disturbed, |(run, _)| run.to_string());
-    if run.is_disturbed() {
-        return unknown(&run.to_string());
-    }
+    let played = undisturbed(plant, is_disturbed, |(run, _)| run.to_string());
+    let Some((run, planted)) = played else { return };
     let all = found(&run);
     let lies = |gap: &&Finding, truth: &Planted| {
         gap.span.touches(Interval::new(truth.stopped.0, truth.woken.1))

@@ -11,7 +11,7 @@ use tandem::timeline::Timeline;
 use crate::prometheus::Prometheus;
 use crate::support::experiment::{Experiment, Finished, eventually};
 use crate::support::measured::BRISK;
-use crate::support::quiet::{replaced, unknown};
+use crate::support::quiet::undisturbed;
 use crate::support::watched::{drive, found, judged};
 use crate::web::free_port;
 
@@ -29,12 +29,7 @@ fn scraped(experiment: impl Fn() -> Experiment, args: &str) -> Option<(Prometheu
         (prometheus, finished)
     };
     let is_disturbed = |(_, run): &(Prometheus, Finished)| run.is_disturbed();
-    let found = replaced(scrape, is_disturbed, |(_, run)| run.to_string());
-    if is_disturbed(&found) {
-        unknown(&found.1.to_string());
-        return None;
-    }
-    Some(found)
+    undisturbed(scrape, is_disturbed, |(_, run)| run.to_string())
 }
 
 /// For how long, in seconds, gaps of groups were open, all roles and groups added up; and how many

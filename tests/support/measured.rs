@@ -6,7 +6,7 @@
 //! unknown on this host: the run is shown and counted as such, and `tests/all` ends with the list.
 
 use super::experiment::{Experiment, Finished};
-use super::quiet::{replaced, unknown};
+use super::quiet::undisturbed;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The claims of who lives on end sooner, and the dead are back sooner, than by default: what a
@@ -50,14 +50,7 @@ pub fn measured_together<const N: usize>(
     let _turn = turn();
     let is_disturbed = |runs: &[Finished; N]| runs.iter().any(Finished::is_disturbed);
     let shown = |runs: &[Finished; N]| runs.iter().map(ToString::to_string).collect();
-    let runs = replaced(play, is_disturbed, shown);
-    if is_disturbed(&runs) {
-        // A run with so many disturbed trials never passes, whatever it measured.
-        assert!(runs.iter().all(|run| !run.is_disturbed() || run.code() != Some(0)), "it passes");
-        unknown(&shown(&runs));
-        return None;
-    }
-    Some(judged(runs, judge))
+    undisturbed(play, is_disturbed, shown).map(|runs| judged(runs, judge))
 }
 
 /// What was measured, where it is as `judge` wants it.

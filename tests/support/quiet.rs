@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use tandem::time::Mono;
-use tandem::verdict::Report;
+use tandem::verdict::{Report, Verdict};
 
 /// The host is quiet when it was for so long.
 const QUIET: Duration = Duration::from_secs(5);
@@ -33,32 +33,44 @@ const RUNS_MAX: usize = 2;
 /// than a third of its trials, or those that it disturbed fail more often than chance explains.
 pub fn is_disturbed(report: &Report) -> bool {
     let disturbed = report.disturbed.as_ref();
-    disturbed.is_some_and(|of| {
+    let is_disturbed = disturbed.is_some_and(|of| {
         let some = u64::try_from(of.trials.len()).unwrap();
         some * 3 > some + of.undisturbed || of.p_value.is_some_and(|p| p <= of.alpha)
-    })
+    });
+    assert!(!is_disturbed || report.verdict != Verdict::Pass, "a disturbed run passes: {report:?}");
+    is_disturbed
 }
 
-/// Makes what the host has not disturbed. What it has is shown, whatever came of it, and replaced.
-pub fn replaced<T>(
+/// Makes what the host has not disturbed. A disturbed one is shown, passed or failed, and replaced.
+/// Nothing where the host disturbed the last one as well: what the test asks is unknown then, and
+/// noted as such.
+#[must_use]
+pub fn undisturbed<T>(
     mut play: impl FnMut() -> T,
     is_disturbed: impl Fn(&T) -> bool,
     shown: impl Fn(&T) -> String,
-) -> T {
-    for _ in 1..RUNS_MAX {
+) -> Option<T> {
+    for left in (0..RUNS_MAX).rev() {
         let played = play();
         if !is_disturbed(&played) {
-            return played;
+            return Some(played);
         }
-        eprintln!("the host disturbed it, so another is made in its place:\n{}", shown(&played));
-        await_quiet(NOISE_MAX);
+        if left == 0 {
+            unknown(&shown(&played));
+        } else {
+            eprintln!(
+                "the host disturbed it, so another is made in its place:\n{}",
+                shown(&played)
+            );
+            await_quiet(NOISE_MAX);
+        }
     }
-    play()
+    None
 }
 
 /// Notes that what this test asks is unknown, for the host disturbed every run: here, and for
 /// `tests/all`, which ends with the list.
-pub fn unknown(shown: &str) {
+fn unknown(shown: &str) {
     let thread = std::thread::current();
     let (name, program) = (thread.name().unwrap_or("?"), env!("CARGO_CRATE_NAME"));
     eprintln!("UNKNOWN {program}: {name}: the host disturbed every run\n{shown}");
