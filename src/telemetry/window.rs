@@ -24,6 +24,7 @@ use super::borders::Borders;
 use crate::ids::{Life, TrialNumber};
 use crate::journal::Carry;
 use crate::observation::{Fact, Outcome, What};
+use crate::roster::Roster;
 use crate::time::Mono;
 use crate::timeline::{Interval, IntervalSet, Stretch, Timeline, Trial};
 use crate::topology::Plan;
@@ -72,7 +73,7 @@ struct Frame {
 /// Cuts time into windows.
 #[derive(Debug, Clone)]
 pub(super) struct Cutter {
-    plan: Plan,
+    roster: Roster,
     length: Duration,
     borders: Borders,
     /// Knows what is final.
@@ -111,7 +112,7 @@ impl Cutter {
     /// Of a run of `plan`, in windows of this length.
     pub(super) fn new(plan: &Plan, length: Duration) -> Self {
         Self {
-            plan: plan.clone(),
+            roster: plan.into(),
             length,
             borders: Borders::new(length),
             watch: Watch::new(plan),
@@ -267,7 +268,7 @@ impl Cutter {
         };
         let kept = self.facts.iter().filter(|fact| !is_of_dead(fact)).cloned();
         let facts: Vec<Arc<Fact>> = carried.chain(kept).collect();
-        let timeline = Timeline::of_stretch(&self.plan, &facts, &stretch);
+        let timeline = Timeline::of_stretch(&self.roster, &facts, &stretch);
         let span = Interval::new(from, until);
         Window { number, span, cut_short, is_last, missed, timeline }
     }

@@ -124,12 +124,7 @@ impl Timeline {
 
     /// Computes what the facts so far say of a stretch of time.
     #[must_use]
-    pub fn of_stretch(
-        roster: impl Into<Roster>,
-        facts: &[impl Borrow<Fact>],
-        stretch: &Stretch,
-    ) -> Self {
-        let roster = &roster.into();
+    pub fn of_stretch(roster: &Roster, facts: &[impl Borrow<Fact>], stretch: &Stretch) -> Self {
         let outages = outage::outages(facts.iter().map(Borrow::borrow));
         Self::of(roster, gather::gather_stretch(roster, facts, stretch), outages)
     }
