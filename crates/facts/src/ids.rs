@@ -226,6 +226,34 @@ impl RoleIndex {
     }
 }
 
+macro_rules! written {
+    ($(#[$doc:meta])* $type:ident, $error:ident, $form:literal, $parse:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $error(String);
+
+        impl fmt::Display for $error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($form, ", not {:?}"), self.0)
+            }
+        }
+        impl std::error::Error for $error {}
+
+        impl TryFrom<String> for $type {
+            type Error = $error;
+            fn try_from(text: String) -> Result<Self, $error> {
+                let parse: fn(&str) -> Option<Self> = $parse;
+                parse(&text).ok_or($error(text))
+            }
+        }
+        impl From<$type> for String {
+            fn from(value: $type) -> Self {
+                value.to_string()
+            }
+        }
+    };
+}
+
 /// One life of one member, written `p1-1.2`; also the `client.id` of that life.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
@@ -241,39 +269,18 @@ pub struct Life {
     pub incarnation: Incarnation,
 }
 
-/// A text that is no `<member>.<incarnation>`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LifeError(String);
-
-impl fmt::Display for LifeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a life is written <member>.<incarnation>, as in p1-1.2, not {:?}", self.0)
+written!(
+    /// A text that is no `<member>.<incarnation>`.
+    Life, LifeError, "a life is written <member>.<incarnation>, as in p1-1.2", |text| {
+        let (member, incarnation) = text.rsplit_once('.')?;
+        let incarnation = Incarnation(incarnation.parse().ok()?);
+        Some(Life { member: member.parse().ok()?, incarnation })
     }
-}
-
-impl std::error::Error for LifeError {}
+);
 
 impl fmt::Display for Life {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.member, self.incarnation)
-    }
-}
-
-impl TryFrom<String> for Life {
-    type Error = LifeError;
-    fn try_from(text: String) -> Result<Self, LifeError> {
-        let parse = || {
-            let (member, incarnation) = text.rsplit_once('.')?;
-            let incarnation = Incarnation(incarnation.parse().ok()?);
-            Some(Self { member: member.parse().ok()?, incarnation })
-        };
-        parse().ok_or_else(|| LifeError(text.clone()))
-    }
-}
-
-impl From<Life> for String {
-    fn from(life: Life) -> Self {
-        life.to_string()
     }
 }
 
@@ -292,37 +299,16 @@ pub struct FaultId {
     pub step: StepId,
 }
 
-/// A text that is no `<trial>.<step>`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FaultIdError(String);
-
-impl fmt::Display for FaultIdError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a fault is written <trial>.<step>, as in 3.k, not {:?}", self.0)
+written!(
+    /// A text that is no `<trial>.<step>`.
+    FaultId, FaultIdError, "a fault is written <trial>.<step>, as in 3.k", |text| {
+        let (trial, step) = text.split_once('.')?;
+        Some(FaultId { trial: TrialNumber(trial.parse().ok()?), step: step.parse().ok()? })
     }
-}
-
-impl std::error::Error for FaultIdError {}
+);
 
 impl fmt::Display for FaultId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.trial, self.step)
-    }
-}
-
-impl TryFrom<String> for FaultId {
-    type Error = FaultIdError;
-    fn try_from(text: String) -> Result<Self, FaultIdError> {
-        let parse = || {
-            let (trial, step) = text.split_once('.')?;
-            Some(Self { trial: TrialNumber(trial.parse().ok()?), step: step.parse().ok()? })
-        };
-        parse().ok_or_else(|| FaultIdError(text.clone()))
-    }
-}
-
-impl From<FaultId> for String {
-    fn from(id: FaultId) -> Self {
-        id.to_string()
     }
 }
