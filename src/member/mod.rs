@@ -30,7 +30,9 @@ pub fn run(config: &Config) -> Result<(), MemberError> {
     let channel = Arc::new(Mutex::new(channel?));
     let orders = orders::listen()?;
     duty::start(Arc::clone(&claims), Arc::clone(&channel))?;
+    let ends = EndsWithMember;
     let member = Member::join_with(claims, config, move |now, event| {
+        let EndsWithMember = &ends;
         let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
         channel.tell(now, what(event));
     })?;
@@ -47,6 +49,18 @@ pub fn run(config: &Config) -> Result<(), MemberError> {
                 std::mem::forget(member);
                 return Ok(());
             }
+        }
+    }
+}
+
+/// Held by the member's thread. A panic there ends the process, as one on the main thread would:
+/// the controller sees a death, and not a process that lives without its member.
+struct EndsWithMember;
+
+impl Drop for EndsWithMember {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
         }
     }
 }
