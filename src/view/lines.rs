@@ -205,17 +205,15 @@ pub(super) fn counted(counts: &Counts) -> String {
         1 => format!("1 {noun}"),
         _ => format!("{count} {noun}s"),
     };
+    let goes = if *open == 1 { "goes" } else { "go" };
+    let on = format!("{goes} on, the longest for {open_ms_max:.0} ms");
     let over = format!("{}, the longest {gap_ms_max:.0} ms", number(gaps, "gap"));
-    let (noun, goes) =
-        (if *gaps > 0 { " more" } else { " gap" }, if *open == 1 { "goes" } else { "go" });
-    let plural = if *gaps == 0 && *open != 1 { "s" } else { "" };
-    let on = format!("{open}{noun}{plural} {goes} on, the longest for {open_ms_max:.0} ms");
     let overlaps = overlaps.map_or_else(String::new, |it| format!(", {}", number(&it, "overlap")));
     match (gaps, open) {
         (0, 0) => format!("no gap{overlaps}"),
-        (0, _) => format!("{on}{overlaps}"),
+        (0, _) => format!("{} {on}{overlaps}", number(open, "gap")),
         (_, 0) => format!("{over}{overlaps}"),
-        (_, _) => format!("{over}, {on}{overlaps}"),
+        (_, _) => format!("{over}, {open} more {on}{overlaps}"),
     }
 }
 

@@ -216,9 +216,10 @@ pub(super) fn worst_of(gap: &Worst, when: &str, open: &str) -> Vec<String> {
     let (length, within) = (short(gap.duration_ms), short(gap.uncertainty_ms));
     let mut told = vec![
         // Of a gap whose ends need no estimate nothing is said.
-        match gap.uncertainty_ms > 0.0 {
-            true => format!("{length} ms (within {within} ms)"),
-            false => format!("{length} ms"),
+        if gap.uncertainty_ms > 0.0 {
+            format!("{length} ms (within {within} ms)")
+        } else {
+            format!("{length} ms")
         },
         format!("{}{others} in {}{when}", gap.role, gap.group),
         gap.after(),
