@@ -1,5 +1,5 @@
-//! An embedded broker in somebody's test: it starts inside the program, on a free port, and any
-//! Kafka client speaks to it.
+//! An embedded broker in a test: it starts inside the program, on a free port, and any Kafka client
+//! speaks to it.
 //!
 //! ```sh
 //! cargo run --example embedded_broker

@@ -90,7 +90,7 @@ fn a_broker_that_dies_is_started_again_where_it_was() {
     assert_eq!(there, address);
     // Members would be back before their claims are over: held for longer, there is nobody.
     signal_pid(second, Signal::STOP);
-    // Events may have told of it already, where the host held up the next life.
+    // An event that was read before may have reported it, if the host held up the next life.
     up.await_health(Level::Degraded);
     // Where the host holds up the other group as well, no group leads.
     assert!(matches!(up.status().0, Some(7 | 8)), "{}", up.said());

@@ -124,7 +124,7 @@ fn no_claim_outlives(facts: &[Fact], suspend: Interval) {
     }
     assert!(claims.values().all(|until| *until < suspend.until), "{claims:?}");
     let led = claims.values().any(|until| *until > suspend.from);
-    assert!(led, "nobody led at {suspend:?}: {claims:?}, {} facts", facts.len());
+    assert!(led, "no member led at {suspend:?}: {claims:?}, {} facts", facts.len());
     for fact in facts.iter().filter(|fact| fact.t >= suspend.until) {
         let Some(life) = &fact.life else { continue };
         if let What::Lapsed { partition, term, at, .. } = &fact.what
@@ -166,7 +166,7 @@ fn a_run_on_a_host_that_sleeps_for_an_hour_is_unknown() {
     assert!(run.stdout.contains("The host was suspended for 1h"), "{run}");
 }
 
-/// Whether somebody has led since the last suspend, and for so long that the controller has looked
+/// Whether a member has led since the last suspend, and for so long that the controller has looked
 /// at its clocks meanwhile: what it saw last is where a suspend begins.
 fn was_seen_to_lead(facts: &[Fact]) -> bool {
     // It may be led again before the controller looks.

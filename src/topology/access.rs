@@ -15,7 +15,7 @@ const EDGES_KNOW: [&str; 6] = [
     "ssl.key.password",
 ];
 
-/// What is written; a secret of which nobody knows where it stands was complained of already.
+/// What the file says. A secret without a place is left out: the check has reported it already.
 pub(super) fn access(
     properties: &BTreeMap<String, String>,
     secrets: &BTreeMap<String, Elsewhere>,

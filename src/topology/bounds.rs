@@ -38,15 +38,15 @@ pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
     }
 }
 
-/// What it costs a group that nobody does the work of its brokers for `down`, and that whoever
-/// does it then knows that much of the group. Clients find that one only `L` later; members may
-/// come back under new names, and wait for the sessions of their old ones. Meanwhile they
-/// believe what they believed, for `T` from what they last heard. All come back, and what moved
-/// to the first moves on to the last.
+/// What it costs a group that its brokers are down for `down`, where the broker that takes over
+/// knows as much of the group as `recall` says. Clients find that broker only `L` later; members
+/// may come back under new names, and wait for the sessions of their old ones. Meanwhile they
+/// believe what they believed, for `T` from what they last heard. All come back, and what moved to
+/// the first moves on to the last.
 #[must_use]
 pub fn outage_bound(terms: &Terms, down: Duration, recall: Recall) -> Bound {
     let (back, apart) = match recall {
-        // Who forgets has one address, is found there, and knows no old names.
+        // A broker that forgets has one address, is found there, and knows no old names.
         Recall::Nothing => (terms.handover(), RECONNECT),
         Recall::All => (terms.search + terms.takeover(), RECONNECT),
         Recall::Reads => {

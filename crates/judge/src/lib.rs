@@ -1,4 +1,4 @@
-//! From facts to a verdict: who led what and when, where nobody or two did, and what that says.
+//! From facts to a verdict: who led what and when, where no member or two did, and what follows.
 //!
 //! ```text
 //!   facts --> timeline --> verdict --> report        all of a run, once it is over

@@ -75,9 +75,9 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_told_once_with_its_reason_and_so_is_its_end() {
+    fn a_loss_is_reported_once_with_its_reason_and_so_is_its_end() {
         let mut contact = Contact::new(at(0));
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for ms in (0..20_000).step_by(50) {
             let said = match ms {
                 0..2_000 => said(ms / 50, 0),
@@ -85,11 +85,11 @@ mod tests {
                 // What was complained of before is no news.
                 _ => said(ms / 50, 3),
             };
-            told.extend(contact.look(at(ms), said).map(|what| (ms, what)));
+            reported.extend(contact.look(at(ms), said).map(|what| (ms, what)));
         }
         let why = "refused".to_owned();
         // The last message came with the look at 1950.
-        assert_eq!(told, [(2_950, Event::Unconnected(why)), (8_000, Event::Connected)]);
+        assert_eq!(reported, [(2_950, Event::Unconnected(why)), (8_000, Event::Connected)]);
     }
 
     #[test]

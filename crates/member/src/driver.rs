@@ -14,7 +14,7 @@ use crate::{Claims, Config, Event};
 
 /// The longest that closing the client may take: it can hang.
 const CLOSE: Duration = Duration::from_secs(2);
-/// How long a member that leaves leads on at the most. Closing the client takes about 100 ms.
+/// A member that leaves leads on for no longer than this. Closing the client takes about 100 ms.
 const LEAD_ON: Duration = Duration::from_millis(300);
 /// How often all claims are reported while there are any.
 const RENEWAL: Duration = Duration::from_millis(100);
@@ -104,7 +104,7 @@ impl Driver {
         Ok(Self { state: member, consumer, wake: config.wake })
     }
 
-    /// Lives until it is told to leave; what is left of it is to be dropped.
+    /// Runs until a command to leave comes; the caller drops the producer that remains.
     pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
         self.state.live(self.consumer, commands, self.wake);
         self.state.producer
@@ -230,13 +230,14 @@ impl State {
     }
 
     /// Leaves the group and leads until it has left, for the others learn of it only at their next
-    /// heartbeats; then ends every claim and says so. Nobody is waited for: break before make.
+    /// heartbeats; then ends every claim and reports it. No successor is waited for: break before
+    /// make.
     fn leave(&mut self, consumer: Consumer) {
         self.producer.discard();
         let (done, closed) = std::sync::mpsc::channel();
         let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
             consumer.leave();
-            // Nobody listens any more when this took too long.
+            // The receiver is gone if this took too long.
             done.send(()).ok();
         });
         let left = closing.is_ok() && closed.recv_timeout(LEAD_ON).is_ok();

@@ -66,7 +66,7 @@ impl Member {
             .name("member".to_owned())
             .spawn(move || {
                 let rest = driver.live(&received);
-                // Nobody waits any more where leaving took too long.
+                // The receiver is gone if leaving took too long.
                 done.send(()).ok();
                 // Last: destroying a client can hang.
                 drop(rest);

@@ -28,7 +28,7 @@ pub struct Bounds {
 /// Gaps in the served view, overlaps in the claimed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bound {
-    /// For how long a role may be led by nobody.
+    /// For how long a role may be without a leader.
     pub gap: Range,
     /// For how long by more than one.
     pub overlap: Range,

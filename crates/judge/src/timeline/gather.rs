@@ -154,7 +154,7 @@ impl Gathered {
                 self.lines().for_each(|line| line.fail(fault));
             }
             if let Some(line) = fact.life.as_ref().and_then(|life| self.line(roster, life)) {
-                line.told(fact);
+                line.record(fact);
             }
         }
     }

@@ -201,7 +201,7 @@ impl LifeLine {
     }
 
     /// Takes the next fact that the controller wrote of this life.
-    pub fn told(&mut self, fact: &Fact) {
+    pub fn record(&mut self, fact: &Fact) {
         let not_yet = self.not_yet.take();
         match &fact.what {
             What::Started { .. } => self.started = Some(fact.t),

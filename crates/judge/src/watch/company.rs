@@ -47,9 +47,9 @@ impl Company {
     }
 
     /// Takes what the controller says of a life.
-    pub(super) fn told(&mut self, life: &Life, fact: &Fact) {
+    pub(super) fn record(&mut self, life: &Life, fact: &Fact) {
         if let Some(line) = self.line(life) {
-            line.told(fact);
+            line.record(fact);
         }
         if matches!(fact.what, What::Started { .. }) {
             let same = |other: &&Life| other.member == life.member;

@@ -154,7 +154,7 @@ impl Watch {
             return;
         };
         if own {
-            company.told(life, fact);
+            company.record(life, fact);
         } else {
             company.hear(life, fact);
         }

@@ -19,13 +19,13 @@ pub struct ClusterFacts {
     /// `inter.broker.protocol.version`; Kafka 4 has none.
     pub protocol: Option<String>,
     /// The broker that leads each partition of `__consumer_offsets`, by the partition's number;
-    /// nobody where there is none right now.
+    /// `None` while the partition has no leader.
     pub offsets_leaders: Vec<Option<i32>>,
     /// How many partitions the plan's topics have, where they are there.
     pub widths: BTreeMap<TopicName, u32>,
     /// Why it would not make a topic that is missing.
     pub refusals: BTreeMap<TopicName, String>,
-    /// The client ids of whoever is in a consumer group already.
+    /// The client ids of the members that a consumer group has already.
     pub strangers: BTreeMap<ConsumerGroup, Vec<String>>,
 }
 
