@@ -12,19 +12,14 @@
     reason = "a measurement may fail loudly"
 )]
 
-#[path = "../../tests/support/broker_process.rs"]
-mod broker_process;
-#[allow(dead_code, reason = "tests say more to edges")]
-#[path = "../../tests/edge/process.rs"]
-mod process;
 mod speaker;
 
 use std::fmt;
 use std::fs;
 
-use broker_process::BrokerProcess;
-use process::Edges;
 use speaker::Speaker;
+use support::broker_process::BrokerProcess;
+use support::edge::process::Edges;
 
 /// How often each way is measured.
 const PAIRS: usize = 21;

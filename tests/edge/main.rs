@@ -1,25 +1,3 @@
-//! The fault proxy as a process, from outside: what passes, what does not, and what is said of it.
+//! The fault proxy.
 
-#![allow(
-    clippy::as_conversions,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_possible_wrap,
-    reason = "a test may fail loudly"
-)]
-
-mod answers;
-mod bytes;
-mod garbage;
-mod kafka;
-mod process;
-mod requests;
-mod rewriting;
-#[path = "../broker/samples.rs"]
-mod samples;
-#[cfg(feature = "tls")]
-mod secured;
-mod slow;
-mod tellings;
-mod told;
-mod upstream;
+mod proxy;

@@ -1,14 +1,11 @@
 //! The fuzz targets on seeds: the same bytes each time, on any machine. `tests/fuzz/Cargo.toml`
 //! says how libFuzzer runs them for longer, with coverage as its guide.
 
-#[path = "../broker/samples.rs"]
-mod samples;
 mod targets;
-#[path = "../edge/tellings.rs"]
-mod tellings;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use support::{samples, tellings};
 use tandem::wire::{SUPPORTED, number};
 
 /// A few seconds each, unoptimised.

@@ -2,3 +2,8 @@
 
 pub use tandem_broker::{groups, wire};
 pub use tandem_facts::time;
+
+// What is fuzzed names the rooms as it does in the house.
+extern crate self as tandem;
+
+pub mod targets;

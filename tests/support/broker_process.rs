@@ -14,7 +14,7 @@ pub struct BrokerProcess {
 impl BrokerProcess {
     /// Starts one; it has said where it listens.
     pub fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tandem"))
+        let mut child = Command::new(crate::program())
             .args(["broker", "--listen", "127.0.0.1:0", "--until-eof"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

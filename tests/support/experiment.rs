@@ -49,20 +49,20 @@ fn looking_each<T>(
 
 /// `tandem` with a state directory of its own, its output free of colours.
 pub fn tandem(state: &Path) -> Command {
-    dressed(Command::new(env!("CARGO_BIN_EXE_tandem")), state)
+    dressed(Command::new(crate::program()), state)
 }
 
 /// The same, after a shell has set the stage for it.
 fn staged(script: &str, state: &Path) -> Command {
     let mut shell = dressed(Command::new("sh"), state);
     shell.args(["-c", &format!("{script}; exec \"$0\" \"$@\"")]);
-    shell.arg(env!("CARGO_BIN_EXE_tandem"));
+    shell.arg(crate::program());
     shell
 }
 
 fn dressed(mut command: Command, state: &Path) -> Command {
     command
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(crate::ROOT)
         .env("XDG_STATE_HOME", state)
         .env("NO_COLOR", "1")
         .env_remove("RUST_LOG")

@@ -72,9 +72,9 @@ pub fn undisturbed<T>(
 /// `tests/all`, which ends with the list.
 fn unknown(shown: &str) {
     let thread = std::thread::current();
-    let (name, program) = (thread.name().unwrap_or("?"), env!("CARGO_CRATE_NAME"));
+    let (name, program) = (thread.name().unwrap_or("?"), crate::family());
     eprintln!("UNKNOWN {program}: {name}: the host disturbed every run\n{shown}");
-    let list = concat!(env!("CARGO_TARGET_TMPDIR"), "/unknown");
+    let list = crate::scratch().join("unknown");
     let mut list = OpenOptions::new().create(true).append(true).open(list).unwrap();
     writeln!(list, "{program}: {name}").unwrap();
 }

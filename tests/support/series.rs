@@ -25,7 +25,7 @@ pub const PART_MAX: Duration = Duration::from_secs(900);
 /// Where the parts of a series are kept; what is only tried is no part of one.
 pub fn folder(name: &str) -> PathBuf {
     let place = if tried().is_some() { "target/tried" } else { "target/long" };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(place).join(name);
+    let folder = Path::new(crate::ROOT).join(place).join(name);
     if tried().is_some() || std::env::var_os("TANDEM_AGAIN").is_some() {
         fs::remove_dir_all(&folder).ok();
     }

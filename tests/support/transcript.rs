@@ -40,7 +40,7 @@ impl Command {
 
 /// Runs every `tests/<folder>/*.txt` against a fresh subject and compares; `UPDATE=1` rewrites.
 pub fn check_folder<S: FnMut(&Command) -> String>(folder: &str, subject: impl Fn() -> S) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let folder = Path::new(crate::ROOT).join("tests/data").join(folder);
     let mut files: Vec<_> = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())

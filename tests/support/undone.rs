@@ -76,7 +76,7 @@ impl Stage {
     /// One whose broker can be started again.
     pub fn set() -> Self {
         Self::with(|address| {
-            let program = env!("CARGO_BIN_EXE_tandem");
+            let program = crate::program();
             [program, "broker", "--listen", address].map(str::to_owned).to_vec()
         })
     }

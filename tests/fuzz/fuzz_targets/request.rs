@@ -1,9 +1,5 @@
 //! libFuzzer on `targets::request`.
 
 #![no_main]
-#![allow(dead_code, unused_imports, reason = "each target uses its own")]
 
-#[path = "../targets/mod.rs"]
-mod targets;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| targets::request(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tandem::targets::request(bytes));

@@ -28,7 +28,7 @@ struct World<'a> {
 }
 
 /// Plays the requests that the bytes spell.
-pub(crate) fn coordinator(bytes: &[u8]) {
+pub fn coordinator(bytes: &[u8]) {
     let settings = Settings {
         members_max: MEMBERS_MAX,
         // A static member that does not come is waited for as often as its rebalance timeout

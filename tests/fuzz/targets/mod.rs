@@ -1,6 +1,8 @@
 //! What is done with any bytes at all, by libFuzzer and by `cargo test --test fuzz`. A panic is a
 //! finding.
 
+#![allow(unreachable_pub, reason = "libFuzzer takes this from a library, a test from a module")]
+
 mod groups;
 
 use bytes::Bytes;
@@ -9,10 +11,10 @@ use tandem::wire::{
     Batch, WireError, cap_versions, frame_length, newest_naming, parse, parse_foreign, places,
 };
 
-pub(crate) use groups::coordinator;
+pub use groups::coordinator;
 
 /// Bytes as they come over a connection: lengths and frames.
-pub(crate) fn request(bytes: &[u8]) {
+pub fn request(bytes: &[u8]) {
     if let Some(prefix) = bytes.first_chunk() {
         let told = i32::from_be_bytes(*prefix);
         match frame_length(*prefix) {
@@ -25,7 +27,7 @@ pub(crate) fn request(bytes: &[u8]) {
 
 /// Two bytes that say which answer the rest is, in which version: whatever names brokers names
 /// others when they are replaced, and is as it was when they are replaced by themselves.
-pub(crate) fn answer(bytes: &[u8]) {
+pub fn answer(bytes: &[u8]) {
     let Some(([key, version], frame)) = bytes.split_first_chunk() else { return };
     let (key, version) = (i16::from(*key), i16::from(*version));
     drop(parse_foreign(Bytes::copy_from_slice(frame)));
@@ -54,7 +56,7 @@ pub(crate) fn answer(bytes: &[u8]) {
 }
 
 /// Bytes as a record batch: what is accepted is as long as it says, and stays so when stamped.
-pub(crate) fn batch(bytes: &[u8]) {
+pub fn batch(bytes: &[u8]) {
     let Ok(mut batch) = Batch::parse(bytes) else { return };
     let count = batch.count();
     assert!(count >= 1);

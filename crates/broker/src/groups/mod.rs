@@ -7,7 +7,7 @@
 //! A join or a sync may have to wait for other members, so it carries a [`Token`] of the caller's
 //! and is answered through [`Coordinator::poll_reply`]; everything else is answered at once. The
 //! answers are those of Apache Kafka 4.x (`GroupMetadataManager`, `ClassicGroup`), error codes
-//! included; `tests/coordinator/*.txt` are played on both. There are three differences:
+//! included; `tests/data/coordinator/*.txt` are played on both. There are three differences:
 //!
 //! - Where Kafka forgets a parked request for ever (a second join of the same member, a second
 //!   sync, a leave while its sync waits), the request is answered with an error here.

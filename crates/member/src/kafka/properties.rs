@@ -18,7 +18,7 @@ pub struct Access {
 }
 
 /// The client properties that hold a key, a password or a token themselves, of all that
-/// librdkafka knows; `tests/strangers` holds this against librdkafka's own list.
+/// librdkafka knows; `tests/system/strangers` holds this against librdkafka's own list.
 const SECRETS: [&str; 10] = [
     "sasl.oauthbearer.assertion.private.key.passphrase",
     "sasl.oauthbearer.assertion.private.key.pem",

@@ -1,0 +1,115 @@
+//! The console tools of Apache Kafka 4.3.0, on Java's client.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use support::foreign::{Background, Broker, command, eventually, said};
+
+const VERSION: &str = "4.3.0";
+const TOPICS: &str = "org.apache.kafka.tools.TopicCommand";
+const GROUPS: &str = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand";
+const PRODUCER: &str = "org.apache.kafka.tools.ConsoleProducer";
+const CONSUMER: &str = "org.apache.kafka.tools.consumer.ConsoleConsumer";
+
+/// The jars that `deploy/kafka/up` runs Kafka with, fetched if it never ran.
+fn jars() -> PathBuf {
+    static FETCH: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = FETCH.lock().unwrap();
+    let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let cache = home("XDG_CACHE_HOME").unwrap_or_else(|| home("HOME").unwrap().join(".cache"));
+    let cache = cache.join("tandem/kafka").join(VERSION);
+    if !cache.join("lib").exists() {
+        std::fs::create_dir_all(&cache).unwrap();
+        let part = tempfile::tempdir_in(&cache).unwrap();
+        let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/kafka").join(VERSION);
+        let mut copy = command("mvn");
+        copy.args(["-q", "-B", "-f"]).arg(pom.join("pom.xml"));
+        copy.args(["dependency:copy-dependencies", "-DincludeScope=runtime"]);
+        let into = format!("-DoutputDirectory={}", part.path().join("lib").display());
+        assert!(copy.arg(into).status().unwrap().success(), "Maven could not fetch the jars");
+        // Somebody else may have been faster, with the same jars.
+        drop(std::fs::rename(part.path().join("lib"), cache.join("lib")));
+    }
+    cache.join("lib/*")
+}
+
+fn java(broker: &Broker, tool: &str, arguments: &[&str]) -> Command {
+    let mut java = command("java");
+    java.args(["-XX:TieredStopAtLevel=1", "-Xmx128m", "-cp"]).arg(jars()).arg(tool);
+    java.args(["--bootstrap-server", &broker.address]).args(arguments);
+    java
+}
+
+/// A consumer of the group that runs until it is told to end.
+fn consumer(broker: &Broker) -> Background {
+    let paced = ["session.timeout.ms=6000", "heartbeat.interval.ms=100"];
+    let mut consumer = java(broker, CONSUMER, &["--topic", "ledger", "--group", "readers"]);
+    for property in paced {
+        consumer.args(["--command-property", property]);
+    }
+    Background(consumer.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+}
+
+both_ways!(the_console_tools_create_produce_consume_and_delete, the_console_tools_see_a_rebalance,);
+
+fn the_console_tools_create_produce_consume_and_delete(broker: &Broker) {
+    let topics = |arguments: &[&str]| said(&mut java(broker, TOPICS, arguments), "");
+    topics(&["--create", "--topic", "ledger", "--partitions", "3", "--replication-factor", "1"]);
+    topics(&["--alter", "--topic", "ledger", "--partitions", "4"]);
+    assert_eq!(topics(&["--list"]).trim(), "ledger");
+    let described = topics(&["--describe", "--topic", "ledger"]);
+    assert!(described.contains("PartitionCount: 4\tReplicationFactor: 1"), "{described}");
+    assert!(described.contains("Partition: 3\tLeader: 1\tReplicas: 1\tIsr: 1"), "{described}");
+
+    let lines: String = (0..100).map(|number| format!("message {number}\n")).collect();
+    said(&mut java(broker, PRODUCER, &["--topic", "ledger"]), &lines);
+    let all = ["--topic", "ledger", "--group", "readers", "--from-beginning"];
+    let mut consumer = java(broker, CONSUMER, &all);
+    let heard = said(consumer.args(["--max-messages", "100"]), "");
+    let mut heard: Vec<_> = heard.lines().filter(|line| line.starts_with("message")).collect();
+    let mut sent: Vec<_> = lines.lines().collect();
+    heard.sort_unstable();
+    sent.sort_unstable();
+    assert_eq!(heard, sent);
+
+    let groups = |arguments: &[&str]| said(&mut java(broker, GROUPS, arguments), "");
+    let lag: i64 = groups(&["--describe", "--group", "readers"])
+        .lines()
+        .filter(|line| line.starts_with("readers"))
+        .map(|line| line.split_whitespace().nth(5).unwrap().parse::<i64>().unwrap())
+        .sum();
+    assert_eq!(lag, 0);
+    let reset = ["--group", "readers", "--topic", "ledger", "--reset-offsets", "--to-earliest"];
+    groups(&[&reset[..], &["--execute"]].concat());
+    groups(&["--delete", "--group", "readers"]);
+    assert_eq!(groups(&["--list"]).trim(), "");
+    topics(&["--delete", "--topic", "ledger"]);
+    assert_eq!(topics(&["--list"]).trim(), "");
+}
+
+fn the_console_tools_see_a_rebalance(broker: &Broker) {
+    let create = ["--create", "--topic", "ledger", "--partitions", "4"];
+    said(&mut java(broker, TOPICS, &create), "");
+    // The number of partitions of each member, as the tool counts them.
+    let shares = || {
+        let members = ["--describe", "--group", "readers", "--members", "--verbose"];
+        let told = said(&mut java(broker, GROUPS, &members), "");
+        let members = told.lines().filter(|line| line.starts_with("readers"));
+        let mut shares: Vec<usize> =
+            members.map(|line| line.split_whitespace().nth(4).unwrap().parse().unwrap()).collect();
+        shares.sort_unstable();
+        shares
+    };
+    let (one, mut two) = (consumer(broker), consumer(broker));
+    eventually("an even share", || (shares() == [2, 2]).then_some(()));
+    let state =
+        said(&mut java(broker, GROUPS, &["--describe", "--group", "readers", "--state"]), "");
+    assert!(state.contains("Stable") && state.contains("range"), "{state}");
+    kill_process(Pid::from_child(&two.0), Signal::TERM).unwrap();
+    two.0.wait().unwrap();
+    eventually("everything with one", || (shares() == [4]).then_some(()));
+    drop(one);
+}

@@ -1,0 +1,167 @@
+//! Real runs, told to collectors live and again.
+
+use std::fs;
+use std::process::Output;
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::trace::v1::Span;
+
+use crate::otlp::agrees::{attribute, logs_agree, named, spans_agree};
+use crate::otlp::certificates::Certificates;
+use crate::otlp::receiver::{Kept, Receiver};
+use support::experiment::{Experiment, Finished, tandem};
+
+/// A short run with gaps in it, however long.
+fn kills() -> Experiment {
+    Experiment::claimless("kill-leader").with("--trials 2 --set defaults.session=500ms")
+}
+
+/// The spans that are computed from the journal; the others are live operations.
+pub(crate) fn computed(spans: Vec<Span>) -> Vec<Span> {
+    let names = ["chaos.run", "chaos.trial", "fault.window", "leadership"];
+    let ours = |span: &Span| names.iter().any(|name| span.name.starts_with(name));
+    spans.into_iter().filter(ours).collect()
+}
+
+/// All of it arrived, and `result.json` says so.
+fn arrived(run: &Finished, receiver: &Receiver) {
+    assert_eq!(run.code(), Some(0), "{run}");
+    let telemetry = run.report().telemetry.unwrap_or_else(|| panic!("no telemetry: {run}"));
+    let got = (receiver.spans().len() as u64, receiver.logs().len() as u64);
+    assert_eq!((telemetry.spans, telemetry.logs), got, "{run}");
+    assert_eq!((telemetry.spans_lost, telemetry.logs_lost, &telemetry.why), (0, 0, &None), "{run}");
+    let metrics = telemetry.metrics.unwrap_or_else(|| panic!("no metrics: {run}"));
+    assert_eq!((metrics.exports_lost, &metrics.why), (0, &None), "{run}");
+    assert_eq!(metrics.exports, receiver.exports(), "{run}");
+    assert!(run.stdout.contains("\ntelemetry "), "{run}");
+    assert!(!run.stderr.contains("telemetry"), "{run}");
+    let (recording, spans) = (run.recording(), computed(receiver.spans()));
+    spans_agree(&recording, &spans);
+    logs_agree(&recording, &spans, &receiver.logs());
+    assert!(named(&spans, "leadership.gap").len() >= 2, "each trial has a gap: {run}");
+}
+
+/// Sends a run again.
+fn export(run: &Finished, variables: &[(&str, &str)]) -> Output {
+    let mut command = tandem(run.folder.path());
+    command.arg("export").arg(&run.out).envs(variables.iter().copied());
+    command.output().unwrap()
+}
+
+#[test]
+fn a_run_is_told_live_over_http_and_the_same_again_over_all_else() {
+    let receiver = Receiver::http(Kept::default(), None);
+    let run = kills()
+        .with(&format!("--otlp {}", receiver.url("http")))
+        .set("OTEL_RESOURCE_ATTRIBUTES", "team=pricing%20desk,tandem.run=mine")
+        .set("OTEL_SERVICE_NAME", "elections")
+        .finish();
+    arrived(&run, &receiver);
+    let (recording, resource) = (run.recording(), receiver.resource());
+    assert_eq!(resource["service.name"], "elections");
+    assert_eq!(resource["team"], "pricing desk");
+    assert_eq!(resource["tandem.run"], recording.header.run);
+    assert_eq!(resource["tandem.experiment"], "kill-leader");
+    is_a_file_as_well(&run, &receiver);
+    again_over_http_with_all_that_there_is(&run, &receiver);
+    again_over_grpc(&run, &receiver);
+}
+
+/// The file holds the same spans, in OTLP's JSON.
+fn is_a_file_as_well(run: &Finished, receiver: &Receiver) {
+    let text = fs::read_to_string(run.out.join("traces.otlp.json")).unwrap();
+    let document: ExportTraceServiceRequest = serde_json::from_str(&text).unwrap();
+    let spans = document.resource_spans[0].scope_spans[0].spans.clone();
+    let mut got = computed(receiver.spans());
+    got.sort_by_key(|span| spans.iter().position(|one| one.span_id == span.span_id));
+    assert_eq!(spans, got);
+    let plain: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let span = &plain["resourceSpans"][0]["scopeSpans"][0]["spans"][1];
+    assert_eq!(span["traceId"].as_str().map(str::len), Some(32), "hex: {span}");
+    assert_eq!(span["spanId"].as_str().map(str::len), Some(16), "hex: {span}");
+    assert!(span["startTimeUnixNano"].is_string(), "64 bits as text: {span}");
+    assert!(!text.contains(":null"), "protobuf's JSON has no null that means anything");
+    let trial = span["attributes"].as_array().unwrap();
+    assert!(trial.iter().any(|it| it["value"]["intValue"].is_string()), "{span}");
+    // Judged again, it is the same to the byte, and what was sent is still known.
+    let before = run.result();
+    assert_eq!(run.judged_again().status.code(), run.code(), "{run}");
+    assert_eq!(run.result(), before, "{run}");
+    assert_eq!(fs::read_to_string(run.out.join("traces.otlp.json")).unwrap(), text);
+}
+
+fn again_over_http_with_all_that_there_is(run: &Finished, before: &Receiver) {
+    let certificates = Certificates::new();
+    let receiver = Receiver::http(Kept::default(), Some(&certificates));
+    let path = |name| certificates.path(name).display().to_string();
+    let (url, authority) = (receiver.url("https"), path("authority.pem"));
+    let done = export(
+        run,
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &url),
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE", &authority),
+            ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", &path("client.pem")),
+            ("OTEL_EXPORTER_OTLP_CLIENT_KEY", &path("client.key")),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic%20abc"),
+        ],
+    );
+    same_again(run, &done, before, &receiver);
+    assert_eq!(receiver.header("content-encoding").as_deref(), Some("gzip"));
+    assert_eq!(receiver.header("authorization").as_deref(), Some("Basic abc"));
+    // Whom nobody vouches for is not believed, and that is told.
+    let done = export(run, &[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
+    assert_eq!(done.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(told.contains("lost") && told.contains("certificate"), "{told}");
+}
+
+fn again_over_grpc(run: &Finished, before: &Receiver) {
+    let certificates = Certificates::new();
+    let receiver = Receiver::grpc(Kept::default(), Some(&certificates));
+    let path = |name| certificates.path(name).display().to_string();
+    let done = export(
+        run,
+        &[
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &receiver.url("https")),
+            ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", &receiver.url("https")),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE", &path("authority.pem")),
+            ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", &path("client.pem")),
+            ("OTEL_EXPORTER_OTLP_CLIENT_KEY", &path("client.key")),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "x-scope-orgid=desk"),
+        ],
+    );
+    same_again(run, &done, before, &receiver);
+    assert_eq!(receiver.header("grpc-encoding").as_deref(), Some("gzip"));
+    assert_eq!(receiver.header("x-scope-orgid").as_deref(), Some("desk"));
+}
+
+/// What is sent twice is the same.
+fn same_again(run: &Finished, done: &Output, before: &Receiver, receiver: &Receiver) {
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let sorted = |receiver: &Receiver| {
+        let mut spans = computed(receiver.spans());
+        spans.sort_by(|one, other| {
+            (&one.trace_id, &one.span_id).cmp(&(&other.trace_id, &other.span_id))
+        });
+        spans
+    };
+    assert_eq!(sorted(receiver), sorted(before));
+    logs_agree(&run.recording(), &receiver.spans(), &receiver.logs());
+}
+
+#[test]
+fn a_run_is_told_live_over_grpc() {
+    let receiver = Receiver::grpc(Kept::default(), None);
+    let order = kills().set("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    let run = order.set("OTEL_EXPORTER_OTLP_ENDPOINT", &receiver.url("http")).finish();
+    arrived(&run, &receiver);
+    let faults = receiver.spans();
+    let kinds: Vec<_> = named(&faults, "fault.window")
+        .iter()
+        .map(|one| attribute(one, "neli.fault.kind"))
+        .collect();
+    assert_eq!(kinds, ["kill", "kill"]);
+}

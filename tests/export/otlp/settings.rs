@@ -1,0 +1,121 @@
+//! What the environment says, and what is refused before anything starts.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tandem::telemetry::{Protocol, Settings, SettingsError};
+
+use support::experiment::{Experiment, tandem};
+
+fn read(flag: Option<&str>, set: &[(&str, &str)]) -> Result<Option<Settings>, SettingsError> {
+    let set: BTreeMap<_, _> = set.iter().copied().collect();
+    Settings::read(flag, |name| set.get(name).map(|value| (*value).to_owned()))
+}
+
+fn refused(set: &[(&str, &str)]) -> String {
+    let error = read(None, set).unwrap_err();
+    tandem::error::chain(&error)
+}
+
+const ALL: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+
+#[test]
+fn nothing_is_sent_unless_a_collector_is_named() {
+    assert_eq!(read(None, &[]).unwrap(), None);
+    assert_eq!(read(None, &[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]).unwrap(), None);
+    // What is off may be written wrongly.
+    assert_eq!(read(None, &[("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon")]).unwrap(), None);
+    let disabled = [ALL, ("OTEL_SDK_DISABLED", "True")];
+    assert_eq!(read(Some("http://127.0.0.1:1"), &disabled).unwrap(), None);
+}
+
+#[test]
+fn each_signal_has_its_path_and_its_own_variables() {
+    let settings = read(
+        None,
+        &[
+            ALL,
+            ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://127.0.0.1:9/logs"),
+            ("OTEL_METRICS_EXPORTER", "none"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "250"),
+            ("OTEL_EXPORTER_OTLP_LOGS_TIMEOUT", "500"),
+            ("OTEL_EXPORTER_OTLP_LOGS_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "a=1,b=2"),
+        ],
+    );
+    let settings = settings.unwrap().unwrap();
+    let (traces, logs) = (settings.traces.unwrap(), settings.logs.unwrap());
+    assert_eq!(traces.url.as_str(), "http://127.0.0.1:4318/v1/traces");
+    assert_eq!(logs.url.as_str(), "http://127.0.0.1:9/logs");
+    assert_eq!((traces.gzip, logs.gzip), (false, true));
+    assert_eq!([traces.timeout, logs.timeout], [250, 500].map(Duration::from_millis));
+    assert_eq!(traces.headers.len(), 2);
+    assert_eq!(settings.metrics, None);
+}
+
+#[test]
+fn the_command_line_has_the_last_word() {
+    let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:9/x");
+    let grpc = ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    let settings = read(Some("http://127.0.0.1:5/base/"), &[ALL, own]).unwrap().unwrap();
+    assert_eq!(settings.traces.unwrap().url.as_str(), "http://127.0.0.1:5/base/v1/traces");
+    let settings = read(Some("http://127.0.0.1:5"), &[grpc]).unwrap().unwrap();
+    let traces = settings.traces.unwrap();
+    assert_eq!((traces.url.as_str(), traces.protocol), ("http://127.0.0.1:5/", Protocol::Grpc));
+}
+
+#[test]
+fn what_means_nothing_is_refused_with_what_was_meant() {
+    let refuses = |name: &str, value: &str, told: &str| {
+        let text = refused(&[ALL, (name, value)]);
+        assert!(text.starts_with(name) && text.contains(told), "{text}");
+    };
+    refuses(
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "http/json",
+        "write http/protobuf, the default, or grpc",
+    );
+    refuses("OTEL_EXPORTER_OTLP_TIMEOUT", "10s", "whole number of milliseconds");
+    refuses("OTEL_EXPORTER_OTLP_TIMEOUT", "0", "whole number of milliseconds");
+    refuses("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd", "write gzip, or none");
+    refuses("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nowhere.pem", "cannot read /nowhere.pem");
+    refuses("OTEL_EXPORTER_OTLP_CERTIFICATE", "Cargo.toml", "no certificate in PEM");
+    refuses("OTEL_EXPORTER_OTLP_CLIENT_KEY", "k.pem", "both or neither");
+    refuses("OTEL_TRACES_EXPORTER", "zipkin", "write otlp, or none");
+    refuses("OTEL_RESOURCE_ATTRIBUTES", "pricing", "has no key=value at place 1");
+    refuses("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4318", "write an address");
+    let secret = refused(&[ALL, ("OTEL_EXPORTER_OTLP_HEADERS", "authorization: Bearer s3cret")]);
+    assert!(secret.contains("is no list of headers") && !secret.contains("s3cret"), "{secret}");
+}
+
+#[test]
+fn a_wrong_setting_ends_a_run_before_it_begins() {
+    let order = Experiment::calm("1s").with("--trials 1 --otlp collector");
+    let run = order.finish();
+    assert_eq!(run.code(), Some(2), "{run}");
+    assert!(run.stderr.contains("--otlp is no address of a collector: write"), "{run}");
+    assert!(!run.out.exists(), "nothing was made: {run}");
+}
+
+#[test]
+fn an_export_to_nobody_is_refused() {
+    let state = tempfile::tempdir().unwrap();
+    let done = tandem(state.path()).args(["export", "."]).output().unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(told.contains("name a collector with --otlp URL"), "{told}");
+}
+
+#[test]
+fn an_export_of_nothing_says_so_and_sends_the_rest() {
+    let receiver =
+        crate::otlp::receiver::Receiver::http(crate::otlp::receiver::Kept::default(), None);
+    let (state, journal) = (tempfile::tempdir().unwrap(), crate::otlp::many::written(1));
+    let mut command = tandem(state.path());
+    command.args(["export", "--otlp", &receiver.url("http")]).arg(state.path());
+    let done = command.arg(journal.path()).output().unwrap();
+    assert_eq!(done.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(told.contains("cannot judge the run"), "{told}");
+    assert!(!receiver.spans().is_empty(), "the other one was sent");
+}

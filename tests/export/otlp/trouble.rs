@@ -1,0 +1,152 @@
+//! Collectors that are busy, mute, picky or gone: no verdict waits for them, and what is lost is
+//! told.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use tandem::verdict::Telemetry;
+
+use crate::otlp::many;
+use crate::otlp::receiver::{Kept, Receiver};
+use support::experiment::{Experiment, Finished, claimless, eventually, tandem};
+
+/// The exit may be later than the verdict by this, on a machine that does other things as well.
+const LATE: Duration = Duration::from_millis(3_000);
+
+/// No verdict takes longer.
+const VERDICT: Duration = Duration::from_secs(120);
+
+fn telemetry(run: &Finished) -> Telemetry {
+    run.report().telemetry.unwrap_or_else(|| panic!("no telemetry: {run}"))
+}
+
+/// It does nothing for so long, and claims nothing.
+fn calm(lasts: &str) -> Experiment {
+    let text = claimless("calm").replace("for: 60s", &format!("for: {lasts}"));
+    Experiment::of("calm.yaml", &text)
+}
+
+/// The verdict is what the journal says, whatever became of telemetry; and so is the exit code.
+fn is_judged_alike(run: &Finished) {
+    assert_eq!(run.code(), Some(0), "{run}");
+    let again = run.judged_again();
+    assert_eq!(again.status.code(), run.code(), "{run}");
+    assert_eq!(String::from_utf8_lossy(&again.stdout), run.stdout, "{run}");
+}
+
+/// It is judged, exits in time, and says that all of it was lost.
+fn loses_all(url: &str, protocol: &str) {
+    let order = calm("1s").with(&format!("--trials 1 --otlp {url}"));
+    let running = order.set("OTEL_EXPORTER_OTLP_PROTOCOL", protocol).start();
+    let (run, late) = running.finish_timed(VERDICT);
+    is_judged_alike(&run);
+    assert!(late < LATE, "{late:?} after the verdict: {run}");
+    let lost = telemetry(&run);
+    assert!(lost.spans > 0 && lost.logs > 0, "{lost:?}");
+    assert_eq!((lost.spans_lost, lost.logs_lost), (lost.spans, lost.logs), "{lost:?}");
+    assert!(lost.why.is_some(), "{lost:?}");
+    let told = format!("lost {} spans, {} log records", lost.spans_lost, lost.logs_lost);
+    assert!(run.stderr.contains(&told), "{run}");
+    assert!(run.stdout.contains(&told), "{run}");
+    let metrics = lost.metrics.unwrap_or_else(|| panic!("no metrics: {run}"));
+    assert!(metrics.exports > 0 && metrics.exports_lost == metrics.exports, "{metrics:?}");
+    let told = metrics.lost().unwrap();
+    assert!(told.contains(&metrics.why.unwrap()), "it says why: {told}");
+    assert!(run.stderr.contains(&told), "{told}: {run}");
+    assert!(run.stdout.contains(" exports of metrics were lost: "), "{run}");
+}
+
+#[test]
+fn a_collector_that_takes_no_metrics_costs_those_and_nothing_else() {
+    let receiver = Receiver::http(Kept::default(), None);
+    let order = Experiment::calm("1s").with("--trials 1");
+    let order = order.set("OTEL_EXPORTER_OTLP_ENDPOINT", &receiver.url("http"));
+    let metrics = receiver.url("http") + "/nowhere";
+    let run = order.set("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", &metrics).finish();
+    let told = telemetry(&run);
+    assert_eq!((told.spans_lost, told.logs_lost, told.lacks()), (0, 0, false), "{told:?}");
+    let lost = told.metrics.clone().unwrap();
+    assert!(lost.exports > 0 && lost.exports_lost == lost.exports, "{lost:?}");
+    let why = lost.why.clone().unwrap_or_default();
+    assert!(why.contains("404"), "{why}");
+    assert!(run.stderr.contains(&lost.lost().unwrap()), "{run}");
+    assert!(!run.stderr.contains("tandem export"), "metrics cannot be sent again: {run}");
+    // What is sent again is not metrics, and what became of those stays known.
+    let done = export(&run.out, &receiver, "http/protobuf");
+    assert_eq!(done.0, Some(0), "{}", done.1);
+    assert_eq!(telemetry(&run).metrics, Some(lost), "{run}");
+}
+
+#[test]
+fn nobody_waits_for_a_collector_that_never_answers() {
+    for protocol in ["http/protobuf", "grpc"] {
+        // It listens, so the kernel takes connections and what is written to them.
+        let mute = TcpListener::bind("127.0.0.1:0").unwrap();
+        loses_all(&format!("http://{}", mute.local_addr().unwrap()), protocol);
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_collector_that_is_not_there() {
+    for protocol in ["http/protobuf", "grpc"] {
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        loses_all(&format!("http://{gone}"), protocol);
+    }
+}
+
+#[test]
+fn a_collector_that_is_killed_in_the_middle_costs_what_it_did_not_take() {
+    let receiver = Receiver::http(Kept::default(), None);
+    let url = receiver.url("http");
+    let order = calm("3s").with(&format!("--trials 1 --otlp {url}"));
+    let running = order.start();
+    let first = || (!receiver.logs().is_empty()).then_some(());
+    eventually("the first log record", Duration::from_secs(60), first);
+    let (operations, taken) = (receiver.spans().len() as u64, receiver.logs().len() as u64);
+    drop(receiver);
+    let (run, late) = running.finish_timed(VERDICT);
+    assert!(late < LATE, "{late:?} after the verdict: {run}");
+    is_judged_alike(&run);
+    let lost = telemetry(&run);
+    // Traces leave at the end; what came before were operations.
+    assert!(lost.spans_lost > 0 && lost.spans_lost <= lost.spans - operations, "{lost:?}");
+    assert!(lost.logs_lost > 0 && lost.logs_lost <= lost.logs - taken, "{taken}: {lost:?}");
+}
+
+#[test]
+fn a_collector_that_is_busy_for_a_moment_costs_nothing() {
+    for grpc in [false, true] {
+        let make = if grpc { Receiver::grpc } else { Receiver::http };
+        let receiver = make(Kept::busy(4), None);
+        let journal = many::written(2);
+        let protocol = if grpc { "grpc" } else { "http/protobuf" };
+        let done = export(journal.path(), &receiver, protocol);
+        assert_eq!(done.0, Some(0), "{}", done.1);
+        assert!(!receiver.spans().is_empty());
+    }
+}
+
+#[test]
+fn what_a_collector_refuses_in_an_answer_that_is_a_success_is_lost() {
+    for grpc in [false, true] {
+        let make = if grpc { Receiver::grpc } else { Receiver::http };
+        let receiver = make(Kept::picky(3), None);
+        let journal = many::written(2);
+        let protocol = if grpc { "grpc" } else { "http/protobuf" };
+        let done = export(journal.path(), &receiver, protocol);
+        assert_eq!(done.0, Some(1), "{}", done.1);
+        assert!(done.1.contains("lost 3 spans, 0 log records"), "{}", done.1);
+        assert!(done.1.contains("the collector refused 3 items: not these"), "{}", done.1);
+    }
+}
+
+/// Sends a run; the exit code, and what was said.
+pub(crate) fn export(dir: &Path, receiver: &Receiver, protocol: &str) -> (Option<i32>, String) {
+    let state = tempfile::tempdir().unwrap();
+    let mut command = tandem(state.path());
+    command.arg("export").arg(dir).args(["--otlp", &receiver.url("http")]);
+    let done = command.env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol).output().unwrap();
+    let text = [done.stdout, done.stderr].concat();
+    (done.status.code(), String::from_utf8_lossy(&text).into_owned())
+}

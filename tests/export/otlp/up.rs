@@ -1,0 +1,193 @@
+//! A topology that is kept up, told to collectors: traces of windows, logs and metrics while it
+//! goes on; none of them delays its end, and what is lost is told.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use rustix::process::Signal;
+use tandem::ids::GroupName;
+use tandem::journal::Recording;
+use tandem::observation::What;
+use tandem::time::Mono;
+use tandem::timeline::{Interval, Timeline};
+use tandem::view::{Happening, Level};
+
+use crate::otlp::agrees::{named, told_agree};
+use crate::otlp::receiver::{Kept, Receiver};
+use support::experiment::{eventually, output, signal_pid, tandem};
+use support::outside::kill_leader;
+use support::up::Up;
+use support::windowed::{records_lead, wall, windows, windows_agree};
+
+/// The exit may be later than its members' by this, on a machine that does other things as well.
+const LATE: Duration = Duration::from_millis(3_000);
+
+#[test]
+fn all_of_it_leaves_while_it_goes_on_and_is_the_journals() {
+    let receiver = Receiver::http(Kept::default(), None);
+    let args = "-f topologies/duo.yaml --set defaults.session=500ms --window 5s";
+    let mut up = Up::start(&format!("{args} --otlp {}", receiver.url("http")));
+    up.await_health(Level::Led);
+    let mut follower = up.follow();
+    let group: GroupName = "p1".parse().unwrap();
+    let death = kill_leader(&up, &mut follower, &group);
+    // It arrives a second later at most, and the run is not over.
+    let died = || receiver.logs().iter().any(|log| log.event_name == "member.died").then_some(());
+    eventually("the death's record", Duration::from_secs(10), died);
+    follower.await_event("its gap", |event| match &event.what {
+        Happening::Gap(gap) if gap.group.as_ref() == Some(&group) => Some(()),
+        _ => None,
+    });
+    up.await_health(Level::Led);
+    let seen = |count| (windows(&receiver.spans()).len() >= count).then_some(());
+    eventually("three windows while it goes on", Duration::from_secs(60), || seen(3));
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    assert!(!up.said().contains("elemetry"), "{}", up.said());
+    let recording = up.recording();
+    told_agree(&recording, &receiver.logs());
+    let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
+    let gaps = timeline.groups.values().flat_map(|group| &group.findings.gaps);
+    let written: f64 = gaps.map(|gap| gap.span.length().as_secs_f64()).sum();
+    let counted = receiver.counter("neli.role.unavailable.time").unwrap();
+    assert!(written > 0.0 && counted >= written - 0.001, "{} died: {counted}", death.life);
+    let spans = receiver.spans();
+    let [trial] = timeline.record.trials[..] else { panic!("{:?}", timeline.record.trials) };
+    assert!(windows(&spans).len() >= 3);
+    let gaps = windows_agree(&recording.header, &timeline, trial.window, &spans);
+    assert!(gaps > 0, "{} led something", death.life);
+    records_lead_to_windows(&recording, trial.window, &spans, &receiver.logs());
+    operations_are_the_runs(&recording, &spans);
+    is_exported_as_one_trace(&up, &spans);
+}
+
+/// From the first window to the last each record is in one; so is the death.
+fn records_lead_to_windows(
+    recording: &Recording,
+    judged: Interval,
+    spans: &[Span],
+    records: &[LogRecord],
+) {
+    let [from, until] = [judged.from, judged.until].map(|at| wall(&recording.header, at));
+    let during = records.iter().filter(|one| (from..=until).contains(&one.time_unix_nano));
+    assert_eq!(records_lead(spans, records), during.clone().count());
+    let names: BTreeSet<&str> = during.map(|one| one.event_name.as_str()).collect();
+    let wanted = ["trial.began", "member.died", "member.started", "trial.ended"];
+    assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
+}
+
+/// What the controller did stands below the run's own span.
+fn operations_are_the_runs(recording: &Recording, spans: &[Span]) {
+    let [run] = named(spans, "chaos.run")[..] else { panic!("{spans:#?}") };
+    let started = recording.facts.iter().filter(|fact| matches!(fact.what, What::Started { .. }));
+    for (name, count) in
+        [("clusters.start", 1), ("topics.provision", 1), ("member.start", started.count())]
+    {
+        let found = named(spans, name);
+        assert_eq!(found.len(), count, "{name}");
+        let place = |span: &&Span| (span.trace_id.clone(), span.parent_span_id.clone());
+        let ours = (run.trace_id.clone(), run.span_id.clone());
+        assert!(found.iter().all(|span| place(span) == ours), "{found:?}");
+    }
+}
+
+/// Sent again, it is one trace of its journals; and what has an id in common with what was sent
+/// before is the same.
+fn is_exported_as_one_trace(up: &Up, before: &[Span]) {
+    let again = Receiver::http(Kept::default(), None);
+    let mut export = tandem(up.state());
+    let done = output(export.arg("export").arg(&up.out).args(["--otlp", &again.url("http")]));
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let spans = again.spans();
+    assert!(!named(&spans, "leadership.gap").is_empty(), "{done:?}");
+    assert_eq!(named(&spans, "chaos.trial").len(), 1);
+    let common = |span: &&Span| before.iter().any(|one| one.trace_id == span.trace_id);
+    let common: Vec<&Span> = spans.iter().filter(common).collect();
+    assert_eq!(common, named(before, "chaos.run"), "the run's own span, to the letter");
+}
+
+#[test]
+fn no_collector_delays_its_end_and_what_is_lost_is_told() {
+    // It listens, so the kernel takes connections and what is written to them.
+    let mute = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for address in [mute.local_addr().unwrap(), gone] {
+        let mut up = Up::start(&format!("-f topologies/solo.yaml --otlp http://{address}"));
+        up.await_health(Level::Led);
+        up.signal(Signal::INT);
+        let ledgers = up.state().join("tandem/runs");
+        eventually("the end of its members", Duration::from_secs(60), || {
+            (fs::read_dir(&ledgers).into_iter().flatten().count() == 0).then_some(())
+        });
+        let left = Mono::now();
+        assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+        let late = Mono::now().since(left);
+        assert!(late < LATE, "{late:?} after its members: {}", up.said());
+        let said = up.said();
+        let (spans, records) = lost(&said);
+        // Its operations, the one window, and the run itself.
+        assert!(spans > 5, "{said}");
+        assert_eq!(records, written_count(&up), "{said}");
+        assert!(said.contains("exports of metrics were lost: "), "{said}");
+    }
+}
+
+/// How many spans and records were lost, as it says at its end.
+fn lost(said: &str) -> (usize, usize) {
+    let told = said.split("; lost ").nth(1).unwrap_or_else(|| panic!("{said}"));
+    let words: Vec<&str> = told.split(' ').collect();
+    assert_eq!((words[1], words[3]), ("spans,", "log"), "{said}");
+    (words[0].parse().unwrap(), words[2].parse().unwrap())
+}
+
+#[test]
+fn what_begins_to_be_lost_is_told_while_it_goes_on() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let args = format!("-f topologies/solo.yaml --otlp http://{gone}");
+    let mut up = Up::start_with(&args, &[("OTEL_METRIC_EXPORT_INTERVAL", "500")]);
+    up.await_health(Level::Led);
+    let told = |signal: &str| {
+        let (said, signal) = (up.said(), format!("signal=\"{signal}\""));
+        let lines = said.lines().filter(|line| line.contains("Telemetry is lost"));
+        lines.filter(|line| line.contains(&signal)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for signal in ["traces", "logs", "metrics"] {
+        let first = || told(signal).pop();
+        let line = eventually(signal, Duration::from_secs(60), first);
+        assert!(line.contains("why=") && line.contains("onnect"), "{line}");
+    }
+    // Once each, however much more is lost.
+    let died = up
+        .await_health(Level::Led)
+        .groups
+        .values()
+        .flat_map(|of| of.members.values())
+        .find_map(|seat| seat.pid)
+        .unwrap();
+    signal_pid(died, Signal::KILL);
+    up.await_health(Level::Led);
+    let counts = ["traces", "logs", "metrics"].map(|signal| told(signal).len());
+    assert_eq!(counts, [1; 3], "{}", up.said());
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    assert!(lost(&up.said()).0 > 0, "{}", up.said());
+}
+
+#[test]
+fn a_window_of_no_sensible_length_is_refused() {
+    for length in ["4s", "61m", "60", "long"] {
+        let mut up = Up::start(&format!("-f topologies/solo.yaml --window {length}"));
+        assert_eq!(up.ends().code(), Some(2), "{length}: {}", up.said());
+        assert!(up.said().contains("--window <DURATION>"), "{}", up.said());
+        assert!(!up.out.exists(), "{length}");
+    }
+}
+
+/// How many records its journals tell.
+fn written_count(up: &Up) -> usize {
+    crate::otlp::agrees::records(&up.recording()).len()
+}

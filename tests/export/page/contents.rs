@@ -1,0 +1,223 @@
+//! What is in a page: everything that was found, with the numbers of the report, and nothing that
+//! a browser would have to load.
+
+use std::collections::BTreeMap;
+
+use tandem::ids::RoleIndex;
+use tandem::observation::What;
+use tandem::page::Room;
+use tandem::timeline::{Finding, Findings};
+use tandem::verdict::{Distribution, Report, Samples};
+
+use crate::page::large::{BLIND, Large, THOUSAND, TWIN};
+use crate::page::told::{Row, Told, data, row, rows};
+use support::facts::{Story, at};
+
+pub const SMALL: Large = Large { roles: 6, partitions: 4, groups: 2, members: 3, trials: 6 };
+
+/// A page names what it loads in these places alone.
+fn loads(page: &str) -> Vec<&str> {
+    let places = ["src=\"", "href=\"", "url(", "@import", "action=\"", "srcset=\"", "poster=\""];
+    let named = places.iter().flat_map(|place| page.split(place).skip(1));
+    named.map(|rest| rest.split(['"', ')']).next().unwrap()).collect()
+}
+
+#[test]
+fn a_page_loads_nothing_and_its_policy_says_so() {
+    let page = SMALL.told().page();
+    for named in loads(&page) {
+        assert!(named.starts_with('#') || named == "data:,", "it would load {named}");
+    }
+    for word in ["http://", "https://", "fetch(", "XMLHttpRequest", "WebSocket", "import("] {
+        assert!(!page.contains(word), "{word} is in it");
+    }
+    let (_, policy) = page.split_once("Content-Security-Policy\" content=\"").unwrap();
+    let policy = policy.split_once('"').unwrap().0;
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    assert!(!policy.contains("unsafe"), "{policy}");
+    assert_eq!(policy.matches("'sha256-").count(), 2, "{policy}");
+    assert!(!page.contains(" style=\"") && !page.contains(" onclick"), "the policy forbids these");
+}
+
+/// Those of one kind.
+type Kind = fn(&Findings) -> &Vec<Finding>;
+
+/// The findings of a timeline by group and partition, once a lane.
+fn lanes(told: &Told, of: Kind) -> BTreeMap<(usize, u32), Vec<Row>> {
+    let mut lanes: BTreeMap<_, BTreeMap<RoleIndex, Vec<Row>>> = BTreeMap::new();
+    for (place, (name, line)) in told.timeline.groups.iter().enumerate() {
+        let on = &told.plan.groups[name].role_partitions;
+        for one in of(&line.findings) {
+            let lane = lanes.entry((place, on[one.role.0 as usize].0)).or_default();
+            lane.entry(one.role).or_default().push(row(one, told.zero));
+        }
+    }
+    let same = |(key, roles): (_, BTreeMap<RoleIndex, Vec<Row>>)| {
+        let mut each = roles.into_values().map(|mut all| {
+            all.sort_unstable();
+            all
+        });
+        let first = each.next().unwrap();
+        assert!(each.all(|one| one == first), "roles of one partition have the same findings");
+        (key, first)
+    };
+    lanes.into_iter().map(same).collect()
+}
+
+/// Whatever the timeline found is in the data of the page, with equal numbers.
+pub fn holds_all(told: &Told, page: &str) {
+    let data = data(page);
+    let kinds: [(&str, Kind); 2] = [("g", |found| &found.gaps), ("o", |found| &found.overlaps)];
+    for (key, of) in kinds {
+        for ((group, on), found) in lanes(told, of) {
+            let shown = rows(&data["groups"][group]["lanes"][on.to_string()][key]);
+            assert_eq!(shown, found, "{key} of group {group} on partition {on}");
+        }
+    }
+    let joint: usize = data["folds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fold| fold["roles"].as_array().unwrap().len() * rows(&fold["g"]).len())
+        .sum();
+    assert_eq!(joint as u64, told.report.joint.gap.count, "joint gaps, a role each");
+    counts_fit(&told.report, &data);
+}
+
+/// The data's gaps have the distribution that the report states, which leaves out those of
+/// disturbed trials.
+pub fn counts_fit(report: &Report, data: &serde_json::Value) {
+    let disturbed = report.disturbed.iter().flat_map(|of| &of.trials);
+    let disturbed: Vec<u64> = disturbed.map(|one| one.trial.0.into()).collect();
+    for (place, (name, group)) in report.groups.iter().enumerate() {
+        let mut lengths = Vec::new();
+        for fold in data["folds"].as_array().unwrap() {
+            let on = fold["on"][place].to_string();
+            let found = rows(&data["groups"][place]["lanes"][on]["g"]);
+            for _role in fold["roles"].as_array().unwrap() {
+                let counted = found.iter().filter(|row| !disturbed.contains(&row.3));
+                lengths.extend(counted.map(|row| std::time::Duration::from_nanos(row.1)));
+            }
+        }
+        let all: Distribution = lengths.into_iter().collect::<Samples>().distribution();
+        let other = group.other;
+        let other = [other.restart, other.broker, other.death, other.none].map(|it| it.gap);
+        let told: Vec<_> = [group.fault.gap].into_iter().chain(other).collect();
+        let count: u64 = told.iter().map(|one| one.count).sum();
+        assert_eq!(all.count, count, "gaps of {name}");
+        let most = told.iter().filter_map(|one| one.max_ms).reduce(f64::max);
+        let least = told.iter().filter_map(|one| one.min_ms).reduce(f64::min);
+        assert_eq!((all.min_ms, all.max_ms), (least, most), "gaps of {name}");
+    }
+}
+
+#[test]
+fn every_finding_is_in_the_page_with_the_numbers_of_the_report() {
+    let told = SMALL.told();
+    let gaps: Vec<u64> = told.report.groups.values().map(|group| group.fault.gap.count).collect();
+    assert!(gaps.iter().all(|count| *count > 0), "there is something to show: {gaps:?}");
+    assert!(told.report.joint.gap.count > 0, "trial {TWIN} hits all groups");
+    assert!(told.report.unknown_ms > 0.0, "in trial {BLIND} a member is not heard");
+    let page = told.page();
+    holds_all(&told, &page);
+    for worst in &told.report.worst {
+        assert!(page.contains(&format!("{:.3} ms, known to within", worst.duration_ms)));
+    }
+    for reason in &told.report.reasons {
+        assert!(page.contains(&reason.replace('>', "&gt;").replace('<', "&lt;")), "{reason}");
+    }
+}
+
+#[test]
+fn a_thousand_roles_fit_a_page_that_folds_them() {
+    let began = tandem::time::Mono::now();
+    let told = THOUSAND.told();
+    let judged = tandem::time::Mono::now();
+    let page = told.page();
+    let written = tandem::time::Mono::now();
+    eprintln!(
+        "{} MB, judged in {:?}, written in {:?}",
+        page.len() as f64 / 1e6,
+        judged.since(began),
+        written.since(judged)
+    );
+    assert!(page.len() <= 10_000_000, "{} bytes", page.len());
+    let data = data(&page);
+    assert_eq!(data["folds"].as_array().unwrap().len(), 64, "roles of one partition share a lane");
+    assert!(page.contains("1000 roles on 64 lanes"), "it says so");
+    holds_all(&told, &page);
+}
+
+#[test]
+fn what_is_thinned_out_is_told_and_never_a_violation() {
+    let told = SMALL.told();
+    let services = told.page_within(Room { services: 10, ..Room::default() });
+    holds_all(&told, &services);
+    assert!(services.contains("Who served is not drawn"), "it says what is left out");
+    assert!(data(&services)["groups"][0]["lanes"]["0"]["s"].as_array().unwrap().is_empty());
+
+    let few = told.page_within(Room { findings: 30, ..Room::default() });
+    let data = data(&few);
+    let shown: Vec<_> = data["trials"].as_array().unwrap().iter().filter(|it| it[3] == 1).collect();
+    assert!(!shown.is_empty() && shown.len() < 6, "some trials are left out");
+    assert!(few.contains(&format!("The lanes show {} of 6 trials", shown.len())), "it says so");
+    assert!(shown.iter().any(|trial| trial[0] == TWIN), "that with a joint gap is shown");
+    let joint: usize =
+        data["folds"].as_array().unwrap().iter().map(|fold| rows(&fold["g"]).len()).sum();
+    assert_eq!(joint, 1, "its joint gap: each victim led one lane");
+}
+
+/// A run with one gap, on a host that stalled twice while it lasted, and once before.
+pub fn stalled() -> Told {
+    let plan = support::facts::plan(2, &[("p1", 1, 2)]);
+    let brief = support::facts::brief(&plan, 1, &[]);
+    let mut story = Story::default();
+    story.started("p1-1.1", 20).assigned("p1-1.1", 25, &[0]);
+    story.serves("p1-1.1", 0, 1, [30, 12_000]).serves("p1-1.1", 0, 2, [13_000, 21_000]);
+    let stall =
+        |[from, until]: [u64; 2]| What::Stall { from: at(from), until: at(until), waited_ns: None };
+    story.run(600, stall([500, 600])).began(1_000, 1);
+    story.run(5_200, stall([5_000, 5_200])).run(9_030, stall([9_000, 9_030]));
+    story.ended(20_000, 1).completed(21_000);
+    Told::new(plan, &brief, &story.facts)
+}
+
+#[test]
+fn stalls_of_the_host_are_bands_behind_all_lanes() {
+    let told = stalled();
+    let page = told.page();
+    let (long, short) = ([4_990_000_000_u64, 5_190_000_000], [8_990_000_000_u64, 9_020_000_000]);
+    assert_eq!(data(&page)["stalls"], serde_json::json!([long, short]));
+    let (_, still) = page.split_once("<div id=\"still\">").unwrap();
+    let still = still.split_once("<h2").unwrap().0;
+    // From the first trial's begin to its end there are 890 pixels.
+    let x = |ms: f64| 100.0 + 890.0 * (ms - 1_000.0) / 19_000.0;
+    let path = |class: &str| {
+        let (_, rest) = still.split_once(&format!("<path class=\"{class}\" d=\"")).unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let begins = [5_000.0, 9_000.0].map(|ms| format!("M{:.1} ", x(ms)));
+    for class in ["stall", "stall-edge"] {
+        let d = path(class);
+        assert!(begins.iter().all(|begin| d.contains(begin)), "{class}: {begins:?} in {d}");
+    }
+    assert_eq!(path("stall").matches('M').count(), 2, "{}", path("stall"));
+    assert_eq!(path("stall-edge").matches('M').count(), 4, "{}", path("stall-edge"));
+    assert!(path("stall").contains(&format!("h{:.1}v", x(5_200.0) - x(5_000.0))), "to scale");
+    assert!(page.contains("the host stalled:"), "the legend has them");
+
+    let few = told.page_within(Room { stalls: 1, ..Room::default() });
+    assert_eq!(data(&few)["stalls"], serde_json::json!([long]));
+    assert!(few.contains("The lanes show the 1 longest of 2 stalls of the host"), "it says so");
+    let calm = SMALL.told().page();
+    assert!(!calm.contains("<path class=\"stall-edge\" d=\"M1"), "none where there was none");
+}
+
+#[test]
+fn a_run_of_which_nothing_is_known_has_a_page_too() {
+    let plan = support::facts::plan(2, &[("p1", 1, 2)]);
+    let brief = support::facts::brief(&plan, 1, &[]);
+    let page = Told::new(plan, &brief, &[]).page();
+    assert!(page.contains("UNKNOWN") && page.contains("No trial was played to its end"));
+    assert!(page.contains("No fault was injected."));
+}

@@ -1,0 +1,11 @@
+//! What commands read and print: files, pages, help. Nothing is started that stays.
+
+mod anywhere;
+mod compare;
+mod dry_run;
+mod files;
+mod help;
+mod junit;
+mod room;
+mod schema;
+mod tidy;

@@ -1,0 +1,109 @@
+//! Members that are cut off from their coordinator, or from the leader of their partition, alone:
+//! that costs what `deploy/kafka/README.md` tells.
+
+use std::time::Duration;
+
+use tandem::ids::{Life, PartitionId};
+use tandem::kafka::{Admin, Cluster, TopicSettings};
+use tandem::observation::{Fact, What};
+use tandem::time::Span;
+
+use crate::clusters::{LARGE_ENOUGH, experiment, require};
+use support::kafka::Kafka;
+
+/// For how long a member is cut off from one broker.
+const CUT: Duration = Duration::from_secs(3);
+const THRESHOLD: Duration = Duration::from_millis(1_500);
+/// What a broker says reaches a member again so long after the heal, at the most: its client waits
+/// up to 300 ms, reconnects, and asks again.
+const BACK: Duration = Duration::from_millis(1_000);
+
+#[test]
+fn a_leader_without_one_broker_keeps_its_place_or_its_hearing_and_not_both() {
+    // A busy machine must not end the brokers' own sessions as well.
+    let set = ["--set", "broker.session.timeout.ms=9000"];
+    let kafka = Kafka::up(1, &["--brokers", "3", set[0], set[1]]);
+    let (role, partition) = led_elsewhere(&kafka);
+    let objective = "objective: {joint_gap: 0s}\n";
+    let cut = |from: &str| {
+        let name = from.split('_').next().unwrap();
+        let step = format!(
+            "{{id: c, at: 200ms, jitter: 300ms, fault: partition, from: {{{from}}}, for: 3s, \
+             target: {{leader_of: {role}, group: p1}}}}"
+        );
+        let file = experiment(&kafka, name, 1, &[step], objective);
+        [file.as_str(), "-f", "topologies/kafka-three.yaml", "--set", LARGE_ENOUGH]
+            .map(str::to_owned)
+    };
+    let run = cut("coordinator_of: p1");
+    kafka.measured(&run.each_ref().map(String::as_str), |report| {
+        // It hears its partition, believes on, and gives up when its client misses the coordinator:
+        // a threshold later than that its claims are over, and others have led for long.
+        let during = while_cut(&kafka.facts());
+        require(during.lost, || "it gives up".to_owned())?;
+        require(during.taken.contains(&partition), || format!("{:?}", during.taken))?;
+        let gap = report.groups.values().filter_map(|group| group.fault.gap.max_ms);
+        require(gap.count() == 0, || "no gap".to_owned())?;
+        let overlap = report.joint.overlap.max_ms.unwrap_or_default();
+        require(overlap > 0.0, || "an overlap".to_owned())
+    });
+    let run = cut(&format!("leader_of: {role}, group: p1"));
+    kafka.measured(&run.each_ref().map(String::as_str), |_| {
+        // It shows its coordinator that it lives, hears nothing, and nobody takes over.
+        let during = while_cut(&kafka.facts());
+        require(!during.lost && during.taken.is_empty(), || "nobody moves".to_owned())?;
+        let gap = kafka.gaps(|_| true).into_iter().max().unwrap_or_default();
+        let (least, most) = (CUT - THRESHOLD, CUT - THRESHOLD + BACK);
+        require((least..most).contains(&gap), || format!("{gap:?}, not {least:?} to {most:?}"))
+    });
+}
+
+/// A role whose partition another broker leads than the one that coordinates the group, with a
+/// topic that is there before the run.
+fn led_elsewhere(kafka: &Kafka) -> (&'static str, PartitionId) {
+    let name = "kafka-three-p1";
+    let (topic, group) = (name.parse().unwrap(), name.parse().unwrap());
+    let retention = Span(Duration::from_secs(60));
+    let (replication, min_insync_replicas) = (Some(3), Some(2));
+    let width = 4.try_into().unwrap();
+    let settings = TopicSettings { width, replication, min_insync_replicas, retention };
+    let bootstrap = kafka.bootstraps[0].clone();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let _entered = runtime.enter();
+    let admin = Admin::new(&Cluster { bootstrap, ..Cluster::default() }).unwrap();
+    runtime.block_on(admin.create(&topic, settings)).unwrap();
+    let coordinator = runtime.block_on(admin.coordinator(&group, &topic)).unwrap().unwrap();
+    let roles = ["eurusd", "usdjpy", "xauusd", "brent"].into_iter().zip((0..).map(PartitionId));
+    let elsewhere = |partition| admin.leader(&topic, partition).unwrap().unwrap() != coordinator;
+    roles.into_iter().find(|(_, partition)| elsewhere(*partition)).unwrap()
+}
+
+/// What was told while a member was cut off.
+struct During {
+    /// The victim gave up, or lost, what it held.
+    lost: bool,
+    /// What others of its group began to lead.
+    taken: Vec<PartitionId>,
+}
+
+fn while_cut(facts: &[Fact]) -> During {
+    let first = |wanted: &dyn Fn(&What) -> bool| {
+        let found = facts.iter().find(|fact| wanted(&fact.what)).unwrap();
+        (found.t, found.life.clone())
+    };
+    let (from, victim) = first(&|what| matches!(what, What::FaultInForce { .. }));
+    let (until, _) = first(&|what| matches!(what, What::FaultHealed { .. }));
+    let within: Vec<_> = facts.iter().filter(|fact| (from..until).contains(&fact.t)).collect();
+    let by = |fact: &Fact, itself: bool| {
+        let life: Option<&Life> = fact.life.as_ref().filter(|_| (fact.life == victim) == itself);
+        life.is_some_and(|life| life.member.as_str().starts_with("p1-"))
+    };
+    let lost = within.iter().any(|fact| {
+        by(fact, true) && matches!(fact.what, What::Lost { .. } | What::Revoked { .. })
+    });
+    let taken = within.iter().filter_map(|fact| match fact.what {
+        What::Claimed { partition, .. } if by(fact, false) => Some(partition),
+        _ => None,
+    });
+    During { lost, taken: taken.collect() }
+}

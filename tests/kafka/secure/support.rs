@@ -1,0 +1,116 @@
+//! A secured Kafka, its files, and what `tandem` says to it.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tandem::time::Mono;
+
+use support::kafka::Kafka;
+
+pub(crate) const SECURE: &str = "topologies/kafka-secure.yaml";
+
+/// Where `deploy/kafka/up` puts passwords, keys and certificates, below its state.
+const SECRETS: &str = "tandem/kafka/secure";
+
+/// The same with one group on one cluster.
+const SOLO: &str = "\
+version: 1
+name: kafka-secure
+roles: [eurusd, usdjpy]
+clusters:
+  a:
+    bootstrap: \"127.0.0.1:1\"
+    properties:
+      security.protocol: SASL_SSL
+      sasl.mechanism: SCRAM-SHA-512
+      sasl.username: tandem-member
+    secrets:
+      ssl.ca.location: {env: TANDEM_KAFKA_CA}
+      sasl.password: {env: TANDEM_MEMBER_PASSWORD}
+    controller:
+      properties: {sasl.username: tandem-controller}
+      secrets: {sasl.password: {env: TANDEM_CONTROLLER_PASSWORD}}
+groups:
+  p1: {cluster: a}
+";
+
+pub(crate) struct Secured {
+    pub(crate) kafka: Kafka,
+    pub(crate) passwords: [String; 2],
+}
+
+/// How a command of `tandem` ended.
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) text: String,
+}
+
+impl Secured {
+    /// So many of two clusters that all tests share.
+    pub(crate) fn shared(clusters: usize) -> Self {
+        let kafka = Kafka::shared(clusters, &["--secure"]);
+        let password = |user: &str| {
+            let file = kafka.state().join(SECRETS).join(format!("{user}.password"));
+            std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{}", file.display()))
+        };
+        let passwords = [password("tandem-member"), password("tandem-controller")];
+        assert!(passwords.iter().all(|password| password.len() > 20));
+        std::fs::write(kafka.folder.path().join("solo.yaml"), SOLO).unwrap();
+        Self { kafka, passwords }
+    }
+
+    /// A file of the cluster's authority.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.kafka.state().join(SECRETS).join(name)
+    }
+
+    pub(crate) fn solo(&self) -> PathBuf {
+        self.kafka.folder.path().join("solo.yaml")
+    }
+
+    /// `tandem`, with the variables that `up` speaks of.
+    pub(crate) fn tandem(&self, arguments: &[&str]) -> Command {
+        let mut tandem = self.kafka.tandem(arguments);
+        tandem.env("TANDEM_KAFKA_CA", self.file("ca.pem"));
+        tandem.env("TANDEM_MEMBER_PASSWORD", &self.passwords[0]);
+        tandem.env("TANDEM_CONTROLLER_PASSWORD", &self.passwords[1]);
+        tandem
+    }
+
+    /// `tandem doctor` on the one cluster, with some values replaced.
+    pub(crate) fn doctor(&self, set: &[&str]) -> Command {
+        let solo = self.solo();
+        let mut doctor = self.tandem(&["doctor", "-f", solo.to_str().unwrap()]);
+        for set in set {
+            doctor.args(["--set", set]);
+        }
+        doctor
+    }
+
+    /// Grants or takes a right, as `--add` or `--remove`.
+    pub(crate) fn acl(&self, act: &str, user: &str, operation: &str, resource: &[&str]) {
+        let (host, port) = self.kafka.bootstraps[0].rsplit_once(':').unwrap();
+        let port = port.parse::<u16>().unwrap() + 3;
+        let mut tool = self.kafka.tool("org.apache.kafka.tools.AclCommand");
+        tool.args(["--bootstrap-server", &format!("{host}:{port}"), "--command-config"]);
+        tool.arg(self.file("admin.properties")).arg(act);
+        tool.args(["--allow-principal", &format!("User:{user}"), "--operation", operation]);
+        if act == "--remove" {
+            tool.arg("--force");
+        }
+        let done = tool.args(resource).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+    }
+}
+
+/// Runs a command that must end by itself.
+pub(crate) fn said(mut command: Command, within: Duration) -> Said {
+    let began = Mono::now();
+    let done = command.stdin(Stdio::null()).output().unwrap();
+    let took = Mono::now().since(began);
+    let all = [&done.stdout[..], &done.stderr[..]].concat();
+    let text = String::from_utf8_lossy(&all).into_owned();
+    assert!(took < within, "it took {took:?}: {text}");
+    Said { code: done.status.code(), text }
+}

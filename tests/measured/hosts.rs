@@ -1,0 +1,268 @@
+//! A machine, and all that bears its label: members and embedded brokers. What shares it, whom a
+//! fault takes, what that may cost, worked by hand, and what it does cost.
+
+use std::collections::BTreeSet;
+
+use support::experiment::{Experiment, output, tandem};
+use support::measured::{measured, require, turn};
+use tandem::chaos::{Brokers, Sight, Step, brief, experiment};
+use tandem::ids::{GroupName, MemberId, PartitionId};
+use tandem::observation::{Fact, What};
+use tandem::time::Span;
+use tandem::topology::{Page, Plan, plan};
+use tandem::verdict::{FaultReport, Limits};
+
+/// The members of `p1` and their broker share a machine with those of `p2`; `p3` has its broker on
+/// a third one.
+const TEXT: &str = "
+version: 1
+name: t
+roles: [r, s, t]
+clusters: {a: {embedded: {host: alpha}}, b: embedded, c: {embedded: {host: gamma}}}
+groups:
+  p1: {cluster: a, host: alpha}
+  p2: {cluster: b, host: alpha}
+  p3: {cluster: c, host: beta}
+";
+
+fn read(text: &str) -> Plan {
+    plan(text, &[]).unwrap()
+}
+
+fn step(fault: &str) -> Step {
+    let text = format!("version: 1\nname: x\nmethod:\n  - {{{fault}}}\n");
+    experiment(&text).unwrap().0.method.remove(0)
+}
+
+fn names<T: ToString>(all: impl IntoIterator<Item = T>) -> Vec<String> {
+    all.into_iter().map(|it| it.to_string()).collect()
+}
+
+#[test]
+fn an_embedded_cluster_may_say_where_it_stands() {
+    let read = read(TEXT);
+    let hosts = read.clusters.values().map(|it| it.host.as_ref().map(ToString::to_string));
+    assert_eq!(hosts.collect::<Vec<_>>(), [Some("alpha".into()), None, Some("gamma".into())]);
+    let page = Page(&read).to_string();
+    let told = "  a: embedded, a process of its own, host alpha (declared, not verified);";
+    assert!(page.contains(told), "{page}");
+    let json = serde_json::to_string(&read).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), read);
+    let silent = TEXT.replace("{host: alpha}}", "{}}").replace("{host: gamma}}", "{}}");
+    let words = TEXT.replace("{embedded: {host: alpha}}", "embedded");
+    let words = words.replace("{embedded: {host: gamma}}", "embedded");
+    assert_eq!(plan(&silent, &[]).unwrap(), plan(&words, &[]).unwrap());
+}
+
+#[test]
+fn who_rests_on_one_machine_shares_it() {
+    let of_host = |text: &str| {
+        let warnings = read(text).warnings.into_iter();
+        warnings.filter(|it| it.contains("share host")).collect::<Vec<_>>()
+    };
+    let told = "`p1` and `p2` share host `alpha`, with the broker of cluster `a`: one fault can \
+                hit them all (`disjoint: [host]` refuses this)";
+    assert_eq!(of_host(TEXT), [told]);
+    // By its broker alone.
+    let there = TEXT.replace("gamma", "alpha");
+    let three = "`p1`, `p2` and `p3` share host `alpha`, with the broker of cluster `a` and of \
+                 cluster `c`";
+    assert!(of_host(&there)[0].starts_with(three));
+    // To share the broker says it.
+    let one = TEXT.replace("cluster: b, host: alpha", "cluster: c");
+    assert_eq!(of_host(&one), [""; 0]);
+}
+
+/// Whom a step takes of this plan where everybody lives: members and clusters.
+fn taken(plan: &Plan, step: &Step, seed: u64) -> (Vec<String>, Vec<String>) {
+    let target = step.target.as_ref().unwrap();
+    let living = |group: &GroupName| plan.groups[group].members.clone();
+    let nobody = |_: &GroupName, _: PartitionId| Vec::<MemberId>::new();
+    let members = target.resolve(Sight { plan, leaders: &nobody, living: &living }, seed).unwrap();
+    let brokers = match target.brokers(plan, seed) {
+        Some(Brokers::OnHost(host)) => names(plan.clusters_on(&host)),
+        None => Vec::new(),
+        other => panic!("{other:?}"),
+    };
+    (names(members), brokers)
+}
+
+#[test]
+fn a_machine_takes_all_that_bears_its_label() {
+    let plan = read(TEXT);
+    let two = ["p1-1", "p1-2", "p1-3", "p2-1", "p2-2", "p2-3"];
+    for fault in ["fault: host", "fault: kill", "fault: pause, for: 1s"] {
+        let of = |host: &str| taken(&plan, &step(&format!("{fault}, target: {{host: {host}}}")), 7);
+        assert_eq!(of("alpha"), (names(two), names(["a"])), "{fault}");
+        assert_eq!(of("beta"), (names(["p3-1", "p3-2", "p3-3"]), Vec::new()), "{fault}");
+        assert_eq!(of("gamma"), (Vec::new(), names(["c"])), "{fault}");
+    }
+    let any = step("fault: host, target: {host: any}");
+    let ever: BTreeSet<_> = (0..50).map(|seed| taken(&plan, &any, seed)).collect();
+    assert_eq!(ever.len(), 3, "whichever it is, its members and its brokers: {ever:?}");
+    let target = any.target.unwrap();
+    let groups = |all: &[&str]| all.iter().map(|it| it.parse::<GroupName>().unwrap()).collect();
+    assert_eq!(target.choices(&plan), [groups(&["p1", "p2"]), groups(&["p3"])].into());
+}
+
+#[test]
+fn what_only_members_can_suffer_is_done_to_them_alone() {
+    let plan = read(TEXT);
+    for fault in ["leave", "stop", "partition, for: 1s", "clock, ahead: 1s, for: 1s"] {
+        let step = step(&format!("fault: {fault}, target: {{host: alpha}}"));
+        assert_eq!(taken(&plan, &step, 7).1, names([""; 0]), "{fault}");
+        let groups = step.target.unwrap().groups(&plan);
+        assert_eq!(names(groups), ["p1", "p2"], "{fault}");
+    }
+}
+
+/// Gap and overlap in ms of each group and of all together.
+fn limits(text: &str, step: &str) -> Vec<(Option<u128>, Option<u128>)> {
+    let text_of_step = format!("version: 1\nname: x\nmethod:\n  - {{{step}}}\n");
+    let (experiment, _) = experiment(&text_of_step).unwrap();
+    let brief = brief(&experiment, &read(text).with_longest_pause(experiment.longest_pause()));
+    let ms = |limit: Option<Span>| limit.map(|limit| limit.get().as_millis());
+    let of = |limits: &Limits| (ms(limits.gap), ms(limits.overlap));
+    brief.limits.values().chain([&brief.joint]).map(of).collect()
+}
+
+/// Of 1s sessions: B + F = 240, a takeover 1255, `T` 3000; a search takes 1000, a process 1000.
+#[test]
+fn a_machine_costs_what_it_takes() {
+    let (none, known) = ((Some(0), Some(0)), |gap, overlap| (Some(gap), Some(overlap)));
+    // Members are back after 2s, a broker after 5s and a start-up of 500.
+    let alpha = limits(TEXT, "fault: host, target: {host: alpha}");
+    // Who looked for the broker finds it within a second, and three join; what moves lasts for T.
+    let both = known(5_000 + 500 + 1_000 + 3 * 240, 3_000 + 240 + 1_500);
+    let members = known(2_000 + 1_000 + 1_255, 6_000);
+    assert_eq!(alpha, [both, members, none, (Some(0), Some(4_740 + 6_000))]);
+    // Its members live elsewhere, and believe on for T.
+    let broker = known(5_000 + 500 + 240 + 120 - 3_000, 3_000 + 240 + 300);
+    let gamma = limits(TEXT, "fault: kill, target: {host: gamma}");
+    assert_eq!(gamma, [none, none, broker, (Some(0), broker.1)]);
+    // As where the broker is struck by itself.
+    assert_eq!(gamma, limits(TEXT, "fault: broker, target: {cluster: c}"));
+    assert_eq!(limits(TEXT, "fault: host, target: {host: beta}")[2], members);
+    // The members are the last to be back.
+    let late = TEXT.replace("p1: {", "p1: {restart: {after: 10s}, ");
+    let late = limits(&late, "fault: host, target: {host: alpha}");
+    assert_eq!(late[0].0, Some(10_000 + 1_000 + 3 * 240));
+    let together = limits(TEXT, "fault: host, restart_after: 10s, target: {host: alpha}");
+    assert_eq!(together[0].0, Some(10_000 + 1_500 + 3 * 240));
+    // All of it hangs on one machine.
+    let all = TEXT.replace("beta", "alpha").replace("gamma", "alpha");
+    let all = limits(&all, "fault: host, target: {host: any}");
+    assert_eq!(all[3].0, Some(4_255), "the least that any group is away");
+}
+
+#[test]
+fn what_it_costs_that_a_machine_stands_still_is_known_of_members_and_of_brokers() {
+    let alpha = limits(TEXT, "fault: pause, for: 8s, target: {host: alpha}");
+    assert_eq!(alpha[0], (None, None), "not of both");
+    assert_eq!(alpha[1].0, Some(8_000 + 1_255));
+    let gamma = limits(TEXT, "fault: pause, for: 8s, target: {host: gamma}");
+    let broker = limits(TEXT, "fault: broker, how: pause, for: 8s, target: {cluster: c}");
+    assert_eq!(gamma, broker);
+}
+
+#[test]
+fn what_a_machine_takes_is_told_before_anything_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["chaos", "run", "chaos/host-down.yaml", "-f", "topologies/machines.yaml"];
+    let done = output(tandem(folder.path()).args(args).args(["--dry-run", "--seed", "42"]));
+    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    for line in [
+        "  a broker: all of cluster a, on host alpha\n",
+        "  to      everything on any host\n",
+        "          among p1-1, p1-2, p1-3, p2-1, p2-2, p2-3\n",
+        "  undone  whoever died is started again after 2s, brokers after 5s, at the same address,",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    let strikes: Vec<&str> = told.lines().filter(|line| line.contains("the broker of")).collect();
+    assert_eq!(strikes.len(), 3, "{told}");
+    for strike in strikes {
+        let whole = [("p1-1, p1-2, p1-3", "cluster a"), ("p2-1, p2-2, p2-3", "cluster b")];
+        let is =
+            |(members, cluster)| strike.ends_with(&format!("{members}, the broker of {cluster}"));
+        assert!(whole.into_iter().any(is), "{strike}");
+    }
+}
+
+/// `topologies/machines.yaml` with short sessions, and one step.
+fn machines(step: &str, claims: &str) -> Experiment {
+    let topology = format!("{}/topologies/machines.yaml", env!("CARGO_MANIFEST_DIR"));
+    let text = format!(
+        "version: 1\nname: machine\ntopology: {topology}\nmethod:\n  - {{id: h, at: 500ms, \
+         {step}, target: {{host: alpha}}}}\n{claims}"
+    );
+    Experiment::of("machine.yaml", &text).with("--set defaults.session=300ms")
+}
+
+/// Whom the fault struck: lives, and the address of a broker.
+fn victims(facts: &[Fact], kind: &str) -> (Vec<String>, Vec<String>) {
+    let (mut members, mut brokers) = (Vec::new(), Vec::new());
+    for fact in facts {
+        let What::FaultAsked { kind: is, broker, .. } = &fact.what else { continue };
+        assert_eq!(is, kind);
+        members.extend(fact.life.as_ref().map(ToString::to_string));
+        brokers.extend(broker.clone());
+    }
+    (members, brokers)
+}
+
+/// Where the broker of cluster `a` listened, in each of its lives, and as which process.
+fn lives(facts: &[Fact]) -> Vec<(String, u32)> {
+    let life = |fact: &Fact| match &fact.what {
+        What::ClusterStarted { cluster, address, pid } if cluster.as_str() == "a" => {
+            Some((address.clone(), *pid))
+        }
+        What::ClusterDied { .. } => panic!("by accident: {fact:?}"),
+        _ => None,
+    };
+    facts.iter().filter_map(life).collect()
+}
+
+#[test]
+fn a_machine_that_dies_takes_its_broker_and_the_other_one_leads_on() {
+    let claims = "assert:\n  - joint.gap.max == 0ms\n  - group.gap.max <= bound.group.gap\n  - \
+                  group.overlap.max <= bound.group.overlap\n";
+    let Some(run) = measured(
+        || machines("fault: host", claims),
+        |run| require(run.code() == Some(0), || "it passes".to_owned()),
+    ) else {
+        return;
+    };
+    let (report, facts) = (run.report(), run.recording().facts);
+    let (members, brokers) = victims(&facts, "host");
+    assert_eq!(members, ["p1-1.1", "p1-2.1", "p1-3.1"], "{run}");
+    let lives = lives(&facts);
+    assert_eq!(lives.len(), 2, "{lives:?}\n{run}");
+    assert_eq!((&brokers[..], &lives[0].0), (&[lives[1].0.clone()][..], &lives[1].0));
+    // Members are back after two seconds, and nobody leads before the broker is.
+    let gap = report.groups[&"p1".parse::<GroupName>().unwrap()].fault.gap;
+    assert_eq!(gap.count, 4, "each role has one: {run}");
+    assert!(gap.min_ms.unwrap() > 5_000.0 && gap.max_ms.unwrap() < 6_800.0, "{gap:?}\n{run}");
+    let other = report.groups[&"p2".parse::<GroupName>().unwrap()].fault;
+    assert_eq!((other.gap.count, other.takeover.count), (0, 0), "{run}");
+    assert_eq!((report.joint.gap.count, report.joint.leaders_min), (0, Some(1)), "{run}");
+    let [FaultReport { target, failed: None, .. }] = &report.faults[..] else { panic!("{run}") };
+    assert_eq!(target.len(), 4, "three members and a broker: {target:?}");
+}
+
+#[test]
+fn a_machine_that_stands_still_wakes_with_its_broker() {
+    let _turn = turn();
+    // It claims nothing: a host that is too busy breaks claims, and what is tried is the fault.
+    let none = "objective: {leaders_per_group: 0}\n";
+    let run = machines("fault: pause, for: 2s", none).finish();
+    assert_eq!(run.code(), Some(0), "{run}");
+    let (report, facts) = (run.report(), run.recording().facts);
+    let (members, brokers) = victims(&facts, "pause");
+    assert_eq!((members.len(), brokers.len(), lives(&facts).len()), (3, 1, 1), "{run}");
+    let [fault] = &report.faults[..] else { panic!("{run}") };
+    let window = fault.healed_ms.unwrap() - fault.in_force_ms.unwrap();
+    assert!(fault.failed.is_none() && window >= 2_000.0, "{fault:?}\n{run}");
+    let gap = report.groups[&"p1".parse::<GroupName>().unwrap()].fault.gap;
+    assert!(gap.max_ms.unwrap() > 1_900.0, "nobody serves meanwhile: {run}");
+}

@@ -1,0 +1,15 @@
+//! What is measured: one run at a time, for another would disturb it.
+
+mod churn;
+mod clocks;
+mod cluster;
+mod disturbed_live;
+mod duplicates;
+mod hosts;
+mod isolation;
+mod leaves;
+mod metrics;
+mod outages;
+mod planted_live;
+mod readme;
+mod until;

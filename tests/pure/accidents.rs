@@ -1,0 +1,290 @@
+//! A broker or a member that dies of itself is the cause of what comes of it: in the timeline, in
+//! the report and its files, in a trace, in a later file of a journal. It is told, and excuses
+//! nothing.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use support::experiment::{output, tandem};
+use support::facts::{Story, at, brief, fault, life, name, plan, plan_apart};
+use support::recorded::record;
+use support::windowed::shown;
+use tandem::ids::GroupName;
+use tandem::journal::{Bounds, Rolling, list_parts, read};
+use tandem::observation::What;
+use tandem::telemetry::{Scene, WindowTraces};
+use tandem::time::Mono;
+use tandem::timeline::{Cause, Finding, Interval, Timeline};
+use tandem::verdict::{CauseKind, Report, Verdict};
+
+/// The broker of `a` dies at 2 s and is replaced; `p1`, which is on it, has no leader from 5 s to
+/// 6 s, is settled at 7.5 s, and has none again from 9 s to 9.5 s.
+fn story() -> Story {
+    let (mut story, cluster) = (Story::default(), || name("a"));
+    story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
+    story.run(2_000, What::ClusterDied { cluster: cluster() });
+    let address = "127.0.0.1:9092".to_owned();
+    story.run(2_300, What::ClusterStarted { cluster: cluster(), address, pid: 7 });
+    story.settled("p1", 7_500).ended(11_000, 1).completed(11_500);
+    for (term, [from, until]) in (1..).zip([[100, 5_000], [6_000, 9_000], [9_500, 12_000]]) {
+        story.serves("p1-1.1", 0, term, [from, until]).lapsed("p1-1.1", until, (0, term), until);
+    }
+    story.serves("p2-1.1", 0, 1, [100, 12_000]);
+    story
+}
+
+fn on_a() -> Cause {
+    Cause::Broker(name("a"))
+}
+
+fn p1() -> GroupName {
+    name("p1")
+}
+
+/// From when to when each is, in ms, and why.
+fn told(found: &[Finding]) -> Vec<(u64, u64, Cause)> {
+    let ms = |at: Mono| at.0 / 1_000_000;
+    found.iter().map(|one| (ms(one.span.from), ms(one.span.until), one.cause.clone())).collect()
+}
+
+#[test]
+fn a_gap_after_the_death_of_a_broker_has_that_cause_until_its_group_is_settled() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let timeline = Timeline::compute(&plan, &story().facts);
+    let gaps = told(&timeline.groups[&p1()].findings.gaps);
+    assert_eq!(gaps, [(5_000, 6_000, on_a()), (9_000, 9_500, Cause::Nothing)]);
+    assert!(timeline.groups[&name::<GroupName>("p2")].findings.gaps.is_empty());
+}
+
+#[test]
+fn only_who_was_on_it_lacks_its_broker_and_a_fault_goes_before_it() {
+    let gap_of_both = |plan: &tandem::topology::Plan, struck: bool| {
+        let mut story = Story::default();
+        story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
+        story.run(2_000, What::ClusterDied { cluster: name("a") });
+        if struck {
+            story.asked("p2-1.1", 2_500, "1.p", "partition");
+        }
+        story.ended(9_000, 1).completed(9_500);
+        for who in ["p1-1.1", "p2-1.1"] {
+            story.serves(who, 0, 1, [100, 3_000]).lapsed(who, 3_000, (0, 1), 3_000);
+            story.serves(who, 0, 2, [4_000, 9_000]);
+        }
+        let timeline = Timeline::compute(plan, &story.facts);
+        let group =
+            |of: &str| timeline.groups[&name::<GroupName>(of)].findings.gaps[0].cause.clone();
+        [group("p1"), group("p2"), timeline.joint.gaps[0].cause.clone()]
+    };
+    let groups = [("p1", 1, 1), ("p2", 1, 1)];
+    let (apart, together) = (plan_apart(1, &groups), plan(1, &groups));
+    assert_eq!(gap_of_both(&apart, false), [on_a(), Cause::Nothing, on_a()]);
+    assert_eq!(gap_of_both(&together, false), [on_a(), on_a(), on_a()]);
+    let fault = Cause::Fault(fault("1.p"));
+    assert_eq!(gap_of_both(&apart, true), [on_a(), fault.clone(), fault]);
+}
+
+#[test]
+fn the_report_tells_it_apart_and_excuses_nothing() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let report = Report::compute(&plan, &brief(&plan, 1, &[]), 42, at(0), &story().facts);
+    let p1 = &report.groups[&p1()];
+    let counts = [p1.fault.gap, p1.other.broker.gap, p1.other.restart.gap, p1.other.none.gap];
+    assert_eq!(counts.map(|gap| gap.count), [0, 1, 0, 1]);
+    assert_eq!(p1.other.broker.gap.max_ms, Some(1_000.0));
+    let worst = &report.worst[0];
+    assert_eq!((worst.cause, worst.by.as_deref()), (CauseKind::Broker, Some("a")));
+    let kept = report.objective.iter().find(|it| it.text.starts_with("leaders_per_group"));
+    assert_eq!(kept.unwrap().outcome, Verdict::Fail, "nobody led, and it was no fault of ours");
+    // A report from before this was told is read as well.
+    let mut before = serde_json::to_value(&report).unwrap();
+    before["groups"]["p1"]["other"].as_object_mut().unwrap().remove("broker");
+    let before: Report = serde_json::from_value(before).unwrap();
+    assert_eq!(before.groups[&self::p1()].other.broker.gap.count, 0);
+}
+
+#[test]
+fn every_file_of_a_report_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let run = folder.path().join("up-1");
+    record(&run, &plan, &brief(&plan, 1, &[]), &story().facts);
+    let done = output(tandem(folder.path()).arg("report").arg(&run));
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(text.contains("after the death of the broker of cluster a"), "{text}");
+    assert!(text.contains("\n  broker "), "a row of its own: {text}");
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("<td>the death of the broker of cluster a</td>"));
+    let data = "\"causes\":[\"\",\"the death of the broker of cluster a\"]";
+    assert!(page.contains(data), "the lanes tell it");
+    let traces = fs::read_to_string(run.join("traces.otlp.json")).unwrap();
+    let traces: Value = serde_json::from_str(&traces).unwrap();
+    let mut causes = Vec::new();
+    gaps(&traces, &mut |gap| causes.push(["neli.cause", "neli.cause.by"].map(|key| of(gap, key))));
+    causes.sort();
+    let wanted = [["broker", "a"], ["none", ""]].map(|pair| pair.map(str::to_owned));
+    assert_eq!(causes, wanted);
+}
+
+/// Whatever is a span of a gap, wherever it stands.
+fn gaps(value: &Value, take: &mut impl FnMut(&Value)) {
+    if value["name"] == "leadership.gap" {
+        take(value);
+    }
+    let list = value.as_array().into_iter().flatten();
+    let inner = value.as_object().into_iter().flat_map(|object| object.values());
+    list.chain(inner).for_each(|one| gaps(one, take));
+}
+
+/// An attribute of a span as text; nothing where it has none.
+fn of(span: &Value, key: &str) -> String {
+    let all = span["attributes"].as_array().unwrap();
+    let found = all.iter().find(|attribute| attribute["key"] == key);
+    found.map_or_else(String::new, |it| it["value"]["stringValue"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_later_window_knows_it_still() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let mut story = Story::default();
+    story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
+    story.run(2_000, What::ClusterDied { cluster: name("a") }).ended(26_000, 1);
+    story.serves("p1-1.1", 0, 1, [100, 20_000]).lapsed("p1-1.1", 20_000, (0, 1), 20_000);
+    story.serves("p1-1.1", 0, 2, [21_000, 27_000]).serves("p2-1.1", 0, 1, [100, 27_000]);
+    story.facts.sort_by_key(|fact| fact.t);
+    record(folder.path(), &plan, &brief(&plan, 1, &[]), &story.facts);
+    let header = read(&folder.path().join("journal.jsonl")).unwrap().header;
+    let mut traces = WindowTraces::new(&header, Scene::of(&header), Duration::from_secs(5));
+    let mut causes = Vec::new();
+    let mut take = |traces: &mut WindowTraces| {
+        let spans = std::iter::from_fn(|| traces.poll_trace()).flat_map(|trace| trace.spans);
+        let gaps = spans.filter(|span| span.name == "leadership.gap");
+        causes.extend(gaps.map(|gap| ["neli.cause", "neli.cause.by"].map(|key| shown(&gap, key))));
+    };
+    for fact in story.facts.drain(..).map(Arc::new) {
+        while let Some(due) = traces.poll_timeout().filter(|due| *due <= fact.t) {
+            traces.handle_timeout(due);
+            take(&mut traces);
+        }
+        traces.observe(&fact);
+    }
+    traces.finish(at(28_000));
+    take(&mut traces);
+    assert!(!causes.is_empty() && causes.iter().all(|it| it == &["broker", "a"]), "{causes:?}");
+}
+
+#[test]
+fn a_later_file_of_a_journal_knows_it_still() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let mut facts = story().facts;
+    facts.sort_by_key(|fact| fact.t);
+    let whole = folder.path().join("whole");
+    record(&whole, &plan, &brief(&plan, 1, &[]), &facts);
+    let header = read(&whole.join("journal.jsonl")).unwrap().header;
+    let parts = folder.path().join("parts");
+    fs::create_dir(&parts).unwrap();
+    let bounds = Bounds { size: 20_000, files: 1_000 };
+    let mut rolling = Rolling::create(&parts, header, bounds).unwrap();
+    facts.iter().for_each(|fact| rolling.append(fact.t, fact));
+    let whole = Timeline::compute(&plan, &facts);
+    let mut between = 0;
+    for (_, path) in list_parts(&parts).unwrap() {
+        let part = read(&path).unwrap();
+        let timeline = Timeline::compute(&plan, &part.facts);
+        for trial in &timeline.record.trials {
+            let window = trial.window;
+            between += usize::from(at(2_300) < window.from && window.from < at(5_000));
+            let cut = |gap: &Finding| {
+                let span = gap.span.intersect(window);
+                Finding { span, ..gap.clone() }
+            };
+            let all = |of: &Timeline| -> Vec<(Interval, Cause)> {
+                let gaps = of.groups[&p1()].findings.gaps.iter().map(cut);
+                let gaps = gaps.filter(|gap| !gap.span.is_empty());
+                gaps.map(|gap| (gap.span, gap.cause)).collect()
+            };
+            assert_eq!(all(&timeline), all(&whole), "{}", path.display());
+        }
+    }
+    assert!(between > 0, "a file begins between the death and what came of it");
+}
+
+/// The only member of `p1` dies at 5 s; its next life serves from 6 s, and the group is settled at
+/// 7.5 s.
+fn death(ask: impl FnOnce(&mut Story)) -> Story {
+    let mut story = Story::default();
+    story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
+    story.serves("p1-1.1", 0, 1, [100, 5_000]).serves("p2-1.1", 0, 1, [100, 12_000]);
+    ask(&mut story);
+    story.died("p1-1.1", 5_000).started("p1-1.2", 5_500);
+    story.serves("p1-1.2", 0, 1, [6_000, 12_000]);
+    story.settled("p1", 7_500).ended(11_000, 1).completed(11_500);
+    story
+}
+
+#[test]
+fn a_death_is_a_cause_where_nobody_asked_for_it() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let cause = |ask: fn(&mut Story)| {
+        let timeline = Timeline::compute(&plan, &death(ask).facts);
+        let gaps = told(&timeline.groups[&p1()].findings.gaps);
+        let [(_, 6_000, cause)] = gaps.as_slice() else { panic!("{gaps:?}") };
+        cause.clone()
+    };
+    let by_itself = Cause::Death(life("p1-1.1"));
+    assert_eq!(cause(|_| {}), by_itself);
+    // A pause kills nobody.
+    let settled = |story: &mut Story| {
+        story.asked("p1-1.1", 1_000, "1.z", "pause").settled("p1", 4_000);
+    };
+    assert_eq!(cause(settled), by_itself);
+    let killed = |story: &mut Story| {
+        story.asked("p1-1.1", 4_990, "1.k", "kill");
+    };
+    assert_eq!(cause(killed), Cause::Fault(fault("1.k")));
+    let left = |story: &mut Story| {
+        story.says("p1-1.1", 4_995, What::Leaving);
+    };
+    assert_eq!(cause(left), Cause::Nothing, "it was asked to go");
+}
+
+#[test]
+fn every_file_of_a_report_names_the_member_that_died() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let run = folder.path().join("run-1");
+    record(&run, &plan, &brief(&plan, 1, &[]), &death(|_| {}).facts);
+    let done = output(tandem(folder.path()).arg("report").arg(&run));
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(text.contains("after the death of p1-1.1"), "{text}");
+    assert!(text.contains("\n  death "), "a row of its own: {text}");
+    let report = fs::read_to_string(run.join("result.json")).unwrap();
+    let report: Report = serde_json::from_str(&report).unwrap();
+    let p1 = &report.groups[&p1()];
+    assert_eq!((p1.other.death.gap.count, p1.other.none.gap.count), (1, 0));
+    let kept = report.objective.iter().find(|it| it.text.starts_with("leaders_per_group"));
+    assert_eq!(kept.unwrap().outcome, Verdict::Fail, "an accident excuses nothing");
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("<td>the death of p1-1.1</td>"));
+    assert!(page.contains("the longest gap within one group lasted 1000\u{a0}ms (p1)"), "{page}");
+}
+
+/// One gap of each cause there is: whichever comes last must be in the sentence of the page.
+#[test]
+fn the_page_forgets_no_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let run = folder.path().join("run-2");
+    let mut broker = story();
+    // Only the gap after the broker's death lies in the trial.
+    broker.facts.retain(|fact| !matches!(fact.what, What::TrialEnded { .. }));
+    broker.ended(8_000, 1);
+    record(&run, &plan, &brief(&plan, 1, &[]), &broker.facts);
+    output(tandem(folder.path()).arg("report").arg(&run));
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.contains("the longest gap within one group lasted 1000\u{a0}ms (p1)"), "{page}");
+    assert!(!page.contains("no group had a gap"), "{page}");
+}

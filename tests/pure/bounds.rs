@@ -1,0 +1,179 @@
+//! The bounds have teeth: with every delay at its worst, a takeover takes exactly as long as the
+//! bound says; with every delay at its best, exactly the lower bound. Take one term away, and the
+//! bound is broken.
+
+#![allow(
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    unreachable_pub,
+    reason = "a test may fail loudly"
+)]
+
+use std::time::Duration;
+
+use support::world::{Luck, World};
+use tandem::ids::PartitionId;
+use tandem::time::Mono;
+use tandem::topology::{Terms, bounds};
+
+const MS: Duration = Duration::from_millis(1);
+/// One step of the clock: "just before".
+const STEP: Duration = Duration::from_nanos(1);
+/// The round of ordinary beacons, so long that it never helps a new owner.
+const ROUND: Duration = Duration::from_secs(60);
+
+fn terms() -> Terms {
+    Terms {
+        session: 1000 * MS,
+        heartbeat: 100 * MS,
+        wake: 50 * MS,
+        lag: 15 * MS,
+        rebalance: 210 * MS,
+        first: 30 * MS,
+        age: 120 * MS,
+        grace: Duration::ZERO,
+        clock: Duration::ZERO,
+        threshold: 3000 * MS,
+        failover: Duration::ZERO,
+        search: Duration::ZERO,
+        start_up: Duration::ZERO,
+    }
+}
+
+/// What became of a leader that was cut off.
+struct Fall {
+    world: World,
+    /// When it was cut off.
+    cut: Mono,
+    /// When a successor began to claim what it had led.
+    succeeded: Mono,
+    partition: PartitionId,
+}
+
+impl Fall {
+    /// From the cut to the successor: the gap of a kill.
+    fn gap(&self) -> Duration {
+        self.succeeded.since(self.cut)
+    }
+}
+
+/// One of three members is cut off. At worst its last heartbeat arrives late, just after the others
+/// have sent theirs; at best it was sent a whole period ago, and the others are about to send.
+fn fall(terms: Terms, luck: Luck) -> Fall {
+    let mut world = World::new(terms, luck, 3, 3, ROUND);
+    world.run(Mono::ZERO + 1000 * MS);
+    let victim = 0;
+    let partition = world.holds(victim)[0];
+    world.hear(victim, partition);
+    // The others' heartbeats come a whole number of periods after they were given their partitions.
+    let beat = world.settled + 40 * terms.silence();
+    let (cut, last_beat) = match luck {
+        // The session ends one step after a beat.
+        Luck::Worst => {
+            let last = beat + STEP - terms.session;
+            (last - terms.lag, last)
+        }
+        // It ends one step before a beat, and the next of the victim would have come at the cut.
+        Luck::Best => {
+            let last = beat - STEP - terms.session;
+            (last + terms.silence(), last)
+        }
+    };
+    world.run(cut.min(last_beat));
+    world.cut(victim, cut, last_beat);
+    world.run(cut + terms.takeover() + 1000 * MS);
+    let successor = |(at, who, on): &&(Mono, usize, PartitionId)| {
+        *on == partition && *who != victim && *at > cut
+    };
+    let succeeded = world.acquired.iter().find(successor).expect("somebody takes over").0;
+    Fall { world, cut, succeeded, partition }
+}
+
+/// How far from exact a case may be: the steps by which "just before" was made.
+const EXACT: Duration = Duration::from_nanos(5);
+
+#[test]
+fn the_worst_kill_takes_exactly_the_upper_bound() {
+    let gap = fall(terms(), Luck::Worst).gap();
+    let high = bounds(&terms(), None).kill.gap.high.get();
+    assert!(gap <= high + EXACT && gap + EXACT >= high, "gap {gap:?}, bound {high:?}");
+}
+
+#[test]
+fn the_best_kill_takes_exactly_the_lower_bound() {
+    let gap = fall(terms(), Luck::Best).gap();
+    let low = bounds(&terms(), None).kill.gap.low.get();
+    assert!(gap <= low + EXACT && gap + EXACT >= low, "gap {gap:?}, bound {low:?}");
+}
+
+#[test]
+fn a_bound_without_one_of_its_terms_is_broken() {
+    let gap = fall(terms(), Luck::Worst).gap();
+    let zero = Duration::ZERO;
+    let without = [
+        ("S", Terms { session: zero, ..terms() }),
+        ("x", Terms { lag: zero, ..terms() }),
+        ("B", Terms { rebalance: zero, ..terms() }),
+        ("h' in B", Terms { rebalance: terms().rebalance - terms().silence(), ..terms() }),
+        ("poll in B", Terms { rebalance: terms().rebalance - terms().wake, ..terms() }),
+        ("2 rtt in B", Terms { rebalance: terms().silence() + terms().wake, ..terms() }),
+        ("F", Terms { first: zero, ..terms() }),
+    ];
+    for (term, terms) in without {
+        let high = bounds(&terms, None).kill.gap.high.get();
+        assert!(gap > high + EXACT, "without {term} the bound is {high:?}, and {gap:?} keeps it");
+    }
+    let best = fall(terms(), Luck::Best).gap();
+    let without =
+        [("h", Terms { heartbeat: zero, ..terms() }), ("wake", Terms { wake: zero, ..terms() })];
+    for (term, terms) in without {
+        let low = bounds(&terms, None).kill.gap.low.get();
+        assert!(best + EXACT < low, "without {term} it is at least {low:?}, and {best:?} keeps it");
+    }
+}
+
+#[test]
+fn isolation_leaves_a_gap_or_an_overlap_by_the_threshold() {
+    // Worst for the gap: the last message was as old as it can be when the cut came.
+    let short = Terms { threshold: 1050 * MS, ..terms() };
+    let worst = fall(short, Luck::Worst);
+    let claim_ends = worst.cut - short.age + short.threshold;
+    let gap = worst.succeeded.since(claim_ends);
+    let high = bounds(&short, None).isolation.gap.high.get();
+    assert!(gap <= high + EXACT && gap + EXACT >= high, "gap {gap:?}, bound {high:?}");
+    for (term, without) in [
+        ("a", Terms { age: Duration::ZERO, ..short }),
+        ("T", Terms { threshold: short.threshold + MS, ..short }),
+    ] {
+        let high = bounds(&without, None).isolation.gap.high.get();
+        assert!(gap > high + EXACT, "without {term} the bound is {high:?}");
+    }
+
+    // Worst for the overlap: a message came with the cut, and the successor is as fast as can be.
+    let long = terms();
+    let best = fall(long, Luck::Best);
+    let claim_ends = best.cut + long.threshold;
+    let overlap = claim_ends.since(best.succeeded);
+    let high = bounds(&long, None).isolation.overlap.high.get();
+    assert!(overlap <= high + EXACT && overlap + EXACT >= high, "{overlap:?}, bound {high:?}");
+    let without = Terms { heartbeat: Duration::ZERO, ..long };
+    let high = bounds(&without, None).isolation.overlap.high.get();
+    assert!(overlap > high + EXACT, "without h the bound is {high:?}");
+}
+
+#[test]
+fn a_seamless_threshold_leaves_no_gap_under_isolation() {
+    let seamless = Terms { threshold: terms().seamless_threshold(), ..terms() };
+    let worst = fall(seamless, Luck::Worst);
+    let claim_ends = worst.cut - seamless.age + seamless.threshold;
+    assert!(worst.succeeded <= claim_ends + EXACT);
+    let one_less = claim_ends - MS;
+    assert!(worst.succeeded > one_less, "one millisecond less, and there is one");
+}
+
+#[test]
+fn a_leader_that_lives_keeps_its_claim_while_others_come_and_go() {
+    let Fall { world, partition, .. } = fall(terms(), Luck::Worst);
+    let leaders = (1..3).filter(|&client| world.leads(client, partition)).count();
+    assert_eq!(leaders, 1, "one of the living leads what the dead one led");
+}

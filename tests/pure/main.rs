@@ -1,0 +1,25 @@
+//! The pure rooms: values in, values out. No process, no cluster, no clock.
+
+mod accidents;
+mod bounds;
+mod claims;
+mod coordinator;
+mod coordinator_random;
+mod disturbed;
+mod health;
+mod journal;
+mod limits;
+mod neli;
+mod paper;
+mod plan;
+mod planted;
+mod rolling;
+mod schedule;
+mod standing;
+mod statistics;
+mod timeline;
+mod verdict;
+mod view;
+mod watch;
+mod windows;
+mod wire;

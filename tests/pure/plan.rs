@@ -1,0 +1,103 @@
+//! Plans as people read them, what they warn of, and that no text makes their reader fall over.
+
+use proptest::prelude::*;
+use tandem::chaos::experiment;
+use tandem::topology::{Page, Plan, plan};
+use tandem::yaml::{FileError, Problem};
+
+const DUO: &str = include_str!("../../topologies/duo.yaml");
+const SHARED: &str = include_str!("../../topologies/shared-topic.yaml");
+const TWIN: &str = include_str!("../../chaos/twin-kill.yaml");
+
+fn read(text: &str) -> Plan {
+    plan(text, &[]).unwrap_or_else(|problems| panic!("{}", FileError::new("x", text, problems)))
+}
+
+#[test]
+fn a_plan_is_a_page() {
+    insta::assert_snapshot!("duo", Page(&read(DUO)));
+    insta::assert_snapshot!("shared-topic", Page(&read(SHARED)));
+}
+
+#[test]
+fn a_plan_is_written_as_it_is_read() {
+    for text in [DUO, SHARED] {
+        let plan = read(text);
+        let json = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+    }
+}
+
+#[test]
+fn a_plan_warns_of_what_is_unwise() {
+    let text = "
+version: 1
+name: x
+roles: {count: 9, prefix: r-}
+clusters:
+  a: {bootstrap: 'localhost:9092'}
+  b: {bootstrap: '127.0.0.1:9092, k2:9092'}
+  c: embedded
+  d: embedded
+groups:
+  idle: {cluster: c, partitions: 2, members: 3, host: alpha}
+  wide: {cluster: c, partitions: 19, host: alpha, restart: {after: 1s}}
+  short: {cluster: a, session: 5s, threshold: 5s 1ms, consumer_group: Aa}
+  same: {cluster: b, session: 6s, consumer_group: BB}
+";
+    insta::assert_snapshot!("warnings", read(text).warnings.join("\n"));
+}
+
+#[test]
+fn sharing_a_topic_is_sharing_the_beacons_but_never_to_the_point_of_silence() {
+    let beacons = |threshold: &str| {
+        let set = format!("defaults.threshold={threshold}").parse().unwrap();
+        let plan = plan(SHARED, &[set]).unwrap();
+        plan.groups.values().map(|group| group.pace.beacon.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(beacons("3s"), ["200ms", "200ms"]);
+    assert_eq!(beacons("1200ms"), ["200ms", "200ms"]);
+    let fast = "defaults={session: 300ms, threshold: 450ms}".parse().unwrap();
+    let plan = plan(SHARED, &[fast]).unwrap();
+    assert!(plan.groups.values().all(|group| group.pace.beacon.to_string() == "150ms"));
+}
+
+/// Whatever is wrong has a place, and can be shown.
+fn shown(text: &str, problems: Vec<Problem>) -> Result<(), TestCaseError> {
+    prop_assert!(!problems.is_empty());
+    prop_assert!(problems.iter().all(|problem| problem.origin.is_some()));
+    let error = FileError::new("x.yaml", text, problems).to_string();
+    prop_assert!(error.starts_with("x.yaml:"), "{}", error);
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_a_reader_fall_over(
+        edits in prop::collection::vec(
+            (any::<prop::sample::Index>(), prop::sample::select(
+                vec![
+                    ":", "\n", " ", "-", "{", "}", "[", "]", ",", "&a ", "*a", "\"", "'", "|", ">",
+                    "!", "!!binary ", "<<: ", "? ", "#", "%", "\t", "\r", "\0", "\u{feff}", "ä",
+                    "0", "99999999999999999999999999999999999999999", "---\n", "...\n", "1e999",
+                    ".nan",
+                ],
+            )),
+            1..4,
+        ),
+        which in 0usize..3,
+    ) {
+        let original = [DUO, SHARED, TWIN].into_iter().nth(which).unwrap();
+        let mut chars: Vec<String> = original.chars().map(String::from).collect();
+        for (at, edit) in edits {
+            *at.get_mut(&mut chars) = edit.to_owned();
+        }
+        let text = chars.concat();
+        if let Err(problems) = plan(&text, &[]) {
+            shown(&text, problems)?;
+        }
+        if let Err(problems) = experiment(&text) {
+            shown(&text, problems)?;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Against SciPy, on a hundred and more generated cases.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rand::RngExt;
+use serde_json::{Value, json};
+use tandem::statistics::{binomial, fisher, quantile, two_samples};
+
+use super::{SEED, chance};
+
+const VERSION: &str = "1.16.3";
+
+/// An environment of its own below the target folder, made once.
+fn python() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scipy-{VERSION}"));
+    let python = folder.join("bin/python");
+    let complete = folder.join("complete");
+    if !complete.exists() {
+        let done = |command: &mut Command| assert!(command.status().unwrap().success());
+        done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
+        let mut install = Command::new(&python);
+        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        done(install.arg(format!("scipy=={VERSION}")));
+        std::fs::write(complete, "").unwrap();
+    }
+    python
+}
+
+/// What the reference answers, one an asked.
+fn answers(questions: &[Value]) -> Vec<Value> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pure/statistics/reference.py");
+    let mut child = Command::new(python())
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines: String = questions.iter().map(|question| format!("{question}\n")).collect();
+    let mut stdin = child.stdin.take().unwrap();
+    let asked = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
+    let done = child.wait_with_output().unwrap();
+    asked.join().unwrap();
+    assert!(done.status.success());
+    let said = String::from_utf8(done.stdout).unwrap();
+    let answers: Vec<Value> =
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), questions.len());
+    answers
+}
+
+fn near(ours: f64, theirs: f64) -> bool {
+    (ours - theirs).abs() <= 1e-9 + 1e-8 * theirs.abs()
+}
+
+#[test]
+fn what_is_computed_is_what_scipy_computes() {
+    let mut chance = chance();
+    let levels = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999];
+    let (mut questions, mut ours): (Vec<Value>, Vec<Option<Vec<f64>>>) = Default::default();
+    let mut ask = |question: Value, answer: Option<Vec<f64>>| {
+        questions.push(question);
+        ours.push(answer);
+    };
+    for case in 0..120_u64 {
+        let level = levels[chance.random_range(0..levels.len())];
+        let trials = chance.random_range(1..=[10_u64, 100, 1_000, 100_000][case as usize % 4]);
+        let hits = match case % 5 {
+            0 => 0,
+            1 => trials,
+            _ => chance.random_range(0..=trials),
+        };
+        let ends = binomial::proportion(hits, trials, level).unwrap();
+        ask(json!(["proportion", hits, trials, level]), Some(vec![ends.low, ends.high]));
+        let upper = binomial::upper(hits, trials, level).unwrap();
+        ask(json!(["upper", hits, trials, level]), Some(vec![upper]));
+
+        let (count, share) =
+            (chance.random_range(1..=600_u64), [0.5, 0.95, 0.99][case as usize % 3]);
+        let ranks = quantile::ranks(count, share, level);
+        let told = ranks.map(|ranks| vec![ranks.low as f64, ranks.high as f64]);
+        ask(json!(["ranks", count, share, level]), told);
+
+        let of: [u64; 2] = [chance.random_range(1..=300), chance.random_range(1..=300)];
+        let some = of.map(|of| chance.random_range(0..=of.min(20)));
+        let p = two_samples::counts((some[0], of[0]), (some[1], of[1]));
+        ask(json!(["fisher", some[0], of[0], some[1], of[1]]), Some(vec![p]));
+        let p = fisher::more_often(some[0], of[0], some[1], of[1]);
+        ask(json!(["more_often", some[0], of[0], some[1], of[1]]), Some(vec![p]));
+
+        let sizes: [usize; 2] = [chance.random_range(1..=12), chance.random_range(1..=12)];
+        let untied =
+            sizes.map(|size| (0..size).map(|_| chance.random::<f64>()).collect::<Vec<_>>());
+        let test = two_samples::compare(&untied[0], &untied[1], 0.95, SEED).unwrap();
+        ask(json!(["mann_whitney", untied[0], untied[1]]), Some(vec![test.p]));
+        if case < 20 {
+            let tied = [5, 6].map(|size| {
+                (0..size).map(|_| f64::from(chance.random_range(0..4_u32))).collect::<Vec<_>>()
+            });
+            let test = two_samples::compare(&tied[0], &tied[1], 0.95, SEED).unwrap();
+            ask(json!(["permuted", tied[0], tied[1]]), Some(vec![test.p]));
+            let p: [f64; 5] = chance.random();
+            let mut question = vec![json!("holm")];
+            question.extend(p.map(Value::from));
+            ask(Value::from(question), Some(two_samples::holm(&p)));
+        }
+    }
+    for ((question, ours), theirs) in questions.iter().zip(&ours).zip(answers(&questions)) {
+        let theirs: Option<Vec<f64>> = serde_json::from_value(theirs).unwrap();
+        let same = match (ours, &theirs) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => {
+                ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| near(*a, *b))
+            }
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        assert!(same, "seed {SEED}, {question}: {ours:?}, and SciPy says {theirs:?}");
+    }
+    eprintln!("{} answers are SciPy's", questions.len());
+}

@@ -1,9 +1,0 @@
-//! Clusters that trust nobody: `deploy/kafka/up --secure`, with exactly the rights that the
-//! documentation names. Needs the feature `tls`, Java 17, Maven and openssl.
-
-#[path = "../kafka_support/mod.rs"]
-mod kafka_support;
-mod rights;
-mod secrets;
-mod support;
-mod unwelcome;

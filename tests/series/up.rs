@@ -1,0 +1,127 @@
+//! The full counts behind what is claimed of `tandem up`: `tests/long up` and `up-fifty`. Each
+//! writes a row into `chaos/RESULTS.md`.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::experiment::{eventually, signal_pid};
+use support::outside::{Death, TOLERANCE, is_told_as_it_is_written, kill_leader};
+use support::quiet::await_quiet;
+use support::results::{Claims, Row, append};
+use support::series::folder;
+use support::up::Up;
+use tandem::ids::{GroupName, Life};
+use tandem::time::Mono;
+use tandem::view::{Event, Happening, Level};
+
+const SOON: Duration = Duration::from_secs(120);
+/// From a death until it is told, at most.
+const TOLD: Duration = Duration::from_millis(100);
+
+fn group(name: &str) -> GroupName {
+    name.parse().unwrap()
+}
+
+/// Ten minutes, in which a leader is killed from outside as soon as everything is led again.
+#[test]
+#[ignore = "takes ten minutes: tests/long up"]
+fn up() {
+    let folder = folder("up");
+    await_quiet(Duration::from_secs(120));
+    let mut up = Up::start("-f topologies/duo.yaml");
+    up.await_health(Level::Led);
+    let mut follower = up.follow();
+    let (began, mut deaths) = (Mono::now(), Vec::<Death>::new());
+    let names = ["p1", "p2"].map(group);
+    for name in names.iter().cycle() {
+        if Mono::now().since(began) > Duration::from_secs(600) {
+            break;
+        }
+        deaths.push(kill_leader(&up, &mut follower, name));
+    }
+    up.await_health(Level::Led);
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let events: Vec<Event> = follower.finish().1.into_iter().map(|(_, event)| event).collect();
+    let (gaps, worst) = is_told_as_it_is_written(&up, &events, &deaths);
+    let slowest = deaths.iter().map(|death| death.told_after).max().unwrap();
+    let mut claims = Claims::default();
+    let ms = |length: Duration| format!("{:.3} ms", length.as_secs_f64() * 1_000.0);
+    let count = deaths.len();
+    claims.add(
+        "each death told within 100 ms",
+        format!("{} at most", ms(slowest)),
+        slowest <= TOLD,
+    );
+    let text = format!("{} off at most", ms(worst));
+    claims.add("gaps told are the journal's, to a millisecond", text, worst <= TOLERANCE);
+    claims.add("a gap for each death", format!("{gaps} for {count}"), gaps >= count);
+    let text = "leaders killed from outside, each as soon as everything was led again";
+    let built = up.recording().header.built;
+    let row = Row { built: vec![built], ..Row::without_trials(count, text) };
+    append("up", &folder, &row, &claims);
+    claims.hold();
+}
+
+/// Fifty members of two groups die at once.
+#[test]
+#[ignore = "takes two minutes: tests/long up-fifty"]
+fn up_fifty() {
+    let folder = folder("up-fifty");
+    await_quiet(Duration::from_secs(120));
+    let args = "-f topologies/duo.yaml --set groups.p1.members=25 --set groups.p2.members=25 \
+                --set groups.p1.partitions=25 --set groups.p2.partitions=25";
+    let mut up = Up::start(args);
+    up.await_health(Level::Led);
+    let alive = || {
+        let picture = up.status().1?;
+        let seats: Vec<_> = picture.groups.values().flat_map(|of| of.members.clone()).collect();
+        let life = |(member, seat): &(tandem::ids::MemberId, tandem::view::MemberPicture)| {
+            Some((Life { member: member.clone(), incarnation: seat.incarnation }, seat.pid?))
+        };
+        let lives: Vec<_> = seats.iter().filter_map(life).collect();
+        (lives.len() == 50).then_some(lives)
+    };
+    let lives = eventually("fifty lives", SOON, alive);
+    let mut follower = up.follow();
+    follower.await_event("anything", |_| Some(()));
+    for (_, pid) in &lives {
+        signal_pid(*pid, Signal::KILL);
+    }
+    let killed = Mono::now();
+    let mut missing: BTreeSet<Life> = lives.into_iter().map(|(life, _)| life).collect();
+    let mut last = killed;
+    while !missing.is_empty() {
+        let (heard, life) = follower.await_event("a death", |event| match &event.what {
+            Happening::Died { life, .. } => Some(life.clone()),
+            _ => None,
+        });
+        missing.remove(&life);
+        last = heard;
+    }
+    up.await_health(Level::Led);
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let events: Vec<Event> = follower.finish().1.into_iter().map(|(_, event)| event).collect();
+    let by_kill = |event: &&Event| matches!(event.what, Happening::Died { signal: Some(9), .. });
+    let told = events.iter().filter(by_kill);
+    let seqs = events.iter().zip(1..).all(|(event, seq)| event.seq == seq);
+    let recording = up.recording();
+    let died = recording.facts.iter().filter(|fact| {
+        matches!(fact.what, tandem::observation::What::Died { signal: Some(9), .. })
+    });
+    let (told, died) = (told.count(), died.count());
+    let mut claims = Claims::default();
+    claims.add("each death told once", format!("{told} of 50"), told == 50);
+    claims.add("each death written once", format!("{died} of 50"), died == 50);
+    let whole = if seqs { "none" } else { "some" };
+    claims.add("no event missing", whole, seqs);
+    let text = format!(
+        "50 members killed at once: the last told {:.0} ms after the last signal",
+        last.since(killed).as_secs_f64() * 1_000.0
+    );
+    let row = Row { built: vec![recording.header.built], ..Row::without_trials(50, &text) };
+    append("up-fifty", &folder, &row, &claims);
+    claims.hold();
+}

@@ -1,0 +1,35 @@
+//! Python's confluent-kafka, in an environment of its own below the target folder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use super::{command, said};
+
+const VERSION: &str = "2.16.1";
+
+/// Makes the environment, once.
+fn python() -> PathBuf {
+    static MAKE: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = MAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = crate::scratch().join(format!("confluent-kafka-{VERSION}"));
+    let python = folder.join("bin/python");
+    let complete = folder.join("complete");
+    if !complete.exists() {
+        said(command("python3").args(["-m", "venv", "--clear"]).arg(&folder), "");
+        let package = format!("confluent-kafka=={VERSION}");
+        let mut install = command(&python);
+        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        said(install.arg(package), "");
+        std::fs::write(complete, "").unwrap();
+    }
+    python
+}
+
+/// The script that does everything at this bootstrap.
+pub fn client(bootstrap: &str) -> Command {
+    let script = Path::new(crate::ROOT).join("tests/broker/clients/client.py");
+    let mut client = command(python());
+    client.arg(script).arg(bootstrap);
+    client
+}

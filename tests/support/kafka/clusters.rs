@@ -1,0 +1,110 @@
+//! The processes themselves, from `deploy/kafka/up` to `deploy/kafka/down`; and a pair of them that
+//! several tests share, for to start them takes longer than many a test.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tempfile::TempDir;
+
+/// Clusters that end with this value.
+pub struct Clusters {
+    pub folder: TempDir,
+    /// Where each cluster is.
+    pub bootstraps: Vec<String>,
+    pub(super) version: &'static str,
+}
+
+impl Clusters {
+    /// Starts them; `options` go to `up`.
+    pub fn up(clusters: usize, options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (base, version) = (free_ports(clusters).to_string(), "4.3.0");
+        let mut up = script("up", &folder);
+        up.arg(clusters.to_string()).args(["--base-port", &base, "--version", version]);
+        let done = up.args(options).output().unwrap();
+        let (said, wrong) = (text(&done.stdout), text(&done.stderr));
+        assert!(done.status.success(), "the clusters do not start: {wrong}");
+        let bootstraps: Vec<_> = said.lines().map(str::to_owned).collect();
+        assert_eq!(bootstraps.len(), clusters, "{said}");
+        Self { folder, bootstraps, version }
+    }
+}
+
+impl Drop for Clusters {
+    fn drop(&mut self) {
+        let done = script("down", &self.folder).output();
+        let fine = done.as_ref().is_ok_and(|done: &Output| done.status.success());
+        if !fine && !std::thread::panicking() {
+            panic!("the clusters do not end: {done:?}");
+        }
+    }
+}
+
+/// Two clusters, and how many tests want them.
+struct Pair {
+    wanted: usize,
+    clusters: Option<Arc<Clusters>>,
+}
+
+static PAIR: Mutex<Pair> = Mutex::new(Pair { wanted: 0, clusters: None });
+
+fn pair() -> MutexGuard<'static, Pair> {
+    PAIR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A share in the pair. With the last one the clusters end, also where a test fails; in a `static`
+/// they would outlive the program, which drops none. So whoever wants the pair says so before the
+/// turn comes, while another test may still have it.
+pub(super) struct Share(());
+
+impl Share {
+    /// Wants the pair.
+    pub(super) fn take() -> Self {
+        pair().wanted += 1;
+        Self(())
+    }
+
+    /// The clusters, which are started if nobody had them.
+    pub(super) fn clusters(&self, options: &[&str]) -> Arc<Clusters> {
+        Arc::clone(pair().clusters.get_or_insert_with(|| Arc::new(Clusters::up(2, options))))
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut pair = pair();
+        pair.wanted -= 1;
+        if pair.wanted == 0 {
+            drop(pair.clusters.take());
+        }
+    }
+}
+
+fn script(name: &str, folder: &TempDir) -> Command {
+    let path = Path::new(crate::ROOT).join("deploy/kafka").join(name);
+    let mut command = Command::new(path);
+    command.arg("--state").arg(folder.path().join("records/tandem/kafka"));
+    command
+}
+
+/// A port from which `clusters` times ten are free, and given to nobody else of this program. Other
+/// programs look elsewhere first; where one takes some meanwhile all the same, `up` refuses.
+pub fn free_ports(clusters: usize) -> usize {
+    static GIVEN: AtomicUsize = AtomicUsize::new(0);
+    let first = usize::try_from(std::process::id()).unwrap();
+    for _ in 0..100 {
+        let base = 20_000 + (first + GIVEN.fetch_add(1, Ordering::Relaxed)) % 100 * 100;
+        let free = |port: usize| TcpListener::bind(("127.0.0.1", u16::try_from(port).unwrap()));
+        if (base..base + 10 * clusters).all(|port| free(port).is_ok()) {
+            return base;
+        }
+    }
+    panic!("no ports are free");
+}
+
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,77 @@
+//! What tests share: experiments as a user starts them, facts and plans, brokers and edges, twins
+//! of what is judged. Compiled once, for all of them.
+
+#![allow(
+    missing_docs,
+    clippy::must_use_candidate,
+    clippy::new_without_default,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a test may fail loudly"
+)]
+
+pub mod alone;
+pub mod blocking_disk;
+pub mod broker_process;
+pub mod chance;
+pub mod coordinator;
+pub mod described;
+pub mod edge;
+pub mod experiment;
+pub mod facts;
+pub mod foreign;
+pub mod isolations;
+pub mod kafka;
+pub mod leftovers;
+pub mod measured;
+pub mod naive;
+pub mod outside;
+pub mod quiet;
+pub mod recorded;
+pub mod results;
+pub mod samples;
+pub mod series;
+pub mod suspended;
+pub mod tellings;
+pub mod transcript;
+pub mod twin;
+pub mod undone;
+pub mod up;
+pub mod usage;
+pub mod watched;
+pub mod web;
+pub mod windowed;
+pub mod world;
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// The repository.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The folder of this build's programs: tests are in `deps` below it.
+static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(Path::parent).unwrap().to_owned()
+});
+static PROGRAM: LazyLock<String> =
+    LazyLock::new(|| BUILT.join("tandem").into_os_string().into_string().unwrap());
+static SCRATCH: LazyLock<PathBuf> = LazyLock::new(|| BUILT.with_file_name("tmp"));
+
+/// `tandem`, as cargo has built it for these tests.
+pub fn program() -> &'static str {
+    &PROGRAM
+}
+
+/// Where tests keep what takes long to get; cargo's own place for that.
+pub fn scratch() -> &'static Path {
+    &SCRATCH
+}
+
+/// The name of these tests, without what cargo puts after it.
+pub fn family() -> String {
+    let test = std::env::current_exe().unwrap();
+    let name = test.file_stem().unwrap().to_string_lossy().into_owned();
+    name.rsplit_once('-').map_or(name.clone(), |(family, _)| family.to_owned())
+}

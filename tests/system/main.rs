@@ -1,0 +1,18 @@
+//! Runs, suites and what is kept up, as a user starts them, and everything that goes wrong beside them.
+
+mod blocking_disk;
+mod documented;
+mod examples;
+mod guard;
+mod hang;
+mod leavings;
+mod lookout;
+mod progress;
+mod provision;
+mod reasons;
+mod revived;
+mod strangers;
+mod suite;
+mod suspend;
+mod up;
+mod up_report;

@@ -1,0 +1,29 @@
+//! What is said of a run while it goes on: a line a trial, with who was struck and what it cost.
+
+use support::experiment::Experiment;
+
+#[test]
+fn each_trial_is_told_with_whom_it_struck_and_what_that_cost() {
+    let text = "version: 1\nname: kills\ntrials: 2\nmethod:\n  \
+                - {at: 300ms, fault: kill, target: {leader_of: any, group: p1}}\n  \
+                - {at: 300ms, fault: pause, for: 100ms, target: {member: p2-1}}\n";
+    let run = Experiment::of("kills.yaml", text).with("-f topologies/duo.yaml");
+    let ended = run.with("--set defaults.session=500ms").finish();
+    let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("trial ")).collect();
+    assert_eq!(lines.len(), 2, "{ended}");
+    let report = ended.report();
+    let mut longest = Vec::new();
+    for (number, line) in (1..).zip(&lines) {
+        assert!(line.starts_with(&format!("trial {number} of 2: ")), "{line}");
+        assert!(line.contains("kill p1-") && line.contains("pause p2-1"), "{line}");
+        let gap = line.split_once(" ms in p1").unwrap_or_else(|| panic!("{line}\n{ended}")).0;
+        let gap: f64 = gap.rsplit(' ').next().unwrap().parse().unwrap();
+        longest.push(gap);
+    }
+    // What the report makes of the journal is what was told, but for the fraction.
+    let of = &report.groups.values().next().unwrap();
+    let all = [of.fault.gap.max_ms, of.other.restart.gap.max_ms, of.other.none.gap.max_ms];
+    let most = all.into_iter().flatten().fold(0.0, f64::max);
+    let told = longest.into_iter().fold(0.0, f64::max);
+    assert!((most - told).abs() <= 1.5, "{most} and {told}: {ended}");
+}

@@ -1,0 +1,228 @@
+//! Topics on a cluster that outlives the run: made as they must be, refused where they are somebody
+//! else's idea, removed where they are ours, and never anybody else's.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::alone::Alone;
+use support::experiment::{Experiment, Finished, Running, claimless, eventually, output, tandem};
+use support::leftovers::GONE;
+use tandem::observation::{Outcome, What};
+use tandem::time::Mono;
+use tempfile::TempDir;
+
+/// A cluster, a topology on it, and where creations are recorded.
+struct Ground {
+    broker: Alone,
+    folder: TempDir,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let ground = Self { broker: Alone::start(), folder: tempfile::tempdir().unwrap() };
+        ground.stands_on(&ground.broker.address);
+        ground
+    }
+
+    /// Writes the topology, its cluster at this address.
+    fn stands_on(&self, address: &str) {
+        let text = format!(
+            "version: 1\nname: ground\nroles: [a, b, c]\n\
+             clusters:\n  k: {{bootstrap: \"{address}\"}}\n\
+             groups:\n  p1: {{cluster: k, topic: ours-1, members: 2}}\n  \
+             p2: {{cluster: k, topic: ours-2, members: 2}}\n"
+        );
+        fs::write(self.topology(), text).unwrap();
+    }
+
+    fn topology(&self) -> PathBuf {
+        self.folder.path().join("ground.yaml")
+    }
+
+    fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    /// Where what was created is recorded.
+    fn created(&self) -> PathBuf {
+        self.state().join("tandem/created")
+    }
+
+    /// A run that lasts a second.
+    fn run(&self, args: &str) -> Experiment {
+        let file = self.topology();
+        let args = format!("-f {} {args}", file.display());
+        calm().in_state(&self.state()).with(&args)
+    }
+
+    /// What is recorded as created.
+    fn recorded(&self) -> Vec<String> {
+        let mut names: Vec<_> = files(&self.created());
+        names.sort();
+        names
+    }
+
+    fn down(&self) -> String {
+        let topology = self.topology();
+        let down = output(tandem(&self.state()).args(["down", "-f"]).arg(topology));
+        assert!(down.status.success(), "{}", String::from_utf8_lossy(&down.stderr));
+        String::from_utf8_lossy(&down.stdout).into_owned()
+    }
+
+    fn topics(&self) -> Vec<(String, usize)> {
+        self.broker.topics().into_iter().collect()
+    }
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.flat_map(|entry| {
+        let path = entry.unwrap().path();
+        let name = || path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() { files(&path) } else { vec![name()] }
+    });
+    names.collect()
+}
+
+fn both() -> Vec<(String, usize)> {
+    [("ours-1".to_owned(), 3), ("ours-2".to_owned(), 3)].to_vec()
+}
+
+/// It does nothing, and claims nothing: a host that stalls is no matter of topics.
+fn calm() -> Experiment {
+    Experiment::of("calm.yaml", &claimless("calm").replace("for: 60s", "for: 1s"))
+}
+
+/// It came to its end. A host that stalls may have broken its second, which is not asked here.
+fn was_played(run: &Finished) {
+    assert_eq!(run.report().outcome, Some(Outcome::Completed), "{run}");
+}
+
+fn await_trial(run: &Running) {
+    let began = |what: &What| matches!(what, What::TrialBegan { .. });
+    run.await_facts("a trial", |facts| facts.iter().any(|fact| began(&fact.what)).then_some(()));
+}
+
+#[test]
+fn a_run_makes_its_topics_and_takes_them_away() {
+    let ground = Ground::new();
+    ground.broker.create("theirs", 2);
+    let run = ground.run("").start();
+    await_trial(&run);
+    assert_eq!(ground.recorded(), ["ours-1", "ours-2"]);
+    for topic in ["ours-1", "ours-2"] {
+        let setting = |key| ground.broker.setting(topic, key);
+        assert_eq!(setting("message.timestamp.type").as_deref(), Some("LogAppendTime"));
+        assert_eq!(setting("retention.ms").as_deref(), Some("60000"));
+    }
+    let run = run.finish();
+    was_played(&run);
+    assert_eq!(ground.topics(), [("theirs".to_owned(), 2)], "{run}");
+    assert_eq!(ground.recorded(), [""; 0]);
+}
+
+#[test]
+fn topics_that_are_kept_are_used_again_until_they_are_taken_down() {
+    let ground = Ground::new();
+    ground.broker.create("theirs", 2);
+    for args in ["--keep", "--keep", ""] {
+        // The last one made nothing, so there is nothing for it to take away.
+        let run = ground.run(args).finish();
+        was_played(&run);
+        assert_eq!(ground.topics()[..2], both(), "{args:?}: {run}");
+        assert_eq!(ground.recorded(), ["ours-1", "ours-2"], "{args:?}");
+    }
+    let said = ground.down();
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(said.starts_with("removed topic ours-1 from 127.0.0.1:"), "{said}");
+    assert_eq!(ground.topics(), [("theirs".to_owned(), 2)], "{said}");
+    assert_eq!(ground.recorded(), [""; 0]);
+    assert_eq!(ground.down(), "nothing of ground is left to remove\n");
+}
+
+#[test]
+fn a_topic_of_somebody_else_is_used_and_left_where_it_is() {
+    let ground = Ground::new();
+    ground.broker.create("ours-1", 3);
+    let run = ground.run("--keep").finish();
+    was_played(&run);
+    assert_eq!(ground.recorded(), ["ours-2"]);
+    ground.down();
+    assert_eq!(ground.topics(), [("ours-1".to_owned(), 3)], "{run}");
+}
+
+#[test]
+fn a_topic_of_another_width_is_refused() {
+    let ground = Ground::new();
+    ground.broker.create("ours-2", 5);
+    let run = ground.run("").finish();
+    assert_eq!(run.code(), Some(1), "{run}");
+    let wanted = "topic ours-2 of group p2 has 5 partitions and 3 are planned: \
+                  set `partitions: 5`, name another topic, or delete this one";
+    assert!(run.stderr.contains(wanted), "{run}");
+    assert_eq!(run.stdout, "", "{run}");
+    assert_eq!(ground.topics(), [("ours-2".to_owned(), 5)], "what was made is gone: {run}");
+    assert_eq!(ground.recorded(), [""; 0]);
+}
+
+#[test]
+fn a_consumer_group_that_has_members_is_refused() {
+    let ground = Ground::new();
+    ground.broker.create("ours-1", 3);
+    let stranger = ground.broker.stranger("ground-p1", "ours-1");
+    let run = ground.run("").finish();
+    assert_eq!(run.code(), Some(1), "{run}");
+    let wanted = "consumer group ground-p1 of group p1 has members that are not ours (a-stranger): \
+                  stop them, or set another `consumer_group`";
+    assert!(run.stderr.contains(wanted), "{run}");
+    drop(stranger);
+}
+
+#[test]
+fn what_cannot_be_recorded_is_not_made() {
+    let ground = Ground::new();
+    let refused = |place: PathBuf, wanted: &str| {
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(&place, "no folder").unwrap();
+        let run = ground.run("").finish();
+        assert_eq!(run.code(), Some(1), "{run}");
+        assert!(run.stderr.contains(wanted), "{run}");
+        assert_eq!(ground.topics(), []);
+        fs::remove_file(place).unwrap();
+    };
+    refused(ground.state().join("tandem/runs"), "the ledger of this run cannot be written to");
+    refused(ground.created(), "what is created cannot be recorded under");
+}
+
+#[test]
+fn what_a_killed_run_made_is_recorded_and_can_be_taken_down() {
+    let ground = Ground::new();
+    let run = ground.run("").start();
+    await_trial(&run);
+    run.signal(Signal::KILL);
+    let run = run.finish();
+    assert_eq!(ground.topics(), both(), "{run}");
+    assert_eq!(ground.recorded(), ["ours-1", "ours-2"]);
+    ground.down();
+    assert_eq!(ground.topics(), []);
+}
+
+#[test]
+fn an_interrupt_is_heard_while_a_cluster_does_not_answer() {
+    let ground = Ground::new();
+    // The kernel accepts, and nobody reads.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    ground.stands_on(&silent.local_addr().unwrap().to_string());
+    let run = ground.run("").start();
+    eventually("a client", Duration::from_secs(20), || silent.accept().ok());
+    let asked = Mono::now();
+    run.signal(Signal::INT);
+    let run = run.finish();
+    let took = Mono::now().since(asked);
+    assert!(took < GONE, "it took {took:?}: {run}");
+    assert_eq!(run.code(), Some(130), "{run}");
+    assert!(run.stderr.contains("interrupted before anything was measured"), "{run}");
+}

@@ -1,0 +1,193 @@
+//! A topology that is kept up outlives its embedded brokers: one that dies is started again where
+//! it was, with the topics that died with it; one that dies again and again ends it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::experiment::{eventually, output, signal_pid, tandem};
+use support::up::{Follower, Up, nothing_is_left};
+use tandem::ids::{ClusterName, GroupName, MemberId};
+use tandem::observation::{Fact, Outcome, What};
+use tandem::time::Mono;
+use tandem::timeline::{Cause, Timeline};
+use tandem::view::{Happening, Level, Picture};
+
+/// Members of a broker that runs again are back within this: a client looks for its broker once a
+/// second, joins, and a session of the dead may have to pass.
+const BACK: Duration = Duration::from_secs(5);
+/// For how long a group is left without its broker.
+const HELD: Duration = Duration::from_secs(1);
+
+fn cluster() -> ClusterName {
+    "a".parse().unwrap()
+}
+
+/// Where the broker of cluster `a` listens, and its process.
+fn broker(picture: &Picture) -> (String, u32) {
+    let broker = &picture.brokers[&cluster()];
+    (broker.address.clone(), broker.pid.unwrap())
+}
+
+/// The processes of all members.
+fn members(picture: &Picture) -> BTreeMap<MemberId, Option<u32>> {
+    let seats = picture.groups.values().flat_map(|group| &group.members);
+    seats.map(|(member, seat)| (member.clone(), seat.pid)).collect()
+}
+
+/// Waits until it is told that the broker of cluster `a` died.
+fn await_death(follower: &mut Follower) {
+    follower.await_event("its death", |event| match &event.what {
+        Happening::ClusterDied { cluster: died } if *died == cluster() => Some(()),
+        _ => None,
+    });
+}
+
+/// Waits until it is told that it was started again; where, and as which process.
+fn await_start(follower: &mut Follower, before: u32) -> (String, u32) {
+    let started = follower.await_event("its next life", |event| match &event.what {
+        Happening::ClusterStarted { cluster: started, address, pid }
+            if *started == cluster() && *pid != before =>
+        {
+            Some((address.clone(), *pid))
+        }
+        _ => None,
+    });
+    started.1
+}
+
+fn await_health(follower: &mut Follower, level: Level) -> Mono {
+    let so = follower.await_event(level.word(), |event| match event.what {
+        Happening::Health { now, .. } if now == level => Some(()),
+        _ => None,
+    });
+    so.0
+}
+
+/// What became of the broker of cluster `a`, in order.
+fn lives(facts: &[Fact]) -> Vec<String> {
+    let told = |fact: &Fact| match &fact.what {
+        What::ClusterStarted { cluster: it, address, pid } if *it == cluster() => {
+            Some(format!("{address} {pid}"))
+        }
+        What::ClusterDied { cluster: it } if *it == cluster() => Some("died".to_owned()),
+        _ => None,
+    };
+    facts.iter().filter_map(told).collect()
+}
+
+#[test]
+fn a_broker_that_dies_is_started_again_where_it_was() {
+    let mut up = Up::start("-f topologies/duo.yaml --set defaults.session=300ms");
+    let before = up.await_health(Level::Led);
+    let (address, first) = broker(&before);
+    let mut follower = up.follow();
+    signal_pid(first, Signal::KILL);
+    await_death(&mut follower);
+    let (there, second) = await_start(&mut follower, first);
+    assert_eq!(there, address);
+    // Members would be back before their claims are over: held for longer, there is nobody.
+    signal_pid(second, Signal::STOP);
+    // An event that was read before may have reported it, if the host held up the next life.
+    up.await_health(Level::Degraded);
+    // Where the host holds up the other group as well, no group leads.
+    assert!(matches!(up.status().0, Some(7 | 8)), "{}", up.said());
+    // The gap is to be the longest, on a host that stalls as well.
+    std::thread::sleep(HELD);
+    signal_pid(second, Signal::CONT);
+    let woken = Mono::now();
+    let back = await_health(&mut follower, Level::Led).since(woken);
+    eprintln!("led again {back:?} after the broker went on");
+    assert!(back < BACK, "{back:?}: {}", up.said());
+    let after = eventually("all members to lead and live", BACK, || {
+        up.status().1.filter(|now| now.health == Level::Led && members(now) == members(&before))
+    });
+    assert_eq!((broker(&after), after.brokers[&cluster()].deaths), ((address.clone(), second), 1));
+    let page = output(tandem(up.state()).arg("status"));
+    let page = String::from_utf8_lossy(&page.stdout).into_owned();
+    assert!(page.contains(&format!("broker of a at {address}: alive for ")), "{page}");
+    assert!(page.contains(&format!("process {second}, died once\n")), "{page}");
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let told = [format!("{address} {first}"), "died".to_owned(), format!("{address} {second}")];
+    assert_eq!(lives(&up.recording().facts), told);
+    the_gaps_have_their_cause(&up);
+    nothing_is_left(up.state());
+}
+
+/// Each gap of the group on cluster `a` has the cause that its rule names: the broker's death,
+/// unless the group had settled on the next broker before.
+fn the_gaps_have_their_cause(up: &Up) {
+    let recording = up.recording();
+    let group: GroupName = "p1".parse().unwrap();
+    let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
+    let of_group = |fact: &&Fact| match &fact.what {
+        What::ClusterDied { .. } => true,
+        What::Settled { group: it } => *it == group,
+        _ => false,
+    };
+    let gaps = &timeline.groups[&group].findings.gaps;
+    assert!(!gaps.is_empty(), "a broker that stands still leaves its group without a leader");
+    let mut by_broker = 0;
+    for gap in gaps {
+        let before = recording.facts.iter().filter(|fact| fact.t <= gap.span.from);
+        let last = before.filter(of_group).max_by_key(|fact| fact.t);
+        let settled = last.is_none_or(|fact| matches!(fact.what, What::Settled { .. }));
+        let cause = if settled { Cause::Nothing } else { Cause::Broker(cluster()) };
+        assert_eq!(gap.cause, cause, "{last:?}: {gap:?}");
+        by_broker += u32::from(!settled);
+    }
+    let report = output(tandem(up.state()).arg("report").arg(&up.out));
+    let report = String::from_utf8_lossy(&report.stdout).into_owned();
+    let told = report.contains("after the death of the broker of cluster a");
+    let worst = gaps.iter().max_by_key(|gap| gap.span.length()).unwrap();
+    assert_eq!(told, worst.cause == Cause::Broker(cluster()), "{by_broker} by it: {report}");
+}
+
+#[test]
+fn a_broker_that_is_down_with_its_only_group_comes_back_too() {
+    let mut up = Up::start("-f topologies/solo.yaml --set defaults.session=300ms");
+    let (_, first) = broker(&up.await_health(Level::Led));
+    let mut follower = up.follow();
+    signal_pid(first, Signal::KILL);
+    let (_, second) = await_start(&mut follower, first);
+    signal_pid(second, Signal::STOP);
+    up.await_health(Level::Down);
+    // It dies while its topics are made again, and the next one gets them all the same.
+    signal_pid(second, Signal::KILL);
+    let died = Mono::now();
+    await_start(&mut follower, second);
+    let back = await_health(&mut follower, Level::Led).since(died);
+    eprintln!("led again {back:?} after the second death");
+    assert!(back < BACK, "{back:?}: {}", up.said());
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    nothing_is_left(up.state());
+}
+
+#[test]
+fn a_broker_that_dies_again_and_again_ends_it() {
+    let mut up = Up::start("-f topologies/solo.yaml");
+    let (_, mut pid) = broker(&up.await_health(Level::Led));
+    let mut follower = up.follow();
+    for _ in 0..5 {
+        signal_pid(pid, Signal::KILL);
+        pid = await_start(&mut follower, pid).1;
+    }
+    signal_pid(pid, Signal::KILL);
+    assert_eq!(up.ends().code(), Some(4), "{}", up.said());
+    let log = up.out.join("logs/broker-a.log");
+    for told in ["the broker of cluster a cannot be kept alive", &log.display().to_string()] {
+        assert!(up.said().contains(told), "{told}: {}", up.said());
+    }
+    let facts = up.recording().facts;
+    let died = lives(&facts).iter().filter(|life| *life == "died").count();
+    assert_eq!((died, lives(&facts).len()), (6, 12), "{:?}", lives(&facts));
+    let ended = facts.iter().find_map(|fact| match &fact.what {
+        What::Ended { how, why } => Some((*how, why.clone().unwrap_or_default())),
+        _ => None,
+    });
+    let (how, why) = ended.unwrap();
+    assert!(how == Outcome::Broken && why.contains("did not last"), "{how:?}: {why}");
+    nothing_is_left(up.state());
+}

@@ -1,0 +1,361 @@
+//! A topology that is kept up: what happens to it is told at once and told right, to whoever may
+//! ask; and whatever ends it, nothing is left.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::experiment::{eventually, output, signal_pid, tandem};
+use support::measured::turn;
+use support::outside::{is_told_as_it_is_written, kill_leader};
+use support::quiet::{NOISE_MAX, await_quiet};
+use support::up::{Up, nothing_is_left};
+use tandem::ids::GroupName;
+use tandem::view::{Event, Happening, Level};
+
+const SOON: Duration = Duration::from_secs(30);
+
+/// No longer than this may pass from a death until it is told.
+const TOLD: Duration = Duration::from_millis(100);
+
+fn group(name: &str) -> GroupName {
+    name.parse().unwrap()
+}
+
+fn sockets(state: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(state.join("tandem/up")).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn each_death_is_told_at_once_and_gaps_are_the_journals() {
+    let _turn = turn();
+    await_quiet(NOISE_MAX);
+    let mut up = Up::start("-f topologies/duo.yaml --set defaults.session=300ms");
+    up.await_health(Level::Led);
+    let mut follower = up.follow();
+    let names = ["p1", "p2", "p1", "p2", "p1"];
+    let deaths = names.map(|name| kill_leader(&up, &mut follower, &group(name)));
+    let told_after = deaths.each_ref().map(|death| death.told_after);
+    assert!(told_after.iter().all(|after| *after <= TOLD), "{told_after:?}");
+    up.await_health(Level::Led);
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let (status, events) = follower.finish();
+    assert!(status.success(), "{status}");
+    let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
+    assert!(matches!(events.last().unwrap().what, Happening::Ending { .. }), "{events:#?}");
+    let (gaps, worst) = is_told_as_it_is_written(&up, &events, &deaths);
+    assert!(gaps >= deaths.len(), "{gaps} gaps of {} deaths", deaths.len());
+    eprintln!("{gaps} gaps, the worst {worst:?} off");
+    // On a pipe stands what was told, line by line.
+    let lines = fs::read_to_string(up.out.join("../stdout")).unwrap();
+    assert_eq!(lines, events.iter().map(|it| tandem::view::line(it) + "\n").collect::<String>());
+    let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
+    let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!((report.trials, report.joint.gap.count), (1, 0));
+    nothing_is_left(up.state());
+    assert!(sockets(up.state()).is_empty());
+}
+
+#[test]
+fn status_says_how_it_stands_by_its_exit_code() {
+    let mut up = Up::start("-f topologies/duo.yaml");
+    up.await_health(Level::Led);
+    assert_eq!(up.status().0, Some(0));
+    let picture = up.status().1.unwrap();
+    assert_eq!(picture.run.pid, up.pid());
+    assert!(picture.journal.written && picture.journal.file.exists(), "{:?}", picture.journal);
+    assert!(picture.roles.iter().all(|role| role.leaders.len() == 2), "{:?}", picture.roles);
+    // All members of a group die: its roles are led elsewhere, until a session is over.
+    let killed = |picture: &tandem::view::Picture, name: &str| {
+        for seat in picture.groups[&group(name)].members.values() {
+            signal_pid(seat.pid.unwrap(), Signal::KILL);
+        }
+    };
+    killed(&picture, "p1");
+    eventually("all roles to be degraded", SOON, || {
+        let (code, picture) = up.status();
+        let all = picture?.roles.iter().all(|role| role.health == Level::Degraded);
+        (all && code == Some(7)).then_some(())
+    });
+    killed(&picture, "p2");
+    let waited = ["status", "--wait", "down", "--within", "30s", "-o", "json"];
+    let waited = output(tandem(up.state()).args(waited));
+    assert_eq!(waited.status.code(), Some(0), "{waited:?}");
+    let down: tandem::view::Picture = serde_json::from_slice(&waited.stdout).unwrap();
+    assert_eq!((down.health, up.status().0), (Level::Down, Some(8)));
+    assert!(down.health_for_ms < 30_000.0, "{down:?}");
+    let page = output(tandem(up.state()).arg("status"));
+    let page = String::from_utf8_lossy(&page.stdout).into_owned();
+    assert!(page.starts_with("duo: down for "), "{page}");
+    let waited = output(tandem(up.state()).args(["status", "--wait", "led"]));
+    assert_eq!(waited.status.code(), Some(0), "{waited:?}");
+    let page = String::from_utf8_lossy(&waited.stdout).into_owned();
+    assert!(page.contains(", the objective is BROKEN\n"), "{page}");
+    let led = up.await_health(Level::Led);
+    assert_eq!(up.status().0, Some(3), "it is led, and there was a joint gap");
+    let joint = &led.objective[0];
+    eventually("the joint gap to be final", SOON, || {
+        up.status().1.filter(|it| it.joint.gaps >= 4).map(drop)
+    });
+    assert!(!up.status().1.unwrap().objective[0].kept, "{joint:?}");
+    up.signal(Signal::TERM);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    nothing_is_left(up.state());
+}
+
+#[test]
+fn one_of_several_must_be_named() {
+    let state = tempfile::tempdir().unwrap();
+    let ask = |args: &[&str]| {
+        let said = output(tandem(state.path()).arg("status").args(args));
+        (said.status.code(), String::from_utf8_lossy(&said.stderr).into_owned())
+    };
+    let (code, said) = ask(&[]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("no `tandem up` of yours is running"), "{said}");
+    let mut duo = Up::start_in("-f topologies/duo.yaml", state.path());
+    let mut solo = Up::start_in("-f topologies/solo.yaml", state.path());
+    duo.await_health(Level::Led);
+    solo.await_health(Level::Led);
+    let (code, said) = ask(&[]);
+    assert_eq!(code, Some(1), "{said}");
+    for (topology, pid) in [("duo", duo.pid()), ("solo", solo.pid())] {
+        let line = said.lines().find(|line| line.contains(&format!("process {pid}")));
+        assert!(line.is_some_and(|line| line.trim_start().starts_with(topology)), "{said}");
+    }
+    assert_eq!(ask(&["-f", "topologies/solo.yaml"]).0, Some(0));
+    assert_eq!(ask(&["-f", "topologies/trio.yaml"]).0, Some(1));
+    assert_eq!(ask(&["-f", "topologies/none.yaml"]).0, Some(2));
+    // `tandem halt` leaves them alone, unless it is asked for all.
+    let halt = |args: &[&str]| {
+        let said = output(tandem(state.path()).arg("halt").args(args));
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8_lossy(&said.stdout).into_owned()
+    };
+    let said = halt(&[]);
+    assert!(said.starts_with("nothing is left to be halted\n"), "{said}");
+    let kept =
+        format!("duo is still kept up by process {}: `tandem halt --all` ends it", duo.pid());
+    assert!(said.contains(&kept), "{said}");
+    assert_eq!((ask(&["--pid", &duo.pid().to_string()]).0, solo.status().0), (Some(0), Some(0)));
+    let said = halt(&["--all"]);
+    let ended = format!("controller {} was asked to end, and did", solo.pid());
+    assert!(said.contains(&ended), "{said}");
+    assert_eq!((duo.ends().code(), solo.ends().code()), (Some(0), Some(0)));
+    assert!(sockets(state.path()).is_empty());
+}
+
+#[test]
+fn it_ends_by_itself_or_at_once() {
+    let mut up = Up::start("-f topologies/solo.yaml --for 2s");
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    assert!(up.said().contains("ending why=\"its 2s are over\""), "{}", up.said());
+    nothing_is_left(up.state());
+
+    let mut up = Up::start("-f topologies/solo.yaml");
+    let member = up.await_health(Level::Led).groups[&group("p1")].members.clone();
+    // A member that is stopped takes a second of the first request; long enough for another.
+    up.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(20));
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(130), "{}", up.said());
+    nothing_is_left(up.state());
+    for seat in member.values() {
+        let gone =
+            || (!Path::new(&format!("/proc/{}/exe", seat.pid.unwrap())).exists()).then_some(());
+        eventually("a member's end", SOON, gone);
+    }
+}
+
+#[test]
+fn gaps_that_its_own_guard_made_while_it_stood_still_are_none() {
+    let mut up = Up::start("-f topologies/duo.yaml");
+    up.await_health(Level::Led);
+    std::thread::sleep(Duration::from_secs(1));
+    up.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_secs(6));
+    up.signal(Signal::CONT);
+    assert_eq!(up.ends().code(), Some(4), "{}", up.said());
+    assert!(up.said().contains("this process stood still for 6."), "{}", up.said());
+    assert!(up.said().contains(" joint_gaps=0 "), "{}", up.said());
+    let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
+    let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!((again.status.code(), report.joint.gap.count), (Some(4), 0));
+    assert!(report.unknown_ms > 6_000.0, "{}", report.unknown_ms);
+    nothing_is_left(up.state());
+}
+
+#[test]
+fn what_cannot_be_kept_up_is_said_before_anything_starts() {
+    let state = tempfile::tempdir().unwrap();
+    let up = |args: &[&str]| {
+        let said = output(tandem(state.path()).arg("up").args(args));
+        (said.status.code(), String::from_utf8_lossy(&said.stderr).into_owned())
+    };
+    assert_eq!(up(&["-f", "topologies/none.yaml"]).0, Some(2));
+    assert_eq!(up(&["--for", "3"]).0, Some(2));
+    fs::write(state.path().join("file"), "").unwrap();
+    let (code, said) = up(&["--out", state.path().to_str().unwrap()]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("is not empty: name another folder with --out"), "{said}");
+    // A folder that others can enter could hold another's socket.
+    let folder = state.path().join("tandem/up");
+    fs::create_dir_all(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let out = state.path().join("out");
+    let (code, said) = up(&["--out", out.to_str().unwrap()]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("must belong to the user who runs this"), "{said}");
+    assert!(!out.exists(), "nothing is left of it");
+}
+
+/// Speaks to a socket as a program might.
+fn speak(socket: &Path, line: &[u8]) -> String {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    // It may have been turned away before it has said all.
+    stream.write_all(line).ok();
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).ok();
+    String::from_utf8(said).unwrap()
+}
+
+#[test]
+fn its_socket_is_its_owners_alone_and_takes_no_nonsense() {
+    let mut up = Up::start("-f topologies/solo.yaml");
+    up.await_health(Level::Led);
+    let [socket] = sockets(up.state()).try_into().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&socket), 0o600);
+    assert_eq!(mode(socket.parent().unwrap()), 0o700);
+    let status = speak(&socket, b"{\"tandem\":1,\"ask\":\"status\"}\n");
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status["status"]["topology"], "solo", "{status}");
+    for (line, why) in [
+        (&b"nonsense\n"[..], "this asks for nothing"),
+        (b"{\"tandem\":2,\"ask\":\"status\"}\n", "version 2 is asked for"),
+        (b"{\"tandem\":1,\"ask\":\"everything\"}\n", "this asks for nothing"),
+        (&[b'x'; 5_000], "one line of 4096 bytes"),
+    ] {
+        let said = speak(&socket, line);
+        assert!(said.contains("refused") && said.contains(why), "{said}");
+    }
+    assert_eq!(up.status().0, Some(0), "it is none the worse");
+    up.signal(Signal::HUP);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+}
+
+/// Even where folder and socket are open by mistake, nobody else is answered.
+#[test]
+fn its_socket_refuses_another_user() {
+    let all = fs::read_to_string("/proc/self/status").unwrap();
+    let root = all.lines().any(|line| line.starts_with("Uid:\t0\t0"));
+    assert!(root, "missing: root; this asks as another user");
+    let mut up = Up::start("-f topologies/solo.yaml");
+    up.await_health(Level::Led);
+    let [socket] = sockets(up.state()).try_into().unwrap();
+    is_refused_to_another_user(&socket, up.folder());
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+}
+
+fn is_refused_to_another_user(socket: &Path, own: &Path) {
+    let program = "import os, socket, sys\nos.setuid(65534)\ns = socket.socket(socket.AF_UNIX)\n\
+        s.connect(sys.argv[1])\nprint(s.recv(1000).decode())";
+    let ask = || {
+        let mut python = std::process::Command::new("python3");
+        let said = output(python.args(["-c", program]).arg(socket));
+        String::from_utf8_lossy(&said.stdout).into_owned() + &String::from_utf8_lossy(&said.stderr)
+    };
+    let said = ask();
+    assert!(said.contains("PermissionError"), "{said}");
+    // The folders of this test alone, never those above.
+    for path in socket.ancestors().take_while(|path| path.starts_with(own)) {
+        let open = if path == socket { 0o666 } else { 0o711 };
+        fs::set_permissions(path, fs::Permissions::from_mode(open)).unwrap();
+    }
+    let said = ask();
+    assert!(said.contains("it answers its owner alone"), "{said}");
+}
+
+#[test]
+fn who_does_not_read_disturbs_nobody() {
+    let mut up = Up::start("-f topologies/solo.yaml");
+    up.await_health(Level::Led);
+    let [socket] = sockets(up.state()).try_into().unwrap();
+    let mut stopped = up.follow();
+    stopped.await_event("anything", |_| Some(()));
+    signal_pid(stopped.pid(), Signal::STOP);
+    let mut idle: Vec<_> = (0..15)
+        .map(|_| {
+            let mut stream = UnixStream::connect(&socket).unwrap();
+            stream.write_all(b"{\"tandem\":1,\"ask\":\"events\",\"follow\":true}\n").unwrap();
+            stream
+        })
+        .collect();
+    let full = eventually("too many", SOON, || {
+        let said = speak(&socket, b"{\"tandem\":1,\"ask\":\"status\"}\n");
+        said.contains("16 others are asking").then_some(said)
+    });
+    assert!(full.contains("refused"), "{full}");
+    idle.pop();
+    eventually("a place", SOON, || (up.status().0 == Some(0)).then_some(()));
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    signal_pid(stopped.pid(), Signal::CONT);
+    let (_, events) = stopped.finish();
+    let ended = events.iter().any(|(_, it)| matches!(it.what, Happening::Ending { .. }));
+    assert!(ended, "what was told while it was stopped waited in the socket: {events:#?}");
+}
+
+#[test]
+fn the_socket_of_a_dead_process_is_removed() {
+    let mut up = Up::start("-f topologies/solo.yaml");
+    up.await_health(Level::Led);
+    up.signal(Signal::KILL);
+    up.ends();
+    assert_eq!(sockets(up.state()).len(), 1, "nobody has removed it");
+    assert_eq!(up.status().0, Some(1));
+    assert!(sockets(up.state()).is_empty());
+    nothing_is_left(up.state());
+}
+
+#[test]
+fn what_cannot_be_written_is_told_and_all_goes_on() {
+    let mut up = Up::start("-f topologies/trio.yaml --journal-size 1 --journal-files 3");
+    up.await_health(Level::Led);
+    let mut follower = up.follow();
+    let away = up.out.with_extension("away");
+    fs::rename(&up.out, &away).unwrap();
+    // The next file, whenever it is begun, has no place.
+    follower.await_event("that nothing is written", |event| match &event.what {
+        Happening::Unwritten { why } if why.contains("journal-") => Some(()),
+        _ => None,
+    });
+    let picture = up.status().1.unwrap();
+    assert!(!picture.journal.written && picture.journal.why.is_some(), "{:?}", picture.journal);
+    assert_eq!((picture.health, up.status().0), (Level::Led, Some(0)), "the members are up");
+    let page = output(tandem(up.state()).arg("status"));
+    assert!(String::from_utf8_lossy(&page.stdout).contains("NOTHING IS WRITTEN"), "{page:?}");
+    let pid = picture.groups[&group("p1")].members.values().find_map(|seat| seat.pid).unwrap();
+    signal_pid(pid, Signal::KILL);
+    let died = |event: &Event| matches!(event.what, Happening::Died { .. }).then_some(());
+    follower.await_event("a death that is not written", died);
+    fs::rename(&away, &up.out).unwrap();
+    follower.await_event("that it is written again", |event| match event.what {
+        Happening::Written { lost } if lost > 0 => Some(()),
+        _ => None,
+    });
+    up.await_health(Level::Led);
+    up.signal(Signal::INT);
+    assert_eq!(up.ends().code(), Some(0), "{}", up.said());
+    let recording = up.recording();
+    assert!(recording.header.part.unwrap().after_loss, "it is read from where it is whole");
+    nothing_is_left(up.state());
+}
