@@ -64,7 +64,7 @@
 
 pub use tandem_broker::{broker, groups, wire};
 pub use tandem_edge as edge;
-pub use tandem_facts::{ids, observation, time};
+pub use tandem_facts::{ids, observation, roles, time};
 pub use tandem_host::{self as host, error, secret, shown};
 pub use tandem_judge::{roster, statistics, timeline, verdict, watch};
 pub use tandem_member::kafka;

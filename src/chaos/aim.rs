@@ -120,8 +120,10 @@ async fn brokers(
         Far::Leader { role, group: name } => {
             let ledger = of(name)?;
             let mut chance = ChaCha12Rng::seed_from_u64(strike.seed);
-            let role = role.as_ref().or_else(|| plan.roles.choose(&mut chance));
-            let index = role.and_then(|role| plan.role(role)).ok_or_else(missing)?;
+            let all: Vec<_> = plan.roles.indices().collect();
+            let any = || all.choose(&mut chance).copied();
+            let index = role.as_ref().map_or_else(any, |role| plan.role(role));
+            let index = index.ok_or_else(missing)?;
             (ledger, Which::Leader(index.partition(ledger.partitions)))
         }
     };

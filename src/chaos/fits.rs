@@ -124,9 +124,13 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
     }
 }
 
+/// So many roles are looked through for one that was meant.
+const ROLES_MAX: usize = 1_000;
+
 fn role_fits(role: Option<&RoleName>, plan: &Plan, place: Cursor<'_>, problems: &mut Vec<Problem>) {
     if let Some(role) = role.filter(|role| plan.role(role).is_none()) {
-        let roles = plan.roles.iter().map(RoleName::as_str);
+        let roles: Vec<_> = plan.roles.names().take(ROLES_MAX).collect();
+        let roles = roles.iter().map(RoleName::as_str);
         let origin = place.key("leader_of").origin();
         problems.push(
             Problem::at(origin, format!("there is no role `{role}`"))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
 
-use super::resolve::shuffled;
+use super::resolve::{shuffled, shuffled_roles};
 use super::{Brokers, Pick, Sight, Target};
 use crate::ids::{GroupName, MemberId, PartitionId, RoleName};
 use crate::topology::{Address, Plan};
@@ -171,7 +171,7 @@ impl Pick {
 
 /// The role that is wanted, or that the strike tries first.
 fn drawn(role: Option<&RoleName>, plan: &Plan, chance: &mut ChaCha12Rng) -> String {
-    let any = || shuffled(plan.roles.clone(), chance).into_iter().next();
+    let any = || plan.roles.name(*shuffled_roles(&plan.roles, chance).first()?);
     role.cloned().or_else(any).map_or_else(String::new, |role| role.to_string())
 }
 

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::{GroupName, PartitionId, RoleName};
+use crate::ids::{GroupName, RoleIndex};
 use crate::time::{Mono, Span};
 use crate::timeline::Standing;
 use crate::topology::Plan;
 use crate::verdict::{Condition, Measure, Subject};
 
-/// What is led, or not: a role in one group, or in all of them.
-type Place = (Option<GroupName>, RoleName);
+/// What is led, or not: the first of roles that share their partitions, in one group or in all.
+type Place = (Option<GroupName>, RoleIndex);
 
 /// Watches one condition.
 pub struct Lookout<'a> {
@@ -31,10 +31,10 @@ impl<'a> Lookout<'a> {
     /// which it was first seen, so it is never taken for longer than it is.
     pub fn look(&mut self, now: Mono, standing: &Standing) -> Option<String> {
         let mut since = BTreeMap::new();
-        for (index, role) in self.plan.roles.iter().enumerate() {
+        for roles in self.plan.classes() {
             for group in self.subjects() {
-                let place = (group, role.clone());
-                if self.is_on(now, standing, place.0.as_ref(), index) {
+                let place = (group, roles.first);
+                if self.is_on(now, standing, place.0.as_ref(), roles.first) {
                     let first = self.since.get(&place).copied().unwrap_or(now);
                     since.insert(place, first);
                 }
@@ -61,17 +61,17 @@ impl<'a> Lookout<'a> {
         now: Mono,
         standing: &Standing,
         group: Option<&GroupName>,
-        role: usize,
+        role: RoleIndex,
     ) -> bool {
         let count = |name: &GroupName| -> usize {
-            let planned = self.plan.groups.get(name);
-            let at = |partition: &PartitionId| match self.condition.measure {
-                Measure::Gap => standing.serving(now, name, *partition).count(),
+            let Some(planned) = self.plan.groups.get(name) else { return 0 };
+            let partition = planned.partition(role);
+            match self.condition.measure {
+                Measure::Gap => standing.serving(now, name, partition).count(),
                 Measure::Overlap | Measure::Takeover => {
-                    standing.leaders(now, name, *partition).count()
+                    standing.leaders(now, name, partition).count()
                 }
-            };
-            planned.and_then(|group| group.role_partitions.get(role)).map_or(0, at)
+            }
         };
         let mut groups = self.plan.groups.keys().filter(|name| group.is_none_or(|it| it == *name));
         match self.condition.measure {
@@ -81,9 +81,10 @@ impl<'a> Lookout<'a> {
     }
 
     fn told(&self, longest: std::time::Duration, (group, role): &Place) -> String {
+        let role = self.plan.roles.name(*role).map_or_else(String::new, String::from);
         let place = match group {
             Some(group) => format!("{role} in {group}"),
-            None => role.to_string(),
+            None => role,
         };
         let what = match self.condition.measure {
             Measure::Gap => "nobody has led",

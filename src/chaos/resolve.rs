@@ -7,7 +7,8 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 
 use super::{Pick, Target};
-use crate::ids::{ClusterName, GroupName, HostName, MemberId, PartitionId, RoleName};
+use crate::ids::{ClusterName, GroupName, HostName, MemberId, PartitionId, RoleIndex, RoleName};
+use crate::roles::Roles;
 use crate::topology::Plan;
 
 /// Brokers that are to be hit, once every choice is made.
@@ -166,11 +167,11 @@ impl Target {
             Self::Coordinator { group } => group.clone().or_else(any).map(Brokers::CoordinatorOf),
             Self::Leading { role, group } => {
                 let group = group.clone().or_else(&mut any)?;
-                let role = role
-                    .clone()
-                    .or_else(|| shuffled(plan.roles.iter().cloned(), &mut chance).pop())?;
-                let index = usize::try_from(plan.role(&role)?.0).ok()?;
-                let partition = *plan.groups.get(&group)?.role_partitions.get(index)?;
+                let role = match role {
+                    Some(role) => plan.role(role)?,
+                    None => shuffled_roles(&plan.roles, &mut chance).pop()?,
+                };
+                let partition = plan.groups.get(&group)?.partition(role);
                 Some(Brokers::LeaderOf(group, partition))
             }
             Self::Brokers { cluster } => {
@@ -207,7 +208,7 @@ impl Target {
                 let groups = shuffled(self.groups(sight.plan), &mut chance);
                 for role in sight.roles(role.as_ref(), &mut chance) {
                     for group in &groups {
-                        if let Some(leader) = sight.leader(group, &role, &mut chance) {
+                        if let Some(leader) = sight.leader(group, role, &mut chance) {
                             return Ok(vec![leader]);
                         }
                     }
@@ -217,10 +218,8 @@ impl Target {
             Self::LeadersAcross { role, .. } => {
                 let groups = self.groups(sight.plan);
                 for role in sight.roles(role.as_ref(), &mut chance) {
-                    let leaders: Option<Vec<_>> = groups
-                        .iter()
-                        .map(|group| sight.leader(group, &role, &mut chance))
-                        .collect();
+                    let leaders: Option<Vec<_>> =
+                        groups.iter().map(|group| sight.leader(group, role, &mut chance)).collect();
                     if let Some(leaders) = leaders {
                         return Ok(leaders);
                     }
@@ -265,10 +264,10 @@ impl Target {
 
 impl Sight<'_> {
     /// The role that is wanted, or all in a random order.
-    fn roles(self, role: Option<&RoleName>, chance: &mut ChaCha12Rng) -> Vec<RoleName> {
+    fn roles(self, role: Option<&RoleName>, chance: &mut ChaCha12Rng) -> Vec<RoleIndex> {
         match role {
-            Some(role) => vec![role.clone()],
-            None => shuffled(self.plan.roles.clone(), chance),
+            Some(role) => self.plan.role(role).into_iter().collect(),
+            None => shuffled_roles(&self.plan.roles, chance),
         }
     }
 
@@ -276,12 +275,11 @@ impl Sight<'_> {
     fn leader(
         self,
         group: &GroupName,
-        role: &RoleName,
+        role: RoleIndex,
         chance: &mut ChaCha12Rng,
     ) -> Option<MemberId> {
-        let partitions = &self.plan.groups.get(group)?.role_partitions;
-        let partition = partitions.get(usize::try_from(self.plan.role(role)?.0).ok()?)?;
-        shuffled((self.leaders)(group, *partition), chance).pop()
+        let partition = self.plan.groups.get(group)?.partition(role);
+        shuffled((self.leaders)(group, partition), chance).pop()
     }
 
     /// All of the target's groups that run.
@@ -344,6 +342,17 @@ pub(super) fn shuffled<T: Ord>(
     things.sort();
     things.shuffle(chance);
     things
+}
+
+/// All roles in a random order: drawn from their names in order, or from the numbers of counted ones.
+pub(super) fn shuffled_roles(roles: &Roles, chance: &mut ChaCha12Rng) -> Vec<RoleIndex> {
+    match roles {
+        Roles::Named(names) => {
+            let all = shuffled(names.iter().zip(roles.indices()), chance);
+            all.into_iter().map(|(_, role)| role).collect()
+        }
+        Roles::Counted(_) => shuffled(roles.indices(), chance),
+    }
 }
 
 fn leaderless(role: Option<&RoleName>, group: Option<&GroupName>) -> Unresolved {

@@ -11,12 +11,14 @@ use super::Subject;
 use super::scene::{Group, Scene, Sublane};
 use super::thin::Thinning;
 use crate::ids::{Life, TrialNumber};
+use crate::roles::Roles;
 use crate::time::Mono;
 use crate::timeline::{Cause, Finding, Interval};
 
 #[derive(Serialize)]
 struct Data<'a> {
     window: [u64; 2],
+    roles: &'a Roles,
     groups: Vec<GroupData<'a>>,
     /// Number, from, until, whether it is drawn (0 where it was thinned out).
     trials: Vec<(TrialNumber, u64, u64, u8)>,
@@ -51,7 +53,8 @@ struct LaneData {
 
 #[derive(Serialize)]
 struct FoldData {
-    roles: Vec<String>,
+    /// The first of them, how far they are apart, how many there are.
+    roles: [u32; 3],
     on: Vec<u32>,
     #[serde(rename = "g")]
     gaps: Vec<u64>,
@@ -81,7 +84,7 @@ pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning
     let mut writer = Writer { zero: subject.zero, thinning, causes: Causes(BTreeMap::new()) };
     let groups = scene.groups.iter().map(|group| writer.group(group)).collect();
     let folds = scene.folds.iter().map(|fold| FoldData {
-        roles: fold.roles.iter().map(ToString::to_string).collect(),
+        roles: [fold.roles.first.0, fold.roles.step.get(), fold.roles.count],
         on: fold.partitions.iter().map(|partition| partition.0).collect(),
         gaps: writer.findings(&fold.joint.gaps),
         unknown: writer.findings(&fold.joint.unknown),
@@ -93,6 +96,7 @@ pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning
     };
     let data = Data {
         window: span(scene.window),
+        roles: &subject.plan.roles,
         groups,
         trials: record.trials.iter().map(trial).collect(),
         faults: record

@@ -154,7 +154,7 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     let shape = format!(
         "{}: {}, {}, {}",
         plan.topology,
-        count(plan.roles.len(), "role"),
+        count(usize::try_from(plan.roles.len()).unwrap_or(usize::MAX), "role"),
         count(plan.groups.len(), "group"),
         count(members, "member")
     );

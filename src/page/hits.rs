@@ -17,9 +17,9 @@ const FAULTS_MAX: usize = 300;
 /// What one fault, or several of one step, cost a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
-    gaps: usize,
+    gaps: u64,
     gap: Duration,
-    overlaps: usize,
+    overlaps: u64,
     overlap: Duration,
 }
 
@@ -91,20 +91,20 @@ fn costs(subject: &Subject<'_>, scene: &Scene<'_>) -> Costs {
 }
 
 fn add(costs: &mut Costs, place: usize, found: &Findings) {
-    let mut each = |all: &[Finding], add: fn(&mut Cost, Duration)| {
+    let mut each = |all: &[Finding], add: fn(&mut Cost, Duration, u64)| {
         for one in all {
             let Cause::Fault(id) = &one.cause else { continue };
             if let Some(cost) = costs.get_mut(id).and_then(|of| of.get_mut(place)) {
-                add(cost, one.span.length());
+                add(cost, one.span.length(), u64::from(one.roles.count));
             }
         }
     };
-    each(&found.gaps, |cost, length| {
-        cost.gaps += 1;
+    each(&found.gaps, |cost, length, roles| {
+        cost.gaps += roles;
         cost.gap = cost.gap.max(length);
     });
-    each(&found.overlaps, |cost, length| {
-        cost.overlaps += 1;
+    each(&found.overlaps, |cost, length, roles| {
+        cost.overlaps += roles;
         cost.overlap = cost.overlap.max(length);
     });
 }
@@ -120,7 +120,7 @@ impl Cost {
     }
 
     fn told(&self) -> String {
-        let one = |number: usize, noun: &str, longest: Duration| {
+        let one = |number: u64, noun: &str, longest: Duration| {
             let many = if number == 1 { "" } else { "s" };
             (number > 0).then(|| format!("{number} {noun}{many}, to {}", length(longest)))
         };

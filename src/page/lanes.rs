@@ -35,7 +35,8 @@ pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinn
 }
 
 fn intro(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
-    let (roles, lanes) = (subject.plan.roles.len(), scene.folds.len());
+    let roles = usize::try_from(subject.plan.roles.len()).unwrap_or(usize::MAX);
+    let lanes = scene.folds.len();
     let quiet = scene.folds.iter().filter(|fold| scene.is_quiet(fold)).count();
     let mut text = if lanes < roles {
         format!(

@@ -57,8 +57,18 @@ const tandem = (() => {
     gaps: (fold) => count(fold, "g") + fold.g.length,
     joint: (fold) => fold.g.length,
   };
-  const title = (fold) =>
-    fold.roles[0] + (fold.roles.length > 1 ? ` and ${fold.roles.length - 1} more` : "");
+  const named = (role) => data.roles.prefix === undefined ? data.roles[role] : data.roles.prefix + role;
+  const calls = (fold, wanted) => {
+    const [first, step, count] = fold.roles;
+    for (let nth = 0; nth < count; nth += 1) {
+      if (named(first + nth * step).toLowerCase().includes(wanted)) return true;
+    }
+    return false;
+  };
+  const title = (fold) => {
+    const [first, , count] = fold.roles;
+    return named(first) + (count > 1 ? ` and ${count - 1} more` : "");
+  };
   const words = (one) => {
     const said = [["gap", one.gaps], ["unknown time", one.unknown], ["overlap", one.overlaps]]
       .filter(([, all]) => all.length)
@@ -76,5 +86,5 @@ const tandem = (() => {
       (it.open ? ", still open when the trial ended" : "");
   };
 
-  return { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell };
+  return { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell, calls };
 })();

@@ -1,7 +1,8 @@
 // Draws the lanes of all roles from the page's data, so that one can zoom and move in time. All
 // that is said stands in the page without this, too.
 (() => {
-  const { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell } = tandem;
+  const { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell, calls } =
+    tandem;
   if (!data.trials.length) return;
   const by = (id) => document.getElementById(id);
   const STEP = 18, LANE = 14, AXIS = 38, LOOKS = 6, LEAST = 2, SECOND = 1e9;
@@ -340,8 +341,7 @@
     rows.clear();
     const place = by("rows"), wanted = by("role").value.trim().toLowerCase();
     place.replaceChildren(axis);
-    const called = (role) => role.toLowerCase().includes(wanted);
-    const named = data.folds.filter((fold) => !wanted || fold.roles.some(called));
+    const named = data.folds.filter((fold) => !wanted || calls(fold, wanted));
     const fits = matches[by("which").value];
     const first = named.filter(fits), rest = named.filter((fold) => !fits(fold));
     first.forEach((fold) => build(fold, place));

@@ -7,10 +7,10 @@ use super::drawing::{round_step, tenth};
 use super::html::{Safe, count, milliseconds, number};
 use super::scene::Scene;
 use crate::timeline::{Cause, Finding};
-use crate::verdict::{Distribution, LimitReport, Samples, ms};
+use crate::verdict::{Distribution, LimitReport, Samples, float, ms};
 
 /// More samples are counted in bars.
-const POINTS_MAX: usize = 80;
+const POINTS_MAX: u64 = 80;
 const BARS: usize = 48;
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 64.0;
@@ -60,8 +60,7 @@ fn three(name: &str, of: [&Vec<Finding>; 3], limit: Option<LimitReport>) -> Stri
 
 impl Plot<'_> {
     fn draw(&self) -> String {
-        let lengths = self.found.iter().map(|one| one.span.length());
-        let numbers = lengths.collect::<Samples>().distribution();
+        let numbers = Samples::of(self.found.iter().copied()).distribution();
         let title = Safe(&self.title);
         let told = self.told(&numbers);
         if self.found.is_empty() {
@@ -72,7 +71,8 @@ impl Plot<'_> {
         }
         let most = numbers.max_ms.unwrap_or(0.0).max(self.bound.unwrap_or(0.0)).max(1.0) * 1.04;
         let x = |value: f64| 8.0 + (WIDTH - 16.0) * (value / most).clamp(0.0, 1.0);
-        let mut svg = if self.found.len() > POINTS_MAX { self.bars(most) } else { self.points(&x) };
+        let many = numbers.count > POINTS_MAX;
+        let mut svg = if many { self.bars(most) } else { self.points(&x) };
         if let Some(bound) = self.bound {
             let x = tenth(x(bound));
             svg.push_str(&format!("<path class=\"bound\" d=\"M{x} 2V{HEIGHT}\"/>"));
@@ -110,7 +110,7 @@ impl Plot<'_> {
         }
         // What faults cost is one thing, and what comes of itself another.
         let by_faults = self.found.iter().filter(|one| matches!(one.cause, Cause::Fault(_)));
-        let by_faults = by_faults.map(|one| one.span.length()).collect::<Samples>().distribution();
+        let by_faults = Samples::of(by_faults.copied()).distribution();
         let all = count(usize::try_from(of.count).unwrap_or(usize::MAX), "sample");
         let some = by_faults.count;
         let (whose, numbers) = if some == 0 || some == of.count {
@@ -138,7 +138,9 @@ impl Plot<'_> {
     /// Those of equal length stand beside each other, as far as there is room.
     fn points(&self, x: &dyn Fn(f64) -> f64) -> String {
         let mut svg = String::new();
-        for (place, one) in self.found.iter().enumerate() {
+        let each = |one: &'_ &Finding| u64::from(one.roles.count);
+        let all = self.found.iter().flat_map(|one| (0..each(one)).map(move |_| one));
+        for (place, one) in all.enumerate() {
             let at = tenth(x(ms(one.span.length())));
             let y = tenth(HEIGHT - 8.0 - number(place % 8) * 6.0);
             svg.push_str(&match one.cause {
@@ -158,13 +160,13 @@ impl Plot<'_> {
 
     fn bars(&self, most: f64) -> String {
         let width = (WIDTH - 16.0) / number(BARS);
-        let mut bars = vec![[0usize; 2]; BARS];
+        let mut bars = vec![[0_u64; 2]; BARS];
         for one in &self.found {
             let part = ms(one.span.length()) / most * number(BARS);
             let of = usize::from(!matches!(one.cause, Cause::Fault(_)));
             let place = (0..BARS).rev().find(|place| number(*place) <= part).unwrap_or(0);
             if let Some(count) = bars.get_mut(place).and_then(|bar| bar.get_mut(of)) {
-                *count += 1;
+                *count += u64::from(one.roles.count);
             }
         }
         let highest = bars.iter().map(|[by, other]| by + other).max().unwrap_or(1).max(1);
@@ -172,9 +174,9 @@ impl Plot<'_> {
         for (place, [by, other]) in bars.into_iter().enumerate() {
             let x = tenth(8.0 + width * number(place));
             // One sample among thousands is seen all the same.
-            let high = |count: usize| {
+            let high = |count: u64| {
                 let least = if count > 0 { 1.5 } else { 0.0 };
-                f64::max((HEIGHT - 6.0) * number(count) / number(highest), least)
+                f64::max((HEIGHT - 6.0) * float(count) / float(highest), least)
             };
             let mut y = HEIGHT;
             for (class, count) in [("dot", by), ("ring", other)] {

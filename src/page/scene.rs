@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::Subject;
 use crate::ids::{GroupName, PartitionId, RoleIndex, RoleName};
+use crate::roles::RoleClass;
 use crate::timeline::{Finding, Findings, GroupLine, Interval, Lane};
 use crate::topology::PlannedGroup;
 
@@ -34,7 +35,9 @@ pub(super) struct Sublane<'a> {
 
 /// Roles that share their partitions in every group.
 pub(super) struct Fold<'a> {
-    pub(super) roles: Vec<&'a RoleName>,
+    pub(super) roles: RoleClass,
+    /// The name of the first of them.
+    name: RoleName,
     /// One a group.
     pub(super) partitions: Vec<PartitionId>,
     pub(super) joint: Marks<'a>,
@@ -62,12 +65,13 @@ impl<'a> Scene<'a> {
         let until = trials.iter().map(|trial| trial.window.until).max().unwrap_or(from);
         let groups = plan.groups.iter().filter_map(|(name, planned)| {
             let line = timeline.groups.get(name)?;
-            let mut marks = by_role(&line.findings);
+            let mut marks = by_first(&line.findings);
             let mut lanes = BTreeMap::new();
-            for (role, partition) in (0..).map(RoleIndex).zip(&planned.role_partitions) {
-                let Some(lane) = line.lanes.get(partition) else { continue };
-                let marks = marks.remove(&role).unwrap_or_default();
-                lanes.entry(*partition).or_insert(Sublane { lane, marks });
+            for roles in plan.classes_of(planned) {
+                let partition = planned.partition(roles.first);
+                let Some(lane) = line.lanes.get(&partition) else { continue };
+                let marks = marks.remove(&roles.first).unwrap_or_default();
+                lanes.insert(partition, Sublane { lane, marks });
             }
             Some(Group { name, planned, line, lanes })
         });
@@ -96,43 +100,35 @@ impl<'a> Scene<'a> {
 impl Fold<'_> {
     /// `eurusd and 15 more`.
     pub(super) fn title(&self) -> String {
-        let first = self.roles.first().map_or_else(String::new, ToString::to_string);
-        match self.roles.len() {
-            0 | 1 => first,
-            all => format!("{first} and {} more", all - 1),
+        match self.roles.count {
+            0 | 1 => self.name.to_string(),
+            all => format!("{} and {} more", self.name, all - 1),
         }
     }
 }
 
 fn folds<'a>(subject: &Subject<'a>, groups: &[Group<'a>]) -> Vec<Fold<'a>> {
-    let mut joint = by_role(&subject.timeline.joint);
-    let mut known: BTreeMap<Vec<PartitionId>, usize> = BTreeMap::new();
-    let mut folds: Vec<Fold<'a>> = Vec::new();
-    for (place, name) in subject.plan.roles.iter().enumerate() {
-        let on = groups.iter().filter_map(|group| group.planned.role_partitions.get(place));
-        let partitions: Vec<_> = on.copied().collect();
-        if let Some(fold) = known.get(&partitions).and_then(|at| folds.get_mut(*at)) {
-            fold.roles.push(name);
-            continue;
-        }
-        known.insert(partitions.clone(), folds.len());
-        let role = RoleIndex(u32::try_from(place).unwrap_or(u32::MAX));
-        let joint = joint.remove(&role).unwrap_or_default();
-        folds.push(Fold { roles: vec![name], partitions, joint });
-    }
-    folds
+    let mut joint = by_first(&subject.timeline.joint);
+    let fold = |roles: RoleClass| {
+        let name = subject.plan.roles.name(roles.first)?;
+        let partitions = groups.iter().map(|group| group.planned.partition(roles.first)).collect();
+        let joint = joint.remove(&roles.first).unwrap_or_default();
+        Some(Fold { roles, name, partitions, joint })
+    };
+    subject.plan.classes().filter_map(fold).collect()
 }
 
-fn by_role(found: &Findings) -> BTreeMap<RoleIndex, Marks<'_>> {
+/// What was found of each class, by its first role.
+fn by_first(found: &Findings) -> BTreeMap<RoleIndex, Marks<'_>> {
     let mut roles: BTreeMap<RoleIndex, Marks<'_>> = BTreeMap::new();
     for gap in &found.gaps {
-        roles.entry(gap.role).or_default().gaps.push(gap);
+        roles.entry(gap.roles.first).or_default().gaps.push(gap);
     }
     for overlap in &found.overlaps {
-        roles.entry(overlap.role).or_default().overlaps.push(overlap);
+        roles.entry(overlap.roles.first).or_default().overlaps.push(overlap);
     }
     for unknown in found.unknown_gaps.iter().chain(&found.unknown_overlaps) {
-        roles.entry(unknown.role).or_default().unknown.push(unknown);
+        roles.entry(unknown.roles.first).or_default().unknown.push(unknown);
     }
     for marks in roles.values_mut() {
         marks.unknown.sort_by_key(|one| one.span);

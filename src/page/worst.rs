@@ -78,7 +78,8 @@ fn find<'s, 'a>(
     scene: &'s Scene<'a>,
     worst: &Worst,
 ) -> Option<(&'s Fold<'a>, &'a Finding)> {
-    let fold = scene.folds.iter().find(|fold| fold.roles.contains(&&worst.role))?;
+    let role = subject.plan.role(&worst.role)?;
+    let fold = scene.folds.iter().find(|fold| fold.roles.contains(role))?;
     let lanes = scene.lanes(fold);
     let mut lanes = lanes.filter(|(group, _)| *group.name == worst.group);
     let gaps = &lanes.next()?.1.marks.gaps;

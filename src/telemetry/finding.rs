@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 
 use super::scene::{Scene, error, known, number, text, truth};
 use super::{ids, names};
 use crate::ids::{GroupName, RoleIndex, TrialNumber};
+use crate::roles::RoleClass;
 use crate::time::Span as Length;
 use crate::timeline::{Cause, Finding, Findings, Interval, Timeline};
 use crate::topology::{Objective, Plan};
@@ -46,8 +48,26 @@ struct Cut {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Open(BTreeMap<(Option<GroupName>, RoleIndex), Duration>);
 
+/// Of more roles than this those that share their partitions have one span.
+const EACH_MAX: u32 = 10_000;
+
+/// Of whom there are spans: of each role, or of all together.
+pub(super) fn apart(plan: &Plan, roles: RoleClass) -> Vec<RoleClass> {
+    match plan.roles.len() {
+        0..=EACH_MAX => roles.roles().map(RoleClass::of).collect(),
+        _ => vec![roles],
+    }
+}
+
+/// What a span says of whose it is.
+pub(super) fn whose(plan: &Plan, roles: RoleClass) -> Vec<KeyValue> {
+    let name = plan.roles.name(roles.first).map_or_else(String::new, String::from);
+    let count = (roles.count > 1).then(|| number(names::ROLE_COUNT, roles.count));
+    [text(names::ROLE, &name)].into_iter().chain(count).collect()
+}
+
 /// All findings, by trial.
-pub(super) fn sorted(timeline: &Timeline) -> BTreeMap<TrialNumber, Vec<Found>> {
+pub(super) fn sorted(plan: &Plan, timeline: &Timeline) -> BTreeMap<TrialNumber, Vec<Found>> {
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let mut take = |group: Option<&GroupName>, findings: &Findings| {
         for (kind, unknown, found) in [
@@ -57,9 +77,11 @@ pub(super) fn sorted(timeline: &Timeline) -> BTreeMap<TrialNumber, Vec<Found>> {
             (Kind::Overlap, true, &findings.unknown_overlaps),
         ] {
             for finding in found {
-                let (group, finding) = (group.cloned(), finding.clone());
-                let found = Found { kind, unknown, group, finding, cut: None };
-                all.entry(found.finding.trial).or_default().push(found);
+                let list: &mut Vec<_> = all.entry(finding.trial).or_default();
+                list.extend(apart(plan, finding.roles).into_iter().map(|roles| {
+                    let (group, finding) = (group.cloned(), Finding { roles, ..finding.clone() });
+                    Found { kind, unknown, group, finding, cut: None }
+                }));
             }
         }
     };
@@ -85,7 +107,7 @@ pub(super) fn within(
             return None;
         }
         let (came, goes_on) = (whole.from < window.from, whole.until > window.until);
-        let key = (one.group.clone(), one.finding.role);
+        let key = (one.group.clone(), one.finding.roles.first);
         let is_gap = one.kind == Kind::Gap && !one.unknown;
         let lasted = earlier.0.get(&key).copied().filter(|_| is_gap && came);
         if is_gap && goes_on {
@@ -101,23 +123,28 @@ pub(super) fn within(
 }
 
 impl Found {
+    /// Of how many roles it is.
+    pub(super) fn roles(&self) -> u64 {
+        u64::from(self.finding.roles.count)
+    }
+
     pub(super) fn span(&self, scene: &Scene, plan: &Plan, objective: &Objective) -> Span {
-        let Finding { role, trial, span: during, cause, uncertainty, censored } = &self.finding;
+        let Finding { roles, trial, span: during, cause, uncertainty, censored } = &self.finding;
         let name = match self.kind {
             Kind::Gap => names::GAP,
             Kind::Overlap => names::OVERLAP,
         };
-        let key = ids::finding(name, self.group.as_ref(), *role, during.from);
+        let key = ids::finding(name, self.group.as_ref(), roles.first, during.from);
         let mut span = scene.span(*trial, name, &key, *during);
         let scope = if self.group.is_some() { "group" } else { "joint" };
-        span.attributes = vec![
-            text(names::ROLE, role_name(plan, *role)),
+        span.attributes = whose(plan, *roles);
+        span.attributes.extend([
             text(names::SCOPED, scope),
             scene.numbered(*trial),
             truth(names::UNKNOWN, self.unknown),
             truth(names::CENSORED, *censored),
             number(names::UNCERTAINTY_NS, uncertainty.as_nanos()),
-        ];
+        ]);
         span.attributes.extend(self.group.as_ref().map(|one| text(names::GROUP, one.as_str())));
         if let Some(cut) = self.cut {
             span.attributes.push(truth(names::BEGAN_BEFORE, cut.before.is_some()));
@@ -162,10 +189,4 @@ impl Found {
             Some(_) | None => known(),
         }
     }
-}
-
-/// The name of a role.
-pub(super) fn role_name(plan: &Plan, role: RoleIndex) -> &str {
-    let role = usize::try_from(role.0).ok().and_then(|place| plan.roles.get(place));
-    role.map_or("", |name| name.as_str())
 }

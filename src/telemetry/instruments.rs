@@ -57,29 +57,28 @@ impl Board {
 #[derive(Debug, Clone)]
 struct Series {
     group: Option<GroupName>,
-    roles: Vec<RoleIndex>,
+    /// One of those that share everything, and how many of them are meant.
+    roles: Vec<(RoleIndex, u32)>,
     labels: Vec<KeyValue>,
 }
 
 /// The series of a plan: by role and group, and by role. How many roles are merged.
-fn series(plan: &Plan) -> (Vec<Series>, usize) {
-    let own = SERIES_MAX / plan.groups.len().max(1);
-    let mut kinds: Vec<(String, Vec<RoleIndex>)> = Vec::new();
-    let mut merged = Vec::new();
-    for ((place, role), name) in (0..).zip((0..).map(RoleIndex)).zip(&plan.roles) {
-        // One place is kept for the others.
-        if plan.roles.len() <= own || place + 1 < own {
-            kinds.push((name.to_string(), vec![role]));
-        } else {
-            merged.push(role);
-        }
-    }
-    let count = merged.len();
-    if count > 0 {
-        kinds.push((metrics::OTHER.to_owned(), merged));
+fn series(plan: &Plan) -> (Vec<Series>, u32) {
+    let (all, room) = (plan.roles.len(), SERIES_MAX / plan.groups.len().max(1));
+    let room = u32::try_from(room).unwrap_or(u32::MAX);
+    // One place is kept for the others.
+    let own = if all <= room { all } else { room.saturating_sub(1) };
+    let named = plan.roles.indices().zip(plan.roles.names()).filter(|(role, _)| role.0 < own);
+    let mut kinds: Vec<_> = named.map(|(role, name)| (name.to_string(), vec![(role, 1)])).collect();
+    if own < all {
+        let merged = plan.classes().filter_map(|roles| {
+            let first = roles.roles().find(|role| role.0 >= own)?;
+            Some((first, roles.count - (first.0 - roles.first.0) / roles.step))
+        });
+        kinds.push((metrics::OTHER.to_owned(), merged.collect()));
     }
     let groups = plan.groups.keys().map(Some).chain([None]);
-    let all = groups.flat_map(|group| {
+    let series = groups.flat_map(|group| {
         kinds.iter().map(move |(name, roles)| {
             let role = KeyValue::new(names::ROLE, name.clone());
             let group_label = group.map(|group| KeyValue::new(names::GROUP, group.to_string()));
@@ -87,23 +86,28 @@ fn series(plan: &Plan) -> (Vec<Series>, usize) {
             Series { group: group.cloned(), roles: roles.clone(), labels }
         })
     });
-    (all.collect(), count)
+    (series.collect(), all - own)
 }
 
 impl Series {
     fn sum(&self, watch: &Watch, of: impl Fn(&Totals) -> Duration) -> f64 {
-        let all = self.roles.iter().map(|role| of(&watch.totals(self.group.as_ref(), *role)));
+        let all = self.roles.iter().map(|(role, count)| {
+            of(&watch.totals(self.group.as_ref(), *role)).saturating_mul(*count)
+        });
         all.fold(Duration::ZERO, Duration::saturating_add).as_secs_f64()
     }
 
     fn count(&self, watch: &Watch) -> u64 {
-        let all = self.roles.iter().map(|role| watch.totals(self.group.as_ref(), *role).takeovers);
+        let all = self.roles.iter().map(|(role, count)| {
+            let takeovers = watch.totals(self.group.as_ref(), *role).takeovers;
+            takeovers.saturating_mul(u64::from(*count))
+        });
         all.fold(0, u64::saturating_add)
     }
 
     /// The fewest: of merged roles, one that nobody leads shows.
     fn leaders(&self, watch: &Watch) -> u64 {
-        let leaders = |role: &RoleIndex| match &self.group {
+        let leaders = |(role, _): &(RoleIndex, u32)| match &self.group {
             Some(group) => watch.leaders(group, *role).0.len(),
             None => watch.led(*role),
         };
@@ -139,14 +143,14 @@ impl Lengths {
         };
         let Place { group: Some(group), roles } = place else { return };
         let labels = [KeyValue::new(names::GROUP, group.to_string())];
-        for _ in roles {
+        for _ in 0..roles.count {
             histogram.record(span.length().as_secs_f64(), &labels);
         }
     }
 }
 
 /// Makes all instruments; how many roles are merged into one series, for want of room.
-pub(super) fn make(meter: &Meter, plan: &Plan, board: &Arc<Board>) -> (Lengths, usize) {
+pub(super) fn make(meter: &Meter, plan: &Plan, board: &Arc<Board>) -> (Lengths, u32) {
     let (all, merged) = series(plan);
     let (joint, each): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.group.is_none());
     let maker = Maker { meter, board };

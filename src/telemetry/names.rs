@@ -129,6 +129,9 @@ pub const JOINT_GAPS: &str = "neli.joint_gaps";
 pub const OVERLAPS: &str = "neli.overlaps";
 /// The role's name.
 pub const ROLE: &str = "neli.role";
+/// How many roles a span is of, the named one first: of more than 10,000 roles, those that share
+/// their partitions have one span.
+pub const ROLE_COUNT: &str = "neli.role.count";
 /// The group's name; none where all groups together are meant.
 pub const GROUP: &str = "neli.group";
 /// `group`, or `joint` where all groups together are meant.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 
-use super::finding::role_name;
+use super::finding::{apart, whose};
 use super::scene::{Scene, number, text, truth};
 use super::{ids, names};
 use crate::ids::{GroupName, Life, PartitionId, RoleIndex, Term, TrialNumber};
+use crate::roles::RoleClass;
 use crate::timeline::{Interval, IntervalSet, Lane, Timeline, Trial, View};
 use crate::topology::Plan;
 
@@ -20,7 +21,7 @@ pub(super) const CONTINUES: &str = "continues";
 #[derive(Debug, Clone)]
 pub(super) struct Tenure {
     group: GroupName,
-    role: RoleIndex,
+    roles: RoleClass,
     partition: PartitionId,
     life: Life,
     term: Term,
@@ -87,14 +88,14 @@ pub(super) fn sorted(
     for (name, line) in &timeline.groups {
         let Some(group) = plan.groups.get(name) else { continue };
         for (partition, lane) in line.lanes.iter() {
-            let bears = group.role_partitions.iter().zip((0..).map(RoleIndex));
-            let roles: Vec<_> =
-                bears.filter(|(on, _)| *on == partition).map(|(_, role)| role).collect();
+            let on = |roles: &RoleClass| group.partition(roles.first) == *partition;
+            let class = plan.classes_of(group).find(on);
+            let roles = class.map_or_else(Vec::new, |roles| apart(plan, roles));
             let past = past.of(name, *partition);
             let trials = &timeline.record.trials;
             for (trial, tenure) in tenures(name, (*partition, lane), trials, &past) {
                 let list = all.entry(trial).or_default();
-                list.extend(roles.iter().map(|&role| Tenure { role, ..tenure.clone() }));
+                list.extend(roles.iter().map(|&roles| Tenure { roles, ..tenure.clone() }));
             }
         }
     }
@@ -128,7 +129,7 @@ fn tenures(
             let earlier = seen.last().cloned().or_else(|| last.cloned());
             let tenure = Tenure {
                 group: group.clone(),
-                role: RoleIndex(0),
+                roles: RoleClass::of(RoleIndex(0)),
                 partition,
                 life: life.clone(),
                 term: *term,
@@ -150,12 +151,12 @@ fn tenures(
 
 impl Tenure {
     pub(super) fn span(&self, scene: &Scene, plan: &Plan, trial: &Trial) -> Span {
-        let key = |life: &Life, term: Term| ids::term(&self.group, self.role, life, term);
+        let key = |life: &Life, term: Term| ids::term(&self.group, self.roles.first, life, term);
         let during = self.claim.intersect(trial.window);
         let own = key(&self.life, self.term);
         let mut span = scene.span(trial.number, names::LEADERSHIP, &own, during);
-        span.attributes = vec![
-            text(names::ROLE, role_name(plan, self.role)),
+        span.attributes = whose(plan, self.roles);
+        span.attributes.extend([
             text(names::GROUP, self.group.as_str()),
             text(names::MEMBER, self.life.member.as_str()),
             number(names::INCARNATION, self.life.incarnation.0),
@@ -165,7 +166,7 @@ impl Tenure {
             truth(names::BEGAN_BEFORE, self.claim.from < trial.window.from),
             truth(names::GOES_ON, self.claim.until > trial.window.until),
             number(names::UNKNOWN_NS, self.unknown.total().as_nanos()),
-        ];
+        ]);
         let link = |one: &Earlier| scene.link(one.trial, &key(&one.life, one.term), one.relation);
         span.links = self.earlier.iter().map(link).collect();
         span

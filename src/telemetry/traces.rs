@@ -55,7 +55,7 @@ impl Traces {
             objective: header.brief.objective,
             seed: header.seed,
             run: Interval::new(header.zero, end.max(header.zero)),
-            found: finding::sorted(&timeline),
+            found: finding::sorted(&header.plan, &timeline),
             terms: term::sorted(&header.plan, &timeline, &Past::default()),
             timeline,
             faults,
@@ -196,7 +196,7 @@ pub(super) fn own(
 pub(super) fn counts(found: &[Found]) -> [KeyValue; 3] {
     let count = |kind: Kind, joint: bool| {
         let of = |one: &&Found| one.kind == kind && !one.unknown && one.group.is_none() == joint;
-        found.iter().filter(of).count()
+        found.iter().filter(of).map(Found::roles).sum::<u64>()
     };
     [
         number(names::GAPS, count(Kind::Gap, false)),

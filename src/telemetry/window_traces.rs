@@ -118,7 +118,7 @@ impl WindowTraces {
 
     fn trace(&mut self, window: Window) -> Vec<Span> {
         let Window { number: which, span, cut_short, is_last, missed, mut timeline } = window;
-        let found = finding::sorted(&timeline).remove(&which).unwrap_or_default();
+        let found = finding::sorted(&self.plan, &timeline).remove(&which).unwrap_or_default();
         let found = finding::within(found, span, is_last, &mut self.open);
         // What reaches a border was looked for beyond it; a term says by itself whether it does.
         let trial = Trial { number: which, window: span, recovered: None };

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::places::Places;
-use super::planning::names;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Edges, Elsewhere, OtherAccess, Pace, Plan, Roles, Settings, Spec, defaults, is_secret,
+    Cluster, Count, Edges, Elsewhere, OtherAccess, Pace, Plan, Roles, Settings, Spec, defaults,
+    is_secret,
 };
-use crate::ids::{ClusterName, GroupName, TopicName};
+use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::time::Span;
 use crate::yaml::{Cursor, Problem, choices};
 
-const ROLES_MOST: usize = 10_000;
+const ROLES_MOST: u32 = 1_000_000;
 const MEMBERS_MOST: u32 = 1_000;
 const PARTITIONS_MOST: u32 = 1_000;
 /// What belongs to somebody's brokers, and what no cluster says at this place.
@@ -50,17 +50,14 @@ pub(super) fn spec(spec: &Spec, places: Places<'_>) -> Vec<Problem> {
 }
 
 fn roles(roles: &Roles, place: Cursor<'_>, problems: &mut Vec<Problem>) {
-    let count = match roles {
-        Roles::Named(names) => names.len(),
-        Roles::Counted(count) => usize::try_from(count.count).unwrap_or(usize::MAX),
-    };
+    let count = roles.len();
     if count == 0 {
         problems.push(Problem::at(place.origin(), "there is no role to lead"));
     } else if count > ROLES_MOST {
         let message = format!("{count} roles are more than {ROLES_MOST}");
         problems.push(Problem::at(place.origin(), message));
-    } else if let Err(message) = names(roles) {
-        problems.push(Problem::at(place.key("prefix").origin(), message));
+    } else if let Err(error) = longest(roles) {
+        problems.push(Problem::at(place.key("prefix").origin(), error.to_string()));
     }
     let Roles::Named(names) = roles else { return };
     let mut seen: BTreeMap<_, usize> = BTreeMap::new();
@@ -71,6 +68,12 @@ fn roles(roles: &Roles, place: Cursor<'_>, problems: &mut Vec<Problem>) {
             problems.push(Problem::at(place.index(index).origin(), message).hint(hint));
         }
     }
+}
+
+/// The last of counted roles has the longest name.
+fn longest(roles: &Roles) -> Result<(), NameError> {
+    let Roles::Counted(Count { count, prefix }) = roles else { return Ok(()) };
+    format!("{prefix}{}", count.saturating_sub(1)).parse::<RoleName>().map(|_| ())
 }
 
 fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Problem>) {

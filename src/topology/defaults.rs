@@ -27,8 +27,8 @@ const PARTITIONS_MOST: u32 = 16;
 
 /// One partition a role, so that a death moves few roles; but every member publishes on every
 /// partition, so not without end.
-pub(super) fn partitions(roles: usize) -> u32 {
-    u32::try_from(roles).unwrap_or(u32::MAX).clamp(1, PARTITIONS_MOST)
+pub(super) fn partitions(roles: u32) -> u32 {
+    roles.clamp(1, PARTITIONS_MOST)
 }
 
 /// A beacon is worthless once the threshold is over.

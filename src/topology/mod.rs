@@ -25,6 +25,7 @@ mod terms;
 mod written;
 
 pub use crate::kafka::{Access, ClusterFacts, is_secret};
+pub use crate::roles::{Count, Roles};
 pub use crate::roster::{Bound, Bounds, Mode, Objective, Range};
 pub use crate::secret::Secret;
 pub use bounds::{RECONNECT, Recall, bounds, outage_bound};
@@ -36,4 +37,4 @@ pub use planning::plan;
 pub use promise::{Allowance, Share, ShareError};
 pub use spec::{Election, Group, Protocol, Restart, Settings, Spec};
 pub use terms::Terms;
-pub use written::{Brokers, Cluster, Count, Elsewhere, Embedded, OtherAccess, Roles, Shareable};
+pub use written::{Brokers, Cluster, Elsewhere, Embedded, OtherAccess, Shareable};

@@ -24,7 +24,7 @@ impl fmt::Display for Page<'_> {
             f,
             "{}: {}, each led in {}",
             plan.topology,
-            counted(plan.roles.len(), "role"),
+            counted(usize::try_from(plan.roles.len()).unwrap_or(usize::MAX), "role"),
             counted(plan.groups.len(), "group")
         )?;
         for (name, group) in &plan.groups {
@@ -124,16 +124,17 @@ fn outage(f: &mut fmt::Formatter<'_>, terms: &Terms, recall: Recall) -> fmt::Res
 
 /// `0 a, e · 1 b`: each partition and its roles.
 fn roles(plan: &Plan, group: &PlannedGroup) -> String {
-    let mut by_partition: BTreeMap<_, Vec<&str>> = BTreeMap::new();
-    for (role, partition) in plan.roles.iter().zip(&group.role_partitions).take(ROLES_SHOWN) {
-        by_partition.entry(*partition).or_default().push(role.as_str());
+    let mut by_partition: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for (role, name) in plan.roles.indices().zip(plan.roles.names()).take(ROLES_SHOWN) {
+        by_partition.entry(group.partition(role)).or_default().push(name.to_string());
     }
     let mut parts: Vec<String> = by_partition
         .into_iter()
         .map(|(partition, roles)| format!("{partition} {}", roles.join(", ")))
         .collect();
-    if plan.roles.len() > ROLES_SHOWN {
-        parts.push(format!("and {} more", plan.roles.len() - ROLES_SHOWN));
+    let roles = usize::try_from(plan.roles.len()).unwrap_or(usize::MAX);
+    if roles > ROLES_SHOWN {
+        parts.push(format!("and {} more", roles - ROLES_SHOWN));
     }
     parts.join(" | ")
 }

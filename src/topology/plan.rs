@@ -12,6 +12,7 @@ use crate::ids::{
     ClusterName, ConsumerGroup, GroupName, HostName, MemberId, PartitionId, RoleIndex, RoleName,
     TopicName, TopologyName,
 };
+use crate::roles::{RoleClass, Roles};
 use crate::time::Span;
 
 /// Everything that a run needs to know of its topology.
@@ -19,8 +20,8 @@ use crate::time::Span;
 pub struct Plan {
     /// The topology's name.
     pub topology: TopologyName,
-    /// The roles; a role's index is its place.
-    pub roles: Vec<RoleName>,
+    /// The roles, as the topology has them; a role's index is its place.
+    pub roles: Roles,
     /// The clusters.
     pub clusters: BTreeMap<ClusterName, PlannedCluster>,
     /// The groups.
@@ -117,8 +118,6 @@ pub struct PlannedGroup {
     pub host: Option<HostName>,
     /// Its members, in order.
     pub members: Vec<MemberId>,
-    /// On which partition each role is, by the role's index.
-    pub role_partitions: Vec<PartitionId>,
     /// How it keeps time.
     pub pace: Pace,
     /// The topic's replication factor; the cluster's own default where nothing is said.
@@ -164,15 +163,31 @@ impl Plan {
         there.map(|(name, _)| name.clone()).collect()
     }
 
+    /// The classes of roles that are on the same partitions in every group.
+    pub fn classes(&self) -> impl Iterator<Item = RoleClass> + use<> {
+        let widths: Vec<_> = self.groups.values().map(|group| group.partitions).collect();
+        self.roles.classes(&widths)
+    }
+
+    /// The classes of roles that are on the same partition of one group, by partition.
+    pub fn classes_of(&self, group: &PlannedGroup) -> impl Iterator<Item = RoleClass> + use<> {
+        self.roles.classes(&[group.partitions])
+    }
+
     /// The index of a role, if the plan knows it.
     #[must_use]
     pub fn role(&self, name: &RoleName) -> Option<RoleIndex> {
-        let place = self.roles.iter().position(|role| role == name)?;
-        u32::try_from(place).ok().map(RoleIndex)
+        self.roles.find(name)
     }
 }
 
 impl PlannedGroup {
+    /// On which partition a role is.
+    #[must_use]
+    pub fn partition(&self, role: RoleIndex) -> PartitionId {
+        role.partition(self.partitions)
+    }
+
     /// How many partitions there are, to compare with how many there are of something else.
     #[must_use]
     pub fn width(&self) -> usize {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::places::Places;
 use super::{
-    Access, Address, Cluster, Edges, Plan, PlannedCluster, PlannedGroup, Roles, Shareable, Spec,
-    Terms, access, bounds, check, defaults, shared_fate, sizing, strangers,
+    Access, Address, Cluster, Edges, Plan, PlannedCluster, PlannedGroup, Shareable, Spec, Terms,
+    access, bounds, check, defaults, shared_fate, sizing, strangers,
 };
-use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, RoleIndex, RoleName, TopicName};
+use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, TopicName};
 use crate::time::Span;
 use crate::yaml::{Cursor, Override, Problem, parse, read};
 
@@ -90,7 +90,6 @@ impl Plan {
 
 /// A checked topology, with nothing left to choose.
 fn decide(spec: &Spec) -> Result<Plan, String> {
-    let roles = names(&spec.roles)?;
     let clusters: BTreeMap<_, _> = spec
         .clusters
         .iter()
@@ -108,14 +107,14 @@ fn decide(spec: &Spec) -> Result<Plan, String> {
     for name in spec.groups.keys() {
         let Some(key) = topics.get(name) else { continue };
         let share = sharing.get(key).copied().unwrap_or(1);
-        groups.insert(name.clone(), planned_group(spec, name, &clusters, roles.len(), share)?);
+        groups.insert(name.clone(), planned_group(spec, name, &clusters, share)?);
     }
     // Two groups in one consumer group would be one, and a member is one group's.
     let mut disjoint = spec.disjoint.clone().unwrap_or_default();
     disjoint.extend([Shareable::Member, Shareable::Group]);
     Ok(Plan {
         topology: spec.name.clone(),
-        roles,
+        roles: spec.roles.clone(),
         clusters,
         groups,
         edges: spec.edges,
@@ -157,21 +156,19 @@ fn planned_group(
     spec: &Spec,
     name: &GroupName,
     clusters: &BTreeMap<ClusterName, PlannedCluster>,
-    roles: usize,
     sharing: u32,
 ) -> Result<PlannedGroup, String> {
     let group = spec.groups.get(name).ok_or("no such group")?;
     let cluster = clusters.get(&group.cluster).ok_or("no such cluster")?;
     let settings = group.settings(&spec.defaults);
     let pace = defaults::pace(&settings, sharing);
-    let width = group.partitions.unwrap_or_else(|| defaults::partitions(roles));
+    let width = group.partitions.unwrap_or_else(|| defaults::partitions(spec.roles.len()));
     let width = NonZeroU32::new(width).ok_or("no partitions")?;
     let count = group.members.unwrap_or(defaults::MEMBERS);
     let members = (1..=count)
         .map(|number| format!("{name}-{number}").parse::<MemberId>())
         .collect::<Result<_, _>>()
         .map_err(|error| error.to_string())?;
-    let indices = (0..u32::try_from(roles).unwrap_or(u32::MAX)).map(RoleIndex);
     Ok(PlannedGroup {
         cluster: group.cluster.clone(),
         topic: topic(spec, name)?,
@@ -179,7 +176,6 @@ fn planned_group(
         consumer_group: consumer_group(spec, name)?,
         host: group.host.clone(),
         members,
-        role_partitions: indices.map(|role| role.partition(width)).collect(),
         replication: settings.replication,
         min_insync_replicas: settings.min_insync_replicas,
         retention: Span(defaults::retention(&settings, pace.threshold.get())),
@@ -188,17 +184,6 @@ fn planned_group(
         bounds: bounds(&Terms::on(&pace, cluster), None),
         pace,
     })
-}
-
-/// The roles by name.
-pub(super) fn names(roles: &Roles) -> Result<Vec<RoleName>, String> {
-    match roles {
-        Roles::Named(names) => Ok(names.clone()),
-        Roles::Counted(count) => (0..count.count)
-            .map(|number| format!("{}{number}", count.prefix).parse::<RoleName>())
-            .collect::<Result<_, _>>()
-            .map_err(|error| error.to_string()),
-    }
 }
 
 fn topic(spec: &Spec, name: &GroupName) -> Result<TopicName, String> {

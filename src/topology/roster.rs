@@ -9,8 +9,7 @@ impl From<&Plan> for Roster {
         let groups = plan.groups.iter().map(|(name, group)| {
             let group = RosterGroup {
                 members: group.members.clone(),
-                width: group.width(),
-                role_partitions: group.role_partitions.clone(),
+                partitions: group.partitions,
                 mode: group.pace.mode,
                 bounds: group.bounds.clone(),
             };

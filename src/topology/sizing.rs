@@ -36,7 +36,8 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
 
 /// The sizing advice of the paper.
 fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
-    let (roles, members, width) = (plan.roles.len(), group.members.len(), group.width());
+    let (members, width) = (group.members.len(), group.width());
+    let roles = usize::try_from(plan.roles.len()).unwrap_or(usize::MAX);
     if members > width {
         warnings.push(format!(
             "`{name}` has {members} members on {width} partitions: at most {width} of them lead"

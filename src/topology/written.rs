@@ -5,53 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 
 use super::Secret;
-use crate::ids::{HostName, RoleName};
+use crate::ids::HostName;
 use crate::time::Span;
-
-/// The roles: their names, or how many there are.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
-#[schemars(untagged)]
-pub enum Roles {
-    /// By name.
-    Named(Vec<RoleName>),
-    /// `{count: 64, prefix: slot-}` names `slot-0` to `slot-63`.
-    Counted(Count),
-}
-
-/// So many roles, named by a prefix and a number from 0.
-#[derive(Debug, Clone, PartialEq, Eq, DeserializeDerive, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a count of roles, as in {count: 64, prefix: slot-}")]
-pub struct Count {
-    /// How many.
-    pub count: u32,
-    /// What each name begins with.
-    #[schemars(with = "String")]
-    pub prefix: RoleName,
-}
-
-impl<'de> Deserialize<'de> for Roles {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RolesVisitor;
-        impl<'de> Visitor<'de> for RolesVisitor {
-            type Value = Roles;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of roles, or {count: 64, prefix: slot-}")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Roles, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Roles::Named)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Roles, A::Error> {
-                Count::deserialize(MapAccessDeserializer::new(map)).map(Roles::Counted)
-            }
-        }
-        deserializer.deserialize_any(RolesVisitor)
-    }
-}
 
 /// A cluster: `embedded`, or somebody's brokers.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]

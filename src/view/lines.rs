@@ -149,14 +149,15 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
     let unled = || picture.roles.iter().filter(|role| role.health != Level::Led);
     for role in unled().take(UNLED_MAX) {
         let (word, long) = (role.health.word(), lasts(role.health_for_ms));
-        writeln!(page, "role {}: {word} for {long}, {}", role.role, missing(role))?;
+        writeln!(page, "role {}: {word} for {long}, {}", role.title(0), missing(role))?;
     }
-    let more = unled().count().saturating_sub(UNLED_MAX);
+    let more: u32 = unled().skip(UNLED_MAX).map(|role| 1 + role.more).sum();
     if more > 0 {
         writeln!(page, "and {more} roles more")?;
     }
     if unled().next().is_none() {
-        writeln!(page, "all {} roles are led in every group", picture.roles.len())?;
+        let all: u32 = picture.roles.iter().map(|role| 1 + role.more).sum();
+        writeln!(page, "all {all} roles are led in every group")?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::picture::Counts;
 use super::table::{Cell, Table, ms};
 use crate::ids::{GroupName, RoleIndex};
+use crate::roles::RoleClass;
 use crate::time::Mono;
 use crate::timeline::Interval;
 use crate::watch::{LAG, PATIENCE};
@@ -89,11 +90,11 @@ impl Pending {
         Counts { open: self.open, open_ms_max: self.open_ms_max, ..counts }
     }
 
-    fn add(&mut self, gap: Interval, now: Mono) {
+    fn add(&mut self, gap: Interval, now: Mono, roles: u32) {
         let lasted = ms(Interval::new(gap.from, gap.until.min(now)).length());
         self.longest_ms = self.longest_ms.max(lasted);
         if gap.until == END {
-            self.open += 1;
+            self.open += u64::from(roles);
             self.open_ms_max = self.open_ms_max.max(lasted);
         }
     }
@@ -103,12 +104,13 @@ impl Table {
     /// The gaps of a group that are not final, or of all groups together.
     pub(super) fn pending(&self, group: Option<&GroupName>, now: Mono) -> Pending {
         let open = self.open.iter().filter(|(place, _)| place.group.as_ref() == group);
-        let roles = open.flat_map(|(place, from)| place.roles.iter().map(|role| (*role, *from)));
-        let certain: BTreeMap<RoleIndex, Mono> = roles.collect();
+        let open = open.map(|(place, from)| (place.roles.first, *from));
+        let certain: BTreeMap<RoleIndex, Mono> = open.collect();
         let mut pending = Pending::default();
-        for (place, role) in (0..self.plan.roles.len()).zip((0..).map(RoleIndex)) {
-            let certain = certain.get(&role).map(|from| Interval::new(*from, self.settled));
-            let gaps = match (self.unled(group, place, now), certain) {
+        for roles in self.classes(group) {
+            let certain = certain.get(&roles.first);
+            let certain = certain.map(|from| Interval::new(*from, self.settled));
+            let gaps = match (self.unled(group, roles.first, now), certain) {
                 // What has been heard knows of an end, if there is one.
                 (Some(unled), gap) if gap.is_none_or(|gap| gap.from < unled.span.until) => {
                     unled.gaps(gap)
@@ -118,18 +120,25 @@ impl Table {
                 (Some(_) | None, None) => [None; 2],
             };
             for gap in gaps.into_iter().flatten().filter_map(|gap| self.judged(gap)) {
-                pending.add(gap, now);
+                pending.add(gap, now, roles.count);
             }
         }
         pending
     }
 
-    /// The latest time in which a role, by its place in the plan, was not led in a group, or in
-    /// none of them.
-    fn unled(&self, group: Option<&GroupName>, place: usize, now: Mono) -> Option<Unled> {
+    /// The classes of roles whose gaps are the same: in one group, or in all together.
+    fn classes(&self, group: Option<&GroupName>) -> Vec<RoleClass> {
+        match group.and_then(|name| self.plan.groups.get(name)) {
+            Some(planned) => self.plan.classes_of(planned).collect(),
+            None => self.plan.classes().collect(),
+        }
+    }
+
+    /// The latest time in which a role was not led in a group, or in none of them.
+    fn unled(&self, group: Option<&GroupName>, role: RoleIndex, now: Mono) -> Option<Unled> {
         let of = |name: &GroupName| {
-            let partition = self.plan.groups.get(name)?.role_partitions.get(place)?;
-            self.groups.get(name)?.partitions.get(partition)?.unled_lately(now)
+            let partition = self.plan.groups.get(name)?.partition(role);
+            self.groups.get(name)?.partitions.get(&partition)?.unled_lately(now)
         };
         if let Some(name) = group {
             return of(name);

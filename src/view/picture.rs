@@ -239,6 +239,10 @@ pub struct MemberPicture {
 pub struct RolePicture {
     /// Which.
     pub role: RoleName,
+    /// How many more it stands for: of more than 10,000 roles those that share their partitions in
+    /// every group stand as one.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more: u32,
     /// How it stands.
     pub health: Level,
     /// For how long, in milliseconds.
@@ -248,6 +252,23 @@ pub struct RolePicture {
     /// The groups in which those who lead it are known not to serve it: they hang.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub idle: BTreeSet<GroupName>,
+}
+
+impl RolePicture {
+    /// `eurusd`, or `eurusd and 15 more`, with the others of its class and `others`.
+    #[must_use]
+    pub fn title(&self, others: u32) -> String {
+        match self.more.saturating_add(others) {
+            0 => self.role.to_string(),
+            more => format!("{} and {more} more", self.role),
+        }
+    }
+}
+
+/// Serde wants a reference.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_none(more: &u32) -> bool {
+    *more == 0
 }
 
 /// Where facts are written.

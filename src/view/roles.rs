@@ -5,56 +5,71 @@ use std::collections::BTreeMap;
 use super::Level;
 use super::picture::RolePicture;
 use super::table::{Cell, Table, ms};
-use crate::ids::{GroupName, MemberId, RoleIndex, RoleName};
+use crate::ids::{GroupName, MemberId};
+use crate::roles::RoleClass;
 use crate::time::Mono;
 use crate::watch::Health;
 
+/// Of more roles than this those that share their partitions stand as one.
+const EACH_MAX: u32 = 10_000;
+
 impl Table {
-    /// Each role, in the topology's order.
+    /// Each role, in the topology's order; where there are very many, each class of them.
     pub(super) fn roles(&self, now: Mono) -> Vec<RolePicture> {
-        (0..).zip(&self.plan.roles).map(|(place, role)| self.role(place, role, now)).collect()
+        let classes = self.plan.classes().filter_map(|roles| self.class(roles, now));
+        let classes: Vec<(RoleClass, RolePicture)> = classes.collect();
+        if self.plan.roles.len() > EACH_MAX {
+            return classes.into_iter().map(|(_, picture)| picture).collect();
+        }
+        let mut all = BTreeMap::new();
+        for (class, picture) in classes {
+            for role in class.roles() {
+                let Some(name) = self.plan.roles.name(role) else { continue };
+                all.insert(role, RolePicture { role: name, more: 0, ..picture.clone() });
+            }
+        }
+        all.into_values().collect()
     }
 
-    fn role(&self, place: usize, role: &RoleName, now: Mono) -> RolePicture {
+    fn class(&self, roles: RoleClass, now: Mono) -> Option<(RoleClass, RolePicture)> {
         let cells: BTreeMap<&GroupName, &Cell> = self
             .plan
             .groups
             .iter()
             .filter_map(|(name, group)| {
-                let partition = group.role_partitions.get(place)?;
-                Some((name, self.groups.get(name)?.partitions.get(partition)?))
+                let partition = group.partition(roles.first);
+                Some((name, self.groups.get(name)?.partitions.get(&partition)?))
             })
             .collect();
-        let index = u32::try_from(place).ok().map(RoleIndex);
-        let joint = index.and_then(|role| self.joint_gap_until(role, cells.values().copied()));
+        let joint = self.joint_gap_until(roles, cells.values().copied());
         let (health, since) = stands(&cells.values().copied().collect::<Vec<_>>(), joint);
         let idle = cells.iter().filter(|(_, cell)| !cell.leaders.is_empty() && !cell.is_led());
         let idle = idle.map(|(name, _)| (*name).clone()).collect();
         let leaders = |cell: &Cell| -> Vec<MemberId> {
             cell.leaders.iter().map(|life| life.member.clone()).collect()
         };
-        RolePicture {
-            role: role.clone(),
+        let picture = RolePicture {
+            role: self.plan.roles.name(roles.first)?,
+            more: roles.count - 1,
             health,
             health_for_ms: ms(now.since(since)),
             leaders: cells.iter().map(|(&name, cell)| (name.clone(), leaders(cell))).collect(),
             idle,
-        }
+        };
+        Some((roles, picture))
     }
-}
 
-impl Table {
-    /// When the last gap of a role in all groups at once ended, as far as has been heard: not
+    /// When the last gap of these roles in all groups at once ended, as far as has been heard: not
     /// before the time up to which it is certain that it went on, despite claims in between.
     fn joint_gap_until<'a>(
         &self,
-        role: RoleIndex,
+        roles: RoleClass,
         cells: impl Iterator<Item = &'a Cell>,
     ) -> Option<Mono> {
-        let certain = self.open.keys().any(|at| at.group.is_none() && at.roles.contains(&role));
+        let certain = self.open.keys().any(|at| at.group.is_none() && at.roles == roles);
         let led = cells.filter(|cell| certain && cell.is_led());
         let led = led.map(|cell| cell.led_since.max(self.settled)).max();
-        led.max(self.joint_until.get(&role).copied())
+        led.max(self.joint_until.get(&roles.first).copied())
     }
 }
 

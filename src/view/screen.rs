@@ -1,6 +1,8 @@
 //! The terminal's page: what it shows, where it is scrolled to, and what keys do. It knows a frame
 //! to draw on, and no terminal.
 
+use std::collections::btree_map::Entry;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
@@ -286,21 +288,20 @@ fn columns(rows: &[(String, &RolePicture)], picture: &Picture) -> (usize, usize)
 }
 
 fn single(roles: &[RolePicture]) -> Vec<(String, &RolePicture)> {
-    roles.iter().map(|role| (role.role.to_string(), role)).collect()
+    roles.iter().map(|role| (role.title(0), role)).collect()
 }
 
 /// Neighbours in the list of who leads what, by their leaders; those that are not led come first.
 fn folded(roles: &[RolePicture]) -> Vec<(String, &RolePicture)> {
-    let mut rows: Vec<(&RolePicture, usize)> = Vec::new();
+    let mut rows: Vec<(&RolePicture, u32)> = Vec::new();
     let mut at = std::collections::BTreeMap::new();
     for role in roles {
         let key = (std::cmp::Reverse(role.health), &role.leaders);
-        at.entry(key).or_insert((role, 0_usize)).1 += 1;
+        match at.entry(key) {
+            Entry::Vacant(place) => drop(place.insert((role, 0))),
+            Entry::Occupied(mut place) => place.get_mut().1 += 1 + role.more,
+        }
     }
     rows.extend(at.into_values());
-    let name = |role: &RolePicture, count: usize| match count {
-        1 => role.role.to_string(),
-        _ => format!("{} and {} more", role.role, count - 1),
-    };
-    rows.into_iter().map(|(role, count)| (name(role, count), role)).collect()
+    rows.into_iter().map(|(role, others)| (role.title(others), role)).collect()
 }

@@ -11,6 +11,7 @@ use super::reasons::Reasons;
 use super::{Happening, Level, ROLES_MAX};
 use crate::ids::{GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, RoleName};
 use crate::observation::{Fact, What};
+use crate::roles::RoleClass;
 use crate::time::{self, Mono, Wall};
 use crate::timeline::Interval;
 use crate::topology::Plan;
@@ -28,7 +29,8 @@ pub struct Table {
     pub(super) open: BTreeMap<Place, Mono>,
     /// Up to when everything is final: what is in `open` lasts until then at least.
     pub(super) settled: Mono,
-    /// When each role had its last gap in all groups at once, if that is final.
+    /// When each class of roles, by its first, had its last gap in all groups at once, if that is
+    /// final.
     pub(super) joint_until: BTreeMap<RoleIndex, Mono>,
     health: Level,
     since: Mono,
@@ -56,7 +58,7 @@ pub(super) struct Cell {
     pub(super) ever: bool,
     /// When it was not led, the last time; until that is final.
     pub(super) unled: Option<Unled>,
-    roles: usize,
+    roles: u32,
 }
 
 /// One member.
@@ -95,8 +97,9 @@ impl Table {
         for (name, group) in &plan.groups {
             let row = groups.entry(name.clone()).or_default();
             row.members = group.members.iter().map(|member| (member.clone(), seat)).collect();
-            for partition in &group.role_partitions {
-                row.partitions.entry(*partition).or_insert(Cell::empty(now)).roles += 1;
+            for roles in plan.classes_of(group) {
+                let cell = Cell { roles: roles.count, ..Cell::empty(now) };
+                row.partitions.insert(group.partition(roles.first), cell);
             }
         }
         let (joint, open, health) = (Counts::default(), BTreeMap::new(), Level::Starting);
@@ -208,13 +211,13 @@ impl Table {
                 self.open.remove(&place);
                 self.finish(&place, span);
                 let span = self.judged(span)?;
-                self.counts(&place)?.gap(span, place.roles.len());
+                self.counts(&place)?.gap(span, place.roles.count);
                 let told = self.span(&place, span.from, Some(span.until));
                 Some((span.until, Happening::Gap(told)))
             }
             Event::Overlap(place, span) => {
                 let span = self.judged(span)?;
-                self.counts(&place)?.overlap(span, place.roles.len());
+                self.counts(&place)?.overlap(span, place.roles.count);
                 let told = self.span(&place, span.from, Some(span.until));
                 Some((span.until, Happening::Overlap(told)))
             }
@@ -238,14 +241,13 @@ impl Table {
     /// A gap is final: what was heard of it counts no more.
     fn finish(&mut self, place: &Place, gap: Interval) {
         if place.group.is_none() {
-            self.joint_until.extend(place.roles.iter().map(|role| (*role, gap.until)));
+            self.joint_until.insert(place.roles.first, gap.until);
         }
-        let Some((name, role)) = place.group.as_ref().zip(place.roles.first()) else { return };
-        let role = usize::try_from(role.0).ok();
-        let on = self.plan.groups.get(name).zip(role);
-        let on = on.and_then(|(group, role)| group.role_partitions.get(role));
-        let cell = self.groups.get_mut(name).zip(on);
-        if let Some(cell) = cell.and_then(|(row, on)| row.partitions.get_mut(on)) {
+        let Some(name) = &place.group else { return };
+        let Some(on) = self.plan.groups.get(name).map(|of| of.partition(place.roles.first)) else {
+            return;
+        };
+        if let Some(cell) = self.groups.get_mut(name).and_then(|row| row.partitions.get_mut(&on)) {
             cell.unled = cell.unled.and_then(|unled| unled.unless_final(gap));
             cell.led_since = cell.led_since.max(gap.until);
         }
@@ -259,19 +261,21 @@ impl Table {
     }
 
     fn span(&self, place: &Place, from: Mono, until: Option<Mono>) -> Span {
-        let (roles, role_count) = self.named(place.roles.iter().copied());
+        let (roles, role_count) = self.named(place.roles);
         Span { group: place.group.clone(), roles, role_count, from, until }
     }
 
     fn roles_on(&self, group: &GroupName, partition: PartitionId) -> (Vec<RoleName>, usize) {
-        let on = self.plan.groups.get(group).map_or(&[][..], |group| &group.role_partitions);
-        let roles = (0..).map(RoleIndex).zip(on).filter(|(_, on)| **on == partition);
-        self.named(roles.map(|(role, _)| role))
+        // The first role on a partition is its namesake.
+        let first = RoleIndex(partition.0);
+        let planned = self.plan.groups.get(group);
+        let class = planned.and_then(|of| self.plan.classes_of(of).find(|it| it.first == first));
+        class.map_or((Vec::new(), 0), |roles| self.named(roles))
     }
 
-    fn named(&self, roles: impl Iterator<Item = RoleIndex> + Clone) -> (Vec<RoleName>, usize) {
-        let name = |role: RoleIndex| self.plan.roles.get(usize::try_from(role.0).ok()?).cloned();
-        (roles.clone().filter_map(name).take(ROLES_MAX).collect(), roles.count())
+    fn named(&self, roles: RoleClass) -> (Vec<RoleName>, usize) {
+        let names = roles.roles().filter_map(|role| self.plan.roles.name(role));
+        (names.take(ROLES_MAX).collect(), usize::try_from(roles.count).unwrap_or(usize::MAX))
     }
 
     /// How everything stands.
@@ -308,7 +312,7 @@ impl Table {
         let (planned, row) = self.plan.groups.get(name).zip(self.groups.get(name))?;
         let leads = |member: &MemberId| {
             let led = row.partitions.values().filter(|cell| cell.is_led_by(member));
-            led.map(|cell| cell.roles).sum()
+            usize::try_from(led.map(|cell| cell.roles).sum::<u32>()).unwrap_or(usize::MAX)
         };
         let member = |(member, seat): (&MemberId, &Seat)| {
             let Seat { incarnation, pid, stopped, left, since } = *seat;
@@ -381,17 +385,16 @@ impl Cell {
 }
 
 impl Counts {
-    fn gap(&mut self, span: Interval, roles: usize) {
-        let (one, each) = (ms(span.length()), u32::try_from(roles).unwrap_or(u32::MAX));
-        self.gaps += u64::from(each);
-        self.gap_ms += one * f64::from(each);
+    fn gap(&mut self, span: Interval, roles: u32) {
+        let one = ms(span.length());
+        self.gaps += u64::from(roles);
+        self.gap_ms += one * f64::from(roles);
         self.gap_ms_max = self.gap_ms_max.max(one);
     }
 
-    fn overlap(&mut self, span: Interval, roles: usize) {
-        let each = u32::try_from(roles).unwrap_or(u32::MAX);
-        *self.overlaps.get_or_insert(0) += u64::from(each);
-        *self.overlap_ms.get_or_insert(0.0) += ms(span.length()) * f64::from(each);
+    fn overlap(&mut self, span: Interval, roles: u32) {
+        *self.overlaps.get_or_insert(0) += u64::from(roles);
+        *self.overlap_ms.get_or_insert(0.0) += ms(span.length()) * f64::from(roles);
     }
 }
 

@@ -86,14 +86,18 @@ fn a_wrong_word_is_named_with_its_place_and_what_was_meant() {
 
 proptest! {
     #[test]
-    fn quantiles_are_nearest_rank(mut numbers in prop::collection::vec(0u64..50, 1..60)) {
-        let samples: Samples = numbers.iter().copied().map(Duration::from_millis).collect();
+    fn quantiles_are_nearest_rank(counted in prop::collection::vec((0u64..50, 1u64..4), 1..40)) {
+        let ms = |(number, times)| (Duration::from_millis(number), times);
+        let samples: Samples = counted.iter().copied().map(ms).collect();
+        // What was found several times is as many numbers.
+        let each = |(number, times): (u64, u64)| (0..times).map(move |_| number);
+        let mut numbers: Vec<u64> = counted.into_iter().flat_map(each).collect();
         numbers.sort_unstable();
-        for percent in [1usize, 50, 95, 99, 100] {
+        for percent in [1, 50, 95, 99, 100] {
             // The least sample that so many of a hundred do not exceed.
             let enough = |least: &&u64| {
                 let count = numbers.iter().filter(|number| number <= least).count();
-                count * 100 >= percent * numbers.len()
+                count * 100 >= usize::try_from(percent).unwrap() * numbers.len()
             };
             let wanted = numbers.iter().find(enough).copied().map(Duration::from_millis);
             prop_assert_eq!(samples.quantile(percent), wanted);

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use support::facts::{Story, at, fault, life, name, plan, plan_apart};
 use tandem::ids::{GroupName, RoleIndex, TrialNumber};
 use tandem::observation::What;
+use tandem::roles::RoleClass;
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Findings, Interval, Timeline};
 
@@ -59,7 +60,7 @@ fn a_kill_costs_from_asked_to_the_successor() {
     });
     let found = findings(&found);
     let gap = Finding {
-        role: RoleIndex(0),
+        roles: RoleClass::of(RoleIndex(0)),
         trial: TrialNumber(1),
         span: Interval::new(at(2_000), at(3_047)),
         cause: Cause::Fault(fault("1.k")),
@@ -357,10 +358,10 @@ fn groups_of_different_widths_meet_in_the_joint_view() {
     story.began(500, 1).ended(9_000, 1);
     let found = Timeline::compute(&plan, &story.facts);
     let p1 = &found.groups[&name::<GroupName>("p1")].findings;
-    let roles: Vec<_> = p1.gaps.iter().map(|gap| gap.role).collect();
+    let roles: Vec<_> = p1.gaps.iter().flat_map(|gap| gap.roles.roles()).collect();
     assert_eq!(roles, [RoleIndex(0), RoleIndex(2)], "two roles share the partition");
     assert_eq!(lengths(&found.joint.gaps), [(2_400, 3_000)]);
-    assert_eq!(found.joint.gaps[0].role, RoleIndex(2));
+    assert_eq!(found.joint.gaps[0].roles.first, RoleIndex(2));
     assert_eq!(found.leaders_min, Some(0));
 }
 

@@ -274,7 +274,7 @@ impl Play {
     fn totals(&self) -> String {
         let mut out = String::new();
         for group in self.plan.groups.keys().map(Some).chain([None]) {
-            for (role, name) in (0..).map(RoleIndex).zip(&self.plan.roles) {
+            for (role, name) in self.plan.roles.indices().zip(self.plan.roles.names()) {
                 let totals = self.watch.totals(group, role);
                 let group = group.map_or("joint", |group| group.as_str());
                 let since =
@@ -300,7 +300,7 @@ fn ms(at: Mono) -> u64 {
 
 fn place(place: &Place) -> String {
     let group = place.group.as_ref().map_or("joint", |group| group.as_str());
-    let roles: Vec<_> = place.roles.iter().map(|role| format!("role-{}", role.0)).collect();
+    let roles: Vec<_> = place.roles.roles().map(|role| format!("role-{}", role.0)).collect();
     format!("{group} {}", roles.join(","))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use tandem::observation::{Ending, Fact, Horizon, Outcome, What};
+use tandem::roles::{Count, Roles};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
     Access, Address, Allowance, Assignor, Bound, Bounds, Edges, Mode, Objective, Pace, Plan,
@@ -66,7 +67,6 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
             consumer_group: name(group),
             host: None,
             members: (1..=members).map(|member| name(&format!("{group}-{member}"))).collect(),
-            role_partitions: (0..roles).map(|role| PartitionId(role % width)).collect(),
             pace: pace.clone(),
             restart_after: Span::ms(2_000),
             beacons_per_s: 10.0,
@@ -84,7 +84,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
     };
     Plan {
         topology: name("pricing"),
-        roles: (0..roles).map(|role| name(&format!("role-{role}"))).collect(),
+        roles: Roles::Counted(Count { count: roles, prefix: name("role-") }),
         clusters: [(name("a"), cluster)].into(),
         groups: groups.iter().map(group).collect(),
         edges: Edges::Direct,

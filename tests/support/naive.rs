@@ -48,19 +48,20 @@ pub fn gaps(plan: &Plan, facts: &[Fact]) -> Vec<Gap> {
             let members = lives.iter().filter(|life| group.members.contains(&life.member));
             let members: Vec<_> =
                 members.map(|life| Witness::new(life, facts, &instants)).collect();
-            for partition in &group.role_partitions {
+            for partition in plan.roles.indices().map(|role| group.partition(role)) {
                 let best = |at: &Mono| {
-                    members.iter().map(|one| one.serves(*partition, *at, &instants)).max()
+                    members.iter().map(|one| one.serves(partition, *at, &instants)).max()
                 };
                 let stretches = cuts.iter().take(cuts.len() - 1);
                 let states = stretches.map(|at| best(at).unwrap_or(Serves::No)).collect();
-                served.insert((name, *partition), states);
+                served.insert((name, partition), states);
             }
         }
-        for role in 0..plan.roles.len() {
+        for index in plan.roles.indices() {
+            let role = usize::try_from(index.0).unwrap();
             let mut joint = vec![Serves::No; cuts.len() - 1];
             for (name, group) in &plan.groups {
-                let states = &served[&(name, group.role_partitions[role])];
+                let states = &served[&(name, group.partition(index))];
                 joint = joint.iter().zip(states).map(|(a, b)| *a.max(b)).collect();
                 let place = (Some(name.clone()), role, trial);
                 found.extend(stretches(place, &cuts, states));

@@ -74,9 +74,11 @@ fn written(up: &Up) -> (Gaps, Vec<Life>) {
     let mut gaps = Gaps::new();
     let mut add = |group: Option<&GroupName>, found: &[Finding]| {
         for gap in found {
-            let role = plan.roles[usize::try_from(gap.role.0).unwrap()].clone();
-            let one = (gap.span.from, gap.span.length());
-            gaps.entry((group.cloned(), role)).or_default().push(one);
+            for role in gap.roles.roles() {
+                let role = plan.roles.name(role).unwrap();
+                let one = (gap.span.from, gap.span.length());
+                gaps.entry((group.cloned(), role)).or_default().push(one);
+            }
         }
     };
     for (name, group) in &timeline.groups {

@@ -12,14 +12,16 @@ pub fn gaps(plan: &Plan, facts: &[Fact]) -> Vec<Gap> {
     let timeline = Timeline::compute(plan, facts);
     let mut all = Vec::new();
     let mut add = |group: Option<&GroupName>, found: &[Finding], sure: bool| {
-        all.extend(found.iter().map(|gap| Gap {
-            group: group.cloned(),
-            role: usize::try_from(gap.role.0).unwrap(),
-            trial: gap.trial,
-            from: gap.span.from,
-            until: gap.span.until,
-            sure,
-        }));
+        for gap in found {
+            all.extend(gap.roles.roles().map(|role| Gap {
+                group: group.cloned(),
+                role: usize::try_from(role.0).unwrap(),
+                trial: gap.trial,
+                from: gap.span.from,
+                until: gap.span.until,
+                sure,
+            }));
+        }
     };
     for (name, line) in &timeline.groups {
         add(Some(name), &line.findings.gaps, true);

@@ -88,7 +88,7 @@ pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
     let mut all = All::new();
     let groups = plan.groups.keys().cloned().map(Some).chain([None]);
     for group in groups {
-        for role in 0..u32::try_from(plan.roles.len()).unwrap() {
+        for role in 0..plan.roles.len() {
             let totals: Totals = watch.totals(group.as_ref(), RoleIndex(role));
             let Totals { unavailable, unknown, overlap, .. } = totals;
             let found = Found { unavailable, unknown, overlap, ..Found::default() };
@@ -97,7 +97,7 @@ pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
     }
     let mut add =
         |place: &tandem::watch::Place, which: fn(&mut Found) -> &mut Vec<Interval>, one| {
-            for role in &place.roles {
+            for role in place.roles.roles() {
                 which(all.get_mut(&(place.group.clone(), role.0)).unwrap()).push(one);
             }
         };
@@ -121,14 +121,14 @@ pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
 pub fn judged(plan: &Plan, facts: &[Fact], end: Mono) -> All {
     let timeline = Timeline::compute(plan, facts);
     let mut all = All::new();
-    for (role, place) in (0u32..).zip(0..plan.roles.len()) {
+    for role in 0..plan.roles.len() {
         let mut joint = Coverage::default();
         for (name, group) in &plan.groups {
-            let lane = &timeline.groups[name].lanes[&group.role_partitions[place]];
+            let lane = &timeline.groups[name].lanes[&group.partition(RoleIndex(role))];
             joint = joint.plus(&lane.services);
             let mut one = counted(&lane.services, &lane.claims, end);
             let trial = |found: &&tandem::timeline::Finding| {
-                found.role == RoleIndex(role) && found.trial == TrialNumber(1)
+                found.roles.contains(RoleIndex(role)) && found.trial == TrialNumber(1)
             };
             let takeovers = timeline.groups[name].findings.takeovers.iter().filter(trial);
             one.takeovers = takeovers.map(|found| found.span).collect();

@@ -191,9 +191,11 @@ fn expected(header: &Header, timeline: &Timeline, judged: Interval, pick: Pick) 
     let mut take = |scope: &str, group: &str, found: &[Finding]| {
         for one in found {
             let span = one.span.intersect(judged);
-            let role = header.plan.roles[usize::try_from(one.role.0).unwrap()].to_string();
-            let list = told.entry((scope.into(), group.into(), role)).or_default();
-            list.push([span.from, span.until].map(|at| wall(header, at)));
+            for role in one.roles.roles() {
+                let role = header.plan.roles.name(role).unwrap().to_string();
+                let list = told.entry((scope.into(), group.into(), role)).or_default();
+                list.push([span.from, span.until].map(|at| wall(header, at)));
+            }
         }
     };
     for (name, line) in &timeline.groups {

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`ids`] | a type for every identifier; a value of one is a legal name |
+//! | [`roles`] | the roles of a topology, and which of them share everything |
 //! | [`time`] | [`Mono`](time::Mono) measures, [`Wall`](time::Wall) is what brokers stamp |
 //! | [`observation`] | the facts: who, when, what |
 //!
@@ -23,4 +24,5 @@
 
 pub mod ids;
 pub mod observation;
+pub mod roles;
 pub mod time;

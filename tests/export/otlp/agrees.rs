@@ -56,7 +56,6 @@ fn expected(
     let mut told = Told::new();
     let mut take = |scope: &str, group: &str, found: &[Finding]| {
         for one in found {
-            let role = recording.header.plan.roles[one.role.0 as usize].to_string();
             let cause = match &one.cause {
                 Cause::Fault(id) => id.to_string(),
                 Cause::Restart(life) | Cause::Death(life) => life.to_string(),
@@ -64,7 +63,10 @@ fn expected(
                 Cause::Nothing => String::new(),
             };
             let [from, until] = [one.span.from, one.span.until].map(|at| wall(recording, at));
-            told.insert((scope.into(), group.into(), role, from, until, cause));
+            for role in one.roles.roles() {
+                let role = recording.header.plan.roles.name(role).unwrap().to_string();
+                told.insert((scope.into(), group.into(), role, from, until, cause.clone()));
+            }
         }
     };
     for (name, line) in &timeline.groups {
@@ -204,8 +206,9 @@ fn terms_agree(recording: &Recording, spans: &[Span]) {
     for ((life, partition, term), [from, until]) in claims {
         let until = deaths.get(life).map_or(until, |death| until.min(*death));
         let group = &plan.groups[plan.group_of(&life.member).unwrap()];
-        let roles = plan.roles.iter().zip(&group.role_partitions);
-        for (role, _) in roles.filter(|(_, on)| **on == partition) {
+        let on = plan.roles.indices().map(|role| group.partition(role));
+        let roles = plan.roles.names().zip(on);
+        for (role, _) in roles.filter(|(_, on)| *on == partition) {
             for (trial, began, ended) in &trials {
                 let [from, until] = [from.max(*began), until.min(*ended)];
                 if from < until {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use tandem::ids::RoleIndex;
 use tandem::observation::What;
 use tandem::page::Room;
 use tandem::timeline::{Finding, Findings};
@@ -44,24 +43,15 @@ type Kind = fn(&Findings) -> &Vec<Finding>;
 
 /// The findings of a timeline by group and partition, once a lane.
 fn lanes(told: &Told, of: Kind) -> BTreeMap<(usize, u32), Vec<Row>> {
-    let mut lanes: BTreeMap<_, BTreeMap<RoleIndex, Vec<Row>>> = BTreeMap::new();
+    let mut lanes: BTreeMap<_, Vec<Row>> = BTreeMap::new();
     for (place, (name, line)) in told.timeline.groups.iter().enumerate() {
-        let on = &told.plan.groups[name].role_partitions;
         for one in of(&line.findings) {
-            let lane = lanes.entry((place, on[one.role.0 as usize].0)).or_default();
-            lane.entry(one.role).or_default().push(row(one, told.zero));
+            let on = told.plan.groups[name].partition(one.roles.first);
+            lanes.entry((place, on.0)).or_default().push(row(one, told.zero));
         }
     }
-    let same = |(key, roles): (_, BTreeMap<RoleIndex, Vec<Row>>)| {
-        let mut each = roles.into_values().map(|mut all| {
-            all.sort_unstable();
-            all
-        });
-        let first = each.next().unwrap();
-        assert!(each.all(|one| one == first), "roles of one partition have the same findings");
-        (key, first)
-    };
-    lanes.into_iter().map(same).collect()
+    lanes.values_mut().for_each(|lane| lane.sort_unstable());
+    lanes
 }
 
 /// Whatever the timeline found is in the data of the page, with equal numbers.

@@ -435,13 +435,19 @@ def uncertainty(span, views, unknown):
     return sum(sides) + sum(b - a for a, b in unknown if b == span[0] or a == span[1])
 
 
+def role_count(run):
+    """How many roles there are, named or counted."""
+    roles = run.plan["roles"]
+    return len(roles) if isinstance(roles, list) else roles["count"]
+
+
 def look(run):
     """All that is found, each as [what, group, role, trial, from, until, cause, by, within]."""
     found, memo, least = [], {}, {}
     for name, group in run.groups.items():
         lives = [life for life in run.lives.values() if run.home[life.member] == name]
         lives.sort(key=lambda life: life.order)
-        for partition in set(group["role_partitions"]):
+        for partition in {role % group["partitions"] for role in range(role_count(run))}:
             memo[name, partition] = ([(life, life.served(partition)) for life in lives],
                                      [(life, life.claimed(partition)) for life in lives])
 
@@ -453,8 +459,8 @@ def look(run):
 
     for number, begin, end in run.trials:
         window = (begin, end)
-        for role in range(len(run.plan["roles"])):
-            on = [(name, of["role_partitions"][role]) for name, of in run.groups.items()]
+        for role in range(role_count(run)):
+            on = [(name, role % of["partitions"]) for name, of in run.groups.items()]
             joint_over, joint_unsure, every_served, every_claimed = [], [], [], []
             led = []
             for name, partition in on:

@@ -51,8 +51,10 @@ fn found(timeline: &Timeline) -> Vec<String> {
             let (from, until) = (one.span.from.0, one.span.until.0);
             let within = u64::try_from(one.uncertainty.as_nanos()).unwrap();
             let group = group.map(GroupName::as_str);
-            let line = json!([what, group, one.role.0, one.trial.0, from, until, kind, by, within]);
-            lines.push(line.to_string());
+            for role in one.roles.roles() {
+                let line = json!([what, group, role.0, one.trial.0, from, until, kind, by, within]);
+                lines.push(line.to_string());
+            }
         }
     };
     timeline.groups.iter().for_each(|(name, line)| add(Some(name), &line.findings));

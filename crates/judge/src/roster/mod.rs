@@ -5,12 +5,12 @@ mod bounds;
 mod objective;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tandem_facts::ids::{
-    ClusterName, GroupName, MemberId, PartitionId, RoleIndex, RoleName, TopologyName,
-};
+use tandem_facts::ids::{ClusterName, GroupName, MemberId, PartitionId, RoleIndex, TopologyName};
+use tandem_facts::roles::{RoleClass, Roles};
 
 pub use bounds::{Bound, Bounds, Range};
 pub use objective::Objective;
@@ -29,7 +29,7 @@ pub struct Roster {
     /// The topology's name.
     pub topology: TopologyName,
     /// The roles; a role's index is its place.
-    pub roles: Vec<RoleName>,
+    pub roles: Roles,
     /// The clusters, and the groups whose brokers each of them shares.
     pub clusters: BTreeMap<ClusterName, BTreeSet<GroupName>>,
     /// The groups.
@@ -42,9 +42,7 @@ pub struct RosterGroup {
     /// Its members, in order.
     pub members: Vec<MemberId>,
     /// How many partitions its ledger has, `|M|`.
-    pub width: usize,
-    /// On which partition each role is, by the role's index.
-    pub role_partitions: Vec<PartitionId>,
+    pub partitions: NonZeroU32,
     /// When a claim holds and what ends it.
     pub mode: Mode,
     /// What a fault may cost it.
@@ -58,10 +56,23 @@ impl Roster {
         self.groups.iter().find(|(_, group)| group.members.contains(member)).map(|(name, _)| name)
     }
 
-    /// The name of a role.
+    /// The classes of roles that are on the same partitions in every group.
+    pub fn classes(&self) -> impl Iterator<Item = RoleClass> + use<> {
+        let widths: Vec<_> = self.groups.values().map(|group| group.partitions).collect();
+        self.roles.classes(&widths)
+    }
+
+    /// The classes of roles that are on the same partition of one group, by partition.
+    pub fn classes_of(&self, group: &RosterGroup) -> impl Iterator<Item = RoleClass> + use<> {
+        self.roles.classes(&[group.partitions])
+    }
+}
+
+impl RosterGroup {
+    /// On which partition a role is.
     #[must_use]
-    pub fn role(&self, role: RoleIndex) -> Option<&RoleName> {
-        self.roles.get(usize::try_from(role.0).ok()?)
+    pub fn partition(&self, role: RoleIndex) -> PartitionId {
+        role.partition(self.partitions)
     }
 }
 

@@ -6,14 +6,15 @@ use std::time::Duration;
 use super::lane::{Sight, uncertainty};
 use super::{Cause, GroupLine, Interval, IntervalSet, Lane, Lanes, Trial, View};
 use crate::roster::{Roster, RosterGroup};
-use tandem_facts::ids::{GroupName, PartitionId, RoleIndex, TrialNumber};
+use tandem_facts::ids::{GroupName, PartitionId, TrialNumber};
+use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
 /// One interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Whose.
-    pub role: RoleIndex,
+    /// Whose: each of these roles has it.
+    pub roles: RoleClass,
     /// In which trial.
     pub trial: TrialNumber,
     /// From when to when, cut to the trial. A takeover without a gap has no length.
@@ -26,8 +27,8 @@ pub struct Finding {
     pub censored: bool,
 }
 
-/// All intervals of one group, or of all together. Samples are per role: roles that share a
-/// partition each have their own.
+/// All intervals of one group, or of all together. Samples are per role: one of a class counts once
+/// for each of its roles.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Findings {
     /// Nobody served.
@@ -44,30 +45,26 @@ pub struct Findings {
 
 /// Where and when something was seen.
 struct Place<'a, F> {
-    role: RoleIndex,
+    roles: RoleClass,
     trial: &'a Trial,
     cause: &'a F,
 }
 
 impl Findings {
+    /// Of one group, on these partitions.
     pub(super) fn of_group(
-        group: &RosterGroup,
+        bearing: &[(PartitionId, RoleClass)],
         lanes: &Lanes,
         trials: &[Trial],
         cause: impl Fn(Mono) -> Cause,
     ) -> Self {
         let mut all = Self::default();
         for trial in trials {
-            // What a lane shows is the same for all roles on it, and looked at once.
-            let look = |(on, lane): (&PartitionId, &Lane)| {
-                let place = Place { role: RoleIndex(0), trial, cause: &cause };
-                let mut one = Self::default();
-                one.add(&place, &lane.look(trial.window), &[lane]);
-                (*on, one)
-            };
-            let lanes: BTreeMap<PartitionId, Self> = lanes.iter().map(look).collect();
-            for (role, partition) in (0..).map(RoleIndex).zip(&group.role_partitions) {
-                lanes.get(partition).into_iter().for_each(|one| all.extend(role, one));
+            for (lane, roles) in
+                bearing.iter().filter_map(|(on, roles)| lanes.get(on).zip(Some(roles)))
+            {
+                let place = Place { roles: *roles, trial, cause: &cause };
+                all.add(&place, &lane.look(trial.window), &[lane]);
             }
         }
         all
@@ -82,32 +79,20 @@ impl Findings {
         cause: impl Fn(Mono) -> Cause,
     ) -> (Self, BTreeMap<TrialNumber, i64>) {
         let (mut all, mut leaders) = (Self::default(), BTreeMap::new());
-        // Roles that share their partitions in every group share everything.
-        let mut known: BTreeMap<Vec<PartitionId>, Self> = BTreeMap::new();
-        for (place, role) in (0..roster.roles.len()).zip((0..).map(RoleIndex)) {
-            let on: Vec<(&GroupName, PartitionId)> = roster
-                .groups
-                .iter()
-                .filter_map(|(name, group)| Some((name, *group.role_partitions.get(place)?)))
-                .collect();
-            let shared = on.iter().map(|(_, partition)| *partition).collect();
-            let found = known.entry(shared).or_insert_with(|| {
-                let lane =
-                    |(name, on): &(&GroupName, PartitionId)| groups.get(*name)?.lanes.get(on);
-                let lanes: Vec<&Lane> = on.iter().filter_map(lane).collect();
-                let services = Lane::services_of(&lanes);
-                let mut found = Self::default();
-                for trial in trials {
-                    let sight = Lane::look_jointly(&lanes, &services, trial.window);
-                    found.add(&Place { role, trial, cause: &cause }, &sight, &lanes);
-                    if let Some(least) = Lane::leaders_min(&lanes, trial.window) {
-                        let known = leaders.entry(trial.number).or_insert(least);
-                        *known = least.min(*known);
-                    }
+        for roles in roster.classes() {
+            let lane = |(name, group): (_, &RosterGroup)| {
+                groups.get(name)?.lanes.get(&group.partition(roles.first))
+            };
+            let lanes: Vec<&Lane> = roster.groups.iter().filter_map(lane).collect();
+            let services = Lane::services_of(&lanes);
+            for trial in trials {
+                let sight = Lane::look_jointly(&lanes, &services, trial.window);
+                all.add(&Place { roles, trial, cause: &cause }, &sight, &lanes);
+                if let Some(least) = Lane::leaders_min(&lanes, trial.window) {
+                    let known = leaders.entry(trial.number).or_insert(least);
+                    *known = least.min(*known);
                 }
-                found
-            });
-            all.extend(role, found);
+            }
         }
         (all, leaders)
     }
@@ -117,18 +102,6 @@ impl Findings {
     pub fn unknown(&self) -> IntervalSet {
         let all = self.unknown_gaps.iter().chain(&self.unknown_overlaps);
         all.map(|finding| finding.span).collect()
-    }
-
-    /// Takes what another role found, as found by `role`.
-    fn extend(&mut self, role: RoleIndex, of: &Self) {
-        let each = |ours: &mut Vec<Finding>, theirs: &[Finding]| {
-            ours.extend(theirs.iter().map(|one| Finding { role, ..one.clone() }));
-        };
-        each(&mut self.gaps, &of.gaps);
-        each(&mut self.overlaps, &of.overlaps);
-        each(&mut self.takeovers, &of.takeovers);
-        each(&mut self.unknown_gaps, &of.unknown_gaps);
-        each(&mut self.unknown_overlaps, &of.unknown_overlaps);
     }
 
     fn add<F: Fn(Mono) -> Cause>(&mut self, place: &Place<'_, F>, sight: &Sight, lanes: &[&Lane]) {
@@ -155,7 +128,7 @@ impl<F: Fn(Mono) -> Cause> Place<'_, F> {
         unknown: &IntervalSet,
     ) -> Vec<Finding> {
         let finding = |span: Interval| Finding {
-            role: self.role,
+            roles: self.roles,
             trial: self.trial.number,
             span,
             cause: (self.cause)(span.from),

@@ -133,11 +133,15 @@ impl Timeline {
         let gather::Gathered { lives, troubles, record } = gathered;
         let mut groups = BTreeMap::new();
         for (name, group) in &roster.groups {
-            let bearing = group.role_partitions.iter().copied();
             let lives = || lives.get(name).into_iter().flatten();
-            let lanes: Lanes = bearing.map(|on| (on, Lane::new(on, lives()))).collect();
+            let bearing: Vec<_> = roster
+                .classes_of(group)
+                .map(|roles| (group.partition(roles.first), roles))
+                .collect();
+            let lanes: Lanes =
+                bearing.iter().map(|(on, _)| (*on, Lane::new(*on, lives()))).collect();
             let cause = |at| troubles.cause(name, at);
-            let findings = Findings::of_group(group, &lanes, &record.trials, cause);
+            let findings = Findings::of_group(&bearing, &lanes, &record.trials, cause);
             let disturbed = Arc::new(troubles.disturbed(name));
             let lanes = Arc::new(lanes);
             groups.insert(name.clone(), GroupLine { findings, lanes, disturbed });

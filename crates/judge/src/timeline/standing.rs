@@ -111,8 +111,8 @@ impl Standing {
             group.members.iter().map(move |member| (member.clone(), name.clone())).collect()
         };
         let company = |group: &crate::roster::RosterGroup| Company {
-            bearing: group.role_partitions.iter().copied().collect(),
-            width: group.width,
+            bearing: roster.classes_of(group).map(|roles| group.partition(roles.first)).collect(),
+            width: PartitionId(group.partitions.get()).index(),
             seats: group.members.iter().map(|member| (member.clone(), Chair::default())).collect(),
             changed: Mono::ZERO,
         };

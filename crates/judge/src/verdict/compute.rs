@@ -17,7 +17,7 @@ use crate::roster::{Bound, Bounds, Range, Roster};
 use crate::timeline::{
     Cause, Finding, GroupLine, Incident, Interval, IntervalSet, Record, Timeline,
 };
-use tandem_facts::ids::{FaultId, GroupName, RoleIndex};
+use tandem_facts::ids::{FaultId, GroupName};
 use tandem_facts::observation::{Fact, Outcome};
 use tandem_facts::time::{Mono, Span};
 
@@ -93,7 +93,7 @@ impl Report {
                 max: widest.map(ms),
             },
             unknown_ms: ms(unknown(timeline).total()),
-            censored: count(recovery::censored(timeline).count()),
+            censored: recovery::censored(timeline).map(|one| u64::from(one.roles.count)).sum(),
             groups: timeline.groups.iter().map(group).collect(),
             joint: joint(timeline, brief),
             bounds: roster
@@ -168,7 +168,8 @@ pub(super) fn conclude<'a>(
 
 fn uncertainty(timeline: &Timeline) -> Samples {
     let groups = timeline.groups.values().map(|line| &line.findings);
-    groups.flat_map(|of| &of.gaps).map(|gap| gap.uncertainty).collect()
+    let gaps = groups.flat_map(|of| &of.gaps);
+    gaps.map(|gap| (gap.uncertainty, u64::from(gap.roles.count))).collect()
 }
 
 fn unknown(timeline: &Timeline) -> IntervalSet {
@@ -180,7 +181,7 @@ fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
     let of = |kind: CauseKind| {
         let some = |all: &[Finding]| {
             let all = all.iter().filter(|finding| cause(&finding.cause).0 == kind);
-            all.map(|finding| finding.span.length()).collect::<Samples>().distribution()
+            Samples::of(all).distribution()
         };
         let found = &line.findings;
         Measures {
@@ -204,9 +205,7 @@ fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
 }
 
 fn joint(timeline: &Timeline, brief: &Brief) -> JointReport {
-    let all = |found: &[Finding]| {
-        found.iter().map(|finding| finding.span.length()).collect::<Samples>().distribution()
-    };
+    let all = |found: &[Finding]| Samples::of(found).distribution();
     let (gap, overlap) = (all(&timeline.joint.gaps), all(&timeline.joint.overlaps));
     JointReport {
         gap,
@@ -258,8 +257,8 @@ fn worst(roster: &Roster, timeline: &Timeline, zero: Mono) -> Vec<Worst> {
         let (kind, by) = cause(&first.cause);
         let stalls = timeline.record.stalls.iter().filter(|one| !one.intersect(span).is_empty());
         Some(Worst {
-            role: role(roster, first.role)?,
-            roles: count(roles.len()),
+            role: roster.roles.name(first.roles.first)?,
+            roles: roles.iter().map(|gap| u64::from(gap.roles.count)).sum(),
             group: group.clone(),
             trial: first.trial,
             from_ms: ms(span.from.since(zero)),
@@ -272,10 +271,6 @@ fn worst(roster: &Roster, timeline: &Timeline, zero: Mono) -> Vec<Worst> {
         })
     };
     gaps.into_iter().take(WORST).filter_map(tell).collect()
-}
-
-fn role(roster: &Roster, role: RoleIndex) -> Option<tandem_facts::ids::RoleName> {
-    roster.roles.get(usize::try_from(role.0).ok()?).cloned()
 }
 
 fn cause(cause: &Cause) -> (CauseKind, Option<String>) {
@@ -306,8 +301,4 @@ fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
 
 fn stall(of: Interval, zero: Mono) -> Stall {
     Stall { from_ms: ms(of.from.since(zero)), until_ms: ms(of.until.since(zero)) }
-}
-
-fn count(number: usize) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
 }

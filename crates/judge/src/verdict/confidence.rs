@@ -6,7 +6,6 @@ use super::confidence_report::{
     QuantilesReport, StoppingOutcome,
 };
 use super::counted::{Longest, joint_gaps, unavailable};
-use super::distribution::float;
 use super::{Brief, stopping};
 use crate::statistics::{binomial, correlation, quantile};
 use crate::timeline::Timeline;
@@ -16,7 +15,7 @@ use tandem_facts::ids::GroupName;
 const RARE: f64 = 0.01;
 
 /// All of it; `seed` draws the bootstrap.
-pub(super) fn tell(brief: &Brief, timeline: &Timeline, roles: usize, seed: u64) -> Confidence {
+pub(super) fn tell(brief: &Brief, timeline: &Timeline, roles: u32, seed: u64) -> Confidence {
     let level = brief.until.map_or(LEVEL, |until| until.confidence);
     let seen: Vec<bool> = joint_gaps(timeline).into_iter().filter_map(|(_, had)| had).collect();
     let trials = count(seen.len());
@@ -70,8 +69,8 @@ fn quantiles(of: &Longest, level: f64) -> QuantilesReport {
     QuantilesReport { trials: of.trials, samples, p50: one(0.5), p95: one(0.95), p99: one(0.99) }
 }
 
-fn together(timeline: &Timeline, roles: usize, level: f64, seed: u64) -> CorrelationReport {
-    let trials = unavailable(timeline, float(count(roles)));
+fn together(timeline: &Timeline, roles: u32, level: f64, seed: u64) -> CorrelationReport {
+    let trials = unavailable(timeline, f64::from(roles));
     let ratio = correlation::ratio(trials.iter());
     let ends = ratio.and_then(|_| correlation::interval(&trials, level, seed));
     let never = timeline.groups.iter().filter(|(_, line)| line.findings.gaps.is_empty());

@@ -51,9 +51,9 @@ fn rule(most: Span, group: Option<&GroupName>, (findings, is_played): (&Findings
 }
 
 fn fail(whom: &str, most: Span, gaps: &[Finding]) -> String {
-    let longer: Vec<_> = gaps.iter().map(|gap| gap.span.length()).collect();
-    let longest = longer.iter().max().copied().unwrap_or_default();
-    let count = longer.iter().filter(|length| **length > most.get()).count();
+    let longest = gaps.iter().map(|gap| gap.span.length()).max().unwrap_or_default();
+    let longer = gaps.iter().filter(|gap| gap.span.length() > most.get());
+    let count: u64 = longer.map(|gap| u64::from(gap.roles.count)).sum();
     let gaps = if count == 1 { "gap" } else { "gaps" };
     format!("{whom}: {count} {gaps} above {most}, the longest of {:.1} ms.", ms(longest))
 }

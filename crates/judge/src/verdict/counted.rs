@@ -120,7 +120,7 @@ pub(super) fn unavailable(timeline: &Timeline, roles: f64) -> Vec<correlation::T
 fn sums(of: &Findings) -> BTreeMap<TrialNumber, f64> {
     let mut sums = BTreeMap::new();
     for gap in &of.gaps {
-        *sums.entry(gap.trial).or_default() += ms(gap.span.length());
+        *sums.entry(gap.trial).or_default() += ms(gap.span.length()) * f64::from(gap.roles.count);
     }
     sums
 }

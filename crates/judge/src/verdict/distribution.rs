@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Statistic;
 pub(super) use crate::statistics::float;
+use crate::timeline::Finding;
 
 /// The numbers of a set of durations. Quantiles are nearest-rank: each is one of the samples. Those
 /// of an empty set are null.
@@ -26,30 +27,51 @@ pub struct Distribution {
     pub max_ms: Option<f64>,
 }
 
-/// Durations in ascending order.
+/// Durations in ascending order, each as often as it was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Samples(Vec<Duration>);
+pub struct Samples {
+    /// Each with how many there are up to and with it.
+    ranked: Vec<(Duration, u64)>,
+}
+
+impl FromIterator<(Duration, u64)> for Samples {
+    /// Each so many times.
+    fn from_iter<I: IntoIterator<Item = (Duration, u64)>>(durations: I) -> Self {
+        let mut ranked: Vec<_> = durations.into_iter().filter(|(_, times)| *times > 0).collect();
+        ranked.sort_unstable();
+        let mut rank = 0_u64;
+        for (_, times) in &mut ranked {
+            rank = rank.saturating_add(*times);
+            *times = rank;
+        }
+        Self { ranked }
+    }
+}
 
 impl FromIterator<Duration> for Samples {
     fn from_iter<I: IntoIterator<Item = Duration>>(durations: I) -> Self {
-        let mut all: Vec<_> = durations.into_iter().collect();
-        all.sort_unstable();
-        Self(all)
+        durations.into_iter().map(|duration| (duration, 1)).collect()
     }
 }
 
 impl Samples {
+    /// How long these lasted, of each role that each befell.
+    pub fn of<'a>(found: impl IntoIterator<Item = &'a Finding>) -> Self {
+        found.into_iter().map(|one| (one.span.length(), u64::from(one.roles.count))).collect()
+    }
+
     /// How many.
     #[must_use]
     pub fn count(&self) -> u64 {
-        u64::try_from(self.0.len()).unwrap_or(u64::MAX)
+        self.ranked.last().map_or(0, |(_, rank)| *rank)
     }
 
     /// The least of them that `percent` of a hundred do not exceed; nothing where there are none.
     #[must_use]
-    pub fn quantile(&self, percent: usize) -> Option<Duration> {
-        let rank = self.0.len().saturating_mul(percent).div_ceil(100).max(1);
-        self.0.get(rank - 1).copied()
+    pub fn quantile(&self, percent: u64) -> Option<Duration> {
+        let rank = self.count().saturating_mul(percent).div_ceil(100).max(1);
+        let place = self.ranked.partition_point(|(_, upto)| *upto < rank);
+        self.ranked.get(place).map(|(duration, _)| *duration)
     }
 
     /// The number that `statistic` names; a count has none.
@@ -57,11 +79,11 @@ impl Samples {
     pub fn statistic(&self, statistic: Statistic) -> Option<Duration> {
         match statistic {
             Statistic::Count => None,
-            Statistic::Min => self.0.first().copied(),
+            Statistic::Min => self.ranked.first().map(|(duration, _)| *duration),
             Statistic::P50 => self.quantile(50),
             Statistic::P95 => self.quantile(95),
             Statistic::P99 => self.quantile(99),
-            Statistic::Max => self.0.last().copied(),
+            Statistic::Max => self.ranked.last().map(|(duration, _)| *duration),
         }
     }
 

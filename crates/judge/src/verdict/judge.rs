@@ -57,7 +57,7 @@ fn rule(
         Measure::Overlap => (&findings.overlaps, &findings.unknown_overlaps),
         Measure::Takeover => (&findings.takeovers, &findings.unknown_gaps),
     };
-    let samples: Samples = found.iter().map(|finding| finding.span.length()).collect();
+    let samples = Samples::of(found);
     let (unit, measured, limit, order) = if claim.statistic == Statistic::Count {
         let limit = count(claim.limit);
         let measured = samples.count();

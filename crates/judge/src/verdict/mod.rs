@@ -39,6 +39,7 @@ mod until;
 mod upkeep;
 mod upkeep_text;
 
+pub use crate::statistics::float;
 pub use assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic, Subject};
 pub use brief::{Brief, Limits};
 pub use condition::Condition;

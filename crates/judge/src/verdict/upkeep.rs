@@ -110,7 +110,7 @@ fn unseen(ruling: &mut Ruling) {
 }
 
 fn distribution(found: &[Finding]) -> Distribution {
-    found.iter().map(|one| one.span.length()).collect::<Samples>().distribution()
+    Samples::of(found).distribution()
 }
 
 /// The worst of what is promised, of what nobody could see, and of how it ended.

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use super::event::{Event, Place};
 use super::lane::Lane;
 use super::tally::Tally;
-use crate::roster::RosterGroup;
+use crate::roster::{Roster, RosterGroup};
 use crate::timeline::{Coverage, Interval, IntervalSet, LifeLine};
-use tandem_facts::ids::{
-    FaultId, GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, Term,
-};
+use tandem_facts::ids::{FaultId, GroupName, Incarnation, Life, MemberId, PartitionId, Term};
 use tandem_facts::observation::{Fact, What};
+use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
 /// How many lives of a member are kept. A life whose death was never told is dropped once so many
@@ -28,14 +27,12 @@ pub(super) struct Company {
 }
 
 impl Company {
-    pub(super) fn new(name: &GroupName, group: &RosterGroup) -> Self {
-        let mut lanes: BTreeMap<PartitionId, Lane> = BTreeMap::new();
-        for (role, partition) in (0..).map(RoleIndex).zip(&group.role_partitions) {
-            let lane = lanes.entry(*partition).or_insert_with(|| {
-                Lane::new(Tally::new(Place { group: Some(name.clone()), roles: Vec::new() }))
-            });
-            lane.tally.place.roles.push(role);
-        }
+    pub(super) fn new(roster: &Roster, (name, group): (&GroupName, &RosterGroup)) -> Self {
+        let lane = |roles: RoleClass| {
+            let place = Place { group: Some(name.clone()), roles };
+            (group.partition(roles.first), Lane::new(Tally::new(place)))
+        };
+        let lanes = roster.classes_of(group).map(lane).collect();
         Self { name: name.clone(), lanes, lives: BTreeMap::new(), gone: BTreeMap::new() }
     }
 

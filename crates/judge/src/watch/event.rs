@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::timeline::Interval;
-use tandem_facts::ids::{GroupName, Life, PartitionId, RoleIndex};
+use tandem_facts::ids::{GroupName, Life, PartitionId};
+use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
 /// How all roles stand at this moment.
@@ -100,8 +101,8 @@ pub enum Event {
 pub struct Place {
     /// In which group; in all together where there is none.
     pub group: Option<GroupName>,
-    /// The roles that it befell, ascending; each of them counts.
-    pub roles: Vec<RoleIndex>,
+    /// The roles that it befell; each of them counts.
+    pub roles: RoleClass,
 }
 
 /// What was counted of one place from the first instant in which it was surely led, all of it

@@ -7,7 +7,8 @@ use super::event::{Event, Health, Place};
 use super::tally::Tally;
 use crate::roster::Roster;
 use crate::timeline::{Coverage, Interval};
-use tandem_facts::ids::{GroupName, PartitionId, RoleIndex};
+use tandem_facts::ids::{GroupName, PartitionId};
+use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
 /// The roles that are on the same partitions in every group: what befalls one befalls all.
@@ -22,24 +23,20 @@ pub(super) struct Class {
     down_since: Option<Mono>,
 }
 
-/// The classes of a roster's roles; there are no more of them than there are roles, and mostly as
-/// many as there are partitions.
+/// The classes of a roster's roles, in the order of their first roles: mostly as many as there are
+/// partitions.
 pub(super) fn classes(roster: &Roster) -> Vec<Class> {
-    let mut classes: BTreeMap<BTreeMap<GroupName, PartitionId>, Vec<RoleIndex>> = BTreeMap::new();
-    for (place, role) in (0..roster.roles.len()).zip((0..).map(RoleIndex)) {
-        let at = roster
+    let class = |roles: RoleClass| Class {
+        at: roster
             .groups
             .iter()
-            .filter_map(|(name, group)| Some((name.clone(), *group.role_partitions.get(place)?)));
-        classes.entry(at.collect()).or_default().push(role);
-    }
-    let class = |(at, roles)| Class {
-        at,
+            .map(|(name, group)| (name.clone(), group.partition(roles.first)))
+            .collect(),
         tally: Tally::new(Place { group: None, roles }),
         led: 0,
         down_since: None,
     };
-    classes.into_iter().map(class).collect()
+    roster.classes().map(class).collect()
 }
 
 impl Class {

@@ -100,9 +100,11 @@ mod tests {
     use super::*;
     use crate::timeline::Count;
     use crate::watch::Place;
+    use tandem_facts::ids::RoleIndex;
+    use tandem_facts::roles::RoleClass;
 
     fn lane() -> Lane {
-        Lane::new(Tally::new(Place { group: None, roles: Vec::new() }))
+        Lane::new(Tally::new(Place { group: None, roles: RoleClass::of(RoleIndex(0)) }))
     }
 
     fn of(name: &str) -> (Life, Term) {

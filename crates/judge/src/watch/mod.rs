@@ -78,8 +78,8 @@ const COUNT: Duration = Duration::from_millis(200);
 pub struct Watch {
     homes: BTreeMap<MemberId, GroupName>,
     groups: BTreeMap<GroupName, Company>,
+    /// In the order of their first roles: a role's is the first that it is a multiple apart from.
     classes: Vec<Class>,
-    class_of: BTreeMap<RoleIndex, usize>,
     faults: faults::Faults,
     stalls: IntervalSet,
     /// The controller's last fact.
@@ -109,16 +109,11 @@ impl Watch {
         let homes = roster.groups.iter().flat_map(|(name, group)| {
             group.members.iter().map(move |member| (member.clone(), name.clone()))
         });
-        let company = |(name, group)| (GroupName::clone(name), Company::new(name, group));
+        let company = |of: (&GroupName, _)| (of.0.clone(), Company::new(roster, of));
         let classes = joint::classes(roster);
-        let class_of = classes
-            .iter()
-            .enumerate()
-            .flat_map(|(at, class)| class.tally.place.roles.iter().map(move |role| (*role, at)));
         Self {
             homes: homes.collect(),
             groups: roster.groups.iter().map(company).collect(),
-            class_of: class_of.collect(),
             classes,
             faults: faults::Faults::default(),
             stalls: IntervalSet::default(),
@@ -383,7 +378,9 @@ impl Watch {
     }
 
     fn class(&self, role: RoleIndex) -> Option<&Class> {
-        self.classes.get(*self.class_of.get(&role)?)
+        let step = self.classes.first()?.tally.place.roles.step;
+        let class = self.classes.get(usize::try_from(role.0 % step).ok()?)?;
+        class.tally.place.roles.contains(role).then_some(class)
     }
 }
 
