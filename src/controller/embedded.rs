@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -23,8 +24,10 @@ use crate::time::Mono;
 
 /// How long a broker has to say where it listens.
 const READY: Duration = Duration::from_secs(10);
-/// How often the kernel is asked whether it has stopped.
+/// How often the kernel is asked whether it has stopped, after it was asked to.
 const LOOK: Duration = Duration::from_millis(1);
+/// How often otherwise: a member notices after seconds, for its claim outlives its broker.
+const LOOK_NOW_AND_THEN: Duration = Duration::from_millis(100);
 
 /// The broker of one embedded cluster.
 pub(super) struct Embedded {
@@ -37,6 +40,8 @@ pub(super) struct Embedded {
     log: LogFile,
     record: Arc<Record>,
     life: watch::Sender<Option<Life>>,
+    /// A fault pauses it, and asks the kernel itself.
+    paused: AtomicBool,
 }
 
 /// One of its lives.
@@ -74,7 +79,8 @@ impl Embedded {
         let failed = |source| ClusterError::Port { cluster: cluster.clone(), source };
         let (reserved, address) = reserve().map_err(failed)?;
         let (log, life) = (LogFile::at(log), watch::Sender::new(None));
-        Ok(Self { cluster, address, _reserved: reserved, program, log, record, life })
+        let paused = AtomicBool::new(false);
+        Ok(Self { cluster, address, _reserved: reserved, program, log, record, life, paused })
     }
 
     /// Where it listens.
@@ -106,6 +112,7 @@ impl Embedded {
         let (address, pid) = (self.address(), process.pid());
         self.record.note(None, What::ClusterStarted { cluster, address, pid });
         let process = Arc::new(process);
+        self.paused.store(false, Ordering::Relaxed);
         self.life.send_modify(|life| {
             let number = life.as_ref().map_or(1, |before| before.number + 1);
             *life = Some(Life { number, process, asked: false, lost: false });
@@ -113,12 +120,12 @@ impl Embedded {
         Ok(())
     }
 
-    /// Notes a death that nobody asked for, in each of its lives.
+    /// Notes a death and a stop that nobody asked for, in each of its lives.
     pub(super) async fn watch(self: Arc<Self>, stop: CancellationToken) {
         let mut lives = self.life.subscribe();
         loop {
             let Some(life) = self.life() else { return };
-            life.process.ended().await;
+            let stopped = self.ended(&life).await;
             if stop.is_cancelled() {
                 return;
             }
@@ -133,7 +140,40 @@ impl Embedded {
                 () = stop.cancelled() => return,
                 _ = next => {}
             }
+            if stopped {
+                self.note_stop(false);
+            }
         }
+    }
+
+    /// Waits until a life has ended, and notes when it stops and goes on; whether it ended stopped.
+    async fn ended(&self, life: &Life) -> bool {
+        let mut stopped = false;
+        loop {
+            tokio::select! {
+                biased;
+                _ = life.process.ended() => return stopped,
+                () = tokio::time::sleep(LOOK_NOW_AND_THEN) => {}
+            }
+            if self.paused.load(Ordering::Relaxed) {
+                continue;
+            }
+            while let Some(now) = life.process.halted() {
+                stopped = now;
+                self.note_stop(now);
+            }
+        }
+    }
+
+    /// A broker that stands still is as good as lost.
+    fn note_stop(&self, stopped: bool) {
+        let (cluster, broker) = (self.cluster.clone(), self.address());
+        let what = if stopped {
+            What::BrokerLost { cluster, broker }
+        } else {
+            What::BrokerBack { cluster, broker }
+        };
+        self.record.note(None, what);
     }
 
     /// Returns when it is dead by accident, and that is written down.
@@ -167,11 +207,13 @@ impl Embedded {
         let Some(life) = self.life().filter(|_| self.lives()) else { return Ok(()) };
         let (signal, done) =
             if paused { (Signal::STOP, "paused") } else { (Signal::CONT, "woken") };
+        self.paused.store(true, Ordering::Relaxed);
         life.process.signal(signal).map_err(|error| BrokerError::Process(done, error))?;
         let began = Mono::now();
         while Mono::now().since(began) < STOPPED {
             // Asked here, or it would be told to whoever looks after the members.
             if life.process.halted() == Some(paused) {
+                self.paused.store(paused, Ordering::Relaxed);
                 return Ok(());
             }
             tokio::time::sleep(LOOK).await;

@@ -90,7 +90,8 @@ pub enum Happening {
         /// For how long, in milliseconds.
         ms: f64,
     },
-    /// A broker that outlives the run is lost: its cluster names it no longer, or does not answer.
+    /// A broker is lost: its cluster names it no longer, or does not answer, or its process, which
+    /// is the run's own, was stopped.
     BrokerLost {
         /// Its cluster.
         cluster: ClusterName,

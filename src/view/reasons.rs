@@ -34,7 +34,7 @@ pub struct ReasonsPicture {
     /// Times of 100 ms and more in which the host did not let the controller run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<StallsPicture>,
-    /// Brokers that outlive the run and are lost.
+    /// Brokers that are lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brokers: Vec<LostPicture>,
     /// Members that cannot reach their brokers.

@@ -236,7 +236,7 @@ pub enum What {
         cluster: ClusterName,
     },
     /// A broker that outlives the run is no longer among those that its cluster names, or its
-    /// cluster does not answer.
+    /// cluster does not answer. Or an embedded broker was stopped, and no fault asked for it.
     BrokerLost {
         /// Which cluster.
         cluster: ClusterName,
