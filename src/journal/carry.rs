@@ -26,6 +26,8 @@ pub(crate) struct Carry {
     died: BTreeMap<ClusterName, Fact>,
     /// The same of each member that was not asked to leave.
     fallen: BTreeMap<MemberId, Fact>,
+    /// Brokers that are lost.
+    lost: BTreeMap<(ClusterName, String), Fact>,
     settled: BTreeMap<GroupName, Fact>,
     lives: BTreeMap<MemberId, Seat>,
 }
@@ -40,7 +42,7 @@ struct Seat {
     left: bool,
     /// Nothing where that was told in a fact that was lost.
     started: Option<Fact>,
-    /// That it was not stopped yet, and that it is.
+    /// The latest stop and its end: each that it was not so yet, and that it is.
     stop: Vec<Fact>,
     not_yet: Option<Fact>,
     assigned: Option<Fact>,
@@ -64,7 +66,7 @@ impl Carry {
     pub(crate) fn facts(&self, now: Mono) -> Vec<Fact> {
         let mut facts: Vec<Fact> = self.started.values().cloned().collect();
         facts.extend(self.died.values().chain(self.fallen.values()).cloned());
-        facts.extend(self.settled.values().cloned());
+        facts.extend(self.lost.values().chain(self.settled.values()).cloned());
         for seat in self.lives.values().filter(|seat| !seat.dead) {
             facts.extend(seat.started.clone());
             facts.extend(seat.stop.iter().cloned());
@@ -125,6 +127,12 @@ impl Carry {
                 self.started.remove(&Some(cluster.clone()));
                 self.died.insert(cluster.clone(), fact.clone());
             }
+            (What::BrokerLost { cluster, broker }, _) => {
+                self.lost.insert((cluster.clone(), broker.clone()), fact.clone());
+            }
+            (What::BrokerBack { cluster, broker }, _) => {
+                self.lost.remove(&(cluster.clone(), broker.clone()));
+            }
             (What::EdgesStarted { .. }, _) => drop(self.started.insert(None, fact.clone())),
             (What::Settled { group }, _) => {
                 self.settled.insert(group.clone(), fact.clone());
@@ -179,8 +187,11 @@ impl Seat {
             return;
         }
         let not_yet = self.not_yet.take();
-        self.stop.clear();
         if fact.what == What::Stopped {
+            self.stop.clear();
+        }
+        // Its end is carried as well: the stop is the cause of what may still come of it.
+        if fact.what == What::Stopped || !self.stop.is_empty() {
             self.stop.extend(not_yet.into_iter().chain([fact.clone()]));
         }
     }

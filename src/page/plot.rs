@@ -27,7 +27,7 @@ pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     let mut html =
         "<section id=\"distributions\" aria-labelledby=\"dist-h\"><h2 id=\"dist-h\">How \
         long</h2>\n<p>One sample a role and interval. Points, or bars where there are many; filled \
-        after a fault, hollow after a restart or the death of a broker, a cross without a cause. \
+        after a fault, hollow after another cause, a cross without one. \
         The dashed line is the bound that follows from the configuration, for faults of this \
         experiment.</p>\n\
         <div class=\"plots\">"
@@ -147,7 +147,11 @@ impl Plot<'_> {
                 Cause::Fault(_) => {
                     format!("<circle class=\"dot\" cx=\"{at}\" cy=\"{y}\" r=\"3\"/>")
                 }
-                Cause::Restart(_) | Cause::Broker(_) | Cause::Death(_) => {
+                Cause::Restart(_)
+                | Cause::Broker(_)
+                | Cause::Death(_)
+                | Cause::Stop(_)
+                | Cause::Start => {
                     format!("<circle class=\"ring\" cx=\"{at}\" cy=\"{y}\" r=\"3\"/>")
                 }
                 Cause::Nothing => {

@@ -158,6 +158,8 @@ impl Found {
             Cause::Restart(life) => ("restart", Some(life.to_string())),
             Cause::Broker(cluster) => ("broker", Some(cluster.to_string())),
             Cause::Death(life) => ("death", Some(life.to_string())),
+            Cause::Stop(life) => ("stop", Some(life.to_string())),
+            Cause::Start => ("start", None),
             Cause::Nothing => ("none", None),
         };
         span.attributes.push(text(names::CAUSE, kind));

@@ -62,7 +62,7 @@ fn a_gap_after_the_death_of_a_broker_has_that_cause_until_its_group_is_settled()
 fn only_who_was_on_it_lacks_its_broker_and_a_fault_goes_before_it() {
     let gap_of_both = |plan: &tandem::topology::Plan, struck: bool| {
         let mut story = Story::default();
-        story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
+        story.started("p1-1.1", 10).started("p2-1.1", 10).settled("p2", 400).began(500, 1);
         story.run(2_000, What::ClusterDied { cluster: name("a") });
         if struck {
             story.asked("p2-1.1", 2_500, "1.p", "partition");
@@ -112,11 +112,11 @@ fn every_file_of_a_report_names_it() {
     record(&run, &plan, &brief(&plan, 1, &[]), &story().facts);
     let done = output(tandem(folder.path()).arg("report").arg(&run));
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(text.contains("after the death of the broker of cluster a"), "{text}");
+    assert!(text.contains("after the loss of a broker of cluster a"), "{text}");
     assert!(text.contains("\n  broker "), "a row of its own: {text}");
     let page = fs::read_to_string(run.join("report.html")).unwrap();
-    assert!(page.contains("<td>the death of the broker of cluster a</td>"));
-    let data = "\"causes\":[\"\",\"the death of the broker of cluster a\"]";
+    assert!(page.contains("<td>the loss of a broker of cluster a</td>"));
+    let data = "\"causes\":[\"\",\"the loss of a broker of cluster a\"]";
     assert!(page.contains(data), "the lanes tell it");
     let traces = fs::read_to_string(run.join("traces.otlp.json")).unwrap();
     let traces: Value = serde_json::from_str(&traces).unwrap();
@@ -175,11 +175,61 @@ fn a_later_window_knows_it_still() {
     assert!(!causes.is_empty() && causes.iter().all(|it| it == &["broker", "a"]), "{causes:?}");
 }
 
+/// `p1` has a gap before it first settles, one while its only member is stopped and one after that,
+/// and one while its broker is lost; or a fault asked for the stop, and the broker is there.
+fn stops(by_fault: bool) -> Story {
+    let (mut story, who) = (Story::default(), "p1-1.1");
+    story.started(who, 10).started("p2-1.1", 10).began(500, 1).settled("p1", 1_500);
+    let spans = [[100, 1_000], [1_200, 2_980], [4_550, 6_000], [6_500, 9_000], [9_500, 12_000]];
+    for (term, [from, until]) in (1..).zip(spans) {
+        story.serves(who, 0, term, [from, until]);
+        let (told, end) = if term == 2 { (4_540, 3_500) } else { (until, until) };
+        story.lapsed(who, told, (0, term), end);
+    }
+    if by_fault {
+        story.asked(who, 2_000, "1.z", "pause");
+    }
+    story.of(who, 2_990, What::NotYet).of(who, 3_000, What::Stopped);
+    story.of(who, 4_490, What::NotYet).of(who, 4_500, What::Continued).settled("p1", 7_500);
+    let (cluster, broker) = (|| name("a"), || "1 at h:9092".to_owned());
+    if !by_fault {
+        story.run(8_800, What::BrokerLost { cluster: cluster(), broker: broker() });
+    }
+    story.run(9_700, What::BrokerBack { cluster: cluster(), broker: broker() });
+    story.serves("p2-1.1", 0, 1, [100, 12_000]).ended(11_000, 1).completed(11_500);
+    story
+}
+
+#[test]
+fn a_start_a_stop_and_a_lost_broker_are_causes() {
+    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let gaps = |by_fault| {
+        told(&Timeline::compute(&plan, &stops(by_fault).facts).groups[&p1()].findings.gaps)
+    };
+    let stop = || Cause::Stop(life("p1-1.1"));
+    let from_outside = [
+        (1_000, 1_200, Cause::Start),
+        (2_990, 4_550, stop()),
+        (6_000, 6_500, stop()),
+        (9_000, 9_500, on_a()),
+    ];
+    assert_eq!(gaps(false), from_outside);
+    let causes: Vec<_> = gaps(true).into_iter().map(|(_, _, cause)| cause).collect();
+    let pause = || Cause::Fault(fault("1.z"));
+    assert_eq!(causes, [Cause::Start, pause(), pause(), Cause::Nothing]);
+}
+
 #[test]
 fn a_later_file_of_a_journal_knows_it_still() {
+    files_agree(story(), [2_300, 5_000]);
+    files_agree(stops(false), [4_600, 6_000]);
+}
+
+/// Every file of a journal has the causes of the whole; one begins between these instants.
+fn files_agree(story: Story, [after, before]: [u64; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
-    let mut facts = story().facts;
+    let mut facts = story.facts;
     facts.sort_by_key(|fact| fact.t);
     let whole = folder.path().join("whole");
     record(&whole, &plan, &brief(&plan, 1, &[]), &facts);
@@ -196,7 +246,7 @@ fn a_later_file_of_a_journal_knows_it_still() {
         let timeline = Timeline::compute(&plan, &part.facts);
         for trial in &timeline.record.trials {
             let window = trial.window;
-            between += usize::from(at(2_300) < window.from && window.from < at(5_000));
+            between += usize::from(at(after) < window.from && window.from < at(before));
             let cut = |gap: &Finding| {
                 let span = gap.span.intersect(window);
                 Finding { span, ..gap.clone() }
@@ -209,14 +259,14 @@ fn a_later_file_of_a_journal_knows_it_still() {
             assert_eq!(all(&timeline), all(&whole), "{}", path.display());
         }
     }
-    assert!(between > 0, "a file begins between the death and what came of it");
+    assert!(between > 0, "a file begins between the accident and what came of it");
 }
 
 /// The only member of `p1` dies at 5 s; its next life serves from 6 s, and the group is settled at
 /// 7.5 s.
 fn death(ask: impl FnOnce(&mut Story)) -> Story {
     let mut story = Story::default();
-    story.started("p1-1.1", 10).started("p2-1.1", 10).began(500, 1);
+    story.started("p1-1.1", 10).started("p2-1.1", 10).settled("p1", 400).began(500, 1);
     story.serves("p1-1.1", 0, 1, [100, 5_000]).serves("p2-1.1", 0, 1, [100, 12_000]);
     ask(&mut story);
     story.died("p1-1.1", 5_000).started("p1-1.2", 5_500);

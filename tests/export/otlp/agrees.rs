@@ -58,9 +58,9 @@ fn expected(
         for one in found {
             let cause = match &one.cause {
                 Cause::Fault(id) => id.to_string(),
-                Cause::Restart(life) | Cause::Death(life) => life.to_string(),
+                Cause::Restart(life) | Cause::Death(life) | Cause::Stop(life) => life.to_string(),
                 Cause::Broker(cluster) => cluster.to_string(),
-                Cause::Nothing => String::new(),
+                Cause::Start | Cause::Nothing => String::new(),
             };
             let [from, until] = [one.span.from, one.span.until].map(|at| wall(recording, at));
             for role in one.roles.roles() {

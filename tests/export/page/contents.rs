@@ -91,7 +91,8 @@ pub fn counts_fit(report: &Report, data: &serde_json::Value) {
         }
         let all: Distribution = lengths.into_iter().collect::<Samples>().distribution();
         let other = group.other;
-        let other = [other.restart, other.broker, other.death, other.none].map(|it| it.gap);
+        let other = [other.restart, other.broker, other.death, other.stop, other.start, other.none];
+        let other = other.map(|it| it.gap);
         let told: Vec<_> = [group.fault.gap].into_iter().chain(other).collect();
         let count: u64 = told.iter().map(|one| one.count).sum();
         assert_eq!(all.count, count, "gaps of {name}");

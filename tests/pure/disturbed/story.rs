@@ -34,7 +34,7 @@ pub(crate) fn ns(ms: u64) -> u64 {
 /// Trials in which one member leads all the time, but for half a second in those that fail.
 pub(crate) fn trials(count: u32, failing: &[u32], windows: impl Fn(u32) -> bool) -> Story {
     let mut story = Story::default();
-    story.started("p1-1.1", 10).started("p1-2.1", 10);
+    story.started("p1-1.1", 10).started("p1-2.1", 10).settled("p1", 50);
     let mut from = 100;
     for number in 1..=count {
         let base = u64::from(number) * TRIAL;

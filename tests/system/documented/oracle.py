@@ -242,6 +242,7 @@ class Run:
         left = {name for name, said in authors.items() if any("leaving" in it for it in said)}
         self.troubles = {name: [] for name in self.groups}
         self.settled = {name: [] for name in self.groups}
+        self.lost = []
         self.read_own(own, left)
         for name, said in authors.items():
             for fact in said:
@@ -275,7 +276,8 @@ class Run:
         return self.lives.setdefault(name, Life(name))
 
     def read_own(self, own, left):
-        struck, ended, seen = set(), set(), set()
+        struck, ended, paused, seen = set(), set(), set(), set()
+        looked, lost = {}, {}
         for fact in own:
             kind, t, name = kind_of(fact), fact["t_ns"], fact.get("life")
             said = fact[kind]
@@ -294,18 +296,34 @@ class Run:
                     hit = of == group if life else cluster in (None, planned["cluster"])
                     if hit and said["kind"] != "noop" and (of, said["fault"]) not in seen:
                         seen.add((of, said["fault"]))
-                        self.troubles[of].append((t, 4, "fault", said["fault"]))
+                        self.troubles[of].append((t, 6, "fault", said["fault"]))
                 struck.add(name)
                 if said["kind"] in ("kill", "stop", "host", "leave", "duplicate"):
                     ended.add(name)
-            elif kind == "started" and life and life.number > 1 and name not in struck:
-                self.troubles[group].append((t, 1, "restart", name))
+                if said["kind"] == "pause":
+                    paused.add(name)
+            elif kind == "started" and life and name not in struck:
+                again = life.number > 1
+                trouble = (t, 2, "restart", name) if again else (t, 1, "start", "")
+                self.troubles[group].append(trouble)
+            elif kind == "stopped" and life and name not in paused:
+                self.troubles[group].append((min(looked.get(name, t), t), 3, "stop", name))
             elif kind == "cluster_died":
                 for of, planned in self.groups.items():
                     if planned["cluster"] == said["cluster"]:
-                        self.troubles[of].append((t, 3, "broker", said["cluster"]))
+                        self.troubles[of].append((t, 5, "broker", said["cluster"]))
             elif kind == "died" and life and name not in left and name not in ended:
-                self.troubles[group].append((t, 2, "death", name))
+                self.troubles[group].append((t, 4, "death", name))
+            elif kind in ("broker_lost", "broker_back"):
+                which = (said["cluster"], said["broker"])
+                if which in lost:
+                    self.lost.append((lost.pop(which), t, said["cluster"]))
+                if kind == "broker_lost":
+                    lost[which] = t
+            looked.pop(name, None)
+            if kind == "not_yet":
+                looked[name] = t
+        self.lost += [(t, END, cluster) for (cluster, _), t in lost.items()]
 
     def read_trials(self, own, facts):
         trials, open_ = [], None
@@ -385,12 +403,13 @@ class Run:
     def latest(self, group, when):
         """The trouble that is the cause of what begins then in a group."""
         before = [one for one in self.troubles[group] if one[0] <= when]
-        if not before:
-            return None
         # Of those at one instant, the later fact.
-        trouble = max(enumerate(before), key=lambda it: (it[1][0], it[0]))[1]
-        calm = any(trouble[0] < t <= when for t in self.settled[group])
-        return None if calm else trouble
+        trouble = max(enumerate(before), key=lambda it: (it[1][0], it[0]), default=(0, None))[1]
+        if trouble and not any(trouble[0] < t <= when for t in self.settled[group]):
+            return trouble
+        here = self.groups[group]["cluster"]
+        lost = [t for t, until, cluster in self.lost if t <= when < until and cluster == here]
+        return (max(lost), 5, "broker", here) if lost else None
 
     def cause(self, group, when):
         names = [group] if group else list(self.groups)
@@ -516,7 +535,7 @@ def numbers(run, found, least):
     groups = {}
     for name in run.groups:
         of = lambda cause: {kind: distribution(kind, name, cause) for kind in kinds}
-        other = {cause: of(cause) for cause in ["restart", "broker", "death", "none"]}
+        other = {cause: of(cause) for cause in ["restart", "broker", "death", "stop", "start", "none"]}
         groups[name] = {**of("fault"), "other": other, "unknown_ms": unknown([name])}
     joint = {kind: distribution(kind, None) for kind in kinds[:2]}
     within = sorted(f[8] for f in found if f[0] == "gap" and f[1])

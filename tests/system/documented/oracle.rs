@@ -46,6 +46,8 @@ fn found(timeline: &Timeline) -> Vec<String> {
                 Cause::Restart(life) => ("restart", life.to_string()),
                 Cause::Broker(cluster) => ("broker", cluster.to_string()),
                 Cause::Death(life) => ("death", life.to_string()),
+                Cause::Stop(life) => ("stop", life.to_string()),
+                Cause::Start => ("start", String::new()),
                 Cause::Nothing => ("none", String::new()),
             };
             let (from, until) = (one.span.from.0, one.span.until.0);

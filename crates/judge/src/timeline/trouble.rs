@@ -2,24 +2,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::life::END;
 use super::{Interval, IntervalSet};
 use crate::roster::Roster;
 use tandem_facts::ids::{ClusterName, FaultId, GroupName, Incarnation, Life};
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
-/// Why an interval began: the latest fault, restart or death of its group, or death of its broker,
-/// that had begun by then, and after which the group had not been settled again.
+/// Why an interval began: the latest fault, start, stop or death of its group, or death of its
+/// broker, that had begun by then, and after which the group had not been settled again. Without
+/// one, a broker that was lost at that instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Cause {
     /// A fault.
     Fault(FaultId),
     /// A member that was started again.
     Restart(Life),
-    /// The broker of this cluster died, and nobody asked it to.
+    /// A broker of this cluster died, stopped or did not answer, and no fault asked for it.
     Broker(ClusterName),
     /// This life ended, and no fault and no request to leave ended it.
     Death(Life),
+    /// The process of this life was stopped, and no fault asked for it.
+    Stop(Life),
+    /// Members of the group were started for the first time.
+    Start,
     /// Nothing that is known.
     #[default]
     Nothing,
@@ -32,20 +38,24 @@ impl Cause {
         match self {
             Self::Fault(id) => Some(format!("fault {id}")),
             Self::Restart(life) => Some(format!("the start of {life}")),
-            Self::Broker(cluster) => Some(format!("the death of the broker of cluster {cluster}")),
+            Self::Broker(cluster) => Some(format!("the loss of a broker of cluster {cluster}")),
             Self::Death(life) => Some(format!("the death of {life}")),
+            Self::Stop(life) => Some(format!("the stop of {life}")),
+            Self::Start => Some("the start of the group".to_owned()),
             Self::Nothing => None,
         }
     }
 
-    /// Of several groups' causes the joint one is a fault, else the death of a broker, else that of
-    /// a member.
+    /// Of several groups' causes the joint one is a fault, else the loss of a broker, else the
+    /// death, the stop or the start of a member.
     fn weight(&self) -> u8 {
         match self {
-            Self::Fault(_) => 4,
-            Self::Broker(_) => 3,
-            Self::Death(_) => 2,
-            Self::Restart(_) => 1,
+            Self::Fault(_) => 6,
+            Self::Broker(_) => 5,
+            Self::Death(_) => 4,
+            Self::Stop(_) => 3,
+            Self::Restart(_) => 2,
+            Self::Start => 1,
             Self::Nothing => 0,
         }
     }
@@ -61,6 +71,10 @@ struct History {
     struck: BTreeSet<Life>,
     /// Those of them that the fault was to end.
     ended: BTreeSet<Life>,
+    /// Those of them that the fault was to stop.
+    paused: BTreeSet<Life>,
+    /// When the kernel was asked, of whom, and what the next fact says of it was not so yet.
+    not_yet: BTreeMap<Life, Mono>,
     settled: BTreeSet<Mono>,
     /// When the host was suspended.
     suspends: Vec<Interval>,
@@ -74,6 +88,8 @@ pub(super) struct Troubles {
     on: BTreeMap<ClusterName, BTreeSet<GroupName>>,
     /// Lives that left because they were asked to: their end is no accident.
     left: BTreeSet<Life>,
+    /// When brokers were lost, by their cluster and name.
+    lost: BTreeMap<(ClusterName, String), Vec<Interval>>,
 }
 
 /// The kinds of faults that end the life they are asked of.
@@ -85,6 +101,7 @@ impl Troubles {
             groups: roster.groups.keys().map(|name| (name.clone(), History::default())).collect(),
             on: roster.clusters.clone(),
             left: BTreeSet::new(),
+            lost: BTreeMap::new(),
         }
     }
 
@@ -107,6 +124,18 @@ impl Troubles {
             self.groups.values_mut().for_each(|history| history.suspends.push(suspend));
             return;
         }
+        if let What::BrokerLost { cluster, broker } | What::BrokerBack { cluster, broker } =
+            &fact.what
+        {
+            let spans = self.lost.entry((cluster.clone(), broker.clone())).or_default();
+            if let Some(open) = spans.last_mut().filter(|span| span.until == END) {
+                open.until = fact.t;
+            }
+            if let What::BrokerLost { .. } = &fact.what {
+                spans.push(Interval::new(fact.t, END));
+            }
+            return;
+        }
         let (mut on, mut died) = (None, None);
         if let What::FaultAsked { cluster: Some(cluster), .. } = &fact.what {
             on = self.on.get(cluster);
@@ -114,9 +143,10 @@ impl Troubles {
         if let What::ClusterDied { cluster } = &fact.what {
             (on, died) = (self.on.get(cluster), Some(Cause::Broker(cluster.clone())));
         }
-        if let (What::Died { .. }, Some(life), Some(group)) = (&fact.what, &fact.life, group) {
-            self.die(life, group, fact.t);
-            return;
+        if let (Some(life), Some(group)) = (&fact.life, group)
+            && let Some(history) = self.groups.get_mut(group)
+        {
+            history.observe_process(life, fact, self.left.contains(life));
         }
         let concerned = |name: &GroupName| {
             group.is_none_or(|one| one == name) && on.is_none_or(|on| on.contains(name))
@@ -134,67 +164,91 @@ impl Troubles {
                 history.struck.extend(fact.life.clone());
                 let ends = ENDING.contains(&kind.as_str());
                 history.ended.extend(fact.life.clone().filter(|_| ends));
+                history.paused.extend(fact.life.clone().filter(|_| kind == "pause"));
             }
-            // One that was struck before it began is a second process, and no restart: its start is
-            // the fault.
-            if let What::Started { .. } = &fact.what
-                && let Some(life) = &fact.life
-                && life.incarnation > Incarnation(1)
-                && !history.struck.contains(life)
-            {
-                history.troubles.insert(fact.t, Cause::Restart(life.clone()));
-            }
-        }
-    }
-
-    /// A life is over, which is a cause of its own where nobody asked for it.
-    fn die(&mut self, life: &Life, group: &GroupName, t: Mono) {
-        if let Some(history) = self.groups.get_mut(group)
-            && !history.ended.contains(life)
-            && !self.left.contains(life)
-        {
-            history.troubles.insert(t, Cause::Death(life.clone()));
         }
     }
 
     /// Why what began at `at` in `group` began.
     pub(super) fn cause(&self, group: &GroupName, at: Mono) -> Cause {
-        self.latest(group, at).map_or(Cause::Nothing, |(_, cause)| cause.clone())
+        self.latest(group, at).map_or(Cause::Nothing, |(_, cause)| cause)
     }
 
-    /// The same for all groups together: a fault of any of them, else the death of a broker, else
-    /// that of a member, else a restart; the latest.
+    /// The same for all groups together: a fault of any of them, else the loss of a broker, else
+    /// the death, the stop, the restart or the start of a member; the latest.
     pub(super) fn joint_cause(&self, at: Mono) -> Cause {
-        let mut causes: Vec<_> =
-            self.groups.keys().filter_map(|name| self.latest(name, at)).collect();
-        causes.sort_by_key(|(began, cause)| (cause.weight(), *began));
-        causes.last().map_or(Cause::Nothing, |(_, cause)| (*cause).clone())
+        let causes = self.groups.keys().filter_map(|name| self.latest(name, at));
+        let weightiest = causes.max_by_key(|(began, cause)| (cause.weight(), *began));
+        weightiest.map_or(Cause::Nothing, |(_, cause)| cause)
     }
 
     /// When a fault, a restart or a suspend of the host had disturbed `group` and it had not
-    /// settled again. That a broker or a member died by accident is the cause of much, and excuses
-    /// nothing.
+    /// settled again. A broker that is lost and a member that dies or stops by accident are the
+    /// cause of much, and excuse nothing.
     pub(super) fn disturbed(&self, group: &GroupName) -> IntervalSet {
         let Some(history) = self.groups.get(group) else { return IntervalSet::default() };
         let settled_after = |at: Mono| {
             let after = (std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded);
-            history.settled.range(after).copied().next().unwrap_or(super::life::END)
+            history.settled.range(after).copied().next().unwrap_or(END)
         };
         let span = |&began: &Mono| Interval::new(began, settled_after(began));
         let suspends = history.suspends.iter();
         let suspends = suspends.map(|one| Interval::new(one.from, settled_after(one.until)));
         let of_ours = |(_, cause): &(&Mono, &Cause)| match cause {
             Cause::Fault(_) | Cause::Restart(_) => true,
-            Cause::Broker(_) | Cause::Death(_) | Cause::Nothing => false,
+            Cause::Broker(_) | Cause::Death(_) | Cause::Stop(_) | Cause::Start | Cause::Nothing => {
+                false
+            }
         };
         let troubles = history.troubles.iter().filter(of_ours).map(|(began, _)| span(began));
         troubles.chain(suspends).collect()
     }
 
-    fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, &Cause)> {
+    /// The cause at `at`, and since when it was one.
+    fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, Cause)> {
         let history = self.groups.get(group)?;
-        let (&began, cause) = history.troubles.range(..=at).next_back()?;
-        let settled = history.settled.range(..=at).next_back();
+        let trouble = history.unsettled(at).map(|(began, cause)| (began, cause.clone()));
+        trouble.or_else(|| self.broker_lost(group, at))
+    }
+
+    /// The broker of `group` that was lost at `at`; of several the last to go.
+    fn broker_lost(&self, group: &GroupName, at: Mono) -> Option<(Mono, Cause)> {
+        let here = |cluster| self.on.get(cluster).is_some_and(|on| on.contains(group));
+        let lost = self.lost.iter().filter(|((cluster, _), _)| here(cluster));
+        let since = |((cluster, _), spans): (&(ClusterName, String), &Vec<Interval>)| {
+            let span = spans.iter().rev().find(|span| span.contains(at))?;
+            Some((span.from, Cause::Broker(cluster.clone())))
+        };
+        lost.filter_map(since).max_by_key(|(since, _)| *since)
+    }
+}
+
+impl History {
+    /// Takes what the controller says of the process of a life; whether that `left` by request.
+    fn observe_process(&mut self, life: &Life, fact: &Fact, left: bool) {
+        let looked = self.not_yet.remove(life).unwrap_or(fact.t).min(fact.t);
+        match &fact.what {
+            What::NotYet => drop(self.not_yet.insert(life.clone(), fact.t)),
+            What::Stopped if !self.paused.contains(life) => {
+                self.troubles.insert(looked, Cause::Stop(life.clone()));
+            }
+            What::Died { .. } if !left && !self.ended.contains(life) => {
+                self.troubles.insert(fact.t, Cause::Death(life.clone()));
+            }
+            // One that was struck before it began is a second process: its start is the fault.
+            What::Started { .. } if !self.struck.contains(life) => {
+                let again = life.incarnation > Incarnation(1);
+                let cause = if again { Cause::Restart(life.clone()) } else { Cause::Start };
+                self.troubles.insert(fact.t, cause);
+            }
+            _ => {}
+        }
+    }
+
+    /// The latest trouble at `at`, unless the group was settled after it.
+    fn unsettled(&self, at: Mono) -> Option<(Mono, &Cause)> {
+        let (&began, cause) = self.troubles.range(..=at).next_back()?;
+        let settled = self.settled.range(..=at).next_back();
         settled.is_none_or(|&settled| settled <= began).then_some((began, cause))
     }
 }

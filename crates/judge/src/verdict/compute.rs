@@ -197,6 +197,8 @@ fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
             restart: of(CauseKind::Restart),
             broker: of(CauseKind::Broker),
             death: of(CauseKind::Death),
+            stop: of(CauseKind::Stop),
+            start: of(CauseKind::Start),
             none: of(CauseKind::None),
         },
         limit: limit(limits, fault.gap, fault.overlap),
@@ -279,6 +281,8 @@ fn cause(cause: &Cause) -> (CauseKind, Option<String>) {
         Cause::Restart(life) => (CauseKind::Restart, Some(life.to_string())),
         Cause::Broker(cluster) => (CauseKind::Broker, Some(cluster.to_string())),
         Cause::Death(life) => (CauseKind::Death, Some(life.to_string())),
+        Cause::Stop(life) => (CauseKind::Stop, Some(life.to_string())),
+        Cause::Start => (CauseKind::Start, None),
         Cause::Nothing => (CauseKind::None, None),
     }
 }

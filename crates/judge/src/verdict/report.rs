@@ -129,6 +129,12 @@ pub struct Others {
     /// A member that died, and nobody asked it to.
     #[serde(default)]
     pub death: Measures,
+    /// A member's process was stopped, and no fault asked for it.
+    #[serde(default)]
+    pub stop: Measures,
+    /// Members were started for the first time.
+    #[serde(default)]
+    pub start: Measures,
     /// Nothing that is known.
     pub none: Measures,
 }
@@ -138,12 +144,14 @@ impl GroupReport {
     pub fn by_cause(&self) -> impl Iterator<Item = (CauseKind, &Measures)> {
         // Named one by one, so that a cause that is added cannot be forgotten.
         let Self { fault, other, limit: _, unknown_ms: _ } = self;
-        let Others { restart, broker, death, none } = other;
+        let Others { restart, broker, death, stop, start, none } = other;
         [
             (CauseKind::Fault, fault),
             (CauseKind::Restart, restart),
             (CauseKind::Broker, broker),
             (CauseKind::Death, death),
+            (CauseKind::Stop, stop),
+            (CauseKind::Start, start),
             (CauseKind::None, none),
         ]
         .into_iter()
@@ -223,10 +231,14 @@ pub enum CauseKind {
     Fault,
     /// A member that came back.
     Restart,
-    /// A broker of the run's own that died, and nobody asked it to.
+    /// A broker that died, stopped or did not answer, and no fault asked for it.
     Broker,
-    /// A member that died, and nobody asked it to.
+    /// A member that died, and no fault asked for it.
     Death,
+    /// A member that was stopped, and no fault asked for it.
+    Stop,
+    /// Members that were started for the first time.
+    Start,
     /// Nothing that is known.
     None,
 }
@@ -240,6 +252,8 @@ impl CauseKind {
             Self::Restart => "restart",
             Self::Broker => "broker",
             Self::Death => "death",
+            Self::Stop => "stop",
+            Self::Start => "start",
             Self::None => "no cause",
         }
     }
@@ -251,9 +265,13 @@ impl CauseKind {
             Self::Restart => Some(
                 "what it costs that members come back: roles move to them, led twice meanwhile",
             ),
-            Self::Broker => Some("a broker died, and no fault asked for it"),
+            Self::Broker => {
+                Some("a broker died, stopped or did not answer, and no fault asked for it")
+            }
             Self::Death => Some("a member died, and no fault asked for it"),
-            Self::None => Some("what neither a fault, a restart nor a death explains"),
+            Self::Stop => Some("a member was stopped (SIGSTOP), and no fault asked for it"),
+            Self::Start => Some("members joined for the first time: roles move to them"),
+            Self::None => Some("nothing that is known explains these"),
         }
     }
 }
@@ -279,7 +297,7 @@ pub struct Worst {
     pub censored: bool,
     /// What it began with.
     pub cause: CauseKind,
-    /// Which fault, which life (that was started, or died), or the broker of which cluster.
+    /// Which fault, which life (that was started, stopped, or died), or the broker of which cluster.
     pub by: Option<String>,
     /// The longest stall of the host in it.
     pub stall: Option<Stall>,
@@ -293,12 +311,18 @@ impl Worst {
             (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
             (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
             (CauseKind::Broker, Some(by)) => {
-                format!("after the death of the broker of cluster {by}")
+                format!("after the loss of a broker of cluster {by}")
             }
             (CauseKind::Death, Some(by)) => format!("after the death of {by}"),
+            (CauseKind::Stop, Some(by)) => format!("after the stop of {by}"),
+            (CauseKind::Start, _) => "after the start of the group".to_owned(),
             (CauseKind::None, _)
             | (
-                CauseKind::Fault | CauseKind::Restart | CauseKind::Broker | CauseKind::Death,
+                CauseKind::Fault
+                | CauseKind::Restart
+                | CauseKind::Broker
+                | CauseKind::Death
+                | CauseKind::Stop,
                 None,
             ) => "no cause".to_owned(),
         }
