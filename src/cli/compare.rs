@@ -18,7 +18,8 @@ use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict, u
 /// longest of each trial was, by a permutation test on ranks, which assumes no distribution. The
 /// p-values of all of them are corrected together (Holm), so that of twenty pairs of equal runs at
 /// most one is told to differ anywhere. The shift is the median of all differences, B less A, with
-/// an interval of 95 %. What lasts longer or happens more often is worse. Six trials with one in
+/// an interval of 95 % for that row alone: it is not corrected, so it may leave out 0 where p is
+/// above 0.05. What lasts longer or happens more often is worse. Six trials with one in
 /// each run are enough to be told apart; where a target is `any`, each group has one in some trials
 /// only, and it takes more. Where they are too few, it is told about how many it takes; and in any
 /// case how large a difference so many trials would show, in four of five such pairs of runs.
@@ -98,15 +99,7 @@ struct Page<'a> {
 
 impl fmt::Display for Page<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.found.verdict, self.found.trials_needed) {
-            (Verdict::Pass, _) => writeln!(f, "NOTHING IS WORSE in B{}", least_shown(self.found))?,
-            (Verdict::Fail, _) => writeln!(f, "B IS WORSE")?,
-            (Verdict::Unknown, None) => writeln!(f, "CANNOT TELL: too few trials")?,
-            (Verdict::Unknown, Some(needed)) => {
-                let takes = format!("it takes about {needed} in each run");
-                writeln!(f, "CANNOT TELL: too few trials; {takes}")?;
-            }
-        }
+        title(f, self.found)?;
         for (name, of) in [("A", self.a), ("B", self.b)] {
             let header = &of.header;
             let (run, topology, seed) = (&header.run, &header.plan.topology, header.seed);
@@ -115,26 +108,72 @@ impl fmt::Display for Page<'_> {
         for note in &self.found.notes {
             writeln!(f, "  note: {note}")?;
         }
-        writeln!(f, "\n{:<20}{:<24}longest of a trial, ms", "", "trials with one")?;
-        writeln!(
-            f,
-            "{:<20}{:<8}{:<8}{:<8}{:>7}{:>8}   {:<24}p",
-            "", "A", "B", "p", "A p50", "B p50", "B - A"
-        )?;
+        writeln!(f, "\n{:NAME$}{:<24}longest of a trial, ms", "", "trials with one")?;
+        writeln!(f, "{:NAME$}{:<8}{:<8}{:<7}{:>6}{:>7}  p", "", "A", "B", "p", "A p50", "B p50")?;
         self.found.rows.iter().try_for_each(|row| line(f, row))?;
+        shifts(f, self.found)?;
         shown(f, self.found)
     }
 }
 
+/// The width of whose it is, and what.
+const NAME: usize = 16;
+
+fn title(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
+    let empty = found.without_trials();
+    match (found.verdict, found.trials_needed) {
+        _ if !empty.is_empty() => {
+            writeln!(f, "CANNOT TELL: {} no trial that counts", have(&empty))
+        }
+        (Verdict::Pass, _) => writeln!(f, "NOTHING IS WORSE in B{}", least_shown(found)),
+        (Verdict::Fail, _) => writeln!(f, "B IS WORSE"),
+        (Verdict::Unknown, None) => writeln!(f, "CANNOT TELL: too few trials"),
+        (Verdict::Unknown, Some(needed)) => {
+            writeln!(f, "CANNOT TELL: too few trials; it takes about {needed} in each run")
+        }
+    }
+}
+
+fn have(empty: &[&str]) -> &'static str {
+    match empty {
+        ["A"] => "A has",
+        ["B"] => "B has",
+        _ => "A and B have",
+    }
+}
+
+/// By how much the second is longer, where that can be told.
+fn shifts(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
+    let percent = found.level * 100.0;
+    let some = found.rows.iter().filter_map(|row| Some((row, row.shift_ms?)));
+    for (place, (row, shift)) in some.enumerate() {
+        if place == 0 {
+            writeln!(
+                f,
+                "p is corrected for all tests of this table (Holm).\n\n\
+                 B less A, ms: the median, and an interval of {percent:.0} % for this row alone"
+            )?;
+        }
+        let interval = match (row.shift_low_ms, row.shift_high_ms) {
+            (Some(low), Some(high)) => format!("{low:+.0} to {high:+.0}"),
+            _ => "too few for an interval".to_owned(),
+        };
+        writeln!(f, "  {:<18}{shift:+.0} ({interval})", named(row, 17))?;
+    }
+    Ok(())
+}
+
 /// What so many trials can tell, whatever they told.
 fn shown(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
+    if !found.without_trials().is_empty() {
+        return Ok(());
+    }
     let percent = found.power * 100.0;
     writeln!(
         f,
         "\nwhat these trials can tell: in {percent:.0} % of such pairs of runs would show"
     )?;
     for row in &found.rows {
-        let whose = whose(row);
         let mut told = Vec::new();
         if let (Some(ms), Some(share)) = (row.shows_ms, row.shows_share) {
             told.push(format!("a difference of more than {:.0} % ({ms:.0} ms)", share * 100.0));
@@ -148,8 +187,9 @@ fn shown(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
             }
             None => {}
         }
-        if !told.is_empty() {
-            writeln!(f, "  {:<18}{}", format!("{whose} {}", row.measure), told.join("; "))?;
+        for (place, what) in told.iter().enumerate() {
+            let whose = if place == 0 { named(row, 17) } else { String::new() };
+            writeln!(f, "  {whose:<18}{what}")?;
         }
     }
     Ok(())
@@ -165,24 +205,23 @@ fn least_shown(found: &Difference) -> String {
     })
 }
 
-fn whose(row: &Row) -> String {
-    row.group.as_ref().map_or("joint".to_owned(), ToString::to_string)
+/// Whose it is, and what, in so many columns.
+fn named(row: &Row, most: usize) -> String {
+    let whose = row.group.as_ref().map_or("joint", |group| group.as_str());
+    let room = most.saturating_sub(row.measure.len() + 1);
+    if whose.chars().count() <= room {
+        return format!("{whose} {}", row.measure);
+    }
+    let whose: String = whose.chars().take(room.saturating_sub(1)).collect();
+    format!("{whose}\u{2026} {}", row.measure)
 }
 
 fn line(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
-    let whose = whose(row);
     let of = |one: Counted| format!("{}/{}", one.with, one.trials);
     let ms = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.0}"));
-    let shift = match (row.shift_ms, row.shift_low_ms, row.shift_high_ms) {
-        (Some(shift), Some(low), Some(high)) => {
-            format!("{shift:+.0} ({low:+.0} to {high:+.0})")
-        }
-        (Some(shift), _, _) => format!("{shift:+.0} (too few)"),
-        (None, _, _) => "-".to_owned(),
-    };
     let told = format!(
-        "{:<20}{:<8}{:<8}{:<8}{:>7}{:>8}   {shift:<24}{:<8}{}",
-        format!("{whose} {}", row.measure),
+        "{:NAME$}{:<8}{:<8}{:<7}{:>6}{:>7}  {:<7}{}",
+        named(row, NAME - 1),
         of(row.a),
         of(row.b),
         p(Some(row.often)),
@@ -210,7 +249,7 @@ fn judged(row: &Row) -> String {
         Differs::TooFew => Some("too few"),
         Differs::Same => None,
     };
-    let often = word(row.often, "more often", "more rarely");
+    let often = word(row.often, "more often", "rarer");
     let long = row.long.and_then(|test| word(test, "longer", "shorter"));
     let mut words: Vec<&str> = often.into_iter().chain(long).collect();
     words.dedup();

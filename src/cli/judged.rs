@@ -14,7 +14,7 @@ use crate::telemetry::document::{self, Written};
 use crate::telemetry::{Scene, Traces};
 use crate::time::Mono;
 use crate::timeline::Timeline;
-use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, Telemetry, junit, render};
+use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, Telemetry, junit, render_within};
 
 /// The journal of a run, in its folder.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
@@ -103,7 +103,10 @@ impl Judged {
     /// Prints the report, which takes no disk.
     pub(super) fn tell(&self, output: Output, colour: bool) -> Result<(), ReportError> {
         let text = match output {
-            Output::Text => render(&self.report, &self.dir.display().to_string(), colour),
+            Output::Text => {
+                let place = self.dir.display().to_string();
+                render_within(&self.report, &place, colour, super::console::columns())
+            }
             Output::Json => self.json()?,
         };
         print(&text)

@@ -76,7 +76,7 @@ pub(super) fn conclude(
     if let Some(sending) = sending {
         let telemetry = sending.finish(spans, judged.logs);
         let telemetry = Telemetry { metrics, ..telemetry };
-        let text = render_telemetry(&telemetry, colour());
+        let text = render_telemetry(&telemetry, colour(), super::console::columns());
         if telemetry.lossy() {
             let told = telemetry.told().join("; ");
             let again = "; `tandem export` sends spans and log records again";

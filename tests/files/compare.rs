@@ -56,7 +56,9 @@ fn a_run_whose_gaps_are_longer_is_worse_and_the_other_way_round_it_is_not() {
     assert!(shift("shift_low_ms") < 150.0 && 150.0 < shift("shift_high_ms"), "{gap}");
     assert!((100.0..200.0).contains(&shift("shift_ms")), "{gap}");
     assert_eq!(row(&found, "p2", "gap")["often"]["outcome"], "same");
-    assert!(page.lines().all(|line| line.chars().count() <= 110), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    assert!(page.contains("p is corrected for all tests of this table"), "{page}");
+    assert!(page.contains("an interval of 95 % for this row alone"), "{page}");
 
     let (code, page, found) = compared(&home, &after, &before);
     assert_eq!(code, Some(0), "{page}");
@@ -111,6 +113,22 @@ fn too_few_trials_tell_nothing() {
     assert_eq!(found["trials_needed"], 5, "{page}");
     assert_eq!(row(&found, "p1", "gap")["shows_ms"], Value::Null);
     assert!(page.contains("p1 gap            no difference in length, however large"), "{page}");
+}
+
+#[test]
+fn a_run_without_trials_is_told_as_such() {
+    let home = tempfile::tempdir().unwrap();
+    let (some, none) = (recorded(&home, "some", &lengths(8, 1, 0)), recorded(&home, "none", &[]));
+    for (a, b, who) in
+        [(&some, &none, "B has"), (&none, &some, "A has"), (&none, &none, "A and B have")]
+    {
+        let (code, page, _) = compared(&home, a, b);
+        assert_eq!(code, Some(4), "{page}");
+        let told = format!("CANNOT TELL: {who} no trial that counts\n");
+        assert!(page.starts_with(&told), "{page}");
+        assert!(!page.contains("of the 0 of B") && !page.contains("it takes about"), "{page}");
+        assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    }
 }
 
 /// Where each trial strikes some group, a group has a gap in some of them: so many more it takes.

@@ -6,7 +6,7 @@ use support::facts::{Story, at, brief, fault, name, plan};
 use tandem::observation::{Outcome, What};
 use tandem::time::Span;
 use tandem::topology::Plan;
-use tandem::verdict::{CauseKind, Report, Verdict, exit_code, render};
+use tandem::verdict::{CauseKind, Report, Verdict, exit_code, render, render_within};
 
 /// Two groups, two roles; p1-1 is killed at 2000 and p1-2 takes over after `gap` ms.
 fn run(gap: u64, extra: impl Fn(&mut Story)) -> (Plan, Story) {
@@ -14,6 +14,7 @@ fn run(gap: u64, extra: impl Fn(&mut Story)) -> (Plan, Story) {
     for who in ["p1-1.1", "p1-2.1", "p2-1.1", "p2-2.1"] {
         story.started(who, 10);
     }
+    story.settled("p1", 400).settled("p2", 400);
     story.serves("p1-1.1", 0, 1, [100, 1_990]).serves("p1-2.1", 0, 1, [2_000 + gap, 9_400]);
     story.serves("p2-1.1", 0, 1, [100, 9_400]);
     story.asked("p1-1.1", 2_000, "1.k", "kill").died("p1-1.1", 2_003);
@@ -291,6 +292,16 @@ fn the_page_says_the_verdict_first_and_fits() {
                 .map_or(part, |(_, rest)| rest)
         });
         assert_eq!(plain.collect::<String>(), text);
+    }
+    for report in [&pass, &fail] {
+        let (wide, narrow) =
+            (render(report, "out", false), render_within(report, "out", false, 80));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        let words = |text: &str| -> Vec<String> {
+            let below = text.split_once("\nobjective").unwrap().1;
+            below.split_whitespace().map(str::to_owned).collect()
+        };
+        assert_eq!(words(&narrow), words(&wide), "nothing is cut");
     }
     // A word is cut only where there is no room.
     let causes = judged(1_047, &claims, |story| {

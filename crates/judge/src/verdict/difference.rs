@@ -164,6 +164,14 @@ impl Difference {
         let trials_needed = rows.iter().filter_map(|row| row.trials_needed).max();
         Self { verdict, level: LEVEL, notes: notes(a, b), trials_needed, power: POWER, rows }
     }
+
+    /// Which of `A` and `B` has no trial that counts: all were disturbed, or none was observed.
+    #[must_use]
+    pub fn without_trials(&self) -> Vec<&'static str> {
+        let none = |of: fn(&Row) -> Counted| self.rows.iter().all(|row| of(row).trials == 0);
+        let sides = [("A", none(|row| row.a)), ("B", none(|row| row.b))];
+        sides.into_iter().filter_map(|(name, none)| none.then_some(name)).collect()
+    }
 }
 
 /// All tests together, so that their p-values can be corrected. One that has nothing to tell apart

@@ -1,4 +1,4 @@
-//! The report as a person reads it: the verdict first, on one screen of 100 columns.
+//! The report as a person reads it: the verdict first, on one screen of 100 columns, or of 80.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use super::confidence_text;
 use super::distribution::Distribution;
 use super::disturbed_text;
+use super::grid::{Cell, Grid};
 use super::legend;
+use super::lines::{COLUMNS, Page, Piece, plain};
 use super::network;
 use super::reasons;
 use super::report::{GroupReport, LimitReport, Measures, Report, Worst};
@@ -14,32 +16,25 @@ use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
 use super::upkeep_text;
 
-const COLUMNS: usize = 100;
-const LABEL: usize = 11;
 /// Before a cause, which stands below its group.
 const INDENT: &str = "  ";
 /// How many reasons are told; `result.json` has all.
 const REASONS: usize = 3;
 
-/// A word and its colour.
-pub(super) struct Piece {
-    pub(super) text: String,
-    pub(super) colour: Option<&'static str>,
-}
-
-/// Lines, with or without colours.
-pub(super) struct Page {
-    pub(super) text: String,
-    pub(super) colour: bool,
-}
-
-/// The report as text; `place` is where its files are.
+/// The report as text of 100 columns; `place` is where its files are.
 #[must_use]
 pub fn render(report: &Report, place: &str, colour: bool) -> String {
+    render_within(report, place, colour, COLUMNS)
+}
+
+/// The report as text for a screen of so many columns: 80 or more.
+#[must_use]
+pub fn render_within(report: &Report, place: &str, colour: bool, columns: usize) -> String {
+    let mut page = Page::new(colour, columns);
     if let Some(up) = &report.up {
-        return upkeep_text::render(report, up, place, colour);
+        upkeep_text::render(&mut page, report, up, place);
+        return page.text;
     }
-    let mut page = Page { text: String::new(), colour };
     let most = if report.confidence.stopping.is_some() { "at most " } else { "" };
     let title = format!(
         " {} on {}: {} of {most}{} trials, seed {}",
@@ -49,7 +44,7 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
         Piece { text: report.headline().to_uppercase(), colour: Some(hue(report.shown_as())) };
     page.line(&[word, plain(title)]);
     for reason in report.reasons.iter().take(REASONS) {
-        page.line(&[plain(format!("  {}", clip(reason, COLUMNS - 2)))]);
+        page.paragraph("  ", reason);
     }
     if let Some(more @ 1..) = report.reasons.len().checked_sub(REASONS) {
         page.line(&[plain(format!("  and {more} more: see result.json"))]);
@@ -67,7 +62,7 @@ pub fn render(report: &Report, place: &str, colour: bool) -> String {
         page.items(label, texts.into_iter().map(plain));
     }
     if let Some(telemetry) = &report.telemetry {
-        page.text.push_str(&render_telemetry(telemetry, colour));
+        sent(&mut page, telemetry);
     }
     page.text
 }
@@ -76,62 +71,44 @@ fn table(page: &mut Page, report: &Report) {
     let names = report.groups.keys().map(|name| name.as_str().chars().count());
     let causes = report.groups.values().flat_map(GroupReport::others);
     let causes = causes.map(|(cause, _)| cause.row().chars().count() + INDENT.len());
-    let width = names.chain(causes).max().unwrap_or(0).clamp(9, 16) + 1;
-    page.line(&[plain(format!(
-        "{:width$}{:<34}{:<27}{}",
-        "ms", "  gaps", "  overlaps", "  takeovers"
-    ))]);
-    page.line(&[plain(format!(
-        "{:width$}{:>6}{:>7}{:>7}{:>7}{:>7}{:>6}{:>7}{:>7}{:>7}{:>6}{:>7}{:>7}",
-        "",
-        "count",
-        "p50",
-        "p95",
-        "max",
-        "bound",
-        "count",
-        "p95",
-        "max",
-        "bound",
-        "count",
-        "p50",
-        "max"
-    ))]);
+    let grid = Grid::of(page.columns, names.chain(causes));
+    let ends: &[&str] = &["p95", "max", "bound"];
+    let gaps: &[&str] = &["p50", "p95", "max", "bound"];
+    grid.heads(page, &[("gaps", gaps), ("overlaps", ends), ("takeovers", &["p50", "max"])]);
     for (name, group) in &report.groups {
-        row(page, width, name.as_str(), &group.fault, Some(&group.limit));
+        grid.row(page, name.as_str(), &cells(&group.fault, Some(&group.limit)));
         for (cause, other) in group.others() {
-            row(page, width, &format!("{INDENT}{}", cause.row()), other, None);
+            grid.row(page, &format!("{INDENT}{}", cause.row()), &cells(other, None));
         }
     }
     let (gap, overlap) = (report.joint.gap, report.joint.overlap);
     let joint = Measures { gap, overlap, takeover: Distribution::default() };
-    row(page, width, "joint", &joint, Some(&report.joint.limit));
+    grid.row(page, "joint", &cells(&joint, Some(&report.joint.limit)));
 }
 
-fn row(page: &mut Page, width: usize, name: &str, of: &Measures, limit: Option<&LimitReport>) {
-    let number = |value: Option<f64>| plain(format!("{:>7}", value.map_or("-".into(), short)));
-    let most = |value: Option<f64>, limit: Option<f64>| Piece {
-        colour: value.zip(limit).is_some_and(|(value, limit)| value > limit).then_some(RED),
-        ..number(value)
+fn cells(of: &Measures, limit: Option<&LimitReport>) -> [Cell; 12] {
+    let number = |value: Option<f64>| Cell::Ms(value, None);
+    let most = |value: Option<f64>, limit: Option<f64>| {
+        let above = value.zip(limit).is_some_and(|(value, limit)| value > limit);
+        Cell::Ms(value, above.then_some(RED))
     };
-    let count = |of: &Distribution| plain(format!("{:>6}", of.count));
     let gap_limit = limit.and_then(|limit| limit.gap_ms);
     let overlap_limit = limit.and_then(|limit| limit.overlap_ms);
-    page.line(&[
-        plain(format!("{:width$}", clip(name, width - 1))),
-        count(&of.gap),
-        number(of.gap.p50_ms),
-        number(of.gap.p95_ms),
-        most(of.gap.max_ms, gap_limit),
+    let Measures { gap, overlap, takeover } = of;
+    [
+        Cell::Count(gap.count),
+        number(gap.p50_ms),
+        number(gap.p95_ms),
+        most(gap.max_ms, gap_limit),
         number(gap_limit),
-        count(&of.overlap),
-        number(of.overlap.p95_ms),
-        most(of.overlap.max_ms, overlap_limit),
+        Cell::Count(overlap.count),
+        number(overlap.p95_ms),
+        most(overlap.max_ms, overlap_limit),
         number(overlap_limit),
-        count(&of.takeover),
-        number(of.takeover.p50_ms),
-        number(of.takeover.max_ms),
-    ]);
+        Cell::Count(takeover.count),
+        number(takeover.p50_ms),
+        number(takeover.max_ms),
+    ]
 }
 
 /// One ruling a claim: where it is about each group, the worst, and among equals the one with the
@@ -164,12 +141,16 @@ pub(super) fn told(ruling: &Ruling, measured: bool) -> Piece {
 
 /// What was sent to collectors, as the report's text has it; told once that is known.
 #[must_use]
-pub fn render_telemetry(telemetry: &Telemetry, colour: bool) -> String {
-    let mut page = Page { text: String::new(), colour };
+pub fn render_telemetry(telemetry: &Telemetry, colour: bool, columns: usize) -> String {
+    let mut page = Page::new(colour, columns);
+    sent(&mut page, telemetry);
+    page.text
+}
+
+pub(super) fn sent(page: &mut Page, telemetry: &Telemetry) {
     let hue = telemetry.lossy().then_some(RED);
     let piece = |text| Piece { text, colour: hue };
     page.items("telemetry", telemetry.told().into_iter().map(piece));
-    page.text
 }
 
 fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 10] {
@@ -246,13 +227,6 @@ pub fn short(value: f64) -> String {
     }
 }
 
-fn clip(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
-}
-
 const RED: &str = "31";
 
 pub(super) fn hue(verdict: Verdict) -> &'static str {
@@ -260,47 +234,5 @@ pub(super) fn hue(verdict: Verdict) -> &'static str {
         Verdict::Pass => "32",
         Verdict::Unknown => "33",
         Verdict::Fail => RED,
-    }
-}
-
-pub(super) fn plain(text: String) -> Piece {
-    Piece { text, colour: None }
-}
-
-impl Page {
-    pub(super) fn line(&mut self, pieces: &[Piece]) {
-        pieces.iter().for_each(|piece| self.put(piece));
-        let end = self.text.trim_end_matches(' ').len();
-        self.text.truncate(end);
-        self.text.push('\n');
-    }
-
-    /// A label, then the pieces in as many lines as they need.
-    pub(super) fn items(&mut self, label: &str, pieces: impl Iterator<Item = Piece>) {
-        self.text.push_str(&format!("{label:LABEL$}"));
-        let mut used = LABEL;
-        for mut piece in pieces {
-            piece.text = clip(&piece.text, COLUMNS - LABEL);
-            let length = piece.text.chars().count();
-            if used > LABEL {
-                if used + 3 + length > COLUMNS {
-                    self.text.push_str(&format!("\n{:LABEL$}", ""));
-                    used = LABEL;
-                } else {
-                    self.text.push_str("   ");
-                    used += 3;
-                }
-            }
-            self.put(&piece);
-            used += length;
-        }
-        self.text.push('\n');
-    }
-
-    fn put(&mut self, piece: &Piece) {
-        match piece.colour.filter(|_| self.colour) {
-            Some(code) => self.text.push_str(&format!("\x1b[{code}m{}\x1b[0m", piece.text)),
-            None => self.text.push_str(&piece.text),
-        }
     }
 }

@@ -4,23 +4,24 @@
 use std::time::Duration;
 
 use super::distribution::Distribution;
+use super::grid::{Cell, Grid};
+use super::lines::{Page, Piece, plain};
 use super::reasons;
 use super::report::{GroupReport, Measures, Report, Worst};
-use super::text::{Page, Piece, hue, merged, plain, render_telemetry, short, told, worst_of};
+use super::text::{hue, merged, sent, short, told, worst_of};
 use super::upkeep::Upkeep;
 use tandem_facts::time::Span;
 
 /// All of it; `place` is where its files are.
-pub(super) fn render(report: &Report, up: &Upkeep, place: &str, colour: bool) -> String {
-    let mut page = Page { text: String::new(), colour };
+pub(super) fn render(page: &mut Page, report: &Report, up: &Upkeep, place: &str) {
     let word = Piece { text: report.kept(up), colour: Some(hue(report.verdict)) };
     let title = format!(" {}: judged for {}", report.topology, lasted(up.judged_ms()));
     page.line(&[word, plain(title)]);
     for reason in &report.reasons {
-        page.line(&[plain(format!("  {reason}"))]);
+        page.paragraph("  ", reason);
     }
     page.line(&[]);
-    table(&mut page, report, up);
+    table(page, report, up);
     page.line(&[]);
     let rulings = merged(&report.objective).into_iter().map(|ruling| told(ruling, true));
     if report.objective.is_empty() {
@@ -34,49 +35,44 @@ pub(super) fn render(report: &Report, up: &Upkeep, place: &str, colour: bool) ->
         page.items(label, texts.into_iter().map(plain));
     }
     if let Some(telemetry) = &report.telemetry {
-        page.text.push_str(&render_telemetry(telemetry, colour));
+        sent(page, telemetry);
     }
-    page.text
 }
 
 fn table(page: &mut Page, report: &Report, up: &Upkeep) {
     let names = report.groups.keys().map(|name| name.as_str().chars().count());
-    let width = names.chain([10]).max().unwrap_or(0).clamp(10, 16) + 1;
-    page.line(&[plain(format!(
-        "{:width$}{:<27}{:<20}{}",
-        "ms", "  gaps", "  overlaps", "  takeovers"
-    ))]);
-    page.line(&[plain(format!(
-        "{:width$}{:>6}{:>7}{:>7}{:>7}{:>6}{:>7}{:>7}{:>6}{:>7}{:>7}",
-        "", "count", "p50", "p95", "max", "count", "p95", "max", "count", "p50", "max"
-    ))]);
+    let grid = Grid::of(page.columns, names.chain([10]));
+    let gaps: &[&str] = &["p50", "p95", "max"];
+    grid.heads(
+        page,
+        &[("gaps", gaps), ("overlaps", &["p95", "max"]), ("takeovers", &["p50", "max"])],
+    );
     for (name, all) in &up.groups {
-        row(page, width, name.as_str(), all);
+        grid.row(page, name.as_str(), &cells(all));
         for (cause, of) in report.groups.get(name).into_iter().flat_map(GroupReport::others) {
-            row(page, width, &format!("  {}", cause.row()), of);
+            grid.row(page, &format!("  {}", cause.row()), &cells(of));
         }
     }
     let (gap, overlap) = (report.joint.gap, report.joint.overlap);
-    row(page, width, "joint", &Measures { gap, overlap, takeover: Distribution::default() });
+    let joint = Measures { gap, overlap, takeover: Distribution::default() };
+    grid.row(page, "joint", &cells(&joint));
 }
 
-fn row(page: &mut Page, width: usize, name: &str, of: &Measures) {
-    let number = |value: Option<f64>| value.map_or("-".into(), short);
+fn cells(of: &Measures) -> [Cell; 10] {
+    let number = |value: Option<f64>| Cell::Ms(value, None);
     let Measures { gap, overlap, takeover } = of;
-    let name: String = name.chars().take(width - 1).collect();
-    page.line(&[plain(format!(
-        "{name:width$}{:>6}{:>7}{:>7}{:>7}{:>6}{:>7}{:>7}{:>6}{:>7}{:>7}",
-        gap.count,
+    [
+        Cell::Count(gap.count),
         number(gap.p50_ms),
         number(gap.p95_ms),
         number(gap.max_ms),
-        overlap.count,
+        Cell::Count(overlap.count),
         number(overlap.p95_ms),
         number(overlap.max_ms),
-        takeover.count,
+        Cell::Count(takeover.count),
         number(takeover.p50_ms),
         number(takeover.max_ms),
-    ))]);
+    ]
 }
 
 fn closing(report: &Report, up: &Upkeep, place: &str) -> [(&'static str, Vec<String>); 6] {
