@@ -9,9 +9,8 @@ use super::room::{descriptors_for, diagnosis};
 use super::which::runtime;
 use super::{EXIT_FILES, Failure};
 use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_chosen};
-use crate::controller::inspect;
-use crate::guard::{remains, runs, writable};
-use crate::ids::{ClusterName, Life};
+use crate::controller::{inspect, own_members};
+use crate::guard::{runs, writable};
 use crate::topology::{Address, ClusterFacts, Plan, Weight, judge};
 use crate::yaml::Override;
 
@@ -146,35 +145,8 @@ async fn check(plan: &Plan) -> Vec<Check> {
             }
         }
     }
-    checks.extend(own_members(plan, &mut facts));
+    let own = own_members(plan, &mut facts).into_iter();
+    checks.extend(own.map(|text| (Weight::Warned, text)));
     checks.extend(judge(plan, &facts).into_iter().map(|found| (found.weight, found.text)));
-    checks
-}
-
-/// Members of our own `tandem up` are no strangers: it is named instead of them.
-fn own_members(plan: &Plan, facts: &mut BTreeMap<ClusterName, ClusterFacts>) -> Vec<Check> {
-    let ledgers = remains(&runs()).unwrap_or_default().into_iter();
-    let mut ups = ledgers.filter_map(|one| Some(one.page.ok()?.run));
-    let Some(up) = ups.find(|run| run.topology == plan.topology && run.keeps_up()) else {
-        return Vec::new();
-    };
-    let mut checks = Vec::new();
-    for (name, group) in &plan.groups {
-        let seen = facts.get_mut(&group.cluster).map(|facts| &mut facts.strangers);
-        let Some(names) = seen.and_then(|all| all.get_mut(&group.consumer_group)) else { continue };
-        let before = names.len();
-        names.retain(|name| {
-            let life = Life::try_from(name.clone()).ok();
-            !life.is_some_and(|life| group.members.contains(&life.member))
-        });
-        if names.len() < before {
-            let (consumer_group, pid) = (&group.consumer_group, up.controller.pid);
-            let text = format!(
-                "group {name}: consumer group {consumer_group} has the members of your own \
-                 `tandem up` (process {pid}); another run on it waits until `tandem halt --all`"
-            );
-            checks.push((Weight::Warned, text));
-        }
-    }
     checks
 }

@@ -17,13 +17,14 @@ use super::terminal::{self, Terminal};
 use super::which::TopologyArgs;
 use super::{EXIT_UNHEALED, Failure, Output, log_lines, log_to_stderr};
 use crate::built::Built;
+use crate::guard::{kept_up, runs};
 use crate::inquiry::Source;
 use crate::journal::{Bounds, Header, VERSION};
 use crate::observation::Outcome;
 use crate::run::{Ended, Milestone, Service, Upkeep, keep_up};
 use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
-use crate::topology::Plan;
+use crate::topology::{Address, Plan};
 use crate::verdict::{Brief, Limits};
 use crate::view::{Happening, farewell};
 
@@ -92,6 +93,7 @@ pub(super) fn run(args: &UpArgs) -> Result<u8, Failure> {
     log_to_stderr(wanted.has_traces().then(|| live.layer()));
     let (plan, text) = args.topology.read_with_text()?;
     heal_remains();
+    say_beside(&plan);
     let failed = |error: std::io::Error| Failure::new(1, &error);
     // What members tell comes in many short lines: to wake a second worker for them took a sixth of
     // what a controller at rest takes.
@@ -117,6 +119,19 @@ pub(super) fn run(args: &UpArgs) -> Result<u8, Failure> {
         Outcome::Broken | Outcome::Aborted => EXIT_BROKEN,
     };
     Err(Failure::text(code, why.unwrap_or_else(|| "it could not go on".to_owned())))
+}
+
+/// A second run on brokers of its own is no mistake, and may be one that is not meant. On brokers
+/// that both would share it is refused.
+fn say_beside(plan: &Plan) {
+    let own = plan.clusters.values().any(|cluster| cluster.address == Address::Embedded);
+    for run in kept_up(&runs(), &plan.topology).iter().filter(|_| own) {
+        let (topology, ways) = (&plan.topology, run.ways());
+        log_lines::say(&format!(
+            "another `tandem up` of {topology} goes on beside this one, with brokers and members \
+             of its own; {ways}"
+        ));
+    }
 }
 
 fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::own_members::own_members;
 use super::preflight::{inspect, topic_settings};
 use super::{Clusters, Created, Entry};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, TopicName};
@@ -159,7 +160,7 @@ async fn preflight(plan: &Plan) -> Result<(), ProvisionError> {
             Err(source) => return Err(ProvisionError::Silent { cluster, source }),
         }
     }
-    let mut refused = Vec::new();
+    let mut refused = own_members(plan, &mut facts);
     for finding in judge(plan, &facts) {
         match finding.weight {
             Weight::Fine => tracing::debug!("{finding}"),
