@@ -81,14 +81,55 @@ fn a_cluster_that_is_lost_is_told_with_who_cannot_reach_it() {
 fn is_known_to_the_doctor(up: &Up, file: &std::path::Path) {
     let said = output(tandem(up.state()).arg("doctor").arg("-f").arg(file));
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    let own = format!("has the members of your own `tandem up` (process {})", up.pid());
-    assert!(text.contains(&own) && !text.contains("not ours"), "{text}");
+    let shows = format!("`tandem status --pid {}` shows it", up.pid());
+    let own = "has the members of your own `tandem up`";
+    assert!(text.contains(own) && text.contains(&shows) && !text.contains("not ours"), "{text}");
     assert_eq!(said.status.code(), Some(0), "{text}");
     for heading in ["state folder: a run asks this again", "clusters: a run asks all of this again"]
     {
         assert!(text.contains(heading), "{text}");
     }
     assert!(text.contains("faults: a run asks none of this"), "{text}");
+    // A second run on the same brokers is refused, and names the first.
+    let second = output(tandem(up.state()).args(["up", "--for", "1s", "-f"]).arg(file));
+    let text = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(text.contains(own) && text.contains(&shows) && !text.contains("not ours"), "{text}");
+    assert_eq!(second.status.code(), Some(1), "{text}");
+}
+
+#[test]
+fn a_second_run_beside_the_first_names_it() {
+    let mut first = Up::start("-f topologies/solo.yaml");
+    first.await_health(Level::Led);
+    let mut second = tandem(first.state());
+    second.args(["up", "--for", "1s", "-f", "topologies/solo.yaml"]);
+    let second = output(second.arg("--out").arg(first.state().join("second")));
+    let text = String::from_utf8_lossy(&second.stderr).into_owned();
+    let pid = first.pid();
+    let ways = format!("`tandem status --pid {pid}` shows it, `kill -INT {pid}` ends it");
+    assert!(text.contains("another `tandem up` of solo goes on") && text.contains(&ways), "{text}");
+    first.signal(Signal::INT);
+    assert_eq!(first.ends().code(), Some(0), "{}", first.said());
+    assert!(!first.said().contains("another `tandem up`"), "{}", first.said());
+}
+
+#[test]
+fn a_refused_connection_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    // The port was free a moment ago, and nothing listens there.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let file = folder.path().join("shut.yaml");
+    let text = format!(
+        "version: 1\nname: shut\nroles: [a]\nclusters: {{c: {{bootstrap: \"{free}\"}}}}\n\
+         groups: {{p1: {{cluster: c, members: 1}}}}\n"
+    );
+    fs::write(&file, text).unwrap();
+    let began = std::time::Instant::now();
+    let said = output(tandem(folder.path()).arg("doctor").arg("-f").arg(&file));
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(text.contains("Connection refused") && text.contains("within 1s"), "{text}");
+    assert_eq!(said.status.code(), Some(1), "{text}");
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}: {text}", began.elapsed());
 }
 
 #[test]

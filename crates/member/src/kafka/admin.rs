@@ -18,6 +18,9 @@ use tandem_facts::time::{Mono, Span};
 
 /// For how long one request may take.
 pub(super) const REQUEST: Duration = Duration::from_secs(10);
+/// For how long all brokers may refuse connections: one that starts may need a moment, and of a name
+/// with several addresses only one may be listened on.
+const REFUSED: Duration = Duration::from_secs(1);
 /// How soon what the client complains of is heard.
 const GLANCE: Duration = Duration::from_millis(500);
 /// For how long a coordinator may read its ledger.
@@ -77,9 +80,13 @@ impl Admin {
         let began = Mono::now();
         while self.reader.fetch_metadata(Some(OFFSETS), GLANCE).is_err() {
             self.listen();
+            let tried = Mono::now().since(began);
             let lasting = self.voice.complaint().is_some_and(|it| it.is_lasting());
-            if lasting || Mono::now().since(began) >= REQUEST {
-                return Err(self.closed());
+            if lasting || tried >= REQUEST {
+                return Err(self.closed(REQUEST));
+            }
+            if self.voice.all_refuse() && tried >= REFUSED {
+                return Err(self.closed(REFUSED));
             }
         }
         Ok(())
@@ -90,9 +97,9 @@ impl Admin {
         while self.reader.poll(Duration::ZERO).is_some() {}
     }
 
-    fn closed(&self) -> KafkaError {
+    fn closed(&self, within: Duration) -> KafkaError {
         let (complaint, user) = (self.voice.complaint(), self.cluster.user());
-        let source = Trouble::of(complaint, user, &self.config, REQUEST);
+        let source = Trouble::of(complaint, user, &self.config, within);
         KafkaError::Closed { cluster: self.cluster.bootstrap.clone(), source }
     }
 

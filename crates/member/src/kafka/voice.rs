@@ -1,6 +1,6 @@
 //! What a client says of itself: told through `tracing` without secrets, its last complaint kept.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rdkafka::ClientContext;
@@ -19,6 +19,8 @@ pub(super) struct Voice {
     quiet: bool,
     last: Arc<Mutex<Option<Complaint>>>,
     count: Arc<AtomicU64>,
+    /// It has said that all brokers are down.
+    all_down: Arc<AtomicBool>,
 }
 
 /// An error of a client as a whole.
@@ -46,7 +48,7 @@ impl Complaint {
 
 impl Voice {
     pub(super) fn new(veil: Veil) -> Self {
-        Self { veil, quiet: false, last: Arc::default(), count: Arc::default() }
+        Self { veil, ..Self::default() }
     }
 
     /// One that only remembers.
@@ -58,6 +60,12 @@ impl Voice {
     pub(super) fn complaints(&self) -> (u64, Option<String>) {
         let last = self.complaint().map(|complaint| plain(&complaint.reason));
         (self.count.load(Ordering::Relaxed), last)
+    }
+
+    /// Whether no broker is connected or tried any more, the last because it refused.
+    pub(super) fn all_refuse(&self) -> bool {
+        let refused = |it: Complaint| it.reason.contains("Connection refused");
+        self.all_down.load(Ordering::Relaxed) && self.complaint().is_some_and(refused)
     }
 
     /// What it complained of last; lasting complaints are not forgotten over others.
@@ -82,6 +90,7 @@ impl ClientContext for Voice {
         let complaint = Complaint { code: error.rdkafka_error_code(), reason };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let all_down = complaint.code == Some(RDKafkaErrorCode::AllBrokersDown);
+        self.all_down.fetch_or(all_down, Ordering::Relaxed);
         let known = last.as_ref().is_some_and(Complaint::is_lasting);
         if complaint.is_lasting() || !(all_down || known) {
             *last = Some(complaint);
