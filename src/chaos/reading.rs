@@ -25,7 +25,7 @@ const NAME_MOST: usize = 90;
 pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
     let one = |problem| vec![problem];
     let root = parse(text).map_err(one)?;
-    let spec: Spec = read(&root).map_err(one)?;
+    let spec: Spec = read(&root)?;
     let place = Cursor::of(&root);
     let mut problems = Vec::new();
     if spec.version != 1 {

@@ -50,7 +50,7 @@ impl Suite {
         let text = read_text(path)?;
         let wrong = |problems| FileError::new(path.display(), &text, problems);
         let document = parse(&text).map_err(|problem| wrong(vec![problem]))?;
-        let mut suite: Self = read(&document).map_err(|problem| wrong(vec![problem]))?;
+        let mut suite: Self = read(&document).map_err(wrong)?;
         let place = Cursor::of(&document);
         let mut problems = Vec::new();
         if suite.version != 1 {

@@ -27,7 +27,7 @@ pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
     if !strangers.is_empty() {
         return Err(strangers);
     }
-    let spec: Spec = read(&root).map_err(one)?;
+    let spec: Spec = read(&root)?;
     let places = Places::of(Cursor::of(&root));
     let problems = check::spec(&spec, places);
     if !problems.is_empty() {

@@ -89,6 +89,29 @@ impl Node {
         entries.iter().find(|entry| entry.key == key)
     }
 
+    /// Removes the first entry, or element of a list, that `is` true of, wherever it stands.
+    pub(super) fn remove(&mut self, is: &impl Fn(Option<&str>, &Origin) -> bool) -> bool {
+        match &mut self.value {
+            Value::List(nodes) => {
+                let place = nodes.iter().position(|node| is(None, &node.origin));
+                place.map(|place| nodes.remove(place)).is_some()
+                    || nodes.iter_mut().any(|node| node.remove(is))
+            }
+            Value::Map(entries) => {
+                let here = |it: &Entry| is(Some(&it.key), &it.key_origin);
+                let whole = |it: &Entry| here(it) || is(None, &it.node.origin);
+                let place = entries.iter().position(whole);
+                place.map(|place| entries.remove(place)).is_some()
+                    || entries.iter_mut().any(|entry| entry.node.remove(is))
+            }
+            Value::Nothing
+            | Value::Bool(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Text(_) => false,
+        }
+    }
+
     /// Says of this value and everything in it that it was written elsewhere.
     #[must_use]
     pub fn from_origin(mut self, origin: &Origin) -> Self {

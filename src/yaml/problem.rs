@@ -19,6 +19,8 @@ pub struct Problem {
     pub(super) absent: bool,
     /// Whether what is written there may be shown: a secret may not.
     pub(super) shown: bool,
+    /// The key that no field has, where that is what is wrong.
+    pub(super) stray: Option<String>,
 }
 
 impl Problem {
@@ -31,6 +33,7 @@ impl Problem {
             hint: None,
             absent: false,
             shown: true,
+            stray: None,
         }
     }
 
@@ -74,7 +77,7 @@ impl Error for Problem {
             Some((message, hint)) => (message.to_owned(), Some(hint.to_owned())),
             None => (text, None),
         };
-        Self { origin: None, message, hint, absent: false, shown: true }
+        Self { origin: None, message, hint, absent: false, shown: true, stray: None }
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -90,8 +93,9 @@ impl Error for Problem {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::custom(format!("unknown field `{field}`"))
-            .hint(choices(field, expected.iter().copied()))
+        let problem = Self::custom(format!("unknown field `{field}`"))
+            .hint(choices(field, expected.iter().copied()));
+        Self { stray: Some(field.to_owned()), ..problem }
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {

@@ -1,21 +1,47 @@
 //! A [`Node`] to a type that derives `Deserialize`. An error that a type raises is placed at the
-//! value, or the key, that it was given.
+//! value, or the key, that it was given. A type raises one error: to find all keys that no field
+//! has, each is taken out of a copy, which is read again.
 
 use serde::de::value::StringDeserializer;
 use serde::de::{
-    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess,
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess,
     SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
 use super::{Entry, Node, Problem, Value};
 
+/// So many keys that no field has are told at most.
+const STRAYS_MAX: usize = 20;
+
 /// Makes a `T` of a document.
 ///
 /// # Errors
-/// The first thing that does not fit.
-pub fn read<'a, T: Deserialize<'a>>(node: &'a Node) -> Result<T, Problem> {
-    T::deserialize(Typed(node)).map_err(|problem| problem.or_at(&node.origin))
+/// The first thing that does not fit, and all keys that no field has.
+pub fn read<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Problem>> {
+    let mut rest = node.clone();
+    let mut problems: Vec<Problem> = Vec::new();
+    for _ in 0..STRAYS_MAX {
+        let problem = match T::deserialize(Typed(&rest)) {
+            Ok(value) if problems.is_empty() => return Ok(value),
+            Ok(_) => break,
+            Err(problem) => problem.or_at(&node.origin),
+        };
+        let Some(origin) = problem.origin.clone() else { break };
+        let stray = problem.stray.clone();
+        // What is wrong without the keys that were taken out may be so because they were.
+        if stray.is_some() || problems.is_empty() {
+            problems.push(problem);
+        }
+        let removed = match &stray {
+            Some(name) => rest.remove(&|key, at| key == Some(name) && *at == origin),
+            None => rest.remove(&|_, at| *at == origin),
+        };
+        if !removed {
+            break;
+        }
+    }
+    Err(problems)
 }
 
 /// A node on its way to a type.
