@@ -86,7 +86,14 @@ fn group_section(
         pace.session, pace.heartbeat, pace.beacon, pace.threshold
     )?;
     writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
-    writeln!(f, "  what a fault may cost, ms; the return of its victims adds what a restart does")?;
+    writeln!(
+        f,
+        "  what a fault may cost, ms; after a kill or a leave the victim's restart adds to it;"
+    )?;
+    writeln!(
+        f,
+        "  what the end of a pause or of an isolation adds, a dry run of the experiment says"
+    )?;
     writeln!(f, "    {:<11}{:<14}overlap", "", "gap")?;
     let bounds = &group.bounds;
     let brokers = plan.clusters.get(&group.cluster).is_some_and(|it| it.failover.is_some());
