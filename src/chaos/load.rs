@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use super::shipped::{is_inside, locate, text};
+use super::shipped::{is_inside, locate, named, text};
 use super::{Experiment, fits, reading};
 use crate::topology::{Plan, plan};
 use crate::verdict::Brief;
@@ -69,8 +69,7 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
         experiment.trials = trials;
         experiment.until = None;
     }
-    experiment.topology =
-        experiment.topology.map(|topology| path.parent().unwrap_or(Path::new("")).join(topology));
+    experiment.topology = experiment.topology.map(|topology| named(path, &topology));
     let topology_path = choice
         .topology
         .clone()

@@ -83,6 +83,16 @@ pub fn locate(path: &Path) -> Cow<'_, Path> {
     inside().map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
+/// The file that another one names: beside it, else where a command line that names it finds it.
+pub(super) fn named(by: &Path, file: &Path) -> PathBuf {
+    let beside = by.parent().unwrap_or(Path::new("")).join(file);
+    if is_file(&beside) {
+        return beside;
+    }
+    let elsewhere = locate(file);
+    if is_file(&elsewhere) { elsewhere.into_owned() } else { beside }
+}
+
 /// Whether the path is that of a file inside, not of one on the disk.
 #[must_use]
 pub fn is_inside(path: &Path) -> bool {

@@ -1,12 +1,12 @@
 //! A suite as it is written: experiments to be run one after the other.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::load::{read_text, shown};
-use super::shipped::{is_file, is_inside, locate};
+use super::shipped::{is_file, is_inside, locate, named};
 use crate::ids::ExperimentName;
 use crate::yaml::{Cursor, FileError, Problem, parse, read};
 
@@ -67,11 +67,10 @@ impl Suite {
                 problems.push(Problem::at(origin, "a run has one trial at least"));
             }
         }
-        let beside = |file: &str| -> PathBuf { path.parent().unwrap_or(Path::new("")).join(file) };
         for (index, run) in suite.runs.iter_mut().enumerate() {
             let place = place.key("runs").index(index);
             let mut found = |key: &str, file: &mut String| {
-                let there = beside(file);
+                let there = named(path, Path::new(file));
                 if !is_file(&there) {
                     let message = format!("there is no file {}", shown(&there));
                     problems.push(Problem::at(place.key(key).origin(), message));

@@ -159,6 +159,16 @@ fn a_shipped_suite_runs_from_an_empty_folder() {
     let (code, _, told) = tandem.said("chaos suite two.yaml --set groups.p9.members=4");
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("there is no group `p9`"), "{told}");
+    // What it names is found as on a command line, from a folder of its own as well.
+    let text = "version: 1\nname: own\nruns: [{experiment: chaos/calm.yaml, topology: \
+                topologies/trio.yaml}, {experiment: mine.yaml}]\n";
+    let mine = "version: 1\nname: mine\ntopology: topologies/solo.yaml\nmethod:\n  \
+                - {id: n, at: 0s, fault: noop, for: 1s}\n";
+    fs::create_dir(tandem.folder().join("own")).unwrap();
+    fs::write(tandem.folder().join("own/suite.yaml"), text).unwrap();
+    fs::write(tandem.folder().join("own/mine.yaml"), mine).unwrap();
+    let (said, _) = tandem.good("validate own/suite.yaml own/mine.yaml");
+    assert_eq!(said.lines().count(), 2, "{said}");
     let set = "--set defaults.session=7s --set defaults.heartbeat=9s";
     let (code, _, told) = tandem.said(&format!("chaos suite chaos/suites/shipped.yaml {set}"));
     assert_eq!(code, Some(2), "a heartbeat above the session is a mistake: {told}");
