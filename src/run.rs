@@ -112,6 +112,7 @@ async fn disturb(
         }
         ending = &mut trials => {
             stop.cancel();
+            costs.tell_last(&tell).await;
             ending
         }
         never = costs.tell(&tell) => match never {},

@@ -21,6 +21,8 @@ use crate::watch::{Event, Watch};
 const LOOK: Duration = Duration::from_millis(50);
 /// A trial is told when everything is final up to so long after its end.
 const AFTER: Duration = Duration::from_millis(100);
+/// The last trial is final within two thirds of a second, unless a member is silent.
+const LAST: Duration = Duration::from_secs(1);
 /// So many victims are named.
 const NAMED_MAX: usize = 3;
 
@@ -57,17 +59,34 @@ impl TrialCosts {
     /// Tells each trial when it is final. Cancelled, it has lost nothing.
     pub(super) async fn tell(&mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) -> Infallible {
         loop {
-            match tokio::time::timeout(LOOK, self.facts.recv()).await {
-                Ok(Ok(fact)) => self.hear(&fact),
-                // The journal has what was missed; a watch that misses facts is unsure of them.
-                Ok(Err(RecvError::Lagged(_))) | Err(_) => {}
-                Ok(Err(RecvError::Closed)) => std::future::pending().await,
-            }
-            self.watch.handle_timeout(Mono::now());
-            self.fold();
-            let settled = self.watch.settled();
-            self.tell_where(tell, |trial| trial.ended.is_some_and(|it| it + AFTER <= settled));
+            self.advance(tell).await;
         }
+    }
+
+    /// The trials are over, and all lives on: tells those that are left once they are final, if
+    /// that is soon.
+    pub(super) async fn tell_last(&mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
+        let last = async {
+            while !self.trials.is_empty() {
+                self.advance(tell).await;
+            }
+        };
+        // Those that are not final then are told when all is stopped.
+        tokio::time::timeout(LAST, last).await.ok();
+    }
+
+    /// Waits for a fact or a little, and tells each trial that is final then.
+    async fn advance(&mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
+        match tokio::time::timeout(LOOK, self.facts.recv()).await {
+            Ok(Ok(fact)) => self.hear(&fact),
+            // The journal has what was missed; a watch that misses facts is unsure of them.
+            Ok(Err(RecvError::Lagged(_))) | Err(_) => {}
+            Ok(Err(RecvError::Closed)) => std::future::pending().await,
+        }
+        self.watch.handle_timeout(Mono::now());
+        self.fold();
+        let settled = self.watch.settled();
+        self.tell_where(tell, |trial| trial.ended.is_some_and(|it| it + AFTER <= settled));
     }
 
     /// The trials are over: what members do from here on is no part of them.

@@ -11,6 +11,8 @@ fn each_trial_is_told_with_whom_it_struck_and_what_that_cost() {
     let ended = run.with("--set defaults.session=500ms").finish();
     let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("trial ")).collect();
     assert_eq!(lines.len(), 2, "{ended}");
+    let place = |of: &str| ended.stderr.lines().position(|line| line.starts_with(of));
+    assert!(place("trial 2") < place("stopping"), "the last trial is told first: {ended}");
     let report = ended.report();
     let mut longest = Vec::new();
     for (number, line) in (1..).zip(&lines) {
