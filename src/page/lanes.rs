@@ -13,6 +13,11 @@ const STILL_MAX: usize = 400_000;
 const ROWS_MAX: usize = 400;
 /// The legend, and what the script fills, which is hidden where there is none.
 const LEGEND_AND_STAGE: &str = include_str!("lanes.html");
+/// In it, where trials are chosen.
+const CHOICE: &str = "<!-- trials -->\n";
+const TRIALS: &str = "<label>Trial <select id=\"trial\"></select></label>\n\
+                      <button type=\"button\" id=\"before\">Trial before</button>\n\
+                      <button type=\"button\" id=\"after\">Trial after</button>\n";
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 100.0;
 const TOP: f64 = 20.0;
@@ -27,7 +32,9 @@ pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinn
     for sentence in thinning.told() {
         html.push_str(&format!("<p class=\"note\">{}</p>\n", Safe(sentence)));
     }
-    html.push_str(LEGEND_AND_STAGE);
+    // What is kept up has none.
+    let trials = if subject.report.up.is_some() { "" } else { TRIALS };
+    html.push_str(&LEGEND_AND_STAGE.replace(CHOICE, trials));
     html.push_str(&still(subject, scene));
     html.push_str(&words(scene));
     html.push_str("</section>\n");

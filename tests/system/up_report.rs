@@ -102,7 +102,9 @@ fn a_member_killed_from_outside_is_the_cause_and_report_agrees_with_status() {
     is_plain(&text);
     let page = fs::read_to_string(up.out.join("report.html")).unwrap();
     let page = page.split("<script").next().unwrap();
-    for word in ["Seed", "What each fault may cost", "of such trials", "no group had a gap"] {
+    for word in
+        ["Seed", "What each fault may cost", "of such trials", "no group had a gap", "id=\"trial\""]
+    {
         assert!(!page.contains(word), "{word}");
     }
     assert!(page.contains("KEPT</h1>") || page.contains("KEPT</span>"), "{page}");
