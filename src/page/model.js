@@ -80,7 +80,8 @@ const tandem = (() => {
   const tell = (one, it) => {
     const cause = data.causes[it.cause];
     const what = it.kind === "unknown" ? "unknown for" : it.kind + " of";
-    return `${one.name}${one.where}, trial ${it.trial}: ${what} ${ms(it.length)}, ` +
+    const trial = shown.length > 1 ? `, trial ${it.trial}` : "";
+    return `${one.name}${one.where}${trial}: ${what} ${ms(it.length)}, ` +
       `known to within ${ms(it.within)}, from ${ms(it.from)} to ${ms(it.until)}` +
       (cause ? `, after ${cause}` : ", without a cause") +
       (it.open ? ", still open when the trial ended" : "");

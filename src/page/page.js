@@ -206,7 +206,7 @@
       g.fillText(text, a + 2, y);
       free = a + long + 10;
     };
-    for (const [number, from, until] of shown) {
+    for (const [number, from, until] of shown.length > 1 ? shown : []) {
       label("trial " + number, from, until, 10, colours.soft);
     }
     free = -1e9;
