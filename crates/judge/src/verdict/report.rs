@@ -297,7 +297,7 @@ pub struct Worst {
     pub censored: bool,
     /// What it began with.
     pub cause: CauseKind,
-    /// Which fault, which life (that was started, stopped, or died), or the broker of which cluster.
+    /// Which fault, which life (that was started, stopped or died), or a broker of which cluster.
     pub by: Option<String>,
     /// The longest stall of the host in it.
     pub stall: Option<Stall>,
