@@ -18,7 +18,7 @@ use tandem_facts::time::{Mono, Span};
 
 /// For how long one request may take.
 pub(super) const REQUEST: Duration = Duration::from_secs(10);
-/// For how long all brokers may refuse connections: one that starts may need a moment, and of a name
+/// For how long all brokers may refuse connections: one that starts needs a moment, and of a name
 /// with several addresses only one may be listened on.
 const REFUSED: Duration = Duration::from_secs(1);
 /// How soon what the client complains of is heard.
