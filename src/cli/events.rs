@@ -92,7 +92,7 @@ impl Past {
     /// Those that wait, in the order of their times.
     fn rest(&mut self) -> Vec<Event> {
         let mut events = std::mem::take(&mut self.events);
-        events.sort_by_key(|event| (event.t, event.seq));
+        events.sort_by_key(|event| (event.wall, event.t, event.seq));
         events
     }
 }

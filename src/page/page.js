@@ -356,24 +356,19 @@
     redraw();
   };
 
-  const press = {
-    earlier: () => move(-0.25), later: () => move(0.25), in: () => zoom(1.6),
-    out: () => zoom(1 / 1.6),
+  const trial = by("trial"); // What is kept up has none.
+  if (trial) make("option", trial, "whole run").value = "";
+  if (trial) shown.forEach(([number], at) => { make("option", trial, number).value = at; });
+  trial?.addEventListener("change", () => (trial.value ? toTrial(shown[trial.value]) : whole()));
+  const next = (by) => {
+    const now = trial.value === "" ? (by > 0 ? -1 : shown.length) : +trial.value;
+    trial.value = Math.min(Math.max(now + by, 0), shown.length - 1);
+    toTrial(shown[trial.value]);
   };
-  // What is kept up has no trials to choose from.
-  const trial = by("trial");
-  if (trial) {
-    make("option", trial, "whole run").value = "";
-    shown.forEach(([number], at) => { make("option", trial, number).value = at; });
-    trial.addEventListener("change", () => (trial.value ? toTrial(shown[trial.value]) : whole()));
-    const next = (by) => {
-      const now = trial.value === "" ? (by > 0 ? -1 : shown.length) : +trial.value;
-      trial.value = Math.min(Math.max(now + by, 0), shown.length - 1);
-      toTrial(shown[trial.value]);
-    };
-    press.before = () => next(-1);
-    press.after = () => next(1);
-  }
+  const press = {
+    ...(trial && { before: () => next(-1), after: () => next(1) }), earlier: () => move(-0.25),
+    later: () => move(0.25), in: () => zoom(1.6), out: () => zoom(1 / 1.6),
+  };
   for (const [id, act] of Object.entries(press)) by(id).addEventListener("click", act);
   by("which").addEventListener("change", fill);
   by("role").addEventListener("input", fill);
@@ -395,9 +390,9 @@
   document.documentElement.classList.add("live");
   by("stage").hidden = false;
   theme();
-  const many = shown.length > 12 && worst;
+  const many = trial && shown.length > 12 && worst;
   const start = many ? shown.findIndex(([number]) => number === worst.trial) : -1;
-  if (trial && start >= 0) {
+  if (start >= 0) {
     trial.value = start;
     toTrial(shown[start]);
   }

@@ -227,21 +227,22 @@ impl History {
     /// Takes what the controller says of the process of a life; whether that `left` by request.
     fn observe_process(&mut self, life: &Life, fact: &Fact, left: bool) {
         let looked = self.not_yet.remove(life).unwrap_or(fact.t).min(fact.t);
-        match &fact.what {
-            What::NotYet => drop(self.not_yet.insert(life.clone(), fact.t)),
-            What::Stopped if !self.paused.contains(life) => {
-                self.troubles.insert(looked, Cause::Stop(life.clone()));
-            }
-            What::Died { .. } if !left && !self.ended.contains(life) => {
-                self.troubles.insert(fact.t, Cause::Death(life.clone()));
-            }
+        if fact.what == What::NotYet {
+            self.not_yet.insert(life.clone(), fact.t);
+        } else if fact.what == What::Stopped && !self.paused.contains(life) {
+            self.troubles.insert(looked, Cause::Stop(life.clone()));
+        } else if let What::Died { .. } = &fact.what
+            && !left
+            && !self.ended.contains(life)
+        {
+            self.troubles.insert(fact.t, Cause::Death(life.clone()));
+        } else if let What::Started { .. } = &fact.what
+            && !self.struck.contains(life)
+        {
             // One that was struck before it began is a second process: its start is the fault.
-            What::Started { .. } if !self.struck.contains(life) => {
-                let again = life.incarnation > Incarnation(1);
-                let cause = if again { Cause::Restart(life.clone()) } else { Cause::Start };
-                self.troubles.insert(fact.t, cause);
-            }
-            _ => {}
+            let again = life.incarnation > Incarnation(1);
+            let cause = if again { Cause::Restart(life.clone()) } else { Cause::Start };
+            self.troubles.insert(fact.t, cause);
         }
     }
 
