@@ -49,7 +49,9 @@ struct Seat {
     ticks: Option<Fact>,
     /// The number and the stamp of what it said last.
     last: Option<(u64, Mono)>,
-    claims: BTreeMap<PartitionId, (Term, Mono)>,
+    /// The ends of those that are open as far as it told: where the end of one was lost there may be
+    /// a later one on the same partition.
+    claims: BTreeMap<(PartitionId, Term), Mono>,
 }
 
 impl Carry {
@@ -199,14 +201,12 @@ impl Seat {
     fn hear(&mut self, fact: &Fact) {
         self.last = Some((fact.seq, fact.t));
         if let What::Claimed { partition, term, until, .. } = &fact.what {
-            self.claims.insert(*partition, (*term, *until));
+            self.claims.insert((*partition, *term), *until);
         } else if let What::Renewed { claims } = &fact.what {
-            let claim = |one: &Horizon| (one.partition, (one.term, one.until));
+            let claim = |one: &Horizon| ((one.partition, one.term), one.until);
             self.claims = claims.iter().map(claim).collect();
         } else if let What::Lapsed { partition, term, .. } = &fact.what {
-            if self.claims.get(partition).is_some_and(|(held, _)| held == term) {
-                self.claims.remove(partition);
-            }
+            self.claims.remove(&(*partition, *term));
         } else if fact.what == What::Leaving {
             (self.left, self.claims) = (true, BTreeMap::new());
         } else if let What::Assigned { .. } = &fact.what {
@@ -226,7 +226,7 @@ impl Seat {
             let seq = seq.saturating_sub(before);
             fact.clone().map(|fact| Fact { seq, ..fact })
         };
-        let claim = |(&partition, &(term, until)): (&PartitionId, &(Term, Mono))| Horizon {
+        let claim = |(&(partition, term), &until): (&(PartitionId, Term), &Mono)| Horizon {
             partition,
             term,
             until,

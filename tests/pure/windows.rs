@@ -152,6 +152,17 @@ fn takeover() -> (Plan, Story) {
     (plan, story)
 }
 
+/// The end of the first claim is lost, and the second ends; then it says nothing more.
+#[test]
+fn a_claim_whose_end_was_lost_is_carried_beside_a_later_one() {
+    let plan = plan(1, &[("p1", 1, 2)]);
+    let mut story = Story::default();
+    story.started("p1-1.1", 1).claimed("p1-1.1", 0, 1, [600, 2_000]);
+    story.ticks("p1-1.1", &[0], [600, 900]).lose(Some("p1-1.1"));
+    story.claimed("p1-1.1", 0, 2, [1_000, 2_000]).lapsed("p1-1.1", 1_100, (0, 2), 1_050);
+    agrees(&plan, &told(&story, 30_000), 4_500, || Duration::from_millis(40));
+}
+
 fn in_order(mut facts: Vec<Fact>) -> Vec<Fact> {
     facts.sort_by_key(|fact| fact.t);
     facts
