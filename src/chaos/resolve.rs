@@ -344,7 +344,8 @@ pub(super) fn shuffled<T: Ord>(
     things
 }
 
-/// All roles in a random order: drawn from their names in order, or from the numbers of counted ones.
+/// All roles in a random order: drawn from their names in order, or from the numbers of counted
+/// ones.
 pub(super) fn shuffled_roles(roles: &Roles, chance: &mut ChaCha12Rng) -> Vec<RoleIndex> {
     match roles {
         Roles::Named(names) => {

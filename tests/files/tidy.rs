@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const ROOMS: &[&[&str]] = &[
     &["built", "facts", "ids", "judge", "statistics", "time"],
     &["error", "secret", "shown"],
-    &["host", "observation"],
+    &["host", "observation", "roles"],
     &["yaml", "neli", "groups", "wire"],
     &["broker", "kafka"],
     &["edge", "tandem_member"],
@@ -47,6 +47,7 @@ const PURE: &[&str] = &[
     "neli/",
     "groups/",
     "observation/",
+    "roles.rs",
     "roster/",
     "wire/",
     "timeline/",
