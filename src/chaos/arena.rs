@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
-use super::Lookout;
+use super::{Kind, Lookout};
 use crate::controller::{Broker, Clusters, Fleet, Gate, Phase, Record, Slot};
 use crate::guard::Guard;
 use crate::ids::{FaultId, GroupName, Life, MemberId};
@@ -221,7 +221,7 @@ impl Arena<'_> {
         &self,
         victims: &[Victim],
         fault: &FaultId,
-        kind: &str,
+        kind: Kind,
         signal: Signal,
     ) -> Result<(), FaultError> {
         for victim in victims {
@@ -232,14 +232,12 @@ impl Arena<'_> {
     }
 
     /// About to be hit.
-    pub(super) fn asked(&self, victim: &Victim, fault: &FaultId, kind: &str) {
+    pub(super) fn asked(&self, victim: &Victim, fault: &FaultId, kind: Kind) {
         self.asked_of(&victim.life, fault, kind);
     }
 
-    pub(super) fn asked_of(&self, life: &Life, fault: &FaultId, kind: &str) {
-        let (fault, kind) = (fault.clone(), kind.to_owned());
-        let asked = What::FaultAsked { fault, kind, broker: None, cluster: None };
-        self.record.note(Some(life), asked);
+    pub(super) fn asked_of(&self, life: &Life, fault: &FaultId, kind: Kind) {
+        self.record.note(Some(life), kind.asked(fault));
     }
 
     pub(super) fn in_force(&self, victim: &Victim, fault: &FaultId) -> Mono {

@@ -42,6 +42,7 @@ pub(super) async fn inject(
         let asked = What::FaultAsked {
             fault: fault.clone(),
             kind: kind.as_str().to_owned(),
+            class: kind.class(),
             broker: Some(broker.address.clone()),
             cluster: Some(broker.cluster.clone()),
         };

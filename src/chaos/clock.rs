@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::Kind;
 use super::arena::{Arena, FaultError, Victim};
 use crate::ids::FaultId;
 use crate::member::Order;
@@ -24,7 +25,7 @@ pub(super) async fn inject(
 ) -> Result<Mono, FaultError> {
     let asked = Mono::now();
     for victim in victims {
-        arena.asked(victim, fault, "clock");
+        arena.asked(victim, fault, Kind::Clock);
         order(victim, skew)?;
     }
     let mut last = Mono::ZERO;

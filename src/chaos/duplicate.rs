@@ -8,6 +8,7 @@
 
 use futures_util::future::join_all;
 
+use super::Kind;
 use super::arena::{Arena, FaultError, Victim};
 use crate::controller::Twin;
 use crate::ids::FaultId;
@@ -25,7 +26,7 @@ pub(super) async fn inject(
     for victim in victims {
         // Asked of the life that is about to begin: its start is the fault, and no restart.
         let life = victim.slot.next_life();
-        arena.asked_of(&life, fault, "duplicate");
+        arena.asked_of(&life, fault, Kind::Duplicate);
         let twin = arena.fleet.twin(&life).map_err(|error| FaultError::Twin {
             life: life.clone(),
             why: crate::error::chain(&error),

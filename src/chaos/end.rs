@@ -27,7 +27,7 @@ pub(super) async fn inject(
     victims: &[Victim],
 ) -> Result<Mono, FaultError> {
     for victim in victims {
-        arena.asked(victim, fault, by.kind().as_str());
+        arena.asked(victim, fault, by.kind());
         ask(victim, by)?;
     }
     let mut last = Mono::ZERO;

@@ -3,9 +3,9 @@
 use std::future::pending;
 use std::time::Duration;
 
-use super::Fault;
 use super::aim::Aim;
 use super::arena::{Arena, FaultError};
+use super::{Fault, Kind};
 use super::{broker, clock, duplicate, end, network, pause};
 use crate::controller::Twin;
 use crate::ids::FaultId;
@@ -54,16 +54,7 @@ impl Injected {
             // A series is played strike by strike.
             Fault::Storm(_) | Fault::Rollout { .. } => Ok(Mono::now()),
             Fault::Noop { .. } => {
-                let fault = self.fault.clone();
-                arena.record.note(
-                    None,
-                    What::FaultAsked {
-                        fault,
-                        kind: "noop".to_owned(),
-                        broker: None,
-                        cluster: None,
-                    },
-                );
+                arena.record.note(None, Kind::Noop.asked(&self.fault));
                 let fault = self.fault.clone();
                 Ok(arena.record.note(None, What::FaultInForce { fault }))
             }

@@ -1,5 +1,8 @@
 //! The words for faults, and the fields that each of them knows.
 
+use crate::ids::FaultId;
+use crate::observation::{FaultClass, What};
+
 /// The word for a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -84,6 +87,33 @@ impl Kind {
             Self::Rollout => "rollout",
             Self::Storm => "storm",
             Self::Noop => "noop",
+        }
+    }
+
+    /// What it does to whom it strikes.
+    #[must_use]
+    pub fn class(self) -> FaultClass {
+        match self {
+            Self::Kill | Self::Stop | Self::Host => FaultClass::Kills,
+            Self::Leave | Self::Rollout | Self::Churn => FaultClass::Leaves,
+            Self::Pause => FaultClass::Pauses,
+            Self::Partition | Self::Slow | Self::Protocol => FaultClass::Intercepts,
+            Self::Broker => FaultClass::Brokers,
+            Self::Clock => FaultClass::Skews,
+            Self::Duplicate => FaultClass::Duplicates,
+            Self::Storm => FaultClass::Other,
+            Self::Noop => FaultClass::Nothing,
+        }
+    }
+
+    /// The fact that it is about to be done to a life, or to nobody in particular.
+    pub(super) fn asked(self, fault: &FaultId) -> What {
+        What::FaultAsked {
+            fault: fault.clone(),
+            kind: self.as_str().to_owned(),
+            class: self.class(),
+            broker: None,
+            cluster: None,
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) async fn inject(
 ) -> Result<Mono, FaultError> {
     let edges = arena.clusters.edges().ok_or(FaultError::NoEdges)?;
     for victim in victims {
-        arena.asked(victim, fault, what.kind.as_str());
+        arena.asked(victim, fault, what.kind);
     }
     let mut last = Mono::ZERO;
     for (scope, victims) in sides(arena, reach, victims) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::future::select_all;
 use rustix::process::Signal;
 
+use super::Kind;
 use super::arena::{Arena, FaultError, Victim};
 use crate::controller::{Phase, State};
 use crate::ids::FaultId;
@@ -20,7 +21,7 @@ pub(super) async fn inject(
     fault: &FaultId,
     victims: &[Victim],
 ) -> Result<Mono, FaultError> {
-    arena.signal_all(victims, fault, "pause", Signal::STOP)?;
+    arena.signal_all(victims, fault, Kind::Pause, Signal::STOP)?;
     let mut last = Mono::ZERO;
     for victim in victims {
         let stopped = victim.slot.reaches(EFFECT, |state| holds(victim, state));

@@ -45,9 +45,9 @@ pub(super) async fn strike(
     let good = Cell::new(true);
     let failed = |why: String| {
         good.set(false);
-        let kind = strike.step.fault.kind().as_str().to_owned();
-        let fault = fault.clone();
-        arena.record.note(None, What::FaultFailed { fault, kind, why });
+        let (fault, is) = (fault.clone(), strike.step.fault.kind());
+        let (kind, class) = (is.as_str().to_owned(), is.class());
+        arena.record.note(None, What::FaultFailed { fault, kind, class, why });
     };
     let own = in_force.get(&strike.step.id);
     let tell = |change: &dyn Fn(&mut Progress)| {
