@@ -189,10 +189,10 @@ impl StepPreview {
             step: step.id.clone(),
             fault: step.fault.kind().as_str(),
             due,
-            does: step.fault.told(),
-            to: target.map(|target| step.fault.told_of(target)),
+            does: step.fault.describe(),
+            to: target.map(|target| step.told_of(target)),
             candidates: target.map(|target| target.candidates(plan)).unwrap_or_default(),
-            undo: step.fault.undo(target, plan),
+            undo: step.fault.describe_undo(target, plan),
             costs: StepCost::of(step, plan),
         }
     }
