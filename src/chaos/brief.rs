@@ -100,7 +100,7 @@ fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {
         };
         let to = to + step.jitter.get();
         windows.insert(step.id.as_str(), (from, to));
-        let Some(target) = &step.target else { continue };
+        let Some(target) = &step.concerns() else { continue };
         match step.fault.series() {
             Some(Series::Drawn(storm)) => {
                 let limits = experiment.limits.or(plan.limits);

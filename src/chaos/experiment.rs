@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{AnyFault, Target};
+use super::{Across, AnyFault, Pick, Target, Targets};
 use crate::ids::StepId;
 use crate::observation::FaultClass;
 use crate::time::Span;
@@ -100,6 +100,19 @@ pub struct Step {
     pub fault: AnyFault,
     /// To whom; nobody for `noop`.
     pub target: Option<Target>,
+}
+
+impl Step {
+    /// Whom it concerns: its target; all groups where it is done to what is no member.
+    #[must_use]
+    pub fn concerns(&self) -> Option<Target> {
+        let anything = self.fault.kind().word().targets == Targets::Anything;
+        let all = || Target::GroupsAcross {
+            mode: Pick::All,
+            across: Across { groups: None, within: Span::default() },
+        };
+        self.target.clone().or_else(|| anything.then(all))
+    }
 }
 
 /// When a step is due.

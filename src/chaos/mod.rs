@@ -32,13 +32,15 @@ pub use brief::brief;
 pub use cost::{Cost, Hit};
 pub use experiment::{Disturbance, Experiment, Steady, Step, Trigger};
 pub use faults::{
-    AnyFault, Far, Fault, How, InStorm, Kind, Need, Network, Restart, Series, Storm, Targets, Word,
-    Written,
+    AnyFault, Far, Fault, How, InStorm, Kind, Need, Network, Permission, Restart, Series, Storm,
+    Targets, Word, Written,
 };
 pub use fits::fits;
 use injected::NoInjection;
 pub use injected::{Case, Injection};
-pub use load::{Choice, Prepared, TOPOLOGY, load, load_chosen, load_topology, read_text, shown};
+pub use load::{
+    Allowed, Choice, Prepared, TOPOLOGY, load, load_chosen, load_topology, read_text, shown,
+};
 pub use lookout::Lookout;
 pub use preview::{Preview, StepCost, StepPreview, StrikePreview, TrialPreview, UntilPreview};
 pub use reading::experiment;

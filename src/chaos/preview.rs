@@ -200,7 +200,7 @@ impl StepPreview {
 
 impl StepCost {
     fn of(step: &Step, plan: &Plan) -> Option<Self> {
-        let target = step.target.as_ref().filter(|_| !step.fault.kind().is_series())?;
+        let target = &step.concerns().filter(|_| !step.fault.kind().is_series())?;
         let groups = target.groups(plan);
         let costs = groups.iter().map(|group| cost(step, target, plan, group));
         let worst = costs.reduce(Cost::worst)?;

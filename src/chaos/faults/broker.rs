@@ -32,6 +32,7 @@ pub(super) const WORD: Word = Word {
     hint: |field| (field == "overlap_restart").then_some("no member dies of it"),
     read,
     in_storm: None,
+    permission: None,
     needs: &[Need::Kill, Need::Stop, Need::Brokers],
     able: "",
 };

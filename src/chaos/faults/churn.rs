@@ -23,6 +23,7 @@ pub(super) const WORD: Word = Word {
     hint: Word::no_hint,
     read,
     in_storm: None,
+    permission: None,
     needs: &[Need::Kill],
     able: "",
 };

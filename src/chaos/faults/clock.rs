@@ -31,6 +31,7 @@ pub(super) const WORD: Word = Word {
         Ok(Clock { skew, lasts: written.lasts(fields.lasts)? }.into())
     },
     in_storm: None,
+    permission: None,
     needs: &[],
     able: "members are told what their clocks say",
 };

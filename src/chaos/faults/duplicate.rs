@@ -34,6 +34,7 @@ pub(super) const WORD: Word = Word {
         Ok(Duplicate { lasts: written.lasts(fields.lasts)? }.into())
     },
     in_storm: None,
+    permission: None,
     needs: &[Need::Kill],
     able: "a second process can be started and ended",
 };

@@ -22,6 +22,7 @@ pub(super) const WORD: Word = Word {
     hint: end::hint,
     read: |written| Restart::read(written).map(|restart| Host { restart }.into()),
     in_storm: None,
+    permission: None,
     needs: &[Need::Kill],
     able: "",
 };

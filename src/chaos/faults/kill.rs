@@ -21,6 +21,7 @@ pub(super) const WORD: Word = Word {
     hint: end::hint,
     read: |written| Restart::read(written).map(|restart| Kill { restart }.into()),
     in_storm: Some(InStorm::Ends(|restart| AnyFault::from(Kill { restart }))),
+    permission: None,
     needs: &[Need::Kill],
     able: "",
 };

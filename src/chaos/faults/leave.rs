@@ -21,6 +21,7 @@ pub(super) const WORD: Word = Word {
     hint: end::hint_of_leave,
     read: |written| Restart::read(written).map(|restart| Leave::new(restart).into()),
     in_storm: Some(InStorm::Ends(|restart| AnyFault::from(Leave::new(restart)))),
+    permission: None,
     needs: &[Need::Kill],
     able: "",
 };

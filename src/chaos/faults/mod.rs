@@ -36,7 +36,7 @@ pub use end::Restart;
 pub use network::{Far, Network};
 pub use storm::Storm;
 pub use traits::{Fault, Series};
-pub use word::{InStorm, Need, Targets, Word};
+pub use word::{InStorm, Need, Permission, Targets, Word};
 pub use written::Written;
 
 /// From the list, the words, the faults, and the one match over them.

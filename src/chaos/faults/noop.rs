@@ -27,6 +27,7 @@ pub(super) const WORD: Word = Word {
         Ok(Noop { lasts: written.lasts(fields.lasts)? }.into())
     },
     in_storm: None,
+    permission: None,
     needs: &[],
     able: "it does nothing",
 };

@@ -27,6 +27,7 @@ pub(super) const WORD: Word = Word {
         network.map(|network| Partition(network).into())
     },
     in_storm: Some(InStorm::Held(|lasts| AnyFault::from(Partition(Network::cut(lasts))))),
+    permission: None,
     needs: &[Need::Listen],
     able: network::ABLE,
 };

@@ -29,6 +29,7 @@ pub(super) const WORD: Word = Word {
         Ok(Pause { lasts: written.lasts(fields.lasts)? }.into())
     },
     in_storm: Some(InStorm::Held(|lasts| AnyFault::from(Pause { lasts }))),
+    permission: None,
     needs: &[Need::Stop],
     able: "",
 };

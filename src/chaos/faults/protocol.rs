@@ -22,6 +22,7 @@ pub(super) const WORD: Word = Word {
     hint: Word::no_hint,
     read: |written| Network::read(written, effect).map(|network| Protocol(network).into()),
     in_storm: None,
+    permission: None,
     needs: &[Need::Listen],
     able: network::ABLE,
 };

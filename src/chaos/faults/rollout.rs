@@ -29,6 +29,7 @@ pub(super) const WORD: Word = Word {
         Ok(Rollout { restart: Restart { after, overlaps: true } }.into())
     },
     in_storm: None,
+    permission: None,
     needs: &[Need::Kill],
     able: "",
 };

@@ -21,6 +21,7 @@ pub(super) const WORD: Word = Word {
     },
     read: |written| Network::read(written, network::slow).map(|network| Slow(network).into()),
     in_storm: None,
+    permission: None,
     needs: &[Need::Listen],
     able: network::ABLE,
 };

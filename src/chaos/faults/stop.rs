@@ -20,6 +20,7 @@ pub(super) const WORD: Word = Word {
     hint: end::hint,
     read: |written| Restart::read(written).map(|restart| Stop { restart }.into()),
     in_storm: Some(InStorm::Ends(|restart| AnyFault::from(Stop { restart }))),
+    permission: None,
     needs: &[],
     able: "members are told to end",
 };

@@ -30,6 +30,7 @@ pub(super) const WORD: Word = Word {
     hint: Word::no_hint,
     read,
     in_storm: None,
+    permission: None,
     needs: &[Need::Kill, Need::Stop],
     able: "",
 };

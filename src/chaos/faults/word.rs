@@ -30,6 +30,8 @@ pub struct Word {
     pub read: fn(Written<'_>) -> Result<AnyFault, Problem>,
     /// As a strike of a storm; nothing where a storm cannot strike with it.
     pub in_storm: Option<InStorm>,
+    /// What the command line must say before it is done; nothing where nothing must be said.
+    pub permission: Option<Permission>,
     /// What a machine must be able to do for it.
     pub needs: &'static [Need],
     /// What is said of a machine that can; what is said of the last need where this is empty.
@@ -53,6 +55,8 @@ pub enum Targets {
     Brokers,
     /// Members, one strike each: all of them, where nobody is named.
     InTurn,
+    /// Members, or what is no member at all and concerns every group.
+    Anything,
 }
 
 /// A strike of a storm.
@@ -62,6 +66,23 @@ pub enum InStorm {
     Ends(fn(Restart) -> AnyFault),
     /// Its victim is held for so long.
     Held(fn(Span) -> AnyFault),
+}
+
+/// What only the user can allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// To run commands that an experiment names.
+    Exec,
+}
+
+impl Permission {
+    /// The option that gives it.
+    #[must_use]
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Exec => "--allow-exec",
+        }
+    }
 }
 
 /// What a machine must be able to do.

@@ -48,7 +48,7 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
         // What is done to processes by a signal is done to all that a machine has; a member alone
         // can leave its group, be cut off, or misread a clock.
         Targets::Processes => brokers_are_elsewhere().and_then(|()| one()).map(whole)?,
-        Targets::Members => brokers_are_elsewhere().and_then(|()| one())?,
+        Targets::Members | Targets::Anything => brokers_are_elsewhere().and_then(|()| one())?,
         Targets::Links => {
             of_brokers("`from` says between them and which brokers").and_then(|()| one())?
         }
@@ -70,7 +70,7 @@ fn whole(found: Target) -> Target {
 /// Done to nobody in particular.
 fn untargeted(kind: Kind, place: Cursor<'_>) -> Result<Option<Target>, Problem> {
     let hint = match kind.word().targets {
-        Targets::Nobody => return Ok(None),
+        Targets::Nobody | Targets::Anything => return Ok(None),
         // Everybody's turn comes.
         Targets::InTurn => {
             let across = Across { groups: None, within: WITHIN };
