@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
@@ -24,6 +24,9 @@ const ASKED: Duration = Duration::from_secs(1);
 const DRAINED: Duration = Duration::from_millis(200);
 /// How often one looks.
 const LOOK: Duration = Duration::from_millis(5);
+/// Waits for a line before it becomes the command; the end of its input ends it. So a command that
+/// must be held before it does anything is held in time, and never begins where that fails.
+const GATE: [&str; 4] = ["sh", "-c", "read -r _ && exec \"$@\" < /dev/null", "sh"];
 /// So much of its output is kept.
 const OUTPUT_MOST: u64 = 64 << 10;
 
@@ -106,25 +109,37 @@ impl UserCommand {
         self.timeout.get() + 2 * ASKED
     }
 
+    /// Starts it. It does nothing until it is told to [`go`](Running::go).
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn prepare(&self) -> Result<Running<'_>, CommandError> {
+        let gated = GATE.iter().map(ToString::to_string).chain(self.command.iter().cloned());
+        self.spawn(&gated.collect::<Vec<_>>(), Stdio::piped())
+    }
+
     /// Starts it.
     ///
     /// # Errors
     /// The system refuses.
     pub fn start(&self) -> Result<Running<'_>, CommandError> {
+        self.spawn(&self.command, Stdio::null())
+    }
+
+    fn spawn(&self, words: &[String], input: Stdio) -> Result<Running<'_>, CommandError> {
         let refused = |source| CommandError::Start { command: self.to_string(), source };
         let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
-        let (program, arguments) =
-            self.command.split_first().ok_or_else(nothing).map_err(refused)?;
+        let (program, arguments) = words.split_first().ok_or_else(nothing).map_err(refused)?;
         let mut log = File::options().append(true).create(true).open(&self.log).map_err(refused)?;
         writeln!(log, "$ {self}").map_err(refused)?;
-        let (output, input) = io::pipe().map_err(refused)?;
-        let child = Command::new(program)
+        let (output, said) = io::pipe().map_err(refused)?;
+        let mut child = Command::new(program)
             .args(arguments)
             .current_dir(&self.folder)
             .envs(&self.environment)
-            .stdin(Stdio::null())
-            .stdout(input.try_clone().map_err(refused)?)
-            .stderr(input)
+            .stdin(input)
+            .stdout(said.try_clone().map_err(refused)?)
+            .stderr(said)
             // Ctrl-C is for the controller alone; and it is ended with all that it started.
             .process_group(0)
             .spawn()
@@ -134,8 +149,15 @@ impl UserCommand {
             keep(output, &mut log);
             done.send(()).ok();
         };
-        let mut running =
-            Running { of: self, child, began: Mono::now(), asked: None, hurried: false, drained };
+        let mut running = Running {
+            of: self,
+            gate: child.stdin.take(),
+            child,
+            began: Mono::now(),
+            asked: None,
+            hurried: false,
+            drained,
+        };
         match Builder::new().name("command-log".to_owned()).spawn(keep) {
             Ok(_) => Ok(running),
             Err(source) => {
@@ -173,6 +195,8 @@ fn keep(mut output: PipeReader, log: &mut File) {
 pub struct Running<'a> {
     of: &'a UserCommand,
     child: Child,
+    /// What it waits for, where it does.
+    gate: Option<ChildStdin>,
     began: Mono,
     /// Since when it has been asked to end.
     asked: Option<Mono>,
@@ -181,6 +205,16 @@ pub struct Running<'a> {
 }
 
 impl Running<'_> {
+    /// Lets it begin.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn go(&mut self) -> Result<(), CommandError> {
+        let Some(mut gate) = self.gate.take() else { return Ok(()) };
+        let command = || self.of.to_string();
+        writeln!(gate).map_err(|source| CommandError::Start { command: command(), source })
+    }
+
     /// Its process id; that of its process group as well.
     #[must_use]
     pub fn pid(&self) -> u32 {
@@ -255,7 +289,7 @@ mod tests {
             command: words.iter().map(ToString::to_string).collect(),
             folder: folder.to_owned(),
             environment: BTreeMap::from([("TANDEM_FAULT".to_owned(), "1.x".to_owned())]),
-            timeout: Span::ms(300),
+            timeout: Span::ms(20_000),
             log: folder.join("log"),
         }
     }
@@ -277,7 +311,8 @@ mod tests {
         // It does not hear that it is asked, and neither does its child.
         let script = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > child; sleep 60' & wait";
         let began = Mono::now();
-        let error = command(folder.path(), &["sh", "-c", script]).run().unwrap_err();
+        let command = command(folder.path(), &["sh", "-c", script]);
+        let error = UserCommand { timeout: Span::ms(500), ..command }.run().unwrap_err();
         assert!(matches!(error, CommandError::Late { .. }), "{error}");
         assert!(Mono::now().since(began) < Duration::from_secs(20));
         let child = std::fs::read_to_string(folder.path().join("child")).unwrap();
@@ -287,6 +322,31 @@ mod tests {
             assert!(Mono::now().since(began) < Duration::from_secs(5), "{child} lives");
             std::thread::sleep(LOOK);
         }
+    }
+
+    #[test]
+    fn one_that_is_prepared_does_nothing_until_it_is_told_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = |name: &str| folder.path().join(name).exists();
+        let (told, untold) = (["touch", "told"], ["touch", "untold"]);
+        let (told, untold) = (command(folder.path(), &told), command(folder.path(), &untold));
+        let mut running = told.prepare().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(running.poll(false).is_none() && !made("told"));
+        running.go().unwrap();
+        let began = Mono::now();
+        while running.poll(false).transpose().unwrap().is_none() {
+            assert!(Mono::now().since(began) < Duration::from_secs(5));
+            std::thread::sleep(LOOK);
+        }
+        assert!(made("told"));
+        // As where its controller dies.
+        let mut running = untold.prepare().unwrap();
+        running.gate.take();
+        while running.poll(false).is_none() {
+            std::thread::sleep(LOOK);
+        }
+        assert!(!made("untold"));
     }
 
     #[test]

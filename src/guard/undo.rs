@@ -1,5 +1,5 @@
-//! Undoing: what is held ends, what is owed is run, what is promised runs and is awake. Nothing that fails keeps the
-//! rest from it.
+//! Undoing: what is held ends, what is owed is run, what is promised runs and is awake. Nothing
+//! that fails keeps the rest from it.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -86,8 +86,8 @@ pub(super) fn undo(held: &[Ward], owed: &[UserCommand], promised: &[Revival]) ->
     undone
 }
 
-/// A process that leads a group takes it along: a command of the user's own starts others. It lives,
-/// so the number is its own.
+/// A process that leads a group takes it along: a command of the user's own starts others. It
+/// lives, so the number is its own.
 fn end_group(pid: u32) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid.filter(|pid| getpgid(Some(*pid)) == Ok(*pid)) {
