@@ -12,6 +12,7 @@ mod churn;
 mod clock;
 mod duplicate;
 mod end;
+mod exec;
 mod host;
 mod kill;
 mod leave;
@@ -124,6 +125,8 @@ faults! {
     Rollout: rollout,
     /// Anything, again and again.
     Storm: storm,
+    /// A command of the user's own is run.
+    Exec: exec,
     /// Nothing happens.
     Noop: noop,
 }

@@ -1,5 +1,5 @@
-//! How brokers are killed, asked to end, or paused: by whatever fault strikes them. Their heal is to
-//! start or to wake them, and to wait until they serve.
+//! How brokers are killed, asked to end, or paused: by whatever fault strikes them. Their heal is
+//! to start or to wake them, and to wait until they serve.
 
 use std::time::Duration;
 
