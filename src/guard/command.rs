@@ -2,11 +2,12 @@
 //! run by the controller, or in its stead by whoever undoes a run.
 
 use std::collections::BTreeMap;
+use std::env::temp_dir;
 use std::fmt::{self, Display};
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Builder;
@@ -130,12 +131,15 @@ impl UserCommand {
         let refused = |source| CommandError::Start { command: self.to_string(), source };
         let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
         let (program, arguments) = words.split_first().ok_or_else(nothing).map_err(refused)?;
-        let mut log = File::options().append(true).create(true).open(&self.log).map_err(refused)?;
+        // The run's folder may be gone by now, and that keeps no undo from being run.
+        let open = |path: &Path| File::options().append(true).create(true).open(path);
+        let mut log = open(&self.log).or_else(|_| open(Path::new("/dev/null"))).map_err(refused)?;
+        let folder = if self.folder.is_dir() { self.folder.clone() } else { temp_dir() };
         writeln!(log, "$ {self}").map_err(refused)?;
         let (output, said) = io::pipe().map_err(refused)?;
         let mut child = Command::new(program)
             .args(arguments)
-            .current_dir(&self.folder)
+            .current_dir(folder)
             .envs(&self.environment)
             .stdin(input)
             .stdout(said.try_clone().map_err(refused)?)
@@ -347,6 +351,17 @@ mod tests {
             std::thread::sleep(LOOK);
         }
         assert!(!made("untold"));
+    }
+
+    #[test]
+    fn one_whose_folder_is_gone_is_run_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join("made");
+        let mut command = command(folder.path(), &["touch", made.to_str().unwrap()]);
+        (command.folder, command.log) =
+            (folder.path().join("gone"), folder.path().join("gone/log"));
+        command.run().unwrap();
+        assert!(made.exists());
     }
 
     #[test]
