@@ -1,14 +1,13 @@
 //! Finds whom a step strikes at the instant of the strike: brokers first, for that takes a while;
 //! members are chosen, and taken in hand, right before they are struck.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::SeedableRng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha12Rng;
 
 use super::arena::{Arena, Victim};
-use super::network::Reach;
 use super::{Brokers, Far, Network, Sight, Strike};
 use crate::controller::{Broker, Which, whereabouts};
 use crate::edge::Scope;
@@ -16,6 +15,9 @@ use crate::error::chain;
 use crate::ids::GroupName;
 use crate::time::Mono;
 use crate::topology::{Address, PlannedGroup};
+
+/// The brokers that each group's members are cut off from.
+type Reach = BTreeMap<GroupName, Scope>;
 
 /// Whom a step strikes.
 #[derive(Default)]

@@ -11,8 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::Lookout;
 use crate::controller::{Broker, Clusters, Fleet, Gate, Phase, Record, Slot};
 use crate::guard::Guard;
-use crate::ids::{FaultId, GroupName, Life, MemberId};
-use crate::observation::What;
+use crate::ids::{GroupName, Life, MemberId};
 use crate::time::Mono;
 use crate::topology::{Allowance, Plan};
 use crate::verdict::Condition;
@@ -99,9 +98,9 @@ pub enum FaultError {
         /// What went wrong.
         why: String,
     },
-    /// An edge does not do what it was told to.
+    /// What does it says that it failed.
     #[error("{0}")]
-    Edge(String),
+    Failed(String),
     /// It was done, and its effect was not seen in time.
     #[error("{life} was not {state} within {within:?}")]
     Late {
@@ -214,58 +213,6 @@ impl Arena<'_> {
         // The first reason is the one that counts.
         self.exceeded.set(why).ok();
         self.stop.cancel();
-    }
-
-    /// Hits all victims, one right after the other, each stamped before it is hit.
-    pub(super) fn signal_all(
-        &self,
-        victims: &[Victim],
-        fault: &FaultId,
-        kind: &str,
-        signal: Signal,
-    ) -> Result<(), FaultError> {
-        for victim in victims {
-            self.asked(victim, fault, kind);
-            Self::signal(victim, signal)?;
-        }
-        Ok(())
-    }
-
-    /// About to be hit.
-    pub(super) fn asked(&self, victim: &Victim, fault: &FaultId, kind: &str) {
-        self.asked_of(&victim.life, fault, kind);
-    }
-
-    pub(super) fn asked_of(&self, life: &Life, fault: &FaultId, kind: &str) {
-        let (fault, kind) = (fault.clone(), kind.to_owned());
-        let asked = What::FaultAsked { fault, kind, broker: None, cluster: None };
-        self.record.note(Some(life), asked);
-    }
-
-    pub(super) fn in_force(&self, victim: &Victim, fault: &FaultId) -> Mono {
-        self.in_force_of(&victim.life, fault)
-    }
-
-    pub(super) fn in_force_of(&self, life: &Life, fault: &FaultId) -> Mono {
-        self.record.note(Some(life), What::FaultInForce { fault: fault.clone() })
-    }
-
-    /// It was in force at `t`, as somebody else has seen.
-    pub(super) fn in_force_at(&self, t: Mono, victim: &Victim, fault: &FaultId) {
-        self.record.note_at(t, Some(&victim.life), What::FaultInForce { fault: fault.clone() });
-    }
-
-    pub(super) fn healed(&self, victim: &Victim, fault: &FaultId) {
-        self.healed_of(&victim.life, fault);
-    }
-
-    pub(super) fn healed_of(&self, life: &Life, fault: &FaultId) {
-        self.record.note(Some(life), What::FaultHealed { fault: fault.clone() });
-    }
-
-    /// It was healed at `t`, as somebody else has seen.
-    pub(super) fn healed_at(&self, t: Mono, victim: &Victim, fault: &FaultId) {
-        self.record.note_at(t, Some(&victim.life), What::FaultHealed { fault: fault.clone() });
     }
 
     /// Sends a signal to a victim; to one that has died meanwhile, nothing happens.

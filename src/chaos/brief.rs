@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::cost::{Cost, away, cost, held, taken};
 use super::series::SLACK;
-use super::{Experiment, Fault, Pick, Step, Storm, Target, Trigger};
+use super::{Experiment, Pick, Series, Step, Storm, Target, Trigger};
 use crate::ids::GroupName;
 use crate::time::Span;
 use crate::topology::{Allowance, Plan};
@@ -100,24 +100,18 @@ fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {
         };
         let to = to + step.jitter.get();
         windows.insert(step.id.as_str(), (from, to));
-        let Some(target) = &step.target else { continue };
-        match &step.fault {
-            Fault::Storm(storm) => {
+        let Some(target) = &step.concerns() else { continue };
+        match step.fault.series() {
+            Some(Series::Drawn(storm)) => {
                 let limits = experiment.limits.or(plan.limits);
                 effects.extend(rounds(number, step, storm, target, plan, limits, (from, to)));
                 continue;
             }
-            Fault::Rollout { .. } => {
+            Some(Series::InTurn(_)) => {
                 effects.push(turns(step, target, plan, from));
                 continue;
             }
-            Fault::End { .. }
-            | Fault::Pause { .. }
-            | Fault::Network(_)
-            | Fault::Broker { .. }
-            | Fault::Clock { .. }
-            | Fault::Duplicate { .. }
-            | Fault::Noop { .. } => {}
+            None => {}
         }
         let costs: BTreeMap<_, _> = target
             .groups(plan)

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Fault, Kind, Target};
+use super::{Across, AnyFault, Pick, Target, Targets};
 use crate::ids::StepId;
+use crate::observation::FaultClass;
 use crate::time::Span;
 use crate::topology::{Allowance, Objective};
 use crate::verdict::{Assertion, Condition, Disturbed, Until};
@@ -44,7 +45,7 @@ impl Experiment {
     /// The longest pause among its steps; nothing where it has none.
     #[must_use]
     pub fn longest_pause(&self) -> Option<Duration> {
-        let pauses = self.strikes().filter(|fault| fault.kind() == Kind::Pause);
+        let pauses = self.strikes().filter(|fault| fault.kind().word().class == FaultClass::Pauses);
         pauses.filter_map(|fault| fault.lasts()).max()
     }
 
@@ -56,7 +57,7 @@ impl Experiment {
     }
 
     /// All that can strike.
-    pub fn strikes(&self) -> impl Iterator<Item = Fault> {
+    pub fn strikes(&self) -> impl Iterator<Item = AnyFault> {
         self.method.iter().flat_map(|step| step.fault.strikes())
     }
 }
@@ -96,9 +97,22 @@ pub struct Step {
     /// A uniform draw from `[0, jitter)` is added.
     pub jitter: Span,
     /// What.
-    pub fault: Fault,
+    pub fault: AnyFault,
     /// To whom; nobody for `noop`.
     pub target: Option<Target>,
+}
+
+impl Step {
+    /// Whom it concerns: its target; all groups where it is done to what is no member.
+    #[must_use]
+    pub fn concerns(&self) -> Option<Target> {
+        let anything = self.fault.kind().word().targets == Targets::Anything;
+        let all = || Target::GroupsAcross {
+            mode: Pick::All,
+            across: Across { groups: None, within: Span::default() },
+        };
+        self.target.clone().or_else(|| anything.then(all))
+    }
 }
 
 /// When a step is due.

@@ -8,7 +8,7 @@ mod limited;
 
 use std::collections::BTreeSet;
 
-use super::{Across, Departure, Experiment, Fault, Pick, Step, Target};
+use super::{Across, Experiment, Pick, Step, Target};
 use crate::ids::{ClusterName, GroupName, HostName, MemberId, RoleName};
 use crate::time::Span;
 use crate::topology::{Plan, PlannedGroup, Share, Terms};
@@ -197,22 +197,8 @@ impl Pick {
 /// A member that comes back before its session is over makes the group wait for the rest of it.
 fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> {
     let strikes = step.fault.strikes();
-    let early = strikes.iter().find_map(|fault| match fault {
-        // Who has left is waited for by nobody.
-        Fault::End { by, restart_after, overlap_restart: false } if *by != Departure::Leave => {
-            Some(*restart_after)
-        }
-        Fault::End { .. }
-        | Fault::Pause { .. }
-        | Fault::Network(_)
-        | Fault::Broker { .. }
-        | Fault::Clock { .. }
-        | Fault::Duplicate { .. }
-        | Fault::Storm(_)
-        | Fault::Rollout { .. }
-        | Fault::Noop { .. } => None,
-    });
-    let (restart_after, target) = (early?, step.target.as_ref()?);
+    let early = strikes.iter().filter_map(|fault| fault.restart()).find(|it| !it.overlaps);
+    let (restart_after, target) = (early?.after, step.target.as_ref()?);
     let (name, least) = target
         .manned(plan)
         .into_iter()

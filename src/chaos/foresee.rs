@@ -6,9 +6,40 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
 
 use super::resolve::{shuffled, shuffled_roles};
-use super::{Brokers, Pick, Sight, Target};
+use super::{Brokers, Pick, Series, Sight, Step, Target};
 use crate::ids::{GroupName, MemberId, PartitionId, RoleName};
 use crate::topology::{Address, Plan};
+
+impl Step {
+    /// To whom it is done.
+    pub(super) fn told_of(&self, target: &Target) -> String {
+        let Some(series) = self.fault.series() else { return target.told() };
+        let all = match target {
+            Target::GroupsAcross { mode: Pick::All, across } => {
+                Some(across.groups.as_ref().map_or("all groups".to_owned(), list))
+            }
+            Target::GroupsAcross { .. }
+            | Target::Member(_)
+            | Target::LeaderOf { .. }
+            | Target::LeadersAcross { .. }
+            | Target::Group { .. }
+            | Target::Coordinator { .. }
+            | Target::Leading { .. }
+            | Target::Brokers { .. }
+            | Target::Host(_)
+            | Target::Machine(_)
+            | Target::Cluster(_) => None,
+        };
+        match (series, all) {
+            (Series::Drawn(_), Some(groups)) => format!("one member at a time, of {groups}"),
+            (Series::InTurn(_), Some(groups)) => {
+                format!("every member of {groups}, one after the other")
+            }
+            (Series::Drawn(_), None) => format!("one at a time of {}", target.told()),
+            (Series::InTurn(_), None) => format!("{}, one after the other", target.told()),
+        }
+    }
+}
 
 impl Target {
     /// Whom it strikes, whatever the seed.

@@ -6,10 +6,10 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use super::shipped::{is_inside, locate, named, text};
-use super::{Experiment, fits, reading};
+use super::{Experiment, Permission, fits, reading};
 use crate::topology::{Plan, plan};
 use crate::verdict::Brief;
-use crate::yaml::{Cursor, FileError, Origin, Override, Place, Problem};
+use crate::yaml::{Cursor, FileError, Node, Origin, Override, Place, Problem};
 
 /// The topology of whoever names none.
 pub const TOPOLOGY: &str = "topologies/duo.yaml";
@@ -54,6 +54,33 @@ pub struct Choice {
     pub trials: Option<u32>,
     /// The seed, instead of the experiment's.
     pub seed: Option<u64>,
+    /// What its faults may do, where they are going to be done.
+    pub allowed: Allowed,
+}
+
+/// What the user allows.
+#[derive(Debug, Clone, Default)]
+pub enum Allowed {
+    /// Everything: nothing is going to be done.
+    #[default]
+    Everything,
+    /// This, and nothing else that must be allowed.
+    Only(Vec<Permission>),
+}
+
+impl Allowed {
+    /// What an option of the command line allows.
+    #[must_use]
+    pub fn by(options: &[(bool, Permission)]) -> Self {
+        Self::Only(options.iter().filter(|(given, _)| *given).map(|(_, it)| *it).collect())
+    }
+
+    fn has(&self, permission: Permission) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Only(these) => these.contains(&permission),
+        }
+    }
 }
 
 /// Reads an experiment, and plans the topology that it is run on.
@@ -65,6 +92,10 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
     let experiment_text = read_text(path)?;
     let wrong = |problems| FileError::new(shown(path), &experiment_text, problems);
     let (mut experiment, document) = reading::experiment(&experiment_text).map_err(wrong)?;
+    let refused = refused(&experiment, &document, &choice.allowed);
+    if !refused.is_empty() {
+        return Err(wrong(refused));
+    }
     if let Some(trials) = choice.trials {
         experiment.trials = trials;
         experiment.until = None;
@@ -105,6 +136,21 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
         topology_path,
         topology_text,
     })
+}
+
+/// The steps that the user does not allow.
+fn refused(experiment: &Experiment, document: &Node, allowed: &Allowed) -> Vec<Problem> {
+    let place = Cursor::of(document).key("method");
+    let mut refused = Vec::new();
+    for (index, step) in experiment.method.iter().enumerate() {
+        let word = step.fault.kind().word();
+        let Some(missing) = word.permission.filter(|it| !allowed.has(*it)) else { continue };
+        let message = format!("a {} must be allowed", word.noun);
+        let hint = format!("read what it does, and say {}", missing.option());
+        let origin = place.index(index).key("fault").origin();
+        refused.push(Problem::at(origin, message).hint(hint));
+    }
+    refused
 }
 
 /// Reads and plans the topology that was chosen, or that of whoever names none; its text comes

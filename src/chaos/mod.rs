@@ -3,23 +3,16 @@
 mod aim;
 mod arena;
 mod brief;
-mod broker;
-mod clock;
 mod cost;
-mod described;
-mod duplicate;
-mod end;
 mod experiment;
-mod fault;
+mod faults;
 mod fits;
 mod foresee;
 mod injected;
 mod kind;
 mod load;
 mod lookout;
-mod network;
 mod network_words;
-mod pause;
 mod preview;
 mod reading;
 mod resolve;
@@ -36,11 +29,18 @@ mod words;
 
 pub use arena::{Arena, FaultError};
 pub use brief::brief;
+pub use cost::{Cost, Hit};
 pub use experiment::{Disturbance, Experiment, Steady, Step, Trigger};
-pub use fault::{Departure, Far, Fault, How, Network, Storm};
+pub use faults::{
+    AnyFault, Far, Fault, How, InStorm, Kind, Need, Network, Permission, Restart, Series, Storm,
+    Targets, Word, Written,
+};
 pub use fits::fits;
-pub use kind::Kind;
-pub use load::{Choice, Prepared, TOPOLOGY, load, load_chosen, load_topology, read_text, shown};
+use injected::NoInjection;
+pub use injected::{Case, Injection};
+pub use load::{
+    Allowed, Choice, Prepared, TOPOLOGY, load, load_chosen, load_topology, read_text, shown,
+};
 pub use lookout::Lookout;
 pub use preview::{Preview, StepCost, StepPreview, StrikePreview, TrialPreview, UntilPreview};
 pub use reading::experiment;

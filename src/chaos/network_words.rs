@@ -14,7 +14,7 @@ use crate::yaml::choices;
 /// What becomes of what does not pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Behavior {
+pub(super) enum Behavior {
     /// It is lost; a connection that lost bytes is reset when the fault is healed.
     #[default]
     Drop,
@@ -24,22 +24,10 @@ pub enum Behavior {
     Reset,
 }
 
-impl Behavior {
-    /// The word that experiments use.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Drop => "drop",
-            Self::Stall => "stall",
-            Self::Reset => "reset",
-        }
-    }
-}
-
 /// Which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub(super) enum Way {
     /// Both ways.
     #[default]
     Both,
@@ -51,7 +39,7 @@ pub enum Way {
 
 /// Some of the requests that clients send, by Kafka's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Apis(pub BTreeSet<i16>);
+pub(super) struct Apis(pub BTreeSet<i16>);
 
 /// Words for several requests at once.
 const CLASSES: [(&str, &[i16]); 2] = [("coordinator", &wire::COORDINATOR), ("data", &wire::DATA)];
@@ -129,7 +117,7 @@ impl JsonSchema for Apis {
 
 /// One of Kafka's errors, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ErrorWord(pub i16);
+pub(super) struct ErrorWord(pub i16);
 
 impl<'de> Deserialize<'de> for ErrorWord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -160,7 +148,7 @@ impl JsonSchema for ErrorWord {
 
 /// A broker, by its number or its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BrokerSpec {
+pub(super) enum BrokerSpec {
     /// Its number, `node.id`.
     Node(i32),
     /// Where it says that it listens.
@@ -195,7 +183,7 @@ impl JsonSchema for BrokerSpec {
 
 /// So many bytes a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate(pub u64);
+pub(super) struct Rate(pub u64);
 
 /// A thousand, not 1024: networks count so.
 const UNITS: [(&str, u64); 3] = [("B/s", 1), ("kB/s", 1_000), ("MB/s", 1_000_000)];

@@ -189,10 +189,10 @@ impl StepPreview {
             step: step.id.clone(),
             fault: step.fault.kind().as_str(),
             due,
-            does: step.fault.told(),
-            to: target.map(|target| step.fault.told_of(target)),
+            does: step.fault.describe(),
+            to: target.map(|target| step.told_of(target)),
             candidates: target.map(|target| target.candidates(plan)).unwrap_or_default(),
-            undo: step.fault.undo(target, plan),
+            undo: step.fault.describe_undo(target, plan),
             costs: StepCost::of(step, plan),
         }
     }
@@ -200,7 +200,7 @@ impl StepPreview {
 
 impl StepCost {
     fn of(step: &Step, plan: &Plan) -> Option<Self> {
-        let target = step.target.as_ref().filter(|_| !step.fault.kind().is_series())?;
+        let target = &step.concerns().filter(|_| !step.fault.kind().is_series())?;
         let groups = target.groups(plan);
         let costs = groups.iter().map(|group| cost(step, target, plan, group));
         let worst = costs.reduce(Cost::worst)?;

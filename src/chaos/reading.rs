@@ -1,11 +1,12 @@
 //! From text to an experiment: read, and check what can be checked without a topology.
 
 mod fault;
-mod storm;
 mod target;
 mod trials;
 
 use std::path::PathBuf;
+
+pub(super) use target::far;
 
 use super::spec::{Spec, StepSpec};
 use super::{Experiment, Steady, Step, Trigger};
@@ -101,6 +102,9 @@ fn namesakes(steps: &[Step], place: Cursor<'_>) -> Vec<Problem> {
 }
 
 fn step(spec: &StepSpec, index: usize, above: &[Step], place: Cursor<'_>) -> Result<Step, Problem> {
+    if let Some(problem) = fault::unknown(place) {
+        return Err(problem);
+    }
     let named = || format!("step-{}", index + 1).parse::<StepId>();
     let id = match &spec.id {
         Some(id) => id.clone(),
@@ -111,7 +115,7 @@ fn step(spec: &StepSpec, index: usize, above: &[Step], place: Cursor<'_>) -> Res
         return Err(Problem::at(place.key("id").origin(), message));
     }
     let trigger = trigger(spec, &id, above, place)?;
-    let fault = fault::fault(spec, place)?;
+    let fault = fault::fault(spec.fault, place)?;
     let target = target::target(spec, place)?;
     Ok(Step { id, trigger, jitter: spec.jitter.unwrap_or_default(), fault, target })
 }

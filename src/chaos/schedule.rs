@@ -5,7 +5,7 @@ use std::time::Duration;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
-use super::{Experiment, Fault, Step, Trigger, series};
+use super::{Experiment, Series, Step, Trigger, series};
 use crate::ids::{StepId, TrialNumber};
 use crate::topology::Plan;
 
@@ -42,18 +42,12 @@ impl Schedule {
         for step in &experiment.method {
             let mut chance = chance(seed, trial, &step.id);
             let first = Strike::draw(step, &mut chance);
-            match &step.fault {
-                Fault::Storm(storm) => {
+            match step.fault.series() {
+                Some(Series::Drawn(storm)) => {
                     strikes.extend(series::storm(&first, storm, plan, limits, &mut chance));
                 }
-                Fault::Rollout { .. } => strikes.extend(series::rollout(&first, plan)),
-                Fault::End { .. }
-                | Fault::Pause { .. }
-                | Fault::Network(_)
-                | Fault::Broker { .. }
-                | Fault::Clock { .. }
-                | Fault::Duplicate { .. }
-                | Fault::Noop { .. } => strikes.push(first),
+                Some(Series::InTurn(_)) => strikes.extend(series::rollout(&first, plan)),
+                None => strikes.push(first),
             }
         }
         Self { strikes }

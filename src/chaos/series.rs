@@ -13,7 +13,7 @@ use rand_chacha::ChaCha12Rng;
 
 use super::cost::taken;
 use super::resolve::shuffled;
-use super::{Fault, Sight, Step, Storm, Strike, Target};
+use super::{AnyFault, Sight, Step, Storm, Strike, Target};
 use crate::ids::{GroupName, MemberId, PartitionId, StepId};
 use crate::topology::{Allowance, Plan};
 
@@ -87,7 +87,7 @@ fn pool(first: &Strike, plan: &Plan) -> Vec<MemberId> {
     target.and_then(|target| target.resolve(sight, first.seed).ok()).unwrap_or_default()
 }
 
-fn weighed(storm: &Storm, drawn: u64) -> Option<&Fault> {
+fn weighed(storm: &Storm, drawn: u64) -> Option<&AnyFault> {
     let all: u64 = storm.faults.iter().map(|(_, weight)| u64::from(*weight)).sum();
     let mut left = drawn % all.max(1);
     storm.faults.iter().find_map(|(fault, weight)| {

@@ -58,6 +58,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "chaos/kill-leader.yaml",
     "chaos/leave-leader.yaml",
     "chaos/lose-a-cluster.yaml",
+    "chaos/own-command.yaml",
     "chaos/pause-leader.yaml",
     "chaos/restart-too-soon.yaml",
     "chaos/rolling-restart.yaml",

@@ -1,12 +1,15 @@
 //! The experiment as it is written: `chaos/*.yaml`.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use std::borrow::Cow;
 
-use super::network_words::{Apis, Behavior, BrokerSpec, ErrorWord, Rate, Way};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::network_words::BrokerSpec;
 use super::trials::Trials;
-use super::words::{AllOr, OrAny, Ppm, Weights};
-use super::{How, Kind, Pick};
+use super::words::{AllOr, OrAny};
+use super::{Kind, Pick};
 use crate::ids::{ClusterName, ExperimentName, GroupName, HostName, MemberId, RoleName, StepId};
 use crate::time::Span;
 use crate::topology::{Allowance, Objective};
@@ -35,6 +38,7 @@ pub struct Spec {
     #[serde(default)]
     pub steady_state: SteadyState,
     /// What is done.
+    #[schemars(with = "Vec<WholeStep>")]
     pub method: Vec<StepSpec>,
     /// What is claimed.
     #[serde(default)]
@@ -80,9 +84,10 @@ pub struct Recover {
     pub within: Option<Span>,
 }
 
-/// One thing that is done.
+/// One thing that is done. The fields that it has beside these belong to its fault, which reads
+/// them by itself.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a step, as in {fault: kill, target: {leader_of: any}}")]
+#[serde(expecting = "a step, as in {fault: kill, target: {leader_of: any}}")]
 pub struct StepSpec {
     /// Its name; `step-1` and so on, by its place, unless given.
     pub id: Option<StepId>,
@@ -98,60 +103,46 @@ pub struct StepSpec {
     pub fault: Kind,
     /// To whom.
     pub target: Option<TargetSpec>,
-    /// For how long: all but what ends with a restart; a broker only where it is paused; a storm,
-    /// or churn, as a whole.
-    #[serde(rename = "for")]
-    pub lasts: Option<Span>,
-    /// When the victims of a kill are started again, as the topology says unless given; when a
-    /// broker is, 5s unless given.
-    pub restart_after: Option<Span>,
-    /// One strike of a storm, or of churn, in each such time, at any instant of it.
-    pub every: Option<Span>,
-    /// What a storm strikes with, each with its weight: `{kill: 3, pause: 1}`.
-    pub faults: Option<Weights>,
-    /// For how long a storm holds what it pauses or cuts off.
-    pub hold: Option<Span>,
-    /// Whether members that churn leave their group before they end; `true` unless given.
-    pub graceful: Option<bool>,
-    /// What becomes of a broker: `kill` unless given, `stop` for an orderly shutdown, `pause`.
-    pub how: Option<How>,
-    /// By how much a clock is ahead of the truth.
-    pub ahead: Option<Span>,
-    /// By how much a clock is behind the truth.
-    pub behind: Option<Span>,
-    /// How much faster than the truth a clock runs: `500ppm`; slower: `-500ppm`.
-    pub drift: Option<Ppm>,
-    /// The clock jumps back to the truth and off again, each so long; it stays off unless given.
-    pub step_every: Option<Span>,
-    /// Whether the restart may come before the dead one's session is over: the group then waits for
-    /// the rest of that session.
-    #[serde(default)]
-    pub overlap_restart: bool,
-    /// What becomes of what a partition, or a protocol fault, keeps from passing; `drop` unless
-    /// given for a partition.
-    pub behavior: Option<Behavior>,
-    /// Which way; both unless given.
-    pub direction: Option<Way>,
-    /// Between the victims and which brokers: `{cluster: b}`, `{broker: "host:port"}` or its
-    /// number, `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: GROUP}`; all of the victim's
-    /// own cluster unless given.
-    pub from: Option<FromSpec>,
-    /// Only these requests and their answers: a list of names, `coordinator` or `data`.
-    pub apis: Option<Apis>,
-    /// By how much everything is late, each way.
-    pub latency: Option<Span>,
-    /// A uniform draw from nothing to this is added to the latency.
-    pub latency_jitter: Option<Span>,
-    /// So much passes in a second, on each connection: `100kB/s`.
-    pub rate: Option<Rate>,
-    /// The error that brokers seem to answer: `NOT_COORDINATOR`, or its number.
-    pub error: Option<ErrorWord>,
+}
+
+impl StepSpec {
+    /// The fields that every step has.
+    pub(super) const FIELDS: [&str; 7] =
+        ["id", "at", "after", "delay", "jitter", "fault", "target"];
+}
+
+/// The schema of a step: the fields that every step has, and those of all faults.
+struct WholeStep;
+
+impl JsonSchema for WholeStep {
+    fn schema_name() -> Cow<'static, str> {
+        "StepSpec".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut whole = StepSpec::json_schema(generator);
+        let mut fields = properties(&whole);
+        for word in Kind::ALL.map(Kind::word) {
+            let own = properties(&(word.schema)(generator));
+            let taken = own.into_iter().filter(|(field, _)| word.fields.contains(&field.as_str()));
+            for (field, schema) in taken {
+                fields.entry(field).or_insert(schema);
+            }
+        }
+        whole.insert("description".to_owned(), "One thing that is done.".into());
+        whole.insert("properties".to_owned(), fields.into());
+        whole.insert("additionalProperties".to_owned(), false.into());
+        whole
+    }
+}
+
+fn properties(schema: &Schema) -> Map<String, Value> {
+    schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 /// The far side of a fault of the network.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "brokers, as in {cluster: b} or {coordinator_of: any}")]
-pub struct FromSpec {
+pub(super) struct FromSpec {
     /// All brokers of this cluster.
     pub cluster: Option<ClusterName>,
     /// One broker of the victim's cluster, by its address or its number.

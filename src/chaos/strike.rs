@@ -10,7 +10,7 @@ use tracing::{Instrument, info_span};
 use super::aim::aim;
 use super::arena::{Arena, FaultError, Victim};
 use super::injected::Injected;
-use super::{Fault, Strike, Target};
+use super::{Strike, Target};
 use crate::controller::Broker;
 use crate::ids::{FaultId, GroupName, StepId, TrialNumber};
 use crate::observation::What;
@@ -45,9 +45,7 @@ pub(super) async fn strike(
     let good = Cell::new(true);
     let failed = |why: String| {
         good.set(false);
-        let kind = strike.step.fault.kind().as_str().to_owned();
-        let fault = fault.clone();
-        arena.record.note(None, What::FaultFailed { fault, kind, why });
+        arena.record.note(None, strike.step.fault.kind().failed(&fault, why));
     };
     let own = in_force.get(&strike.step.id);
     let tell = |change: &dyn Fn(&mut Progress)| {
@@ -85,10 +83,10 @@ pub(super) async fn strike(
     }
     let restart = prepare_restart(arena, strike, &aim.victims);
     let count = aim.victims.len();
-    let injected = Injected::plan(strike.step.fault.clone(), fault.clone(), aim, restart);
+    let injected = Injected::plan(arena, strike.step.fault.clone(), fault.clone(), aim, restart);
     let from = Mono::now();
     let span = info_span!(target: names::LIVE, names::INJECT, neli.fault.id = %fault);
-    let outcome = injected.inject(arena).instrument(span).await;
+    let outcome = injected.inject().instrument(span).await;
     struck(*outcome.as_ref().unwrap_or(&from));
     match outcome {
         Ok(at) => {
@@ -102,8 +100,8 @@ pub(super) async fn strike(
         Err(error) => failed(error.to_string()),
     }
     let span = info_span!(target: names::LIVE, names::HEAL, neli.fault.id = %fault);
-    let healed = injected.heal(arena).instrument(span).await;
-    injected.release(arena);
+    let healed = injected.heal().instrument(span).await;
+    injected.release();
     if let Err(error) = &healed {
         failed(format!("not healed: {error}"));
     }
@@ -148,26 +146,16 @@ async fn due(
 
 /// Sees to it that the victims come back when the step says so; the longest wait.
 fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Duration {
-    let restart_after = match &strike.step.fault {
-        Fault::End { restart_after, .. } => *restart_after,
-        Fault::Pause { .. }
-        | Fault::Network(_)
-        | Fault::Broker { .. }
-        | Fault::Clock { .. }
-        | Fault::Duplicate { .. }
-        | Fault::Storm(_)
-        | Fault::Rollout { .. }
-        | Fault::Noop { .. } => return Duration::ZERO,
-    };
+    let Some(restart) = strike.step.fault.restart() else { return Duration::ZERO };
     let mut longest = Duration::ZERO;
     for victim in victims {
         let group = arena.plan.group_of(&victim.life.member);
         let planned = group.and_then(|group| arena.plan.groups.get(group));
         let usual = planned.map_or(Duration::ZERO, |group| group.restart_after.get());
-        if let Some(after) = restart_after {
+        if let Some(after) = restart.after {
             victim.slot.restart_once_after(after.get());
         }
-        longest = longest.max(restart_after.map_or(usual, Span::get));
+        longest = longest.max(restart.after.map_or(usual, Span::get));
     }
     longest
 }
@@ -200,7 +188,11 @@ fn strike_across(
 }
 
 /// Holds the fault for as long as the step says, or until the stop. A kill holds nothing.
-async fn hold(arena: &Arena<'_>, strike: &Strike, injected: &Injected) -> Result<(), FaultError> {
+async fn hold(
+    arena: &Arena<'_>,
+    strike: &Strike,
+    injected: &Injected<'_>,
+) -> Result<(), FaultError> {
     let Some(lasts) = strike.step.fault.lasts() else { return Ok(()) };
     tokio::select! {
         biased;

@@ -10,7 +10,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{How, Kind, Pick};
+use super::{Kind, Pick};
 use crate::ids::GroupName;
 use crate::topology::Share;
 use crate::yaml::choices;
@@ -97,19 +97,6 @@ impl<'de> Deserialize<'de> for AllOr {
 /// Faults that the format names and this version does not inject.
 const LATER: [&str; 1] = ["starve"];
 
-/// What others call faults that this version can inject.
-const ELSEWHERE: [(&str, Kind); 9] = [
-    ("term", Kind::Leave),
-    ("restart", Kind::Rollout),
-    ("rolling", Kind::Rollout),
-    ("isolation", Kind::Partition),
-    ("network", Kind::Partition),
-    ("cut", Kind::Partition),
-    ("drop", Kind::Partition),
-    ("delay", Kind::Slow),
-    ("latency", Kind::Slow),
-];
-
 impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
@@ -117,8 +104,8 @@ impl<'de> Deserialize<'de> for Kind {
         if let Some(kind) = Self::ALL.into_iter().find(|kind| kind.as_str() == word) {
             return Ok(kind);
         }
-        let elsewhere = ELSEWHERE.iter().find(|(other, _)| *other == word);
-        let message = if let Some((_, kind)) = elsewhere {
+        let elsewhere = |kind: &Self| kind.word().aliases.contains(&word.as_str());
+        let message = if let Some(kind) = Self::ALL.into_iter().find(elsewhere) {
             format!("unknown fault `{word}`\nhere it is called `{}`", kind.as_str())
         } else if LATER.contains(&word.as_str()) {
             format!("this version cannot inject `{word}`\nit can: `{}`", known.join("`, `"))
@@ -132,7 +119,7 @@ impl<'de> Deserialize<'de> for Kind {
 /// What a storm may strike with, each with its weight.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct Weights(pub BTreeMap<Kind, u32>);
+pub(super) struct Weights(pub BTreeMap<Kind, u32>);
 
 impl JsonSchema for Weights {
     fn schema_name() -> Cow<'static, str> {
@@ -141,7 +128,7 @@ impl JsonSchema for Weights {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let weight = json_schema!({"type": "integer", "minimum": 1, "maximum": 1000});
         let weights =
-            Kind::STORMY.map(|kind| (kind.as_str().to_owned(), weight.clone().to_value()));
+            Kind::stormy().map(|kind| (kind.as_str().to_owned(), weight.clone().to_value()));
         json_schema!({
             "type": "object",
             "description": "What may strike, each with its weight, as in {kill: 3, pause: 1}.",
@@ -160,31 +147,9 @@ impl JsonSchema for Kind {
     }
 }
 
-const HOWS: [(&str, How); 3] = [("kill", How::Kill), ("stop", How::Stop), ("pause", How::Pause)];
-
-impl<'de> Deserialize<'de> for How {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        let how = HOWS.iter().find(|(name, _)| *name == word).map(|(_, how)| *how);
-        how.ok_or_else(|| {
-            let hint = choices(&word, HOWS.map(|(name, _)| name));
-            D::Error::custom(format!("nobody can `{word}` a broker\n{hint}"))
-        })
-    }
-}
-
-impl JsonSchema for How {
-    fn schema_name() -> Cow<'static, str> {
-        "How".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"enum": HOWS.map(|(name, _)| name)})
-    }
-}
-
 /// So many parts of a million, more or less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ppm(pub i32);
+pub(super) struct Ppm(pub i32);
 
 /// A clock that loses as much as a second a second stands still, and that is another fault.
 const PPM_MOST: i32 = 999_999;

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use crate::chaos::Kind;
+use crate::chaos::{Kind, Need};
 use crate::controller::Broker;
 use crate::guard::{Rehearsal, rehearse};
 use crate::topology::{Address, Plan};
@@ -32,26 +32,17 @@ impl Machine {
     /// What makes a fault possible on these clusters, or on any where none are named; else why it
     /// is not.
     pub(super) fn can(&self, fault: Kind, plan: Option<&Plan>) -> Result<String, String> {
-        let fine = |what: &str| what.to_owned();
-        // Whoever adds a fault says here what it takes.
-        match fault {
-            Kind::Kill | Kind::Host | Kind::Leave | Kind::Churn | Kind::Rollout => self.kills(),
-            Kind::Stop => Ok(fine("members are told to end")),
-            Kind::Storm => self.kills().and_then(|_| self.stops()),
-            Kind::Duplicate => {
-                self.kills().map(|_| fine("a second process can be started and ended"))
-            }
-            Kind::Pause => self.stops(),
-            Kind::Partition | Kind::Slow | Kind::Protocol => {
-                listens().map(|()| fine("edges can stand between members and brokers"))
-            }
-            Kind::Broker => {
-                let own = self.kills().and_then(|_| self.stops());
-                own.and_then(|_| brokers(plan))
-            }
-            Kind::Clock => Ok(fine("members are told what their clocks say")),
-            Kind::Noop => Ok(fine("it does nothing")),
+        let word = fault.word();
+        let mut said = String::new();
+        for need in word.needs {
+            said = match need {
+                Need::Kill => self.kills()?,
+                Need::Stop => self.stops()?,
+                Need::Listen => listens().map(|()| "ports can be opened".to_owned())?,
+                Need::Brokers => brokers(plan)?,
+            };
         }
+        Ok(if word.able.is_empty() { said } else { word.able.to_owned() })
     }
 
     fn kills(&self) -> Result<String, String> {

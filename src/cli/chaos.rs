@@ -12,7 +12,7 @@ use super::sending::{OtlpArgs, Sending};
 use super::signals::Interrupt;
 use super::{EXIT_FILES, EXIT_UNKNOWN, Failure, Output, log_to_stderr};
 use crate::built::Built;
-use crate::chaos::{Choice, Prepared, Preview, is_inside, load, shown};
+use crate::chaos::{Allowed, Choice, Permission, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
 use crate::run::{Order, RunError, TrialPlan, run as run_order};
@@ -71,6 +71,9 @@ pub(super) struct RunArgs {
     /// Leave the topics that were created; `tandem down` removes them.
     #[arg(long)]
     keep: bool,
+    /// Let the experiment run the commands that it names (`fault: exec`).
+    #[arg(long)]
+    allow_exec: bool,
     #[command(flatten)]
     otlp: OtlpArgs,
     #[command(flatten)]
@@ -94,6 +97,11 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         overrides: args.overrides.clone(),
         trials: args.trials,
         seed: args.seed,
+        // A dry run does nothing, and shows what there is to be allowed.
+        allowed: match args.dry_run {
+            true => Allowed::Everything,
+            false => Allowed::by(&[(args.allow_exec, Permission::Exec)]),
+        },
     };
     let prepared = load(&args.experiment, &choice)
         .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;

@@ -68,6 +68,9 @@ pub(super) struct SuiteArgs {
     /// What cannot run here is told, and is no failure.
     #[arg(long)]
     skip_unable: bool,
+    /// Let the experiments run the commands that they name (`fault: exec`).
+    #[arg(long)]
+    allow_exec: bool,
     #[command(flatten)]
     otlp: OtlpArgs,
     #[command(flatten)]
@@ -86,6 +89,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
         trials: args.trials,
         seed: args.seed,
         overrides: &args.overrides,
+        allow_exec: args.allow_exec,
         more: args.otlp.passed().into_iter().chain(args.metrics.passed()).collect(),
     };
     // What is said of collectors is wrong before the first run, or never.

@@ -7,7 +7,7 @@ use super::lease::LEASE;
 use super::ledger::{Entry, Ledger};
 use super::strays::strays;
 use super::undo::{self, Undone, Ward, lives};
-use super::{Identity, Revival, Run};
+use super::{Identity, Revival, Run, UserCommand};
 
 /// More processes than any plan has; beyond it `hold` is refused.
 const HELD_MAX: usize = 10_000;
@@ -29,6 +29,7 @@ pub(super) struct Charge {
     run: Option<(Run, Ledger)>,
     held: Vec<Ward>,
     promised: Vec<Revival>,
+    owed: Vec<UserCommand>,
 }
 
 impl Charge {
@@ -40,6 +41,7 @@ impl Charge {
             "run" => self.begin(rest, runs),
             "hold" => self.hold(rest),
             "promise" | "kept" => self.promise(word == "promise", rest),
+            "owe" | "paid" => self.owe(word == "owe", rest),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "nobody knows what this is")),
         };
         done.unwrap_or_else(|error| {
@@ -84,6 +86,18 @@ impl Charge {
         Ok("forgotten".to_owned())
     }
 
+    fn owe(&mut self, owed: bool, told: &str) -> io::Result<String> {
+        let command: UserCommand = serde_json::from_str(told)?;
+        if owed {
+            self.note(&Entry::Owed(command.clone()))?;
+            self.owed.push(command);
+            return Ok("owed".to_owned());
+        }
+        self.owed.retain(|other| *other != command);
+        self.note(&Entry::Paid(command))?;
+        Ok("forgotten".to_owned())
+    }
+
     fn note(&mut self, entry: &Entry) -> io::Result<()> {
         let nowhere = || io::Error::new(io::ErrorKind::NotFound, "no run was begun");
         let (_, ledger) = self.run.as_mut().ok_or_else(nowhere)?;
@@ -96,7 +110,7 @@ impl Charge {
         if end == End::Silent {
             self.held.extend(strays(run.controller, &run.mark()));
         }
-        let undone = undo::undo(&self.held, &self.promised);
+        let undone = undo::undo(&self.held, &self.owed, &self.promised);
         // A master that was stopped is still to be ended: its ledger leads to it.
         let stays = end == End::Silent && run.controller.lives();
         if let Err(error) = ledger.close(&undone, stays) {

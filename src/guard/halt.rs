@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use super::identity::send;
+use super::ledger::page;
 use super::pipe::readable;
 use super::{Identity, Run, Suite, Whereabouts, heal};
 
@@ -25,7 +26,7 @@ const DEATH: Duration = Duration::from_secs(5);
 /// What is left, a line each.
 pub fn halt(path: &Path, run: &Run, mut done: impl FnMut(String)) -> Result<(), Vec<String>> {
     let mut left = match run.whereabouts() {
-        Whereabouts::Here => end_both(run, &mut done),
+        Whereabouts::Here => end_both(path, run, &mut done),
         // Numbers of processes mean others by now.
         Whereabouts::Gone => Vec::new(),
         Whereabouts::Elsewhere => {
@@ -37,6 +38,9 @@ pub fn halt(path: &Path, run: &Run, mut done: impl FnMut(String)) -> Result<(), 
     match heal(path) {
         Ok(Some(undone)) => {
             undone.killed.iter().for_each(|pid| done(format!("process {pid} was killed")));
+            for command in &undone.ran {
+                done(format!("`{command}` was run"));
+            }
             for broker in &undone.started {
                 done(format!("the broker in {} was started", broker.folder.display()));
             }
@@ -78,7 +82,7 @@ pub fn wake(run: &Run) {
 }
 
 /// Ends the controller, then its guard; who could not be ended.
-fn end_both(run: &Run, done: &mut impl FnMut(String)) -> Vec<String> {
+fn end_both(path: &Path, run: &Run, done: &mut impl FnMut(String)) -> Vec<String> {
     let mut left = Vec::new();
     let controller = run.controller;
     match end(controller, &[Signal::INT, Signal::CONT], PEACE) {
@@ -94,7 +98,9 @@ fn end_both(run: &Run, done: &mut impl FnMut(String)) -> Vec<String> {
     }
     if let Some(guard) = run.guard {
         // It has heard of that, unless it is stopped itself.
-        match end(guard, &[Signal::CONT], UNDOING) {
+        // What the controller owes is for its guard to run.
+        let owed = page(path).map(|page| page.patience()).unwrap_or_default();
+        match end(guard, &[Signal::CONT], UNDOING + owed) {
             Ok(Ended::Already) => {}
             Ok(Ended::Asked) => done(format!("guard {} undid what it held, and ended", guard.pid)),
             Ok(Ended::Killed) => done(format!("guard {} did nothing, and was killed", guard.pid)),

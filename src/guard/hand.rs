@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::lease::LEASE;
 use super::line::{GuardError, Line, Loss};
-use super::{Children, Revival, Run, heal, runs};
+use super::{Children, Revival, Run, UserCommand, heal, page, runs};
 use crate::time::Mono;
 
 /// How long it may take to undo what its master could not.
@@ -25,6 +25,7 @@ pub struct Guard {
     line: Arc<Line>,
     renewal: Option<JoinHandle<()>>,
     ledger: PathBuf,
+    folder: PathBuf,
     mark: String,
     children: Arc<Children>,
 }
@@ -71,10 +72,10 @@ impl Guard {
             .name("lease".to_owned())
             .spawn(move || renewing.renew())
             .map_err(GuardError::Start)?;
-        let (ledger, mark) = (run.file(&runs()), run.mark());
+        let (ledger, folder, mark) = (run.file(&runs()), run.folder.clone(), run.mark());
         let children = Arc::new(Children::default());
         children.add(child.id());
-        Ok(Self { child, line, renewal: Some(renewal), ledger, mark, children })
+        Ok(Self { child, line, renewal: Some(renewal), ledger, folder, mark, children })
     }
 
     /// The processes of the run, itself among them.
@@ -93,6 +94,12 @@ impl Guard {
     #[must_use]
     pub fn mark(&self) -> &str {
         &self.mark
+    }
+
+    /// The run's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Whether it is still there, and does its work.
@@ -150,6 +157,19 @@ impl Guard {
         self.ask(&format!("kept {}", told(revival)), "forgotten").ok();
     }
 
+    /// Has it run a command when we are gone before we did.
+    ///
+    /// # Errors
+    /// The guard is gone.
+    pub fn owe(&self, command: &UserCommand) -> Result<Held, GuardError> {
+        self.ask(&format!("owe {}", told(command)), "owed")
+    }
+
+    /// The command was run. A guard that is gone has nothing to forget.
+    pub fn paid(&self, command: &UserCommand) {
+        self.ask(&format!("paid {}", told(command)), "forgotten").ok();
+    }
+
     fn ask(&self, question: &str, expected: &str) -> Result<Held, GuardError> {
         let answer = self.line.ask(question)?;
         if answer == expected {
@@ -166,8 +186,10 @@ impl Guard {
     /// Something could not be undone.
     pub fn free(mut self) -> Result<(), Unhealed> {
         self.retire();
-        let asked = self.line.ask("renew").is_ok() && self.line.tell("free").is_ok();
-        self.replace(asked && self.line.ends(UNDOING))
+        let asked = self.line.ask("renew").is_ok();
+        let owed = page(&self.ledger).map(|page| page.patience()).unwrap_or_default();
+        let told = asked && self.line.tell("free").is_ok();
+        self.replace(told && self.line.ends(UNDOING + owed))
     }
 
     /// Does what the guard did not: where it `ended` in peace, that is nothing.
@@ -207,6 +229,6 @@ impl Drop for Guard {
 }
 
 /// In one line: JSON has no line breaks of its own.
-fn told(revival: &Revival) -> String {
-    serde_json::to_string(revival).unwrap_or_default()
+fn told(what: &impl serde::Serialize) -> String {
+    serde_json::to_string(what).unwrap_or_default()
 }

@@ -9,11 +9,12 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{Identity, Revival, Run};
+use super::{Identity, Revival, Run, UserCommand};
 use crate::host::is_ours_alone;
 
 /// A run of a hundred thousand trials writes a tenth of this.
@@ -31,6 +32,10 @@ pub(super) enum Entry {
     Promised(Revival),
     /// It does.
     Kept(Revival),
+    /// It must be run before the run is over.
+    Owed(UserCommand),
+    /// It was.
+    Paid(UserCommand),
 }
 
 /// A ledger that is written. Whoever has it is the only one: the file is locked.
@@ -49,6 +54,15 @@ pub struct Page {
     pub held: Vec<Identity>,
     /// What must run again.
     pub promised: Vec<Revival>,
+    /// What must be run.
+    pub owed: Vec<UserCommand>,
+}
+
+impl Page {
+    /// How long it may take to run what is owed.
+    pub(super) fn patience(&self) -> Duration {
+        self.owed.iter().map(UserCommand::patience).sum()
+    }
 }
 
 impl Ledger {
@@ -121,13 +135,15 @@ fn read(file: &File, path: &Path) -> io::Result<Page> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a ledger does");
     let first = lines.next().transpose()?.unwrap_or_default();
     let Ok(Entry::Run(run)) = serde_json::from_slice(&first) else { return Err(wrong()) };
-    let mut page = Page { run, held: Vec::new(), promised: Vec::new() };
+    let mut page = Page { run, held: Vec::new(), promised: Vec::new(), owed: Vec::new() };
     for line in lines {
         // The last line may be torn: then what it speaks of was not done.
         match serde_json::from_slice(&line?) {
             Ok(Entry::Held(process)) => page.held.push(process),
             Ok(Entry::Promised(broker)) => page.promised.push(broker),
             Ok(Entry::Kept(broker)) => page.promised.retain(|other| *other != broker),
+            Ok(Entry::Owed(command)) => page.owed.push(command),
+            Ok(Entry::Paid(command)) => page.owed.retain(|other| *other != command),
             Ok(Entry::Run(_)) | Err(_) => break,
         }
     }
@@ -188,7 +204,8 @@ mod tests {
         // Half a line was written when the end came, and half a character of it.
         ledger.file.write_all(b"{\"promised\":{\"folder\":\"/tmp/\xc3").unwrap();
         drop(ledger);
-        let expected = Page { run: run(), held: vec![me], promised: vec![broker("b")] };
+        let expected =
+            Page { run: run(), held: vec![me], promised: vec![broker("b")], owed: Vec::new() };
         assert_eq!(page(&path).unwrap(), expected);
         let (taken, said) = Ledger::take(&path).unwrap().unwrap();
         assert_eq!(said, expected);

@@ -1,18 +1,20 @@
 //! Holds what must be undone, and undoes it when its master is gone.
 //!
 //! ```text
-//!  controller --- run, hold, promise, kept, renew, free ---> guard ----> ledger
-//!       |                                                      |  pipe closed, or 3 s of silence:
-//!       +---- starts, stops, kills ----> processes <-----------+  SIGKILL, SIGCONT; brokers start
+//!  controller -- run, hold, promise, kept, owe, paid, renew, free --> guard ----> ledger
+//!       |                                                       | pipe closed, 3 s of silence:
+//!       +---- starts, stops, kills ----> processes <------------+ SIGKILL, SIGCONT; brokers
+//!                                                                 start; what is owed is run
 //! ```
 //!
 //! A small process of its own, started first, with a pipe from the controller. Each line has one
 //! answer: `run <json>` begins the ledger; `hold <pid>` has it open a pidfd; `promise <json>` has
-//! it keep a broker that is about to be ended or paused, and `kept <json>` forgets it; `renew` says
-//! that the controller runs. `free` ends it in peace. When the pipe closes without that the
-//! controller was killed, and when it is silent for three seconds it was stopped: everything held
-//! is killed, and woken, for a stopped process does not die of a closed pipe; what is promised is
-//! woken, or started.
+//! it keep a broker that is about to be ended or paused, and `kept <json>` forgets it; `owe <json>`
+//! has it run a command that undoes another of the user's own, and `paid <json>` forgets that one;
+//! `renew` says that the controller runs. `free` ends it in peace. When the pipe closes without
+//! that the controller was killed, and when it is silent for three seconds it was stopped:
+//! everything held is killed, and woken, for a stopped process does not die of a closed pipe; what
+//! is owed is run; what is promised is woken, or started.
 //!
 //! Whatever the guard takes in hand it writes down first, so that somebody else can undo it where
 //! the guard itself is killed: its controller, the next run, or `tandem halt`.
@@ -21,6 +23,7 @@
 
 mod charge;
 mod children;
+mod command;
 mod halt;
 mod hand;
 mod identity;
@@ -39,6 +42,7 @@ mod undo;
 mod watch;
 
 pub use children::Children;
+pub use command::{CommandError, Running, UserCommand, shown};
 pub use halt::{halt, halt_suite, wake};
 pub use hand::{Guard, Held, Unhealed};
 pub use identity::{Identity, parent, started};

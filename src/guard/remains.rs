@@ -68,11 +68,12 @@ pub fn heal_all(runs: &Path) -> io::Result<Vec<(String, io::Result<Undone>)>> {
 pub fn heal(path: &Path) -> io::Result<Option<Undone>> {
     let Some((ledger, page)) = Ledger::take(path)? else { return Ok(None) };
     let undone = match page.run.whereabouts() {
-        Whereabouts::Gone => Undone::default(),
+        // Its processes are gone with the machine; what a command did may not be.
+        Whereabouts::Gone => undo(&[], &page.owed, &[]),
         Whereabouts::Elsewhere => return Ok(None),
         Whereabouts::Here => {
             let (wards, left) = open(&page.held);
-            let mut undone = undo(&wards, &page.promised);
+            let mut undone = undo(&wards, &page.owed, &page.promised);
             undone.left.extend(left);
             undone
         }
@@ -102,6 +103,9 @@ impl Ledger {
         // Whoever tries again must not start them again, when they may have been ended since.
         for broker in undone.started.iter().chain(&undone.kept) {
             self.note(&Entry::Kept(broker.clone()))?;
+        }
+        for command in &undone.ran {
+            self.note(&Entry::Paid(command.clone()))?;
         }
         Ok(())
     }

@@ -1,14 +1,15 @@
-//! Undoing: what is held ends, what is promised runs and is awake. Nothing that fails keeps the
-//! rest from it.
+//! Undoing: what is held ends, what is owed is run, what is promised runs and is awake. Nothing
+//! that fails keeps the rest from it.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, getpgid, kill_process_group};
 
-use super::Revival;
 use super::identity::send;
 use super::pipe::readable;
+use super::{Revival, UserCommand};
+use crate::error::chain;
 use crate::time::{Mono, Span};
 
 /// For how long the dead are waited for; SIGKILL takes milliseconds.
@@ -26,6 +27,8 @@ pub(super) type Ward = (u32, OwnedFd);
 pub struct Undone {
     /// The numbers of the processes that were killed.
     pub killed: Vec<u32>,
+    /// The commands that were run.
+    pub ran: Vec<UserCommand>,
     /// The brokers that were started again.
     pub started: Vec<Revival>,
     /// What was promised, and needs nothing: it runs, or whoever started it has removed it.
@@ -48,17 +51,23 @@ impl Undone {
             1 => Some("started 1 broker".to_owned()),
             more => Some(format!("started {more} brokers")),
         };
-        let parts: Vec<_> = killed.into_iter().chain(started).collect();
+        let ran = match self.ran.len() {
+            0 => None,
+            1 => Some("ran 1 command".to_owned()),
+            more => Some(format!("ran {more} commands")),
+        };
+        let parts: Vec<_> = killed.into_iter().chain(ran).chain(started).collect();
         (!parts.is_empty()).then(|| parts.join(" and "))
     }
 }
 
-/// Ends what is held and starts what is promised.
-pub(super) fn undo(held: &[Ward], promised: &[Revival]) -> Undone {
+/// Ends what is held, runs what is owed, and starts what is promised.
+pub(super) fn undo(held: &[Ward], owed: &[UserCommand], promised: &[Revival]) -> Undone {
     let mut undone = Undone::default();
     let mut dying = Vec::new();
     // All at once, then all are waited for.
     for (pid, process) in held.iter().filter(|(_, process)| lives(process)) {
+        end_group(*pid);
         match send(process, &[Signal::KILL, Signal::CONT]) {
             Ok(()) => dying.push((*pid, process)),
             Err(error) => undone.left.push(format!("process {pid} cannot be killed: {error}")),
@@ -72,8 +81,29 @@ pub(super) fn undo(held: &[Ward], promised: &[Revival]) -> Undone {
             undone.left.push(format!("process {pid} has not ended within {GONE:?}"));
         }
     }
+    run(owed, &mut undone);
     revive(promised, &mut undone);
     undone
+}
+
+/// A process that leads a group takes it along: a command of the user's own starts others. It
+/// lives, so the number is its own.
+fn end_group(pid: u32) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    if let Some(pid) = pid.filter(|pid| getpgid(Some(*pid)) == Ok(*pid)) {
+        // Whoever cannot be reached in this way is by its pidfd, or is not ours.
+        kill_process_group(pid, Signal::KILL).ok();
+    }
+}
+
+/// Undoes first what was done last.
+fn run(owed: &[UserCommand], undone: &mut Undone) {
+    for command in owed.iter().rev() {
+        match command.run() {
+            Ok(()) => undone.ran.push(command.clone()),
+            Err(error) => undone.left.push(chain(&error)),
+        }
+    }
 }
 
 fn revive(promised: &[Revival], undone: &mut Undone) {

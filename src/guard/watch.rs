@@ -47,6 +47,7 @@ pub fn watch(input: impl Read + AsFd, mut output: impl Write, runs: &Path) -> io
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::path::PathBuf;
     use std::process::{Command, Stdio};
     use std::time::Duration;
@@ -54,8 +55,9 @@ mod tests {
     use super::super::ledger::page;
     use super::super::strays::MARK;
     use super::super::undo::GONE;
-    use super::super::{Identity, Revival, Run};
+    use super::super::{Identity, Revival, Run, UserCommand};
     use super::*;
+    use crate::time::Span;
 
     /// A guard's master, and where everything is.
     struct Stage {
@@ -132,6 +134,29 @@ mod tests {
         stage.is_made("a");
         assert!(!stage.folder.path().join("b").exists(), "the one that was kept");
         assert!(a.identity().unwrap().pid > 0);
+        assert!(!stage.run().file(&stage.runs()).exists(), "nothing is left to be undone");
+    }
+
+    #[test]
+    fn what_is_still_owed_in_the_end_is_run_the_last_first() {
+        let mut stage = Stage::new();
+        let command = |name: &str| UserCommand {
+            command: vec!["sh".to_owned(), "-c".to_owned(), format!("echo {name} >> order")],
+            folder: stage.folder.path().into(),
+            environment: BTreeMap::new(),
+            timeout: Span::ms(5_000),
+            log: stage.folder.path().join("command.log"),
+        };
+        let (a, b, c) = (command("a"), command("b"), command("c"));
+        for (word, command) in [("owe", &a), ("owe", &b), ("owe", &c), ("paid", &b)] {
+            let told = serde_json::to_string(command).unwrap();
+            stage.tell(&format!("{word} {told}"));
+        }
+        let (said, undone) = stage.play(false);
+        assert_eq!(said, "ready\nowed\nowed\nowed\nforgotten\n");
+        assert_eq!((undone.ran, undone.left), (vec![c, a], vec![]));
+        let order = std::fs::read_to_string(stage.folder.path().join("order")).unwrap();
+        assert_eq!(order, "c\na\n");
         assert!(!stage.run().file(&stage.runs()).exists(), "nothing is left to be undone");
     }
 

@@ -69,4 +69,18 @@ pub enum JournalError {
         /// The highest that is understood.
         known: u32,
     },
+    /// Written by an earlier Tandem. Final.
+    #[error(
+        "{} has the format {found}, whose faults do not say what they do to whom they strike; this \
+         Tandem reads {known}: use the one that wrote it",
+        path.display()
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The one that is understood.
+        known: u32,
+    },
 }

@@ -162,6 +162,9 @@ impl Lines {
         if found > VERSION {
             return Err(JournalError::Newer { path: path.to_owned(), found, known: VERSION });
         }
+        if found < VERSION {
+            return Err(JournalError::Older { path: path.to_owned(), found, known: VERSION });
+        }
         Ok((lines.parse()?, lines))
     }
 

@@ -127,7 +127,7 @@ impl TrialCosts {
             if let Some((trial, whom)) = self.trial(fault.trial).zip(member.or_else(broker)) {
                 trial.hit(kind, whom);
             }
-        } else if let What::FaultFailed { fault, kind, why } = &fact.what
+        } else if let What::FaultFailed { fault, kind, why, .. } = &fact.what
             && let Some(trial) = self.trial(fault.trial)
         {
             trial.failed.push(format!("{kind} failed: {why}"));

@@ -237,7 +237,7 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
     let broker = |broker: &str| text(names::BROKER, broker);
     let kind = |kind: &str| text(names::FAULT_KIND, kind);
     match what {
-        What::FaultAsked { fault, kind: is, broker: at, cluster } => {
+        What::FaultAsked { fault, kind: is, broker: at, cluster, .. } => {
             let whom = at.as_deref().unwrap_or(whom);
             let body = format!("Fault {fault} ({is}) is about to strike {whom}.");
             let cluster = cluster.as_ref().map(|one| text(names::CLUSTER, one.as_str()));
@@ -256,7 +256,7 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
             let body = format!("{whom} is answered again by {at} after fault {fault}.");
             Some(News::new(names::FAULT_RECONNECTED, body).of(fault).with([broker(at)]))
         }
-        What::FaultFailed { fault, kind: is, why } => {
+        What::FaultFailed { fault, kind: is, why, .. } => {
             let body = format!("Fault {fault} ({is}) failed: {why}.");
             let mut news = News::new(names::FAULT_FAILED, body).of(fault);
             news.severity = SeverityNumber::Error;

@@ -1,6 +1,6 @@
 //! A walk through a document to the place that a complaint is about.
 
-use super::{Node, Origin, Value};
+use super::{Entry, Node, Origin, Value};
 
 /// A place in a document. Where the walk leads to something that was not written, it stays with the
 /// last that was.
@@ -44,6 +44,23 @@ impl<'a> Cursor<'a> {
         match element {
             Some(node) => Self { node: Some(node), value: &node.origin, name: &node.origin },
             None => self.nowhere(),
+        }
+    }
+
+    /// The entries of a mapping; none where there is no mapping.
+    #[must_use]
+    pub fn entries(self) -> &'a [Entry] {
+        match self.node.map(|node| &node.value) {
+            Some(Value::Map(entries)) => entries,
+            Some(
+                Value::Nothing
+                | Value::Bool(_)
+                | Value::Integer(_)
+                | Value::Float(_)
+                | Value::Text(_)
+                | Value::List(_),
+            )
+            | None => &[],
         }
     }
 

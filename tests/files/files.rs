@@ -22,7 +22,7 @@ const TOPOLOGIES: [&str; 10] = [
     "kafka-three",
     "kafka-secure",
 ];
-const EXPERIMENTS: [&str; 14] = [
+const EXPERIMENTS: [&str; 15] = [
     "calm",
     "churn-group",
     "duplicate-leader",
@@ -30,6 +30,7 @@ const EXPERIMENTS: [&str; 14] = [
     "kill-leader",
     "leave-leader",
     "lose-a-cluster",
+    "own-command",
     "pause-leader",
     "restart-too-soon",
     "rolling-restart",

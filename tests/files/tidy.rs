@@ -60,7 +60,7 @@ const PURE: &[&str] = &[
     "chaos/brief.rs",
     "chaos/cost.rs",
     "chaos/experiment.rs",
-    "chaos/fault.rs",
+    "chaos/faults/",
     "chaos/fits.rs",
     "chaos/fits/",
     "chaos/foresee.rs",
@@ -75,7 +75,6 @@ const PURE: &[&str] = &[
     "chaos/series.rs",
     "chaos/spec.rs",
     "chaos/target.rs",
-    "chaos/described.rs",
     "chaos/trials.rs",
     "chaos/words.rs",
     "edge/compose.rs",
@@ -91,6 +90,9 @@ const PURE: &[&str] = &[
     "edge/rewrite.rs",
     "edge/rules.rs",
 ];
+
+/// How a fault is done stands beside what it is, and is not pure.
+const SHELL: &str = "/shell.rs";
 
 /// What a pure room must not name.
 const IMPURE: &[&str] = &[
@@ -223,7 +225,8 @@ fn imports_point_downwards() {
 #[test]
 fn pure_rooms_do_nothing_but_think() {
     for (place, text) in shipped() {
-        if !PURE.iter().any(|pure| place.starts_with(pure)) {
+        let shell = place.starts_with("chaos/faults/") && place.ends_with(SHELL);
+        if shell || !PURE.iter().any(|pure| place.starts_with(pure)) {
             continue;
         }
         for (at, line) in code(&text) {

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::facts::{Story, brief, fault, name, plan};
+use support::facts::{Story, brief, failed, fault, name, plan};
 use support::recorded;
 use tandem::ids::PartitionId;
 use tandem::journal::{Header, Journal, JournalError, read};
@@ -42,7 +42,7 @@ fn facts() -> Vec<Fact> {
     story.says("p1-1.1", 14, What::Leaving).asked("p1-1.1", 15, "1.k", "kill");
     story.run(16, What::FaultInForce { fault: fault("1.k") });
     story.run(17, What::FaultHealed { fault: fault("1.k") });
-    story.run(18, What::FaultFailed { fault: fault("1.k"), kind: "kill".to_owned(), why });
+    story.run(18, failed("1.k", "kill", &why));
     story.run(19, What::Struck { fault: fault("1.k"), victims: 2, skew_ns: 5 });
     story.began(20, 1).ended(21, 1).settled("p1", 22).died("p1-1.1", 23);
     let address = "127.0.0.1:9092".to_owned();
@@ -107,9 +107,19 @@ fn a_line_that_is_no_fact_is_refused_with_its_number() {
 #[test]
 fn a_later_version_is_refused_whatever_it_says() {
     let (_folder, path) = written();
-    fs::write(&path, "{\"journal\":2,\"other\":true}\n").unwrap();
+    fs::write(&path, "{\"journal\":3,\"other\":true}\n").unwrap();
     let error = read(&path).unwrap_err();
-    assert!(matches!(error, JournalError::Newer { found: 2, known: 1, .. }), "{error}");
+    assert!(matches!(error, JournalError::Newer { found: 3, known: 2, .. }), "{error}");
+}
+
+#[test]
+fn an_earlier_version_is_refused_with_the_reason() {
+    let (_folder, path) = written();
+    fs::write(&path, "{\"journal\":1,\"other\":true}\n").unwrap();
+    let error = read(&path).unwrap_err();
+    assert!(matches!(error, JournalError::Older { found: 1, known: 2, .. }), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("whose faults do not say what they do"), "{said}");
 }
 
 #[test]

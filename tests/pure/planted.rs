@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use support::facts::{Story, at, fault, life, name, plan, plan_apart};
+use support::facts::{Story, at, failed, fault, life, name, plan, plan_apart};
 use tandem::ids::{GroupName, RoleIndex, TrialNumber};
-use tandem::observation::What;
+use tandem::observation::{FaultClass, What};
 use tandem::roles::RoleClass;
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Findings, Interval, Timeline};
@@ -274,8 +274,7 @@ fn what_a_failed_kill_asked_for_is_no_part_of_a_later_death() {
         let found = one_group(|story| {
             story.serves("p1-1.1", 0, 1, [100, 6_000]).asked("p1-1.1", 3_000, "1.k", "kill");
             if failed {
-                let (fault, why) = (fault("1.k"), "no such process".to_owned());
-                story.run(3_001, What::FaultFailed { fault, kind: "kill".to_owned(), why });
+                story.run(3_001, support::facts::failed("1.k", "kill", "no such process"));
             }
             story.died("p1-1.1", 6_000).serves("p1-2.1", 0, 1, [7_000, 9_400]);
         });
@@ -289,8 +288,7 @@ fn what_a_failed_kill_asked_for_is_no_part_of_a_later_death() {
 fn what_a_failed_pause_asked_for_is_no_part_of_a_later_stop() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 6_000]).asked("p1-1.1", 3_000, "1.z", "pause");
-        let (fault, why) = (fault("1.z"), "refused".to_owned());
-        story.run(3_001, What::FaultFailed { fault, kind: "pause".to_owned(), why });
+        story.run(3_001, failed("1.z", "pause", "refused"));
         story.of("p1-1.1", 6_000, What::Stopped).serves("p1-2.1", 0, 1, [7_000, 9_400]);
     });
     assert_eq!(lengths(&findings(&found).gaps), [(6_000, 7_000)]);
@@ -385,6 +383,7 @@ fn a_calm_run_shows_nothing() {
             What::FaultAsked {
                 fault: fault("1.n"),
                 kind: "noop".to_owned(),
+                class: FaultClass::Nothing,
                 broker: None,
                 cluster: None,
             },

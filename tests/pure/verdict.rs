@@ -2,7 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "a test may fail loudly")]
 
-use support::facts::{Story, at, brief, fault, name, plan};
+use support::facts::{Story, at, brief, failed, fault, name, plan};
 use tandem::observation::{Outcome, What};
 use tandem::time::Span;
 use tandem::topology::Plan;
@@ -106,11 +106,8 @@ fn what_the_run_could_not_do_is_unknown() {
             story.run(9_500, What::Ended { how: Outcome::Broken, why });
         }),
         ("Fault 1.z failed: p1-2 does not run.", |story| {
-            let (fault, why) = (fault("1.z"), "p1-2 does not run".to_owned());
             story.asked("p1-2.1", 6_500, "1.z", "pause").settled("p1", 6_600);
-            story
-                .run(6_501, What::FaultFailed { fault, kind: "kill".to_owned(), why })
-                .completed(9_500);
+            story.run(6_501, failed("1.z", "kill", "p1-2 does not run")).completed(9_500);
         }),
     ];
     for (reason, extra) in cases {
@@ -247,8 +244,7 @@ fn where_no_trial_was_played_to_its_end_nothing_was_shown() {
 #[test]
 fn a_fault_that_found_nobody_to_strike_is_known_of() {
     let report = judged(1_047, &[], |story| {
-        let (fault, kind) = (fault("1.other"), "pause".to_owned());
-        story.run(6_501, What::FaultFailed { fault, kind, why: "nobody leads eurusd".to_owned() });
+        story.run(6_501, failed("1.other", "pause", "nobody leads eurusd"));
         complete(story);
     });
     assert_eq!(report.verdict, Verdict::Unknown);
@@ -258,8 +254,7 @@ fn a_fault_that_found_nobody_to_strike_is_known_of() {
 #[test]
 fn a_trial_whose_fault_failed_counts_for_no_confidence() {
     let failed = |story: &mut Story| {
-        let (fault, kind) = (fault("1.k"), "kill".to_owned());
-        story.run(2_001, What::FaultFailed { fault, kind, why: "refused".to_owned() });
+        story.run(2_001, failed("1.k", "kill", "refused"));
         complete(story);
     };
     let with_gap = |story: &mut Story| {

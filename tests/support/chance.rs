@@ -3,7 +3,7 @@
 
 use tandem::observation::{Fact, What};
 
-use super::facts::{Story, at, fault};
+use super::facts::{Story, at, class, fault};
 
 /// Numbers drawn in advance, so that a failing history can be shrunk; 0 once they are used up.
 pub struct Draws(std::vec::IntoIter<u32>);
@@ -98,8 +98,8 @@ impl Living<'_> {
     }
 
     fn ask_for(&mut self, id: &str, kind: &str) {
-        let (fault, kind) = (fault(id), kind.to_owned());
-        self.tell(What::FaultAsked { fault, kind, broker: None, cluster: None });
+        let (fault, class, kind) = (fault(id), class(kind), kind.to_owned());
+        self.tell(What::FaultAsked { fault, kind, class, broker: None, cluster: None });
     }
 
     fn act(&mut self, draws: &mut Draws) {
@@ -155,8 +155,9 @@ impl Living<'_> {
                         ["kill", "pause"][usize::try_from(draws.below(2)).unwrap()],
                     );
                     self.now += draws.ms(1, 5);
-                    let (fault, kind) = (fault("1.f"), "kill".to_owned());
-                    let failed = What::FaultFailed { fault, kind, why: "it fled".to_owned() };
+                    let (fault, kind, class) = (fault("1.f"), "kill".to_owned(), class("kill"));
+                    let why = "it fled".to_owned();
+                    let failed = What::FaultFailed { fault, kind, class, why };
                     self.told.push((self.now, None, failed));
                 }
                 self.now += draws.ms(1, 400);

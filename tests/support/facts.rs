@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
-use tandem::observation::{Ending, Fact, Horizon, Outcome, What};
+use tandem::observation::{Ending, Fact, FaultClass, Horizon, Outcome, What};
 use tandem::roles::{Count, Roles};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
@@ -27,6 +27,27 @@ pub fn life(text: &str) -> Life {
 /// `1.k`.
 pub fn fault(text: &str) -> FaultId {
     FaultId::try_from(text.to_owned()).unwrap()
+}
+
+/// What a fault of this word does to whom it strikes.
+pub fn class(kind: &str) -> FaultClass {
+    match kind {
+        "kill" | "stop" | "host" => FaultClass::Kills,
+        "leave" => FaultClass::Leaves,
+        "pause" => FaultClass::Pauses,
+        "partition" | "slow" | "protocol" => FaultClass::Intercepts,
+        "clock" => FaultClass::Skews,
+        "duplicate" => FaultClass::Duplicates,
+        "broker" => FaultClass::Brokers,
+        "noop" => FaultClass::Nothing,
+        _ => FaultClass::Other,
+    }
+}
+
+/// A fault of this word failed.
+pub fn failed(id: &str, kind: &str, why: &str) -> What {
+    let (fault, class) = (fault(id), class(kind));
+    What::FaultFailed { fault, kind: kind.to_owned(), class, why: why.to_owned() }
 }
 
 /// A name of any kind.
@@ -173,6 +194,7 @@ impl Story {
             What::FaultAsked {
                 fault: fault(id),
                 kind: kind.to_owned(),
+                class: class(kind),
                 broker: None,
                 cluster: None,
             },
@@ -181,9 +203,9 @@ impl Story {
 
     /// A fault strikes a broker of a cluster.
     pub fn asked_broker(&mut self, ms: u64, id: &str, cluster: &str) -> &mut Self {
-        let (fault, kind) = (fault(id), "broker".to_owned());
+        let (fault, kind, class) = (fault(id), "broker".to_owned(), FaultClass::Brokers);
         let (broker, cluster) = (Some("127.0.0.1:9092".to_owned()), Some(name(cluster)));
-        self.run(ms, What::FaultAsked { fault, kind, broker, cluster })
+        self.run(ms, What::FaultAsked { fault, kind, class, broker, cluster })
     }
 
     pub fn began(&mut self, ms: u64, trial: u32) -> &mut Self {

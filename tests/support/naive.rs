@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
-use tandem::observation::{Fact, What};
+use tandem::observation::{Fact, FaultClass, What};
 use tandem::time::Mono;
 use tandem::topology::Plan;
 
@@ -245,19 +245,18 @@ impl<'a> Witness<'a> {
 
     fn end(&self) -> Option<(Mono, Mono)> {
         let died = self.told.iter().find(|fact| matches!(fact.what, What::Died { .. }))?;
-        let kinds = ["kill", "stop", "host"].iter();
-        let asked = kinds.filter_map(|kind| self.asked(kind, died)).min();
+        let asked = self.asked(FaultClass::Kills, died);
         Some((asked.unwrap_or(died.t), died.t))
     }
 
     /// When such a fault was first asked for before `effect`, and since the last such effect.
-    fn asked(&self, wanted: &str, effect: &Fact) -> Option<Mono> {
+    fn asked(&self, wanted: FaultClass, effect: &Fact) -> Option<Mono> {
         let same =
             |what: &What| std::mem::discriminant(what) == std::mem::discriminant(&effect.what);
         let mut first = None;
         for fact in self.told.iter().filter(|fact| fact.seq < effect.seq) {
             match &fact.what {
-                What::FaultAsked { kind, fault, .. } if kind == wanted => {
+                What::FaultAsked { class, fault, .. } if *class == wanted => {
                     let between = |seq: u64| fact.seq < seq && seq < effect.seq;
                     if !self.failed.iter().any(|(seq, id)| *id == fault && between(*seq)) {
                         first = first.or(Some(fact.t));
@@ -278,7 +277,7 @@ impl<'a> Witness<'a> {
                     let before = place.checked_sub(1).map(|place| self.told[place]);
                     let look = before.filter(|fact| fact.what == What::NotYet);
                     let seen = look.map_or(fact.t, |look| look.t);
-                    since = Some(self.asked("pause", fact).unwrap_or(seen));
+                    since = Some(self.asked(FaultClass::Pauses, fact).unwrap_or(seen));
                 }
                 What::Continued if since.take().is_some_and(|one| one <= at && at < fact.t) => {
                     return true;

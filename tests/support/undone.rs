@@ -27,14 +27,16 @@ const ENDED: Duration = Duration::from_secs(10);
 
 /// What is in force while the run is struck, beside [`Embedded`]. Whoever adds a fault adds a step
 /// here, one that holds until somebody heals it, and to [`Stage::is_healed`] how that is seen. What
-/// is cut is free again once nobody listens on the ports of the edges: [`Family`] knows them.
-const IN_FORCE: [&str; 5] = [
+/// is cut is free again once nobody listens on the ports of the edges: [`Family`] knows them. The
+/// undo of a command stands in the ledger until it was run.
+const IN_FORCE: [&str; 6] = [
     "{id: p, at: 200ms, jitter: 300ms, fault: pause, for: 5m, target: {member: p1-1}}",
     "{id: t, at: 200ms, jitter: 300ms, fault: clock, for: 5m, ahead: 2s, target: {member: p1-2}}",
     "{id: c, at: 200ms, jitter: 300ms, fault: partition, for: 5m, target: {member: p2-1}}",
     "{id: d, at: 200ms, jitter: 300ms, fault: duplicate, for: 5m, target: {member: p1-3}}",
     "{id: b, at: 200ms, jitter: 300ms, fault: broker, target: {coordinator_of: p2}, \
      restart_after: 5m}",
+    "{id: x, at: 200ms, jitter: 300ms, fault: exec, for: 5m, command: ['true'], undo: ['true']}",
 ];
 
 /// What became of the embedded broker meanwhile; a run has one of `p1`.
@@ -114,7 +116,7 @@ impl Stage {
         assert!(duo.contains("b: embedded"), "{duo}");
         let there = format!("b: {{bootstrap: \"{}\"}}", self.broker.address);
         let topology = order.write("half.yaml", &duo.replace("b: embedded", &there));
-        order.with(&format!("-f {}", topology.display()))
+        order.with(&format!("--allow-exec -f {}", topology.display()))
     }
 
     /// A run in which faults are in force from its first trial on.

@@ -3,6 +3,7 @@
 mod blocking_disk;
 mod documented;
 mod examples;
+mod exec;
 mod guard;
 mod hang;
 mod leavings;

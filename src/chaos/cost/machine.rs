@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use super::{Cost, START_UP, UNKNOWN, away, cost};
-use crate::chaos::{Fault, How, Step, Target};
+use crate::chaos::faults::Broker;
+use crate::chaos::{How, Step, Target};
 use crate::ids::{GroupName, HostName};
 use crate::time::Span;
 use crate::topology::{Plan, PlannedGroup, Terms};
@@ -29,7 +30,8 @@ fn one(step: &Step, host: &HostName, plan: &Plan, name: &GroupName) -> Cost {
         (true, None) => cost(step, &Target::Host(Some(host.clone())), plan, name),
         (false, Some((how, away))) => {
             let target = Target::Brokers { cluster: Some(group.cluster.clone()) };
-            cost(&Step { fault: Fault::Broker { how, away }, ..step.clone() }, &target, plan, name)
+            let fault = Broker { how, away }.into();
+            cost(&Step { fault, ..step.clone() }, &target, plan, name)
         }
         (true, Some((How::Kill | How::Stop, broker_away))) => {
             death(step, broker_away, plan, (name, group))

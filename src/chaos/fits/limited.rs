@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::chaos::brief::IN_FORCE;
 use crate::chaos::cost::taken;
-use crate::chaos::{Experiment, Fault, Pick, Step, Target, Trigger};
+use crate::chaos::{Experiment, Pick, Series, Step, Target, Trigger};
 use crate::ids::{GroupName, HostName};
 use crate::time::Span;
 use crate::topology::{Allowance, Plan};
@@ -87,9 +87,11 @@ fn exceeded(hit: &Hit, plan: &Plan, limits: Allowance) -> Option<(String, bool)>
 /// its limits.
 fn hits(step: &Step, plan: &Plan) -> Vec<Hit> {
     let Some(target) = &step.target else { return Vec::new() };
-    if let Fault::Storm(_) = step.fault {
-        return Vec::new();
-    }
+    let one_each = match step.fault.series() {
+        Some(Series::Drawn(_)) => return Vec::new(),
+        Some(Series::InTurn(_)) => true,
+        None => false,
+    };
     if let Target::Machine(_) = target {
         let on = |host: HostName| {
             let groups = Target::Machine(Some(host.clone())).groups(plan);
@@ -101,7 +103,6 @@ fn hits(step: &Step, plan: &Plan) -> Vec<Hit> {
         };
         return target.hosts(plan).into_iter().map(on).collect();
     }
-    let one_each = matches!(step.fault, Fault::Rollout { .. });
     let down = |name: GroupName| {
         let least = if one_each { 1 } else { least(target, size(plan, &name)) };
         (name, least)

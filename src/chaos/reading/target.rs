@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::chaos::faults::Targets;
 use crate::chaos::network_words::BrokerSpec;
 use crate::chaos::spec::{AcrossSpec, FromSpec, StepSpec, TargetSpec};
 use crate::chaos::words::{AllOr, OrAny};
@@ -23,85 +24,63 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
     let noun = kind.noun();
     let Some(target) = &spec.target else { return untargeted(kind, place) };
     let place = place.key("target");
-    match (kind, &target.coordinator_of) {
-        (Kind::Noop, _) => Err(Problem::at(place.name(), "a noop is done to nobody")),
-        (Kind::Broker, _) => brokers(target, place).map(Some),
-        (Kind::Host, _) if target.host.is_none() => {
-            Err(Problem::at(place.name(), "a host fault is done to a machine")
-                .hint("say which: {host: alpha}, or {host: any}"))
-        }
-        (
-            Kind::Kill
-            | Kind::Leave
-            | Kind::Stop
-            | Kind::Host
-            | Kind::Pause
-            | Kind::Clock
-            | Kind::Churn
-            | Kind::Duplicate
-            | Kind::Rollout
-            | Kind::Storm,
-            Some(_),
-        ) => {
+    let of_brokers = |hint: &str| match &target.coordinator_of {
+        None => Ok(()),
+        Some(_) => {
             let message = format!("a {noun} is done to members");
-            Err(Problem::at(place.key("coordinator_of").name(), message)
-                .hint("`fault: broker` is done to brokers"))
+            Err(Problem::at(place.key("coordinator_of").name(), message).hint(hint))
         }
-        (Kind::Partition | Kind::Slow | Kind::Protocol, Some(_)) => {
-            let message = format!("a {noun} is done to members");
-            Err(Problem::at(place.key("coordinator_of").name(), message)
-                .hint("`from` says between them and which brokers"))
+    };
+    let brokers_are_elsewhere = || of_brokers("`fault: broker` is done to brokers");
+    let one = || members(target, place, Pick::One);
+    let found = match kind.word().targets {
+        Targets::Nobody => {
+            return Err(Problem::at(place.name(), format!("a {noun} is done to nobody")));
         }
-        (Kind::Churn | Kind::Rollout | Kind::Storm, None) => {
+        Targets::Brokers => brokers(target, place)?,
+        Targets::Machine => {
+            if target.host.is_none() {
+                return Err(Problem::at(place.name(), format!("a {noun} is done to a machine"))
+                    .hint("say which: {host: alpha}, or {host: any}"));
+            }
+            brokers_are_elsewhere().and_then(|()| one()).map(whole)?
+        }
+        // What is done to processes by a signal is done to all that a machine has; a member alone
+        // can leave its group, be cut off, or misread a clock.
+        Targets::Processes => brokers_are_elsewhere().and_then(|()| one()).map(whole)?,
+        Targets::Members | Targets::Anything => brokers_are_elsewhere().and_then(|()| one())?,
+        Targets::Links => {
+            of_brokers("`from` says between them and which brokers").and_then(|()| one())?
+        }
+        Targets::InTurn => {
+            brokers_are_elsewhere()?;
             let found = members(target, place, Pick::All)?;
             in_turn(kind, &found, place)?;
-            Ok(Some(found))
+            found
         }
-        (
-            Kind::Kill
-            | Kind::Leave
-            | Kind::Stop
-            | Kind::Host
-            | Kind::Pause
-            | Kind::Partition
-            | Kind::Slow
-            | Kind::Protocol
-            | Kind::Clock
-            | Kind::Duplicate,
-            None,
-        ) => members(target, place, Pick::One).map(|found| Some(whole(kind, found))),
-    }
+    };
+    Ok(Some(found))
 }
 
-/// What is done to processes by a signal is done to all that a machine has; a member alone can
-/// leave its group, be cut off, or misread a clock.
-fn whole(kind: Kind, found: Target) -> Target {
-    match (kind, found) {
-        (Kind::Kill | Kind::Host | Kind::Pause, Target::Host(host)) => Target::Machine(host),
-        (_, found) => found,
-    }
+/// A host with all that bears its label.
+fn whole(found: Target) -> Target {
+    if let Target::Host(host) = found { Target::Machine(host) } else { found }
 }
 
 /// Done to nobody in particular.
 fn untargeted(kind: Kind, place: Cursor<'_>) -> Result<Option<Target>, Problem> {
-    let hint = match kind {
-        Kind::Noop => return Ok(None),
+    let hint = match kind.word().targets {
+        Targets::Nobody | Targets::Anything => return Ok(None),
         // Everybody's turn comes.
-        Kind::Churn | Kind::Rollout | Kind::Storm => {
+        Targets::InTurn => {
             let across = Across { groups: None, within: WITHIN };
             return Ok(Some(Target::GroupsAcross { mode: Pick::All, across }));
         }
-        Kind::Broker => "as in target: {coordinator_of: any}, or {cluster: any}",
-        Kind::Host => "as in target: {host: any}",
-        Kind::Kill
-        | Kind::Leave
-        | Kind::Stop
-        | Kind::Duplicate
-        | Kind::Pause
-        | Kind::Partition
-        | Kind::Slow
-        | Kind::Protocol
-        | Kind::Clock => "as in target: {leader_of: any, group: any}",
+        Targets::Brokers => "as in target: {coordinator_of: any}, or {cluster: any}",
+        Targets::Machine => "as in target: {host: any}",
+        Targets::Members | Targets::Processes | Targets::Links => {
+            "as in target: {leader_of: any, group: any}"
+        }
     };
     let message = format!("a {} needs a `target`", kind.noun());
     Err(Problem::at(place.key("fault").origin(), message).hint(hint))
@@ -193,7 +172,7 @@ fn across(spec: &AcrossSpec) -> Across {
 }
 
 /// Between the victims and which brokers.
-pub(super) fn far(spec: &FromSpec, place: Cursor<'_>) -> Result<Far, Problem> {
+pub(in crate::chaos) fn far(spec: &FromSpec, place: Cursor<'_>) -> Result<Far, Problem> {
     let alone = |key: &str, but: &[&str]| alone(place, "`from`", key, but, &FROM);
     if let Some(cluster) = &spec.cluster {
         return alone("cluster", &[]).map(|()| Far::Cluster(Some(cluster.clone())));

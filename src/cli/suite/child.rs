@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::list::{Item, Passed};
+use crate::chaos::Permission;
 
 /// Of what a run said before it could not go on, so much is told.
 const WHY_MOST: usize = 400;
@@ -40,6 +41,9 @@ impl Child {
         }
         for (flag, value) in [("--trials", item.trials.map(u64::from)), ("--seed", item.seed)] {
             command.args(value.map(|value| format!("{flag}={value}")));
+        }
+        if passed.allow_exec {
+            command.arg(Permission::Exec.option());
         }
         command.args(passed.overrides.iter().map(|one| format!("--set={one}")));
         command.args(&passed.more).stdin(Stdio::null());

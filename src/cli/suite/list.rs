@@ -4,7 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::chaos::{Choice, Suite, SuiteRun, experiment, load, load_topology, locate, read_text};
+use crate::chaos::{
+    Allowed, Choice, Permission, Suite, SuiteRun, experiment, load, load_topology, locate,
+    read_text,
+};
 use crate::yaml::{FileError, Override};
 
 /// One run to be made.
@@ -45,6 +48,8 @@ pub(super) struct Passed<'a> {
     pub seed: Option<u64>,
     /// Values of the topology to be replaced.
     pub overrides: &'a [Override],
+    /// Whether experiments may run the commands that they name.
+    pub allow_exec: bool,
     /// Further arguments, as `chaos run` reads them.
     pub more: Vec<String>,
 }
@@ -74,7 +79,7 @@ pub(super) fn list(
                 seed: passed.seed.or(run.seed),
                 unable: None,
             };
-            let checked = checked(item, passed.overrides, !topologies.is_empty());
+            let checked = checked(item, passed, !topologies.is_empty());
             items.push(checked.map_err(|error| error.to_string())?);
         }
     }
@@ -110,10 +115,16 @@ fn folder(path: &Path) -> Result<Vec<SuiteRun>, String> {
 
 /// An experiment that is good and does not fit a topology that somebody chose for all of them
 /// cannot run there; anything else that is wrong is a mistake.
-fn checked(mut item: Item, overrides: &[Override], chosen: bool) -> Result<Item, FileError> {
-    let (topology, overrides) = (item.topology.clone(), overrides.to_vec());
-    let choice = Choice { topology, overrides, trials: item.trials, seed: item.seed };
+fn checked(mut item: Item, passed: &Passed<'_>, chosen: bool) -> Result<Item, FileError> {
+    let (topology, overrides) = (item.topology.clone(), passed.overrides.to_vec());
+    let (trials, seed) = (item.trials, item.seed);
+    let allowed = Allowed::by(&[(passed.allow_exec, Permission::Exec)]);
+    let mut choice = Choice { topology, overrides, trials, seed, allowed };
     let Err(error) = load(&item.experiment, &choice) else { return Ok(item) };
+    choice.allowed = Allowed::Everything;
+    if load(&item.experiment, &choice).is_ok() {
+        return Err(error);
+    }
     let good = read_text(&locate(&item.experiment)).is_ok_and(|text| experiment(&text).is_ok());
     let topology = item.topology.as_deref();
     let there = topology.is_some_and(|path| load_topology(path, &choice.overrides).is_ok());

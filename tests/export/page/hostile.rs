@@ -1,11 +1,11 @@
 //! Names come from users' files, reasons from brokers: no page may take them for markup.
 
-use tandem::observation::{Outcome, What};
+use tandem::observation::{FaultClass, Outcome, What};
 use tandem::timeline::Timeline;
 use tandem::verdict::Report;
 
 use crate::page::told::{Told, data};
-use support::facts::{Story, at, brief, fault, plan};
+use support::facts::{Story, at, brief, failed, fault, plan};
 
 /// What would break out of text, an attribute, a script element, a comment or a style.
 pub const HOSTILE: [&str; 6] = [
@@ -26,12 +26,12 @@ pub fn told() -> Told {
     let target = What::FaultAsked {
         fault: fault("1.b"),
         kind: "broker".to_owned(),
+        class: FaultClass::Brokers,
         broker: Some(evil.clone()),
         cluster: None,
     };
     story.run(2_100, target);
-    let why = evil.clone();
-    story.run(2_200, What::FaultFailed { fault: fault("1.b"), kind: evil.clone(), why });
+    story.run(2_200, failed("1.b", &evil, &evil));
     story.ended(4_000, 1);
     story.run(5_000, What::Ended { how: Outcome::Broken, why: Some(evil.clone()) });
     let plan = plan(2, &[("p1", 1, 2)]);

@@ -9,7 +9,7 @@ use tandem::timeline::{Recent, Timeline};
 use tandem::topology::Plan;
 use tandem::verdict::joint_gaps_found;
 
-use support::facts::{Story, at, fault, plan};
+use support::facts::{Story, at, failed, fault, plan};
 
 /// What a trial shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,9 +78,7 @@ impl Series {
         self.story.asked(&victim, at_base(2_000), &id, "kill").died(&victim, at_base(2_003));
         self.story.of(&victim, at_base(2_003), What::FaultInForce { fault: fault(&id) });
         if seen == Seen::FailedWithGap {
-            let (kind, why) = ("kill".to_owned(), "refused".to_owned());
-            let failed = What::FaultFailed { fault: fault(&id), kind, why };
-            self.story.run(at_base(2_004), failed);
+            self.story.run(at_base(2_004), failed(&id, "kill", "refused"));
         }
         self.story.serves("p1-2.1", 0, number, [at_base(4_000), at_base(9_900)]);
         self.story.lapsed("p1-2.1", at_base(9_900), (0, number), at_base(9_900));

@@ -139,9 +139,9 @@ class Life:
             self.stop(t, t)
         elif kind == "continued" and self.stops and self.stops[-1][1] is None:
             self.stops[-1][1] = (min(t if not_yet is None else not_yet, t), t)
-        elif kind == "fault_asked" and said["kind"] in ("kill", "stop", "host"):
+        elif kind == "fault_asked" and said["class"] == "kills":
             self.requests["end"].append((said["fault"], t))
-        elif kind == "fault_asked" and said["kind"] == "pause":
+        elif kind == "fault_asked" and said["class"] == "pauses":
             self.requests["stop"].append((said["fault"], t))
 
     def fail(self, fault):
@@ -294,11 +294,11 @@ class Run:
                 cluster = said.get("cluster")
                 for of, planned in self.groups.items():
                     hit = of == group if life else cluster in (None, planned["cluster"])
-                    if hit and said["kind"] != "noop" and (of, said["fault"]) not in seen:
+                    if hit and said["class"] != "nothing" and (of, said["fault"]) not in seen:
                         seen.add((of, said["fault"]))
                         self.troubles[of].append((t, 6, "fault", said["fault"]))
                 struck.add(name)
-                if said["kind"] in ("kill", "stop", "host", "leave", "duplicate"):
+                if said["class"] in ("kills", "leaves", "duplicates"):
                     ended.add(name)
                 if said["kind"] == "pause":
                     paused.add(name)
@@ -338,7 +338,7 @@ class Run:
                 open_ = None
         if open_:
             sent = {it.get("life") for it in own
-                    if it.get("fault_asked", {}).get("kind") in ("leave", "duplicate")}
+                    if it.get("fault_asked", {}).get("class") in ("leaves", "duplicates")}
             ends = [it["t_ns"] for it in facts if it["t_ns"] >= open_[1]
                     and ("ended" in it or ("leaving" in it and it["life"] not in sent))]
             trials.append((*open_, min(ends or [max(it["t_ns"] for it in facts)])))

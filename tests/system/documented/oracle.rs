@@ -17,7 +17,7 @@ use crate::documented::hindered::{held_up, hinder, rule};
 use crate::documented::live::live;
 use crate::documented::python::ask;
 use support::chance::{Draws, history};
-use support::facts::{Story, at, brief, fault, name, plan_apart};
+use support::facts::{Story, at, brief, failed, name, plan_apart};
 use support::recorded::{kills, record};
 
 /// So many journals are made up.
@@ -253,8 +253,7 @@ fn looks() -> Story {
     story.ticks("p1-1.1", &[0], [5_099, 6_000]).renewed("p1-1.1", 6_000, &[(0, 1, 7_000)]);
     story.says("p1-1.1", 6_100, What::Hole { from: at(6_050), until: at(6_090) });
     story.asked("p1-1.1", 6_500, "1.k", "kill");
-    let why = "it fled".to_owned();
-    story.run(6_510, What::FaultFailed { fault: fault("1.k"), kind: "kill".to_owned(), why });
+    story.run(6_510, failed("1.k", "kill", "it fled"));
     story.asked("p1-1.1", 6_600, "1.l", "host").died("p1-1.1", 6_620);
     story.lose(None).serves("p1-2.1", 0, 1, [6_400, 8_000]).ended(9_000, 1).completed(9_100);
     story

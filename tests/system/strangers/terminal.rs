@@ -2,10 +2,8 @@
 
 use std::process::Command;
 
-use tandem::observation::What;
-
 use support::experiment::{output, tandem};
-use support::facts::{brief, fault, plan};
+use support::facts::{brief, failed, plan};
 use support::recorded::{kills, record};
 
 /// Retitles the window, clears the screen, and hides what follows.
@@ -20,8 +18,7 @@ fn a_report_shows_what_brokers_said_and_obeys_none_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(1, &[("p1", 1, 2), ("p2", 1, 1)]);
     let mut story = kills(&[1_000]);
-    let (fault, kind) = (fault("1.x"), "broker".to_owned());
-    story.run(12_000, What::FaultFailed { fault, kind, why: HOSTILE.to_owned() });
+    story.run(12_000, failed("1.x", "broker", HOSTILE));
     record(folder.path(), &plan, &brief(&plan, 1, &[]), &story.facts);
     for kind in ["text", "json"] {
         let said = output(tandem(folder.path()).args(["report", "-o", kind]).arg(folder.path()));
@@ -45,8 +42,7 @@ fn on_a_terminal_colours_are_ours_and_nothing_else_passes() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(1, &[("p1", 1, 2), ("p2", 1, 1)]);
     let mut story = kills(&[1_000]);
-    let (fault, kind) = (fault("1.x"), "broker".to_owned());
-    story.run(12_000, What::FaultFailed { fault, kind, why: HOSTILE.to_owned() });
+    story.run(12_000, failed("1.x", "broker", HOSTILE));
     record(folder.path(), &plan, &brief(&plan, 1, &[]), &story.facts);
     // `script` gives it a terminal.
     let command = format!("{} report {}", env!("CARGO_BIN_EXE_tandem"), folder.path().display());

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ending, Horizon, Outcome, unit_facts};
+use super::{Ending, FaultClass, Horizon, Outcome, unit_facts};
 use crate::ids::{ClusterName, FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use crate::time::{Mono, Wall};
 
@@ -158,8 +158,10 @@ pub enum What {
     FaultAsked {
         /// Which fault.
         fault: FaultId,
-        /// Its kind, as experiments write it.
+        /// Its kind, as experiments write it: for people.
         kind: String,
+        /// What it does to whom it strikes.
+        class: FaultClass,
         /// Whom it strikes, where that is no member: the address of a broker.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         broker: Option<String>,
@@ -188,8 +190,10 @@ pub enum What {
     FaultFailed {
         /// Which fault.
         fault: FaultId,
-        /// Its kind, as experiments write it.
+        /// Its kind, as experiments write it: for people.
         kind: String,
+        /// What it does to whom it strikes.
+        class: FaultClass,
         /// What went wrong.
         why: String,
     },

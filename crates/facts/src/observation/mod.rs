@@ -6,6 +6,8 @@
 
 mod claim;
 #[cfg(feature = "serde")]
+mod class;
+#[cfg(feature = "serde")]
 mod fact;
 #[cfg(feature = "serde")]
 mod outcome;
@@ -13,6 +15,8 @@ mod outcome;
 mod unit_facts;
 
 pub use claim::{Ending, Horizon};
+#[cfg(feature = "serde")]
+pub use class::FaultClass;
 #[cfg(feature = "serde")]
 pub use fact::{Fact, What};
 #[cfg(feature = "serde")]

@@ -106,8 +106,8 @@ impl Cut {
         } else if matches!(fact.what, What::Ended { .. } | What::Leaving) {
             let leaves = fact.life.clone().filter(|_| fact.what == What::Leaving);
             self.ends.push((fact.t, leaves));
-        } else if let What::FaultAsked { kind, .. } = &fact.what
-            && (kind == "leave" || kind == "duplicate")
+        } else if let What::FaultAsked { class, .. } = &fact.what
+            && class.has_them_leave()
         {
             self.struck.extend(fact.life.clone());
         }

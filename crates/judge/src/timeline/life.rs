@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Interval, IntervalSet};
 use tandem_facts::ids::{FaultId, PartitionId, Term};
-use tandem_facts::observation::{Fact, Horizon, What};
+use tandem_facts::observation::{Fact, FaultClass, Horizon, What};
 use tandem_facts::time::Mono;
 
 /// A hole in the ticks that is longer is not service.
@@ -217,11 +217,17 @@ impl LifeLine {
                     last.until.get_or_insert(Pair { asked, confirmed: fact.t });
                 }
             }
-            What::FaultAsked { kind, fault, .. } => match kind.as_str() {
+            What::FaultAsked { class, fault, .. } => match class {
+                FaultClass::Kills => self.asked.kill.0.push((fault.clone(), fact.t)),
+                FaultClass::Pauses => self.asked.pause.0.push((fault.clone(), fact.t)),
                 // Who is asked to leave says by itself when it leads no more.
-                "kill" | "stop" | "host" => self.asked.kill.0.push((fault.clone(), fact.t)),
-                "pause" => self.asked.pause.0.push((fault.clone(), fact.t)),
-                _ => {}
+                FaultClass::Leaves
+                | FaultClass::Intercepts
+                | FaultClass::Skews
+                | FaultClass::Duplicates
+                | FaultClass::Brokers
+                | FaultClass::Other
+                | FaultClass::Nothing => {}
             },
             What::FaultInForce { .. } => {
                 // Whoever says so has seen it stopped, even if that fact was lost.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::lateness::{Lateness, Processors};
 use super::{Interval, IntervalSet};
 use tandem_facts::ids::{FaultId, TrialNumber};
-use tandem_facts::observation::{Fact, Outcome, What};
+use tandem_facts::observation::{Fact, FaultClass, Outcome, What};
 use tandem_facts::time::Mono;
 
 /// One trial.
@@ -25,6 +25,8 @@ pub struct Trial {
 pub struct Incident {
     /// Its kind, as experiments write it.
     pub kind: String,
+    /// What it does to whom it strikes.
+    pub class: FaultClass,
     /// Whom it struck: lives, as in `p1-1.2`, or brokers' addresses.
     pub targets: Vec<String>,
     /// When the first of them was about to be struck.
@@ -105,17 +107,17 @@ impl Record {
             }
             What::Unattended { from } => self.unattended = Some(*from),
             What::Ended { how, why } => self.ended = Some((*how, why.clone())),
-            What::FaultAsked { fault, kind, broker, .. } => {
+            What::FaultAsked { fault, kind, class, broker, .. } => {
                 let target = fact.life.as_ref().map(ToString::to_string).or_else(|| broker.clone());
-                self.incident(fault, kind, fact.t).targets.extend(target);
+                self.incident(fault, (kind, *class), fact.t).targets.extend(target);
             }
             What::FaultInForce { fault } => self.on(fault, |one| one.in_force = Some(fact.t)),
             What::FaultHealed { fault } => self.on(fault, |one| one.healed = Some(fact.t)),
             What::Reconnected { fault, .. } => {
                 self.on(fault, |one| one.reconnected = one.reconnected.max(Some(fact.t)));
             }
-            What::FaultFailed { fault, kind, why } => {
-                self.incident(fault, kind, fact.t).failed = Some(why.clone());
+            What::FaultFailed { fault, kind, class, why } => {
+                self.incident(fault, (kind, *class), fact.t).failed = Some(why.clone());
             }
             What::Struck { fault, skew_ns, .. } => {
                 self.on(fault, |one| one.skew = Some(Duration::from_nanos(*skew_ns)));
@@ -154,9 +156,15 @@ impl Record {
     }
 
     /// The fault, which begins with the first that is heard of it.
-    fn incident(&mut self, fault: &FaultId, kind: &str, t: Mono) -> &mut Incident {
+    fn incident(
+        &mut self,
+        fault: &FaultId,
+        (kind, class): (&str, FaultClass),
+        t: Mono,
+    ) -> &mut Incident {
         self.incidents.entry(fault.clone()).or_insert_with(|| Incident {
             kind: kind.to_owned(),
+            class,
             targets: Vec::new(),
             asked: t,
             in_force: None,

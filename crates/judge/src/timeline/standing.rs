@@ -57,10 +57,6 @@ struct Seat {
     clock: Option<(Mono, Wall)>,
 }
 
-/// Faults that are between a member and its brokers, or that are somebody else of its name: what it
-/// does and believes meanwhile says little, and the heal disturbs its group once more.
-const HELD: [&str; 4] = ["partition", "slow", "protocol", "duplicate"];
-
 /// What keeps a group from being settled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
@@ -283,8 +279,8 @@ impl Company {
 impl Chair {
     /// Takes a fact about what is between it and its brokers; says whether that changed.
     fn observe_network(&mut self, fact: &Fact) -> bool {
-        if let What::FaultAsked { fault, kind, .. } = &fact.what
-            && HELD.contains(&kind.as_str())
+        if let What::FaultAsked { fault, class, .. } = &fact.what
+            && class.holds()
         {
             return self.cut.insert(fault.clone());
         }

@@ -6,7 +6,7 @@ use super::life::END;
 use super::{Interval, IntervalSet};
 use crate::roster::Roster;
 use tandem_facts::ids::{ClusterName, FaultId, GroupName, Incarnation, Life};
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{Fact, FaultClass, What};
 use tandem_facts::time::Mono;
 
 /// Why an interval began: the latest fault, start, stop or death of its group, or death of its
@@ -92,9 +92,6 @@ pub(super) struct Troubles {
     lost: BTreeMap<(ClusterName, String), Vec<Interval>>,
 }
 
-/// The kinds of faults that end the life they are asked of.
-const ENDING: [&str; 5] = ["kill", "stop", "host", "leave", "duplicate"];
-
 impl Troubles {
     pub(super) fn new(roster: &Roster) -> Self {
         Self {
@@ -153,18 +150,18 @@ impl Troubles {
         };
         for (_, history) in self.groups.iter_mut().filter(|(name, _)| concerned(name)) {
             // What does nothing is the cause of nothing: a control trial must look undisturbed.
-            if let What::FaultAsked { fault, kind, .. } = &fact.what
-                && kind != "noop"
+            if let What::FaultAsked { fault, class, .. } = &fact.what
+                && *class != FaultClass::Nothing
                 && history.faults.insert(fault.clone())
             {
                 history.troubles.insert(fact.t, Cause::Fault(fault.clone()));
             }
             history.troubles.extend(died.clone().map(|cause| (fact.t, cause)));
-            if let What::FaultAsked { kind, .. } = &fact.what {
+            if let What::FaultAsked { class, .. } = &fact.what {
                 history.struck.extend(fact.life.clone());
-                let ends = ENDING.contains(&kind.as_str());
-                history.ended.extend(fact.life.clone().filter(|_| ends));
-                history.paused.extend(fact.life.clone().filter(|_| kind == "pause"));
+                history.ended.extend(fact.life.clone().filter(|_| class.ends_lives()));
+                let pauses = *class == FaultClass::Pauses;
+                history.paused.extend(fact.life.clone().filter(|_| pauses));
             }
         }
     }

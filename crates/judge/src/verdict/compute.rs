@@ -292,6 +292,7 @@ fn fault(id: &FaultId, one: &Incident, zero: Mono) -> FaultReport {
     FaultReport {
         id: id.clone(),
         kind: one.kind.clone(),
+        class: one.class,
         trial: id.trial,
         target: one.targets.clone(),
         asked_ms: at(one.asked),

@@ -1,15 +1,14 @@
 //! What a reader wants to know after faults of the network: how soon members were answered again,
 //! and how far what these cost was from its bounds.
 
-use super::report::{LimitReport, Report};
+use super::report::{FaultReport, LimitReport, Report};
 use super::text::short;
-
-/// Faults between members and brokers.
-const KINDS: [&str; 3] = ["partition", "slow", "protocol"];
+use tandem_facts::observation::FaultClass;
 
 /// In a few words each; nothing where there was no such fault.
 pub(super) fn told(report: &Report) -> Vec<String> {
-    let faults = report.faults.iter().filter(|one| KINDS.contains(&one.kind.as_str()));
+    let between = |one: &&FaultReport| one.class == FaultClass::Intercepts;
+    let faults = report.faults.iter().filter(between);
     let after: Vec<Option<f64>> = faults
         .filter_map(|one| {
             // The first answer may pass between the lifting of the rule and its stamp.

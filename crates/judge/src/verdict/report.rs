@@ -13,7 +13,7 @@ use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
 use super::upkeep::Upkeep;
 use tandem_facts::ids::{FaultId, GroupName, RoleName, TopologyName, TrialNumber};
-use tandem_facts::observation::Outcome;
+use tandem_facts::observation::{FaultClass, Outcome};
 
 /// The version of the format.
 pub const REPORT_VERSION: u32 = 1;
@@ -336,6 +336,8 @@ pub struct FaultReport {
     pub id: FaultId,
     /// What was done.
     pub kind: String,
+    /// What that does to whom it strikes.
+    pub class: FaultClass,
     /// In which trial.
     pub trial: TrialNumber,
     /// To whom: lives, as in `p1-1.2`, or brokers' addresses.

@@ -1,10 +1,11 @@
-//! `clock`: a member is told to be wrong about the time of day. It says what its wall clock says,
-//! and that is compared with the truth: a clock fault that does not bite has failed.
+//! How members are told to be wrong about the time of day, and how that is seen.
 
 use std::time::Duration;
 
-use super::arena::{Arena, FaultError, Victim};
-use crate::ids::FaultId;
+use futures_util::future::LocalBoxFuture;
+
+use crate::chaos::arena::{Arena, FaultError, Victim};
+use crate::chaos::{Case, Injection};
 use crate::member::Order;
 use crate::time::{Mono, Skew, Wall};
 
@@ -15,47 +16,48 @@ const OFF_MOST_MS: u64 = 25;
 /// How often one looks whether the member has said it.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Shifts the clocks of all victims; when the last was known to be wrong.
-pub(super) async fn inject(
-    arena: &Arena<'_>,
-    fault: &FaultId,
-    skew: Skew,
-    victims: &[Victim],
-) -> Result<Mono, FaultError> {
-    let asked = Mono::now();
-    for victim in victims {
-        arena.asked(victim, fault, "clock");
-        order(victim, skew)?;
+pub(super) struct Shell(pub(super) Skew);
+
+impl Injection for Shell {
+    /// Shifts the clocks of all victims; when the last was known to be wrong.
+    fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
+        Box::pin(async move {
+            let asked = Mono::now();
+            for victim in case.victims() {
+                case.asked(Some(&victim.life));
+                order(victim, self.0)?;
+            }
+            let mut last = Mono::ZERO;
+            for victim in case.victims() {
+                let at = agrees(case.arena, victim, asked, self.0).await?;
+                case.in_force_at(at, victim);
+                last = last.max(at);
+            }
+            Ok(last)
+        })
     }
-    let mut last = Mono::ZERO;
-    for victim in victims {
-        let at = agrees(arena, victim, asked, skew).await?;
-        arena.in_force_at(at, victim, fault);
-        last = last.max(at);
+
+    fn heal<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
+        Box::pin(heal(case))
     }
-    Ok(last)
 }
 
 /// Sets the clocks of all victims right. One that cannot be reached keeps no other wrong.
-pub(super) async fn heal(
-    arena: &Arena<'_>,
-    fault: &FaultId,
-    victims: &[Victim],
-) -> Result<(), FaultError> {
+async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
     let asked = Mono::now();
     let mut outcome = Ok(());
     let there = |victim: &&Victim| victim.slot.life() == victim.life;
     // Whoever has died meanwhile lives again with a clock that is right.
-    for victim in victims.iter().filter(there) {
+    for victim in case.victims().iter().filter(there) {
         outcome = outcome.and(order(victim, Skew::NONE));
     }
-    for victim in victims {
+    for victim in case.victims() {
         let right = match there(&victim) {
-            true => agrees(arena, victim, asked, Skew::NONE).await,
+            true => agrees(case.arena, victim, asked, Skew::NONE).await,
             false => Ok(Mono::now()),
         };
         if let Ok(at) = right {
-            arena.healed_at(at, victim, fault);
+            case.healed_at(at, victim);
         }
         // A death in between has healed it as well.
         outcome = outcome

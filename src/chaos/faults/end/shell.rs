@@ -1,17 +1,16 @@
-//! `kill`, `leave`, `stop`, `host`: members end. The heal is the restart, which belongs to the
-//! fleet; here it is only awaited.
+//! How members end, and are awaited. The heal is the restart, which belongs to the fleet.
 //!
 //! What differs is how they are asked: by SIGKILL, which nobody hears; by SIGTERM, upon which a
 //! member leaves its group, stops leading and ends; by an order to end without leaving.
 
 use std::time::Duration;
 
+use futures_util::future::LocalBoxFuture;
 use rustix::process::Signal;
 
-use super::Departure;
-use super::arena::{Arena, FaultError, Victim};
+use crate::chaos::arena::{Arena, FaultError, Victim};
+use crate::chaos::{Case, Injection};
 use crate::controller::Phase;
-use crate::ids::FaultId;
 use crate::member::Order;
 use crate::time::Mono;
 
@@ -19,34 +18,51 @@ use crate::time::Mono;
 /// its client two seconds to close.
 const GONE: Duration = Duration::from_secs(5);
 
-/// Ends all victims at once; the stamp at which the last was known to be gone.
-pub(super) async fn inject(
-    arena: &Arena<'_>,
-    fault: &FaultId,
-    by: Departure,
-    victims: &[Victim],
-) -> Result<Mono, FaultError> {
-    for victim in victims {
-        arena.asked(victim, fault, by.kind().as_str());
-        ask(victim, by)?;
-    }
-    let mut last = Mono::ZERO;
-    for victim in victims {
-        let Some(gone) = gone(victim).await else {
-            let life = victim.life.clone();
-            return Err(FaultError::Late { life, state: "gone", within: GONE });
-        };
-        last = last.max(gone);
-        arena.in_force(victim, fault);
-    }
-    Ok(last)
+/// How a process is asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::chaos::faults) enum By {
+    /// SIGKILL.
+    Kill,
+    /// SIGTERM.
+    Leave,
+    /// An order.
+    Stop,
 }
 
-fn ask(victim: &Victim, by: Departure) -> Result<(), FaultError> {
+/// Ends members, and waits until they are back.
+pub(in crate::chaos::faults) struct End(pub(in crate::chaos::faults) By);
+
+impl Injection for End {
+    /// Ends all victims at once; the stamp at which the last was known to be gone.
+    fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
+        Box::pin(async move {
+            for victim in case.victims() {
+                case.asked(Some(&victim.life));
+                ask(victim, self.0)?;
+            }
+            let mut last = Mono::ZERO;
+            for victim in case.victims() {
+                let Some(gone) = gone(victim).await else {
+                    let life = victim.life.clone();
+                    return Err(FaultError::Late { life, state: "gone", within: GONE });
+                };
+                last = last.max(gone);
+                case.in_force(Some(&victim.life));
+            }
+            Ok(last)
+        })
+    }
+
+    fn heal<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
+        Box::pin(heal(case))
+    }
+}
+
+fn ask(victim: &Victim, by: By) -> Result<(), FaultError> {
     match by {
-        Departure::Kill | Departure::Host => Arena::signal(victim, Signal::KILL),
-        Departure::Leave => Arena::signal(victim, Signal::TERM),
-        Departure::Stop => {
+        By::Kill => Arena::signal(victim, Signal::KILL),
+        By::Leave => Arena::signal(victim, Signal::TERM),
+        By::Stop => {
             let Some(process) = victim.slot.process() else { return Ok(()) };
             process.order(&Order::Exit.line()).map_err(|error| {
                 let (life, why) = (victim.life.clone(), error.to_string());
@@ -65,19 +81,14 @@ async fn gone(victim: &Victim) -> Option<Mono> {
 }
 
 /// Waits until every victim lives again. One that does not keeps no other from being seen to.
-pub(super) async fn heal(
-    arena: &Arena<'_>,
-    fault: &FaultId,
-    victims: &[Victim],
-    restart_after: Duration,
-) -> Result<(), FaultError> {
-    let within = restart_after + GONE;
+async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
+    let within = case.restart_after + GONE;
     let mut outcome = Ok(());
     // Who was asked and did not go is in nobody's hands: nothing would ever start it again.
-    for victim in victims.iter().filter(|victim| victim.lives()) {
+    for victim in case.victims().iter().filter(|victim| victim.lives()) {
         outcome = outcome.and(Arena::signal(victim, Signal::KILL));
     }
-    for victim in victims {
+    for victim in case.victims() {
         let life = victim.life.incarnation;
         let reborn = victim
             .slot
@@ -85,11 +96,11 @@ pub(super) async fn heal(
         // A run that stops restarts nobody.
         let reborn = tokio::select! {
             biased;
-            () = arena.stop.cancelled() => return Ok(()),
+            () = case.arena.stop.cancelled() => return Ok(()),
             reborn = reborn => reborn,
         };
         if reborn.is_some() {
-            arena.healed(victim, fault);
+            case.healed(Some(&victim.life));
         } else {
             let life = victim.life.clone();
             outcome = outcome.and(Err(FaultError::Late { life, state: "restarted", within }));

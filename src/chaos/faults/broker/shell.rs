@@ -1,17 +1,29 @@
-//! `broker`: brokers are killed, asked to end, or paused; those of a machine are, by `kill`, `host`
-//! and `pause`. Their heal is to start or to wake them, and to wait until they serve.
+//! How brokers are killed, asked to end, or paused: by whatever fault strikes them. Their heal is
+//! to start or to wake them, and to wait until they serve.
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{LocalBoxFuture, join_all};
 use rustix::process::Signal;
 
-use super::arena::{Arena, FaultError};
-use super::{How, Kind};
+use super::How;
+use crate::chaos::arena::{Arena, FaultError};
+use crate::chaos::{Case, Injection};
 use crate::controller::{Broker, BrokerError};
-use crate::ids::FaultId;
-use crate::observation::What;
 use crate::time::Mono;
+
+/// Nothing is done to members.
+pub(super) struct Shell;
+
+impl Injection for Shell {
+    fn inject<'a>(&'a self, _: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
+        Box::pin(async { Ok(Mono::ZERO) })
+    }
+
+    fn heal<'a>(&'a self, _: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
 
 impl How {
     fn signal(self) -> Signal {
@@ -24,51 +36,40 @@ impl How {
 }
 
 /// Strikes all of them at once; when the last was known to be gone, or to stand still.
-pub(super) async fn inject(
-    arena: &Arena<'_>,
-    fault: &FaultId,
-    (kind, how): (Kind, How),
-    brokers: &[Broker],
-) -> Result<Mono, FaultError> {
-    let signal = how.signal();
+pub(in crate::chaos) async fn inject(case: &Case<'_>, how: How) -> Result<Mono, FaultError> {
+    let (signal, brokers) = (how.signal(), &case.aim.brokers);
     for broker in brokers {
         let Some(revival) = broker.revival(signal) else { continue };
-        arena.guard.promise(&revival).map_err(|error| FaultError::Broker {
+        case.arena.guard.promise(&revival).map_err(|error| FaultError::Broker {
             address: broker.address.clone(),
             why: format!("not struck: {error}"),
         })?;
     }
     for broker in brokers {
-        let asked = What::FaultAsked {
-            fault: fault.clone(),
-            kind: kind.as_str().to_owned(),
-            broker: Some(broker.address.clone()),
-            cluster: Some(broker.cluster.clone()),
-        };
-        arena.record.note(None, asked);
+        case.asked_broker(broker);
         tracing::info!(address = broker.address, ?how, "A broker is struck.");
     }
     let struck = brokers.iter().map(|broker| async move {
         broker.strike(signal).await.map_err(|error| failed(broker, &error))
     });
     first(join_all(struck).await)?;
-    Ok(arena.record.note(None, What::FaultInForce { fault: fault.clone() }))
+    Ok(case.in_force(None))
 }
 
 /// Starts or wakes them after their time, or at once where the run stops, and waits until they
 /// serve. One that does not come back keeps no other away.
-pub(super) async fn heal(
-    arena: &Arena<'_>,
-    fault: &FaultId,
-    (how, after): (How, Duration),
-    brokers: &[Broker],
+pub(in crate::chaos) async fn heal(
+    case: &Case<'_>,
+    how: How,
+    after: Duration,
 ) -> Result<(), FaultError> {
+    let arena = case.arena;
     tokio::select! {
         biased;
         () = arena.stop.cancelled() => {}
         () = tokio::time::sleep(after) => {}
     }
-    let back = brokers.iter().map(|broker| async move {
+    let back = case.aim.brokers.iter().map(|broker| async move {
         let outcome = revive(arena, how, broker).await;
         // Without a guard nothing is started, and a broker of the run's own ends with the run: it
         // stays away, and that leaves nothing behind.
@@ -79,7 +80,7 @@ pub(super) async fn heal(
     });
     let back: Result<Vec<bool>, FaultError> = join_all(back).await.into_iter().collect();
     if back?.into_iter().all(|back| back) {
-        arena.record.note(None, What::FaultHealed { fault: fault.clone() });
+        case.healed(None);
     }
     Ok(())
 }

@@ -1,0 +1,83 @@
+//! `churn`: members leave and come back, at times that the seed draws.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::leave::Leave;
+use super::stop::Stop;
+use super::{AnyFault, Fault, Need, Restart, Series, Storm, Targets, Word, Written, written};
+use crate::chaos::{Injection, NoInjection, Target};
+use crate::observation::FaultClass;
+use crate::time::Span;
+use crate::topology::Plan;
+use crate::yaml::Problem;
+
+pub(super) const WORD: Word = Word {
+    name: "churn",
+    noun: "churn",
+    aliases: &[],
+    class: FaultClass::Leaves,
+    targets: Targets::InTurn,
+    fields: &["for", "every", "graceful", "restart_after", "overlap_restart"],
+    schema: written::schema::<Fields>,
+    hint: Word::no_hint,
+    read,
+    in_storm: None,
+    permission: None,
+    needs: &[Need::Kill],
+    able: "",
+};
+
+/// The fields of a step.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    /// For how long, as a whole.
+    #[serde(rename = "for")]
+    lasts: Option<Span>,
+    /// One strike of a storm, or of churn, in each such time, at any instant of it.
+    every: Option<Span>,
+    /// Whether members that churn leave their group before they end; `true` unless given.
+    graceful: Option<bool>,
+    /// When they are started again.
+    restart_after: Option<Span>,
+    /// Whether that may come before the session of the dead one is over.
+    #[serde(default)]
+    overlap_restart: bool,
+}
+
+/// Members go and come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Churn(Storm);
+
+impl Fault for Churn {
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+
+    fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String {
+        self.0.describe_undo(target, plan)
+    }
+
+    fn series(&self) -> Option<Series<'_>> {
+        self.0.series()
+    }
+
+    fn injection(&self) -> Box<dyn Injection> {
+        Box::new(NoInjection)
+    }
+}
+
+fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
+    let fields: Fields = written.fields()?;
+    let graceful = fields.graceful.unwrap_or(true);
+    if graceful && fields.overlap_restart {
+        let message = "who has left is waited for by nobody";
+        return Err(Problem::at(written.name("overlap_restart"), message)
+            .hint("it belongs to `graceful: false`"));
+    }
+    let restart = Restart { after: fields.restart_after, overlaps: fields.overlap_restart };
+    let one = if graceful { Leave::new(restart).into() } else { Stop { restart }.into() };
+    let storm = Storm::timed(written, fields.lasts, fields.every, vec![(one, 1)])?;
+    Ok(Churn(storm).into())
+}

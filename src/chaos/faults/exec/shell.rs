@@ -1,0 +1,112 @@
+//! How a command is run, and the one that undoes it. The guard is told of the undo first: whatever
+//! the command had begun to do is undone by then.
+
+use std::cell::OnceCell;
+use std::time::Duration;
+
+use futures_util::future::LocalBoxFuture;
+
+use super::Exec;
+use crate::chaos::arena::FaultError;
+use crate::chaos::{Case, Injection};
+use crate::error::chain;
+use crate::guard::{MARK, UserCommand};
+use crate::ids::Life;
+use crate::time::Mono;
+
+/// How often one looks whether a command has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+pub(super) struct Shell {
+    exec: Exec,
+    /// The undo that is owed, once there may be something to undo.
+    owed: OnceCell<UserCommand>,
+}
+
+impl Shell {
+    pub(super) fn of(exec: Exec) -> Self {
+        Self { exec, owed: OnceCell::new() }
+    }
+
+    /// One of the two commands, as it is run in this case.
+    fn command(&self, case: &Case<'_>, words: &[String]) -> UserCommand {
+        let Case { arena, fault, .. } = case;
+        let lives: Vec<String> = lives(case).iter().map(ToString::to_string).collect();
+        let pids = case.victims().iter().filter_map(|victim| victim.slot.process());
+        let pids: Vec<String> = pids.map(|process| process.pid().to_string()).collect();
+        let environment = [
+            (MARK, arena.guard.mark().to_owned()),
+            ("TANDEM_TOPOLOGY", arena.plan.topology.to_string()),
+            ("TANDEM_TRIAL", fault.trial.to_string()),
+            ("TANDEM_FAULT", fault.to_string()),
+            ("TANDEM_LIVES", lives.join(" ")),
+            ("TANDEM_PIDS", pids.join(" ")),
+        ];
+        UserCommand {
+            command: words.to_vec(),
+            folder: arena.guard.folder().to_owned(),
+            environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
+            timeout: self.exec.timeout,
+            log: arena.guard.folder().join(format!("logs/exec-{fault}.log")),
+        }
+    }
+}
+
+impl Injection for Shell {
+    /// Runs the command; when it had done what it does.
+    fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
+        Box::pin(async move {
+            let undo = self.command(case, &self.exec.undo);
+            case.arena.guard.owe(&undo).map_err(|error| FaultError::Failed(chain(&error)))?;
+            self.owed.get_or_init(|| undo);
+            told(case, |life| case.asked(life));
+            run(case, &self.command(case, &self.exec.command), true).await?;
+            let mut last = Mono::ZERO;
+            told(case, |life| last = case.in_force(life));
+            Ok(last)
+        })
+    }
+
+    /// Runs the undo. One that fails is still owed, and the guard tries again when the run ends.
+    fn heal<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
+        Box::pin(async move {
+            let Some(undo) = self.owed.get() else { return Ok(()) };
+            run(case, undo, false).await?;
+            case.arena.guard.paid(undo);
+            told(case, |life| case.healed(life));
+            Ok(())
+        })
+    }
+}
+
+fn lives<'a>(case: &'a Case<'_>) -> Vec<&'a Life> {
+    case.victims().iter().map(|victim| &victim.life).collect()
+}
+
+/// Of each victim; of nobody in particular where there is none.
+fn told(case: &Case<'_>, mut tell: impl FnMut(Option<&Life>)) {
+    let lives = lives(case);
+    if lives.is_empty() {
+        tell(None);
+    }
+    lives.into_iter().for_each(|life| tell(Some(life)));
+}
+
+/// Runs a command to its end. One that can be `cut` short is, where the run stops.
+async fn run(case: &Case<'_>, command: &UserCommand, cut: bool) -> Result<(), FaultError> {
+    let failed = |why: String| FaultError::Failed(why);
+    tracing::info!(%command, "A command of the experiment is run.");
+    let started = if cut { command.prepare() } else { command.start() };
+    let mut running = started.map_err(|error| failed(chain(&error)))?;
+    if cut {
+        // Held before it begins: where the controller dies, it ends before its undo is run.
+        case.arena.guard.hold(running.pid()).map_err(|error| failed(chain(&error)))?;
+        running.go().map_err(|error| failed(chain(&error)))?;
+    }
+    loop {
+        if let Some(done) = running.poll(cut && case.arena.stop.is_cancelled()) {
+            return done.map_err(|error| failed(chain(&error)));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}

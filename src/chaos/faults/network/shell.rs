@@ -1,0 +1,90 @@
+//! How edges are told what to do with what passes them, and told to stop. What a network has held
+//! is delivered late, in a world that has moved on: the heal is not the end of it, and what begins
+//! until the group has settled again is the fault's.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::LocalBoxFuture;
+
+use super::Network;
+use crate::chaos::arena::{Arena, FaultError, Victim};
+use crate::chaos::{Case, Injection};
+use crate::controller::EdgesError;
+use crate::edge::{Rule, Scope};
+use crate::ids::{GroupName, Life};
+use crate::time::Mono;
+
+/// The brokers that each group's members are cut off from.
+type Reach = BTreeMap<GroupName, Scope>;
+
+pub(in crate::chaos::faults) struct Shell(pub(in crate::chaos::faults) Network);
+
+impl Injection for Shell {
+    /// Puts it in force between all victims and the brokers; since when it is everywhere.
+    fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
+        Box::pin(async move {
+            let (arena, what) = (case.arena, &self.0);
+            let edges = arena.clusters.edges().ok_or(FaultError::NoEdges)?;
+            for victim in case.victims() {
+                case.asked(Some(&victim.life));
+            }
+            let mut last = Mono::ZERO;
+            for (scope, victims) in sides(arena, &case.aim.reach, case.victims()) {
+                let lives: Vec<Life> = victims.iter().map(|victim| victim.life.clone()).collect();
+                let rule = Rule {
+                    clients: lives.iter().map(|life| life.member.clone()).collect(),
+                    scope,
+                    direction: what.direction,
+                    apis: what.apis.clone(),
+                    effect: what.effect.clone(),
+                };
+                let t = edges.enforce(&case.fault, rule, lives).await;
+                let t = t.map_err(|error| failed(&error))?;
+                for victim in victims {
+                    case.in_force_at(t, victim);
+                }
+                last = last.max(t);
+            }
+            Ok(last)
+        })
+    }
+
+    /// Lifts it everywhere. Where the process of the edges is gone, nothing is held or lost by it
+    /// any more; members cannot reach a broker then, and that ends the run.
+    fn heal<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
+        Box::pin(async move {
+            let edges = case.arena.clusters.edges().ok_or(FaultError::NoEdges)?;
+            let t = match edges.heal(&case.fault).await {
+                Ok(t) => t,
+                Err(EdgesError::Gone) => return Ok(()),
+                Err(error) => return Err(failed(&error)),
+            };
+            for victim in case.victims() {
+                case.healed_at(t, victim);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The victims of each scope: one rule is for one cluster.
+fn sides<'a>(
+    arena: &Arena<'_>,
+    reach: &Reach,
+    victims: &'a [Victim],
+) -> Vec<(Scope, Vec<&'a Victim>)> {
+    let mut sides: Vec<(Scope, Vec<&Victim>)> = Vec::new();
+    for victim in victims {
+        let group = arena.plan.group_of(&victim.life.member);
+        let Some(scope) = group.and_then(|group| reach.get(group)) else { continue };
+        match sides.iter_mut().find(|(known, _)| known == scope) {
+            Some((_, beside)) => beside.push(victim),
+            None => sides.push((scope.clone(), vec![victim])),
+        }
+    }
+    sides
+}
+
+fn failed(error: &EdgesError) -> FaultError {
+    FaultError::Failed(crate::error::chain(error))
+}

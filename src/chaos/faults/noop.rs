@@ -1,0 +1,66 @@
+//! `noop`: nothing, for the control trial.
+
+mod shell;
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Fault, Targets, Word, written};
+use crate::chaos::{Injection, Target};
+use crate::observation::FaultClass;
+use crate::time::Span;
+use crate::topology::Plan;
+
+pub(super) const WORD: Word = Word {
+    name: "noop",
+    noun: "noop",
+    aliases: &[],
+    class: FaultClass::Nothing,
+    targets: Targets::Nobody,
+    fields: &["for"],
+    schema: written::schema::<Fields>,
+    hint: Word::no_hint,
+    read: |written| {
+        let fields: Fields = written.fields()?;
+        Ok(Noop { lasts: written.lasts(fields.lasts)? }.into())
+    },
+    in_storm: None,
+    permission: None,
+    needs: &[],
+    able: "it does nothing",
+};
+
+/// The fields of a step.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    /// For how long.
+    #[serde(rename = "for")]
+    lasts: Option<Span>,
+}
+
+/// Nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noop {
+    lasts: Span,
+}
+
+impl Fault for Noop {
+    fn describe(&self) -> String {
+        format!("nothing, for {}", self.lasts)
+    }
+
+    fn describe_undo(&self, _: Option<&Target>, _: &Plan) -> String {
+        "there is nothing to undo".to_owned()
+    }
+
+    fn lasts(&self) -> Option<Duration> {
+        Some(self.lasts.get())
+    }
+
+    fn injection(&self) -> Box<dyn Injection> {
+        Box::new(shell::Shell)
+    }
+}

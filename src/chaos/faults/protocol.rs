@@ -1,0 +1,105 @@
+//! `protocol`: some requests between members and brokers fail, and the others pass.
+
+use std::time::Duration;
+
+use super::network::Fields;
+use super::{Fault, Need, Network, Targets, Word, Written, network, written};
+use crate::chaos::cost::{Cost, Hit};
+use crate::chaos::{Injection, Target};
+use crate::edge::Effect;
+use crate::observation::FaultClass;
+use crate::topology::Plan;
+use crate::yaml::Problem;
+
+pub(super) const WORD: Word = Word {
+    name: "protocol",
+    noun: "protocol fault",
+    aliases: &[],
+    class: FaultClass::Intercepts,
+    targets: Targets::Links,
+    fields: &["for", "apis", "behavior", "latency", "latency_jitter", "error", "direction", "from"],
+    schema: written::schema::<network::Fields>,
+    hint: Word::no_hint,
+    read: |written| Network::read(written, effect).map(|network| Protocol(network).into()),
+    in_storm: None,
+    permission: None,
+    needs: &[Need::Listen],
+    able: network::ABLE,
+};
+
+/// Some requests fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Protocol(Network);
+
+impl Fault for Protocol {
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+
+    fn describe_undo(&self, _: Option<&Target>, _: &Plan) -> String {
+        network::UNDO.to_owned()
+    }
+
+    fn lasts(&self) -> Option<Duration> {
+        Some(self.0.lasts.get())
+    }
+
+    fn cost(&self, hit: &Hit<'_>) -> Cost {
+        self.0.cost(hit)
+    }
+
+    fn away(&self, _: Duration) -> Duration {
+        self.0.lasts.get()
+    }
+
+    fn held(&self) -> Duration {
+        self.0.lasts.get()
+    }
+
+    fn network(&self) -> Option<&Network> {
+        Some(&self.0)
+    }
+
+    fn injection(&self) -> Box<dyn Injection> {
+        Box::new(network::shell::Shell(self.0.clone()))
+    }
+}
+
+/// One of three things becomes of the requests.
+fn effect(fields: &Fields, written: Written<'_>) -> Result<Effect, Problem> {
+    if fields.apis.is_none() {
+        let message = "a protocol fault must say which requests: `apis`";
+        return Err(written
+            .wrong(message)
+            .hint("as in apis: [heartbeat], or coordinator, or data"));
+    }
+    let late = fields.latency.is_some() || fields.latency_jitter.is_some();
+    let said = [
+        ("behavior", fields.behavior.is_some()),
+        ("latency", late),
+        ("error", fields.error.is_some()),
+    ];
+    let mut said = said.into_iter().filter_map(|(key, given)| given.then_some(key));
+    let (first, second) = (said.next(), said.next());
+    if let (Some(first), Some(second)) = (first, second) {
+        let message = format!("a protocol fault has no `{second}` beside `{first}`");
+        return Err(Problem::at(written.name(second), message).hint("one of the two"));
+    }
+    if let Some(error) = fields.error {
+        if fields.direction.is_some() {
+            let message = "an answer goes to the member: it has no `direction`";
+            return Err(Problem::at(written.name("direction"), message));
+        }
+        return Ok(Effect::Answer { code: error.0 });
+    }
+    match (first, fields.behavior) {
+        (_, Some(behavior)) => network::cut(behavior, true, written),
+        (Some(_), None) => network::slow(fields, written),
+        (None, None) => {
+            let message = "a protocol fault must say what becomes of the requests";
+            Err(written
+                .wrong(message)
+                .hint("`behavior: drop` or `stall`, a `latency`, or an `error`"))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `rollout`: every member leaves and comes back, each once all is settled again.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::leave::Leave;
+use super::{Fault, Need, Restart, Series, Targets, Word, end, written};
+use crate::chaos::{Injection, NoInjection, Target};
+use crate::observation::FaultClass;
+use crate::time::Span;
+use crate::topology::Plan;
+
+pub(super) const WORD: Word = Word {
+    name: "rollout",
+    noun: "rollout",
+    aliases: &["restart", "rolling"],
+    class: FaultClass::Leaves,
+    targets: Targets::InTurn,
+    fields: &["restart_after"],
+    schema: written::schema::<Fields>,
+    hint: |field| match field {
+        "for" | "every" => Some("it goes on once all is settled, until everybody had a turn"),
+        other => end::hint_of_leave(other),
+    },
+    read: |written| {
+        let Fields { restart_after: after } = written.fields()?;
+        Ok(Rollout { restart: Restart { after, overlaps: true } }.into())
+    },
+    in_storm: None,
+    permission: None,
+    needs: &[Need::Kill],
+    able: "",
+};
+
+/// The fields of a step.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    /// When each is started again.
+    restart_after: Option<Span>,
+}
+
+/// Every member leaves and comes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rollout {
+    restart: Restart,
+}
+
+impl Fault for Rollout {
+    fn describe(&self) -> String {
+        "each leaves (SIGTERM) and comes back, once all is settled again".to_owned()
+    }
+
+    fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String {
+        end::undo("left", self.restart, None, target, plan)
+    }
+
+    fn away(&self, usual: Duration) -> Duration {
+        self.restart.away(usual)
+    }
+
+    fn series(&self) -> Option<Series<'_>> {
+        Some(Series::InTurn(Leave::new(self.restart).into()))
+    }
+
+    fn injection(&self) -> Box<dyn Injection> {
+        Box::new(NoInjection)
+    }
+}
