@@ -12,7 +12,7 @@
 //!
 //! # The crates and rooms, from the ground up
 //!
-//! A crate or a room uses only what stands above it in this list; `tests/files/tidy.rs` holds everybody
+//! A crate or a room uses only what stands above it in this list; `tests/files/tidy.rs` holds them
 //! to that. Crates are under `crates/`, and stand here under the names of their rooms.
 //!
 //! | crate | room | holds |

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
 use super::signals::Interrupt;
-use super::{EXIT_FILES, EXIT_UNKNOWN, Failure, Output, log_to_stderr};
+use super::{Failure, Output, log_to_stderr};
 use crate::built::Built;
 use crate::chaos::{Allowed, Choice, Permission, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
@@ -18,6 +18,7 @@ use crate::journal::{Header, VERSION};
 use crate::run::{Order, RunError, TrialPlan, run as run_order};
 use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
+use crate::verdict::Exit;
 use crate::yaml::Override;
 
 /// Experiments.
@@ -87,7 +88,7 @@ pub(super) struct RunArgs {
 }
 
 /// Runs the experiment; the exit code of its verdict.
-pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let settings = args.otlp.settings()?;
     let (interval, grafana) = (interval()?, args.grafana.grafana()?);
     let live = Live::default();
@@ -104,7 +105,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         },
     };
     let prepared = load(&args.experiment, &choice)
-        .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
+        .map_err(|error| Failure::text(Exit::Invalid, error.to_string()))?;
     tell_shipped(args, &prepared);
     heal_remains();
     if args.dry_run {
@@ -113,17 +114,17 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
         // Who stopped reading has seen enough.
         return match told {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(Failure::new(1, &error))
+                Err(Failure::new(Exit::Unable, &error))
             }
-            Ok(()) | Err(_) => Ok(0),
+            Ok(()) | Err(_) => Ok(Exit::Pass),
         };
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(1, &error))?;
-    let program = std::env::current_exe().map_err(|error| Failure::new(1, &error))?;
+        .map_err(|error| Failure::new(Exit::Unable, &error))?;
+    let program = std::env::current_exe().map_err(|error| Failure::new(Exit::Unable, &error))?;
     let mut order = order(args, prepared, program);
     let listener = args.metrics.bind()?;
     let mut metering =
@@ -139,7 +140,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, Failure> {
     played?;
     metering.conclude();
     let concluded = conclude(&order.folder, args.output, args.junit.as_deref(), sending, metering);
-    concluded.map_err(|error| Failure::new(1, &error))
+    concluded.map_err(|error| Failure::new(Exit::Unable, &error))
 }
 
 /// Says that files are not those of this folder, where the user may think so.
@@ -239,14 +240,14 @@ async fn play(order: &Order) -> Result<(), Failure> {
     run_order(order, interrupt.token()).await.map_err(|error| could_not_run(&error))
 }
 
-/// Exit code 1, 130 where it was interrupted, or 4 where it ran and what it showed is unknown.
+/// Unable; interrupted, where it was; or unknown, where it ran and what it showed is not known.
 pub(super) fn could_not_run(error: &RunError) -> Failure {
-    let code = if matches!(error, RunError::Interrupted) {
-        130
+    let exit = if matches!(error, RunError::Interrupted) {
+        Exit::Interrupted
     } else if matches!(error, RunError::Unflushed(_)) {
-        EXIT_UNKNOWN
+        Exit::Unknown
     } else {
-        1
+        Exit::Unable
     };
-    Failure::new(code, error)
+    Failure::new(exit, error)
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::judged::{JOURNAL_FILE, RESULT_FILE};
 use super::recording::{Told, tell};
-use super::{EXIT_FILES, Failure, Output};
+use super::{Failure, Output};
 use crate::journal::open;
 use crate::timeline::Timeline;
-use crate::verdict::{Counted, Difference, Differs, Row, Side, Tested, Verdict, undisturbed};
+use crate::verdict::{Counted, Difference, Differs, Exit, Row, Side, Tested, Verdict, undisturbed};
 
 /// Compare two runs: which gaps, overlaps and takeovers differ, how surely, and by how much.
 ///
@@ -45,7 +45,7 @@ pub(super) struct CompareArgs {
 }
 
 /// Compares; 3 where the second run is worse, 4 where that cannot be told.
-pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     // What the host disturbed says nothing of either.
     let undisturbed_of =
@@ -60,11 +60,13 @@ pub(super) fn run(args: &CompareArgs) -> Result<u8, Failure> {
             .and_then(|()| writeln!(out)),
     };
     match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(1, &error)),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Unable, &error))
+        }
         Ok(()) | Err(_) => Ok(match found.verdict {
-            Verdict::Pass => 0,
-            Verdict::Fail => 3,
-            Verdict::Unknown => 4,
+            Verdict::Pass => Exit::Pass,
+            Verdict::Fail => Exit::Fail,
+            Verdict::Unknown => Exit::Unknown,
         }),
     }
 }
@@ -78,7 +80,7 @@ fn read(path: &Path) -> Result<Told, Failure> {
     } else {
         path.to_owned()
     };
-    open(&journal).and_then(tell).map_err(|error| Failure::new(EXIT_FILES, &error))
+    open(&journal).and_then(tell).map_err(|error| Failure::new(Exit::Invalid, &error))
 }
 
 fn side<'a>(of: &'a Told, timeline: &'a Timeline) -> Side<'a> {

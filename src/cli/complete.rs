@@ -3,6 +3,7 @@
 use clap_complete::Shell;
 
 use super::{Failure, command};
+use crate::verdict::Exit;
 
 /// Print what a shell needs to complete commands and options.
 #[derive(Debug, Clone, clap::Args)]
@@ -28,7 +29,7 @@ fn offered() -> clap::Command {
 }
 
 /// Prints it.
-pub(super) fn run(args: &CompletionsArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut offered(), "tandem", &mut script);
     super::print(&script)

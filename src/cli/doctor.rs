@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::Failure;
 use super::able::{Machine, listens};
 use super::room::{descriptors_for, diagnosis};
 use super::which::runtime;
-use super::{EXIT_FILES, Failure};
 use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_chosen};
 use crate::controller::{inspect, own_members};
 use crate::guard::{runs, writable};
 use crate::topology::{Address, ClusterFacts, Plan, Weight, judge};
+use crate::verdict::Exit;
 use crate::yaml::Override;
 
 /// Ask the clusters of a topology what they allow, and this machine which faults it can inject.
@@ -46,7 +47,7 @@ pub(super) struct DoctorArgs {
 type Check = (Weight, String);
 
 /// Asks, and says; 1 where something will not work.
-pub(super) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let (plan, needed) = args.read()?;
     let mut sections = vec![("state folder: a run asks this again", state())];
     if let Some(plan) = &plan {
@@ -71,13 +72,14 @@ pub(super) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         }
     }
     let mut checks = sections.iter().flat_map(|(_, checks)| checks);
-    Ok(u8::from(checks.any(|(weight, _)| *weight == Weight::Refused)))
+    let refused = checks.any(|(weight, _)| *weight == Weight::Refused);
+    Ok(if refused { Exit::Unable } else { Exit::Pass })
 }
 
 impl DoctorArgs {
     /// The topology, if there is one, and the faults that must be possible, if any must.
     fn read(&self) -> Result<(Option<Plan>, Option<Vec<Kind>>), Failure> {
-        let wrong = |error: crate::yaml::FileError| Failure::text(EXIT_FILES, error.to_string());
+        let wrong = |error: crate::yaml::FileError| Failure::text(Exit::Invalid, error.to_string());
         if let Some(path) = &self.experiment {
             let (topology, overrides) = (self.topology.clone(), self.overrides.clone());
             let choice = Choice { topology, overrides, ..Choice::default() };

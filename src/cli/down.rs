@@ -5,6 +5,7 @@ use std::io::Write;
 use super::Failure;
 use super::which::{TopologyArgs, runtime};
 use crate::controller::down;
+use crate::verdict::Exit;
 
 /// Remove the topics that runs of a topology created and left, and nothing else.
 ///
@@ -21,10 +22,10 @@ pub(super) struct DownArgs {
 }
 
 /// Removes; says what.
-pub(super) fn run(args: &DownArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &DownArgs) -> Result<Exit, Failure> {
     let plan = args.topology.plan()?;
     let (removed, failed) =
-        runtime()?.block_on(down(&plan)).map_err(|error| Failure::new(1, &error))?;
+        runtime()?.block_on(down(&plan)).map_err(|error| Failure::new(Exit::Unable, &error))?;
     let mut out = super::console::out();
     for entry in &removed {
         // Nobody reads it: it is removed all the same.
@@ -34,8 +35,8 @@ pub(super) fn run(args: &DownArgs) -> Result<u8, Failure> {
         writeln!(out, "nothing of {} is left to remove", plan.topology).ok();
     }
     if failed.is_empty() {
-        return Ok(0);
+        return Ok(Exit::Pass);
     }
     let lines: Vec<_> = failed.iter().map(|error| crate::error::chain(error)).collect();
-    Err(Failure::text(1, lines.join("\n")))
+    Err(Failure::text(Exit::Unable, lines.join("\n")))
 }

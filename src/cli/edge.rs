@@ -3,10 +3,11 @@
 use std::io::{self, BufReader};
 
 use super::Failure;
+use crate::verdict::Exit;
 
 /// Stands between clients and brokers until standard input ends.
-pub(super) fn run() -> Result<u8, Failure> {
+pub(super) fn run() -> Result<Exit, Failure> {
     crate::edge::run(BufReader::new(io::stdin()), io::stdout())
-        .map_err(|error| Failure::new(1, &error))?;
-    Ok(0)
+        .map_err(|error| Failure::new(Exit::Unable, &error))?;
+    Ok(Exit::Pass)
 }

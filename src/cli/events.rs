@@ -6,6 +6,7 @@ use super::running::{Found, RunningArgs, status};
 use super::which::runtime;
 use super::{Failure, Output};
 use crate::inquiry::{Ask, Request, Said, VERSION};
+use crate::verdict::Exit;
 use crate::view::{Event, line};
 
 /// What happened to a topology that `tandem up` keeps up: deaths, leaders, gaps.
@@ -33,12 +34,12 @@ pub(super) struct EventsArgs {
 }
 
 /// Asks, and prints events as they come.
-pub(super) fn run(args: &EventsArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
     runtime()?.block_on(tell(args))
 }
 
-async fn tell(args: &EventsArgs) -> Result<u8, Failure> {
-    let failed = |error: crate::inquiry::InquiryError| Failure::new(1, &error);
+async fn tell(args: &EventsArgs) -> Result<Exit, Failure> {
+    let failed = |error: crate::inquiry::InquiryError| Failure::new(Exit::Unable, &error);
     let Found { door, .. } = args.running.find().await?;
     let request = Request { tandem: VERSION, ask: Ask::Events, follow: args.follow };
     let mut answers = door.ask(request).await.map_err(failed)?;
@@ -53,18 +54,18 @@ async fn tell(args: &EventsArgs) -> Result<u8, Failure> {
         let said = answers.next().await.map_err(failed)?;
         let (events, ends) = match said {
             Said::Event(event) => (past.take(event), None),
-            Said::End { .. } => (past.rest(), Some(Ok(0))),
+            Said::End { .. } => (past.rest(), Some(Ok(Exit::Pass))),
             Said::Dropped { missed } => {
                 let why = format!("{missed} events came faster than they were read; ask again");
-                (past.rest(), Some(Err(Failure::text(1, why))))
+                (past.rest(), Some(Err(Failure::text(Exit::Unable, why))))
             }
             Said::Status(_) | Said::Refused { .. } => (Vec::new(), None),
         };
         for event in events {
             match print(args.output, &event) {
                 // Who stopped reading has seen enough.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
-                printed => printed.map_err(|error| Failure::new(1, &error))?,
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Pass),
+                printed => printed.map_err(|error| Failure::new(Exit::Unable, &error))?,
             }
         }
         if let Some(ends) = ends {

@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::Failure;
 use super::judged::{JOURNAL_FILE, Judged};
 use super::sending::{OtlpArgs, Sending};
-use super::{EXIT_FILES, Failure};
 use crate::journal::list_parts;
 use crate::telemetry::{Live, Settings};
 use crate::time::Span;
-use crate::verdict::Telemetry;
+use crate::verdict::{Exit, Telemetry};
 
 /// Send finished runs to a collector of telemetry, over OTLP.
 ///
@@ -42,24 +42,24 @@ pub(super) struct ExportArgs {
 }
 
 /// Runs the command; its exit code.
-pub(super) fn run(args: &ExportArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     let Some(settings) = args.otlp.settings()? else {
         let meant = "name a collector with --otlp URL or OTEL_EXPORTER_OTLP_ENDPOINT";
-        return Err(Failure::text(EXIT_FILES, format!("nothing to send to: {meant}")));
+        return Err(Failure::text(Exit::Invalid, format!("nothing to send to: {meant}")));
     };
-    let mut code = 0;
+    let mut exit = Exit::Pass;
     for dir in &args.dirs.iter().flat_map(|dir| runs(dir)).collect::<Vec<_>>() {
         // The others are sent all the same.
         match export(dir, &settings, args.within) {
             Ok(true) => {}
-            Ok(false) => code = 1,
+            Ok(false) => exit = Exit::Unable,
             Err(failure) => {
                 writeln!(super::console::err(), "{}: {failure}", dir.display()).ok();
-                code = 1;
+                exit = Exit::Unable;
             }
         }
     }
-    Ok(code)
+    Ok(exit)
 }
 
 /// The folder itself, or where it holds no journal, those in it that do: the runs of a suite.
@@ -81,7 +81,7 @@ fn is_run(dir: &Path) -> bool {
 
 /// Sends one run; whether all of it was taken.
 fn export(dir: &Path, settings: &Settings, within: Span) -> Result<bool, Failure> {
-    let failed = |error| Failure::new(1, &error);
+    let failed = |error| Failure::new(Exit::Unable, &error);
     let (mut judged, timeline) = Judged::of(dir).map_err(failed)?;
     let sending = Sending::start(settings, &judged.header, Live::default())?;
     let traces = Arc::new(judged.traces(timeline));

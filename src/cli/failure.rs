@@ -1,27 +1,29 @@
-//! How commands fail: one message with its causes, printed once, and an exit code.
+//! How commands fail: one message with its causes, printed once, and how the process exits.
 
 use std::error::Error;
 use std::fmt;
+
+use crate::verdict::Exit;
 
 /// A failed command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// What the process ends with.
-    pub code: u8,
+    pub exit: Exit,
     message: String,
 }
 
 impl Failure {
     /// An error with its causes.
     #[must_use]
-    pub fn new(code: u8, error: &(dyn Error + 'static)) -> Self {
-        Self { code, message: crate::error::chain(error) }
+    pub fn new(exit: Exit, error: &(dyn Error + 'static)) -> Self {
+        Self { exit, message: crate::error::chain(error) }
     }
 
     /// A message that stands for itself.
     #[must_use]
-    pub fn text(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+    pub fn text(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into() }
     }
 }
 

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{EXIT_FILES, EXIT_UNHEALED, Failure};
+use super::Failure;
 use crate::chaos::load_topology;
 use crate::controller::Created;
 use crate::guard::{
     Page, Remains, Run, Suite, halt, halt_suite, parent, remains, runs, suites, suites_at, wake,
 };
 use crate::ids::TopologyName;
+use crate::verdict::Exit;
 
 /// End chaos, and undo what it did: nothing stays paused, stopped or running.
 ///
@@ -66,7 +67,7 @@ impl Choice {
 }
 
 /// Ends, heals, and says what was done.
-pub(super) fn run(args: &HaltArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &HaltArgs) -> Result<Exit, Failure> {
     let choice = Choice { topology: args.topology()?, all: args.all };
     let mut out = super::console::out();
     let mut quiet = true;
@@ -101,14 +102,18 @@ pub(super) fn run(args: &HaltArgs) -> Result<u8, Failure> {
         let how = "`tandem halt --all` ends it";
         writeln!(out, "{topology} is still kept up by process {pid}: {how}").ok();
     }
-    if left.is_empty() { Ok(0) } else { Err(Failure::text(EXIT_UNHEALED, left.join("\n"))) }
+    if left.is_empty() {
+        Ok(Exit::Pass)
+    } else {
+        Err(Failure::text(Exit::Unhealed, left.join("\n")))
+    }
 }
 
 impl HaltArgs {
     fn topology(&self) -> Result<Option<TopologyName>, Failure> {
         let Some(path) = &self.topology else { return Ok(None) };
         let loaded = load_topology(path, &[]);
-        let (plan, _) = loaded.map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
+        let (plan, _) = loaded.map_err(|error| Failure::text(Exit::Invalid, error.to_string()))?;
         Ok(Some(plan.topology))
     }
 }
@@ -118,7 +123,7 @@ fn found() -> Result<Vec<Remains>, Failure> {
 }
 
 fn unreadable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
-    Failure::text(EXIT_UNHEALED, format!("cannot read {}: {error}", folder.display()))
+    Failure::text(Exit::Unhealed, format!("cannot read {}: {error}", folder.display()))
 }
 
 /// Ends the suites first: each ends its own run, and would start the next one. Who is left.

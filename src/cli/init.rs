@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use crate::chaos::{SHIPPED, Shipped};
+use crate::verdict::Exit;
 
 /// Write the shipped topologies, experiments and suites into a folder, to start from.
 ///
@@ -27,12 +28,12 @@ pub(super) struct InitArgs {
 }
 
 /// Writes them, or their list.
-pub(super) fn run(args: &InitArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let Some(dir) = &args.dir else { return super::print(listed().as_bytes()) };
     let there = SHIPPED.iter().map(|file| dir.join(file.path)).find(|path| path.exists());
     if let Some(path) = there {
         let why = "is there already, and nothing was written: name another folder";
-        return Err(Failure::text(1, format!("{} {why}", path.display())));
+        return Err(Failure::text(Exit::Unable, format!("{} {why}", path.display())));
     }
     for file in SHIPPED {
         write(dir, file)?;
@@ -44,7 +45,7 @@ pub(super) fn run(args: &InitArgs) -> Result<u8, Failure> {
 fn write(dir: &Path, file: &Shipped) -> Result<(), Failure> {
     let path = dir.join(file.path);
     let cannot = |error: std::io::Error| {
-        Failure::text(1, format!("cannot write {}: {error}", path.display()))
+        Failure::text(Exit::Unable, format!("cannot write {}: {error}", path.display()))
     };
     fs::create_dir_all(path.parent().unwrap_or(dir)).map_err(cannot)?;
     // One that somebody else makes at the same time is not ours to overwrite either.

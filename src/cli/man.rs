@@ -7,6 +7,7 @@ use clap::Command;
 use clap_mangen::Man;
 
 use super::{Failure, command};
+use crate::verdict::Exit;
 
 /// In the footer of a page: the version alone, so that a page is the same for each build of it.
 const SOURCE: &str = concat!("tandem ", env!("CARGO_PKG_VERSION"));
@@ -24,12 +25,12 @@ pub(super) struct ManArgs {
 }
 
 /// Prints, or writes.
-pub(super) fn run(args: &ManArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &ManArgs) -> Result<Exit, Failure> {
     let mut all = command().disable_help_subcommand(true);
     all.build();
     let Some(dir) = &args.dir else { return super::print(&page(&all)?) };
     let failed = |path: &Path, error: std::io::Error| {
-        Failure::text(1, format!("cannot write {}: {error}", path.display()))
+        Failure::text(Exit::Unable, format!("cannot write {}: {error}", path.display()))
     };
     fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     let mut commands = vec![&all];
@@ -38,7 +39,7 @@ pub(super) fn run(args: &ManArgs) -> Result<u8, Failure> {
         fs::write(&path, page(one)?).map_err(|error| failed(&path, error))?;
         commands.extend(one.get_subcommands().filter(|one| !one.is_hide_set()));
     }
-    Ok(0)
+    Ok(Exit::Pass)
 }
 
 /// One page. Examples and exit codes keep their lines, as in `--help`.
@@ -56,7 +57,7 @@ fn page(of: &Command) -> Result<Vec<u8>, Failure> {
         }
         std::io::Result::Ok(())
     };
-    render().map_err(|error| Failure::new(1, &error))?;
+    render().map_err(|error| Failure::new(Exit::Unable, &error))?;
     let after = of.get_after_help().map(ToString::to_string).unwrap_or_default();
     page.extend(sections(&after).into_bytes());
     Ok(page)

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::{EXIT_FILES, Failure};
+use super::Failure;
 use tandem_member::Config;
 
 use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
@@ -10,6 +10,7 @@ use crate::kafka::Cluster;
 use crate::member;
 use crate::time::Span;
 use crate::topology::{Access, Secret, is_secret};
+use crate::verdict::Exit;
 
 /// Live as one member of a group, until told to leave.
 ///
@@ -75,16 +76,16 @@ fn property(text: &str) -> Result<(String, String), String> {
 /// Where a secret stands. Somebody may have written the secret itself: it is not repeated.
 fn secret(text: &str) -> Result<(String, Secret), Failure> {
     let (key, place) = text.split_once('=').unwrap_or(("", text));
-    let wrong = |why| Failure::text(EXIT_FILES, format!("--secret {key}=…: {why}"));
+    let wrong = |why| Failure::text(Exit::Invalid, format!("--secret {key}=…: {why}"));
     Ok((key.to_owned(), place.parse().map_err(wrong)?))
 }
 
 /// Lives.
-pub(super) fn run(args: MemberArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
     if let Some((key, _)) = args.properties.iter().find(|(key, _)| is_secret(key)) {
         let what =
             format!("--property {key} shows its value to everybody: --secret {key}=env:NAME");
-        return Err(Failure::text(EXIT_FILES, what));
+        return Err(Failure::text(Exit::Invalid, what));
     }
     let access = Access {
         properties: args.properties.into_iter().collect(),
@@ -103,6 +104,6 @@ pub(super) fn run(args: MemberArgs) -> Result<u8, Failure> {
         threshold: args.threshold.get(),
         assignor: args.assignor,
     };
-    member::run(&config).map_err(|error| Failure::new(1, &error))?;
-    Ok(0)
+    member::run(&config).map_err(|error| Failure::new(Exit::Unable, &error))?;
+    Ok(Exit::Pass)
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{EXIT_FILES, Failure};
+use super::Failure;
 use crate::controller::Record;
 use crate::host::user;
 use crate::journal::Header;
@@ -18,7 +18,7 @@ use crate::telemetry::{
 };
 use crate::time::Mono;
 use crate::topology::Secret;
-use crate::verdict::MetricsSent;
+use crate::verdict::{Exit, MetricsSent};
 
 /// The longest interval, in milliseconds.
 const INTERVAL_MS_MAX: u64 = 3_600_000;
@@ -73,7 +73,7 @@ pub(super) fn interval() -> Result<Duration, Failure> {
     ms.map(Duration::from_millis).ok_or_else(|| {
         let meant = "write a whole number of milliseconds, from 1 to 3600000";
         let told = format!("{INTERVAL_VARIABLE} is {}: {meant}", value.to_string_lossy());
-        Failure::text(EXIT_FILES, told)
+        Failure::text(Exit::Invalid, told)
     })
 }
 
@@ -91,17 +91,20 @@ impl MetricsArgs {
         let Some(address) = self.metrics else { return Ok(None) };
         let users = self.users.iter().map(|name| user(name)).collect::<Result<Vec<u32>, _>>();
         let users = users.map_err(|error| {
-            Failure::text(EXIT_FILES, format!("--metrics-user cannot be followed: {error}"))
+            Failure::text(Exit::Invalid, format!("--metrics-user cannot be followed: {error}"))
         })?;
         let open = !address.ip().is_loopback();
         if open && !users.is_empty() {
             let why = "on which alone users can be told apart";
             let told = format!("--metrics-user needs a --metrics address on the loopback, {why}");
-            return Err(Failure::text(EXIT_FILES, told));
+            return Err(Failure::text(Exit::Invalid, told));
         }
         let told = |error: std::io::Error| {
             let what = "name another with --metrics, or port 0 for one that is free";
-            Failure::text(1, format!("metrics cannot be served at {address}: {error}; {what}"))
+            Failure::text(
+                Exit::Unable,
+                format!("metrics cannot be served at {address}: {error}; {what}"),
+            )
         };
         let scrape = telemetry::bind(address).map_err(told)?.with_users(users);
         let bound = scrape.address();
@@ -126,9 +129,9 @@ impl GrafanaArgs {
             set(TOKEN_FILE).map(|path| Secret::File(path.to_string_lossy().into_owned()))
         };
         let token = place.map(|place| fetch(&place)).transpose();
-        let token = token.map_err(|error| Failure::new(EXIT_FILES, &error))?;
+        let token = token.map_err(|error| Failure::new(Exit::Invalid, &error))?;
         let grafana = Grafana::at(address, token.as_deref());
-        grafana.map(Some).map_err(|error| Failure::new(EXIT_FILES, &error))
+        grafana.map(Some).map_err(|error| Failure::new(Exit::Invalid, &error))
     }
 }
 
@@ -153,12 +156,12 @@ impl Metering {
             scene = scene.with_resource(settings.service.as_deref(), &settings.attributes);
         }
         let annotations = grafana.map(|grafana| Annotations::start(grafana, &scene)).transpose();
-        let annotations = annotations.map_err(|error| Failure::new(1, &error))?;
+        let annotations = annotations.map_err(|error| Failure::new(Exit::Unable, &error))?;
         let push = settings.and_then(|settings| settings.metrics.clone());
         let wanted = scrape.is_some() || push.is_some();
         let outlets = Outlets { scrape, push: push.map(|target| (target, interval)) };
         let metrics = wanted.then(|| Metrics::start(&header.plan, &scene, outlets)).transpose();
-        let metrics = metrics.map_err(|error| Failure::new(1, &error))?;
+        let metrics = metrics.map_err(|error| Failure::new(Exit::Unable, &error))?;
         Ok(Self { metrics, annotations, concluded: Mono::ZERO })
     }
 

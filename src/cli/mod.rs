@@ -55,13 +55,6 @@ pub use suite::summary_schema;
 
 use crate::verdict::Exit;
 
-/// Invalid usage or files: nothing was touched.
-const EXIT_FILES: u8 = Exit::Invalid.code();
-/// Nobody can know what the run showed.
-const EXIT_UNKNOWN: u8 = Exit::Unknown.code();
-/// Something that was done is still to be undone.
-const EXIT_UNHEALED: u8 = Exit::Unhealed.code();
-
 /// How a command answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Output {
@@ -137,13 +130,13 @@ pub fn command() -> clap::Command {
 }
 
 /// Writes to the standard output; somebody who reads no further is no error.
-fn print(text: &[u8]) -> Result<u8, Failure> {
+fn print(text: &[u8]) -> Result<Exit, Failure> {
     let mut out = console::out();
     match out.write_all(text).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(1, &error))
+            Err(Failure::new(Exit::Unable, &error))
         }
-        Ok(()) | Err(_) => Ok(0),
+        Ok(()) | Err(_) => Ok(Exit::Pass),
     }
 }
 
@@ -161,9 +154,9 @@ pub fn main() -> ExitCode {
     }
     let (mut out, mut err) = (console::out(), console::err());
     // Who stopped reading has seen enough.
-    let written = |answer: std::io::Result<u8>| match answer {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
-        answer => answer.map_err(|error| Failure::new(1, &error)),
+    let written = |answer: std::io::Result<Exit>| match answer {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Pass),
+        answer => answer.map_err(|error| Failure::new(Exit::Unable, &error)),
     };
     let result = match cli.command {
         Command::Plan(args) => written(plan::run(&args, &mut out, &mut err)),
@@ -177,25 +170,27 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Completions(args) => complete::run(&args),
         Command::Man(args) => man::run(&args),
-        Command::Report(args) => report::run(&args).map_err(|error| Failure::new(1, &error)),
+        Command::Report(args) => {
+            report::run(&args).map_err(|error| Failure::new(Exit::Unable, &error))
+        }
         Command::Export(args) => export::run(&args),
         Command::Down(args) => down::run(&args),
         Command::Halt(args) => halt::run(&args),
         Command::Init(args) => init::run(&args),
-        Command::Broker(args) => {
-            broker::run(&args).map(|()| 0).map_err(|error| Failure::new(1, &error))
-        }
+        Command::Broker(args) => broker::run(&args)
+            .map(|()| Exit::Pass)
+            .map_err(|error| Failure::new(Exit::Unable, &error)),
         Command::Member(args) => member::run(*args),
         Command::Guard => guard::run(),
         Command::Edge => edge::run(),
     };
     log_lines::finish();
     match result {
-        Ok(code) => ExitCode::from(code),
+        Ok(exit) => exit.into(),
         Err(failure) => {
             // A standard error that is closed is no reason to fail differently.
             writeln!(console::err(), "{failure}").ok();
-            ExitCode::from(failure.code)
+            failure.exit.into()
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use super::Output;
 use super::which::TopologyArgs;
-use super::{EXIT_FILES, Output};
 use crate::statistics::binomial::{trials_needed, upper};
 use crate::time::Span;
 use crate::topology::Page;
-use crate::verdict::Brief;
+use crate::verdict::{Brief, Exit};
 
 /// How sure what is told must be.
 const CONFIDENCE: f64 = 0.95;
@@ -40,7 +40,7 @@ pub(super) struct PlanArgs {
 ///
 /// # Errors
 /// Where `out` or `err` cannot be written.
-pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
+pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     let read = match &args.experiment {
         None => args.topology.read_to_show().map(|plan| (plan, None)),
         Some(path) => args.topology.read_for(path).map(|it| (it.plan, Some(it.brief))),
@@ -57,11 +57,11 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
                     writeln!(out)?;
                 }
             }
-            Ok(0)
+            Ok(Exit::Pass)
         }
         Err(error) => {
             writeln!(err, "{error}")?;
-            Ok(EXIT_FILES)
+            Ok(Exit::Invalid)
         }
     }
 }

@@ -11,7 +11,7 @@ use super::metering::Metering;
 use super::sending::Sending;
 use crate::telemetry::PATIENCE;
 use crate::timeline::Timeline;
-use crate::verdict::{Report, Telemetry, exit_code, render_telemetry};
+use crate::verdict::{Exit, Report, Telemetry, render_telemetry};
 
 /// Judge a finished run again, from its journal alone.
 ///
@@ -43,7 +43,7 @@ pub(super) struct ReportArgs {
 }
 
 /// Runs the command; returns the exit code of the run that it judges.
-pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
+pub(super) fn run(args: &ReportArgs) -> Result<Exit, ReportError> {
     let runs = runs(&args.dir);
     if let Some(first) = runs.first().filter(|first| **first != args.dir) {
         let (suite, first) = (args.dir.clone(), first.clone());
@@ -55,7 +55,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8, ReportError> {
     files.note(judged.tell(args.output, colour()));
     files.write(&judged, &timeline, [args.html.as_deref(), args.junit.as_deref()]);
     files.note(judged.write_traces(&judged.traces(timeline)));
-    Ok(files.exit_code(&judged.report))
+    Ok(files.exit(&judged.report))
 }
 
 /// Judges the run in `dir`, which has just ended: prints the report, writes its result and its
@@ -67,7 +67,7 @@ pub(super) fn conclude(
     junit: Option<&Path>,
     sending: Option<Sending>,
     metering: Metering,
-) -> Result<u8, ReportError> {
+) -> Result<Exit, ReportError> {
     let mut files = Files::default();
     let judged = judge(dir, output, junit, sending.as_ref(), &mut files);
     // What it lost it tells, whatever became of the verdict.
@@ -89,7 +89,7 @@ pub(super) fn conclude(
             files.note(print(&text));
         }
     }
-    Ok(files.exit_code(&judged.report))
+    Ok(files.exit(&judged.report))
 }
 
 /// Judges the run, prints the report, writes all its files, and hands its traces to `sending`; how
@@ -136,11 +136,9 @@ impl Files {
         }
     }
 
-    /// That of the run; 1 where that were 0, and something could not be written.
-    fn exit_code(&self, report: &Report) -> u8 {
-        match exit_code(report) {
-            0 => u8::from(self.lacking),
-            code => code,
-        }
+    /// That of the run; unable where that were a pass, and something could not be written.
+    fn exit(&self, report: &Report) -> Exit {
+        let exit = Exit::of(report);
+        if exit == Exit::Pass && self.lacking { Exit::Unable } else { exit }
     }
 }

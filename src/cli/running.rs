@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{EXIT_FILES, Failure};
+use super::Failure;
 use crate::chaos::load_topology;
 use crate::ids::TopologyName;
 use crate::inquiry::{Answers, Ask, Door, InquiryError, Request, Said, VERSION, doors};
+use crate::verdict::Exit;
 use crate::view::{Picture, clock};
 
 /// Which run.
@@ -33,7 +34,7 @@ impl RunningArgs {
     pub(super) async fn find(&self) -> Result<Found, Failure> {
         let topology = self.topology()?;
         let (mut found, mut silent) = (Vec::new(), Vec::new());
-        for door in doors().map_err(|error| Failure::new(1, &error))? {
+        for door in doors().map_err(|error| Failure::new(Exit::Unable, &error))? {
             if self.pid.is_some_and(|pid| pid != door.pid) {
                 continue;
             }
@@ -48,14 +49,16 @@ impl RunningArgs {
         let mut found = found.into_iter();
         match (found.next(), found.len()) {
             (Some(only), 0) => Ok(only),
-            (first, _) => Err(Failure::text(1, listed(first.into_iter().chain(found), &silent))),
+            (first, _) => {
+                Err(Failure::text(Exit::Unable, listed(first.into_iter().chain(found), &silent)))
+            }
         }
     }
 
     fn topology(&self) -> Result<Option<TopologyName>, Failure> {
         let Some(path) = &self.topology else { return Ok(None) };
         let loaded = load_topology(path, &[]);
-        let (plan, _) = loaded.map_err(|error| Failure::text(EXIT_FILES, error.to_string()))?;
+        let (plan, _) = loaded.map_err(|error| Failure::text(Exit::Invalid, error.to_string()))?;
         Ok(Some(plan.topology))
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Failure;
 use super::judged::{Judged, ReportError};
-use super::{EXIT_FILES, Failure};
 use crate::controller::Record;
 use crate::journal::Header;
 use crate::run::Show;
 use crate::telemetry::{Heard, Listener, Live, Scene, Sent, Session, Settings, Target, Traces};
-use crate::verdict::Telemetry;
+use crate::verdict::{Exit, Telemetry};
 
 /// Where telemetry goes.
 #[derive(Debug, Clone, clap::Args)]
@@ -40,7 +40,7 @@ impl OtlpArgs {
 /// Something that is said cannot be meant.
 pub(super) fn settings(url: Option<&str>) -> Result<Option<Settings>, Failure> {
     let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
-    Settings::read(url, variable).map_err(|error| Failure::new(EXIT_FILES, &error))
+    Settings::read(url, variable).map_err(|error| Failure::new(Exit::Invalid, &error))
 }
 
 /// What is sent of one run.
@@ -53,7 +53,7 @@ impl Sending {
     /// Starts what sends, before anything else of the run is started.
     pub(super) fn start(settings: &Settings, header: &Header, live: Live) -> Result<Self, Failure> {
         let session = Session::start(settings, Scene::of(header), live);
-        let session = session.map_err(|error| Failure::new(1, &error))?;
+        let session = session.map_err(|error| Failure::new(Exit::Unable, &error))?;
         let mut to: Vec<_> = settings.targets().map(Target::shown).collect();
         to.dedup();
         Ok(Self { session, to })

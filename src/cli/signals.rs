@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
+use crate::verdict::Exit;
 
 /// Whoever may ask a run to end.
 #[derive(Clone, Default)]
@@ -41,7 +42,7 @@ impl Interrupt {
     pub(super) fn listen(&self) -> Result<JoinSet<()>, Failure> {
         let mut signals = JoinSet::new();
         for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-            let mut signal = signal(kind).map_err(|error| Failure::new(1, &error))?;
+            let mut signal = signal(kind).map_err(|error| Failure::new(Exit::Unable, &error))?;
             let interrupt = self.clone();
             signals.spawn(async move {
                 while signal.recv().await.is_some() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::running::RunningArgs;
 use super::which::runtime;
-use super::{EXIT_FILES, Failure, Output};
+use super::{Failure, Output};
 use crate::time::{Mono, Span};
 use crate::verdict::Exit;
 use crate::view::{Level, Picture, summary};
@@ -68,24 +68,24 @@ impl Wanted {
 }
 
 /// Asks and prints; the exit code says how it stands.
-pub(super) fn run(args: &StatusArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let picture = runtime()?.block_on(args.ask())?;
     let text = match args.output {
         Output::Text => summary(&picture),
         Output::Json => {
             let json = serde_json::to_string_pretty(&picture);
-            json.map_err(|error| Failure::new(1, &error))? + "\n"
+            json.map_err(|error| Failure::new(Exit::Unable, &error))? + "\n"
         }
     };
     let mut out = super::console::out();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // Who stopped reading has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            return Err(Failure::new(1, &error));
+            return Err(Failure::new(Exit::Unable, &error));
         }
         Ok(()) | Err(_) => {}
     }
-    Ok(args.exit(&picture).code())
+    Ok(args.exit(&picture))
 }
 
 impl StatusArgs {
@@ -98,7 +98,7 @@ impl StatusArgs {
             let over = Mono::now().since(began) >= self.within.get();
             match &found {
                 Ok(picture) if wanted.is(picture.health) => return found,
-                Err(failure) if failure.code == EXIT_FILES => return found,
+                Err(failure) if failure.exit == Exit::Invalid => return found,
                 Ok(_) | Err(_) if over => return found,
                 Ok(_) | Err(_) => tokio::time::sleep(AGAIN).await,
             }

@@ -20,10 +20,11 @@ use summary::{Lasted, Row, Summary};
 use super::judged::JUNIT_FILE;
 use super::metering::MetricsArgs;
 use super::sending::OtlpArgs;
-use super::{EXIT_FILES, Failure, Output};
+use super::{Failure, Output};
 use crate::chaos::shown;
 use crate::guard::{enter_suite, suites_at};
 use crate::time::{Mono, Wall};
+use crate::verdict::Exit;
 use crate::yaml::Override;
 
 /// Run several experiments, one after the other, and sum up.
@@ -84,7 +85,7 @@ pub fn summary_schema() -> schemars::Schema {
 }
 
 /// Runs them all; the worst of their exit codes.
-pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &SuiteArgs) -> Result<Exit, Failure> {
     let passed = Passed {
         trials: args.trials,
         seed: args.seed,
@@ -95,8 +96,8 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
     // What is said of collectors is wrong before the first run, or never.
     args.otlp.settings()?;
     let items = list(&args.suite, &args.topologies, &passed)
-        .map_err(|error| Failure::text(EXIT_FILES, error))?;
-    let failed = |error: std::io::Error| Failure::new(1, &error);
+        .map_err(|error| Failure::text(Exit::Invalid, error))?;
+    let failed = |error: std::io::Error| Failure::new(Exit::Unable, &error);
     let out = args.out.clone().unwrap_or_else(|| {
         Path::new("tandem-out").join(format!("suite-{}", super::chaos::utc(Wall::now())))
     });
@@ -104,7 +105,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
     // From here on `tandem halt` ends it, and not only its run.
     let _entered = enter_suite(&suites_at(), &out).map_err(|error| {
         let at = suites_at();
-        Failure::text(1, format!("cannot write to {}: {error}", at.display()))
+        Failure::text(Exit::Unable, format!("cannot write to {}: {error}", at.display()))
     })?;
     let signals = Signals::listen().map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
@@ -118,11 +119,11 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
             let folder = out.join(format!("{number:02}-{}", item.name()));
             let (began, began_wall) = (Mono::now(), Wall::now());
             let outcome = match &item.unable {
-                Some(why) => Ok((1, why.clone())),
+                Some(why) => Ok((Exit::Unable, why.clone())),
                 None => Child::start(&program, item, &passed, &folder)
                     .map(|child| child.finish(&signals)),
             };
-            let (code, why) = outcome.unwrap_or_else(|error| (1, error.to_string()));
+            let (code, why) = outcome.unwrap_or_else(|error| (Exit::Unable, error.to_string()));
             let lasted = Mono::now().since(began);
             Row::of(item, &folder, (code, why), Lasted { began: began_wall, lasted })
         };
@@ -130,11 +131,12 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
         rows.push(row);
     }
     let summary = Summary::new(rows, signals.interrupted(), args.skip_unable);
-    let json = summary.json().map_err(|error| Failure::new(1, &error))?;
+    let json = summary.json().map_err(|error| Failure::new(Exit::Unable, &error))?;
     let text = summary.to_string();
     fs::write(out.join("suite.json"), &json).map_err(failed)?;
     fs::write(out.join("summary.txt"), &text).map_err(failed)?;
-    let xml = summary.junit(args.skip_unable).map_err(|error| Failure::new(1, &error))?;
+    let xml =
+        summary.junit(args.skip_unable).map_err(|error| Failure::new(Exit::Unable, &error))?;
     fs::write(out.join(JUNIT_FILE), xml).map_err(failed)?;
     let shown = match args.output {
         Output::Text => format!("{text}files  {}\n", out.display()),
@@ -148,12 +150,12 @@ pub(super) fn run(args: &SuiteArgs) -> Result<u8, Failure> {
 /// The folder must be empty or missing: nothing is ever overwritten.
 fn prepare(out: &Path) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
-        Failure::text(1, format!("cannot write to {}: {error}", out.display()))
+        Failure::text(Exit::Unable, format!("cannot write to {}: {error}", out.display()))
     };
     fs::create_dir_all(out).map_err(cannot)?;
     if fs::read_dir(out).map_err(cannot)?.next().is_some() {
         let what = "is not empty: name another folder with --out, or remove it";
-        return Err(Failure::text(1, format!("{} {what}", out.display())));
+        return Err(Failure::text(Exit::Unable, format!("{} {what}", out.display())));
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::signals::Interrupt;
 use super::telling::{Telling, TellingArgs};
 use super::terminal::{self, Terminal};
 use super::which::TopologyArgs;
-use super::{EXIT_UNHEALED, Failure, Output, log_lines, log_to_stderr};
+use super::{Failure, Output, log_lines, log_to_stderr};
 use crate::built::Built;
 use crate::guard::{kept_up, runs};
 use crate::inquiry::Source;
@@ -25,11 +25,9 @@ use crate::run::{Ended, Milestone, Service, Upkeep, keep_up};
 use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
 use crate::topology::{Address, Plan};
-use crate::verdict::{Brief, Limits};
+use crate::verdict::{Brief, Exit, Limits};
 use crate::view::{Happening, farewell};
 
-/// It could not go on: what there was to be seen is not known to its end.
-const EXIT_BROKEN: u8 = 4;
 /// How long the last lines may take to be read.
 const READS: Duration = Duration::from_secs(1);
 
@@ -87,14 +85,14 @@ pub(super) struct UpArgs {
 }
 
 /// Keeps it up until it ends.
-pub(super) fn run(args: &UpArgs) -> Result<u8, Failure> {
+pub(super) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     let wanted = args.telling.read()?;
     let live = Live::default();
     log_to_stderr(wanted.has_traces().then(|| live.layer()));
     let (plan, text) = args.topology.read_with_text()?;
     heal_remains();
     say_beside(&plan);
-    let failed = |error: std::io::Error| Failure::new(1, &error);
+    let failed = |error: std::io::Error| Failure::new(Exit::Unable, &error);
     // What members tell comes in many short lines: to wake a second worker for them took a sixth of
     // what a controller at rest takes.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -113,12 +111,13 @@ pub(super) fn run(args: &UpArgs) -> Result<u8, Failure> {
     runtime.shutdown_background();
     let Ended { how, why } = ended?;
     telling.finish();
-    let code = match how {
-        Outcome::Completed | Outcome::Interrupted => return Ok(0),
-        Outcome::Unhealed => EXIT_UNHEALED,
-        Outcome::Broken | Outcome::Aborted => EXIT_BROKEN,
+    let exit = match how {
+        Outcome::Completed | Outcome::Interrupted => return Ok(Exit::Pass),
+        Outcome::Unhealed => Exit::Unhealed,
+        // What there was to be seen is not known to its end.
+        Outcome::Broken | Outcome::Aborted => Exit::Unknown,
     };
-    Err(Failure::text(code, why.unwrap_or_else(|| "it could not go on".to_owned())))
+    Err(Failure::text(exit, why.unwrap_or_else(|| "it could not go on".to_owned())))
 }
 
 /// A second run on brokers of its own is no mistake, and may be one that is not meant. On brokers
@@ -213,7 +212,7 @@ async fn play(args: &UpArgs, order: &Upkeep, service: &Arc<Service>) -> Result<E
         ended = &mut kept => return ended.map_err(|error| could_not_run(&error)),
         () = exists(log.parent()) => Terminal::start(service, &interrupt, &log),
     };
-    let page = page.map_err(|error| Failure::new(1, &error))?;
+    let page = page.map_err(|error| Failure::new(Exit::Unable, &error))?;
     let ended = kept.await;
     drop(page);
     if ended.is_ok() {
@@ -256,7 +255,7 @@ impl Lines {
             }
             finished.send(()).ok();
         });
-        lines.map_err(|error| Failure::new(1, &error))?;
+        lines.map_err(|error| Failure::new(Exit::Unable, &error))?;
         Ok(Self { done })
     }
 

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::EXIT_FILES;
 use crate::chaos::{Choice, Suite, experiment, load, locate, read_text};
 use crate::topology::plan;
+use crate::verdict::Exit;
 use crate::yaml::{FileError, Node, Origin, Place, Problem, parse};
 
 /// Check topologies, experiments and suites, and touch nothing.
@@ -25,18 +25,22 @@ pub(super) struct ValidateArgs {
 ///
 /// # Errors
 /// Where `out` or `err` cannot be written.
-pub(super) fn run(args: &ValidateArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<u8> {
-    let mut code = 0;
+pub(super) fn run(
+    args: &ValidateArgs,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<Exit> {
+    let mut exit = Exit::Pass;
     for file in &args.files {
         match check(file) {
             Ok(kind) => writeln!(out, "{}: ok, {kind}", file.display())?,
             Err(error) => {
                 writeln!(err, "{error}")?;
-                code = EXIT_FILES;
+                exit = Exit::Invalid;
             }
         }
     }
-    Ok(code)
+    Ok(exit)
 }
 
 /// Checks one file, and says what it is.

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::{EXIT_FILES, Failure};
+use super::Failure;
 use crate::chaos::{Choice, Prepared, TOPOLOGY, load, load_chosen};
 use crate::topology::Plan;
+use crate::verdict::Exit;
 use crate::yaml::{FileError, Override};
 
 /// A topology, and what replaces some of its values.
@@ -35,7 +36,7 @@ impl TopologyArgs {
     /// Reads and plans it; its text comes along, overrides not applied.
     pub(super) fn read_with_text(&self) -> Result<(Plan, String), Failure> {
         load_chosen(self.file.as_deref(), &self.overrides)
-            .map_err(|error| Failure::text(EXIT_FILES, error.to_string()))
+            .map_err(|error| Failure::text(Exit::Invalid, error.to_string()))
     }
 
     /// What replaces values, `key=value`.
@@ -51,12 +52,12 @@ impl TopologyArgs {
 
     /// Reads and plans it; what is wrong with it ends the command.
     pub(super) fn plan(&self) -> Result<Plan, Failure> {
-        self.read().map_err(|error| Failure::text(EXIT_FILES, error.to_string()))
+        self.read().map_err(|error| Failure::text(Exit::Invalid, error.to_string()))
     }
 }
 
 /// A runtime for a command that asks clusters and does little else.
 pub(super) fn runtime() -> Result<Runtime, Failure> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    runtime.map_err(|error| Failure::new(1, &error))
+    runtime.map_err(|error| Failure::new(Exit::Unable, &error))
 }

@@ -102,21 +102,18 @@ impl Table {
                 row.partitions.insert(group.partition(roles.first), cell);
             }
         }
-        let (joint, open, health) = (Counts::default(), BTreeMap::new(), Level::Starting);
-        let (plan, judged, brokers) = (plan.clone(), None, Brokers::default());
-        let (joint_until, reasons) = (BTreeMap::new(), Reasons::default());
         Self {
-            plan,
+            plan: plan.clone(),
             groups,
-            brokers,
-            reasons,
-            joint,
-            open,
+            brokers: Brokers::default(),
+            reasons: Reasons::default(),
+            joint: Counts::default(),
+            open: BTreeMap::new(),
             settled: now,
-            joint_until,
-            health,
+            joint_until: BTreeMap::new(),
+            health: Level::Starting,
             since: now,
-            judged,
+            judged: None,
             missed: 0,
         }
     }

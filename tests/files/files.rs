@@ -1,7 +1,7 @@
 //! The files that users write: the good ones that we ship, and what is said of the bad ones.
 //!
-//! `tests/data/files/` holds one bad file a mistake, and beside it what is said of it; UPDATE=1 rewrites
-//! what is said.
+//! `tests/data/files/` holds one bad file a mistake, and beside it what is said of it; UPDATE=1
+//! rewrites what is said.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

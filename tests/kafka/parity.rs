@@ -1,6 +1,6 @@
 //! Apache Kafka as the subject of the coordinator's transcripts: it must answer what is written in
-//! `tests/data/coordinator/*.txt`, as the core and the embedded broker do. The clusters are started by
-//! `deploy/kafka/up`, which needs Java 17 and Maven; without them these tests fail.
+//! `tests/data/coordinator/*.txt`, as the core and the embedded broker do. The clusters are started
+//! by `deploy/kafka/up`, which needs Java 17 and Maven; without them these tests fail.
 
 #![allow(dead_code, reason = "a test may fail loudly, and what is shared is not all used here")]
 

@@ -6,7 +6,7 @@ use support::facts::{Story, at, brief, failed, fault, name, plan};
 use tandem::observation::{Outcome, What};
 use tandem::time::Span;
 use tandem::topology::Plan;
-use tandem::verdict::{CauseKind, Report, Verdict, exit_code, render, render_within};
+use tandem::verdict::{CauseKind, Exit, Report, Verdict, render, render_within};
 
 /// Two groups, two roles; p1-1 is killed at 2000 and p1-2 takes over after `gap` ms.
 fn run(gap: u64, extra: impl Fn(&mut Story)) -> (Plan, Story) {
@@ -157,7 +157,7 @@ fn the_objective_is_judged_too() {
         ]
     );
     assert_eq!((report.confidence.with_joint_gap, report.confidence.probability_max), (1, None));
-    assert_eq!(exit_code(&report), 3);
+    assert_eq!(Exit::of(&report).code(), 3);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn the_exit_code_is_the_first_that_applies() {
         report.outcome = outcome;
         for (verdict, code) in all.into_iter().zip(codes) {
             report.verdict = verdict;
-            assert_eq!(exit_code(&report), code, "{outcome:?} {verdict:?}");
+            assert_eq!(Exit::of(&report).code(), code, "{outcome:?} {verdict:?}");
         }
     }
 }
@@ -218,7 +218,7 @@ fn a_run_that_its_guard_ended_is_unknown() {
     let outcomes = left.objective.iter().chain(&left.assertions).map(|one| one.outcome);
     let outcomes: Vec<_> = outcomes.collect();
     assert_eq!(outcomes, [Verdict::Unknown; 7], "{:?}", left.reasons);
-    assert_eq!((exit_code(&left), left.unknown_ms), (4, 7_100.0));
+    assert_eq!((Exit::of(&left).code(), left.unknown_ms), (4, 7_100.0));
     assert_eq!(left.reasons[0], "The run could not go on: healed.");
 }
 

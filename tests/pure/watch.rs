@@ -1,6 +1,6 @@
-//! The watch: transcripts that people read under `tests/data/watch/`, and the timeline as its oracle, on
-//! histories that chance makes up and that come late. `UPDATE=1 cargo test --test watch` rewrites
-//! the transcripts.
+//! The watch: transcripts that people read under `tests/data/watch/`, and the timeline as its
+//! oracle, on histories that chance makes up and that come late. `UPDATE=1 cargo test --test pure`
+//! rewrites the transcripts.
 //!
 //! Inputs: `plan ROLES GROUP:PARTITIONS:MEMBERS …` begins. Then what happens is told, in
 //! milliseconds: `serves WHO PARTITION TERM FROM UNTIL`, `claims` likewise, `started`, `died`,

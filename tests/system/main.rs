@@ -1,4 +1,4 @@
-//! Runs, suites and what is kept up, as a user starts them, and everything that goes wrong beside them.
+//! Runs, suites and what is kept up, as a user starts them, and what goes wrong beside them.
 
 mod blocking_disk;
 mod documented;

@@ -13,6 +13,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::verdict::Exit;
+
 use super::list::{Item, Passed};
 use crate::chaos::Permission;
 
@@ -55,7 +57,7 @@ impl Child {
 
     /// Waits for its end, passing signals on; its exit code, and its last words where it could not
     /// run.
-    pub(super) fn finish(mut self, signals: &Signals) -> (u8, String) {
+    pub(super) fn finish(mut self, signals: &Signals) -> (Exit, String) {
         signals.pass_to(Some(self.child.id()));
         // Until it is waited for, its number is its own.
         if let Some(pid) = pid(self.child.id()) {
@@ -66,10 +68,14 @@ impl Child {
         let ended = self.child.wait();
         let code = match ended {
             // One that a signal ended was killed by somebody: nobody knows what it would have said.
-            Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(4),
-            Err(error) => return (4, error.to_string()),
+            Ok(status) => status.code().and_then(Exit::of_code).unwrap_or(Exit::Unknown),
+            Err(error) => return (Exit::Unknown, error.to_string()),
         };
-        let why = if matches!(code, 1 | 2) { self.last_words() } else { String::new() };
+        let why = if matches!(code, Exit::Unable | Exit::Invalid) {
+            self.last_words()
+        } else {
+            String::new()
+        };
         (code, why)
     }
 

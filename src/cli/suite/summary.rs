@@ -12,11 +12,19 @@ use super::list::Item;
 use crate::chaos::shown;
 use crate::cli::judged::RESULT_FILE;
 use crate::time::Wall;
-use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, exit_code, junit};
+use crate::verdict::{Exit, JunitError, JunitRun, JunitSuite, Report, junit};
 
 /// The worst first: something is unhealed, interrupted, stopped by a limit, fail, unknown, could
 /// not run, pass.
-const ORDER: [u8; 7] = [6, 130, 5, 3, 4, 1, 0];
+const ORDER: [Exit; 7] = [
+    Exit::Unhealed,
+    Exit::Interrupted,
+    Exit::Limit,
+    Exit::Fail,
+    Exit::Unknown,
+    Exit::Unable,
+    Exit::Pass,
+];
 
 /// What came of one run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -26,7 +34,7 @@ pub(super) struct Row {
     /// The topology's, where somebody said so.
     pub topology: Option<String>,
     /// Its exit code; nothing where it was not played.
-    pub code: Option<u8>,
+    pub code: Option<Exit>,
     /// The code in a word.
     pub outcome: &'static str,
     /// How many of the trials were played.
@@ -72,22 +80,23 @@ struct Judged {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Summary {
     /// The worst exit code.
-    pub code: u8,
+    pub code: Exit,
     /// Whether a signal ended it.
     pub interrupted: bool,
     /// A line a run, in order.
     pub runs: Vec<Row>,
 }
 
-fn word(code: u8) -> &'static str {
-    match code {
-        0 => "pass",
-        1 | 2 => "unable",
-        3 => "fail",
-        5 => "aborted",
-        6 => "unhealed",
-        130 => "interrupted",
-        _ => "unknown",
+fn word(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Pass => "pass",
+        Exit::Unable | Exit::Invalid => "unable",
+        Exit::Fail => "fail",
+        Exit::Limit => "aborted",
+        Exit::Unhealed => "unhealed",
+        Exit::Interrupted => "interrupted",
+        // A run ends with neither of the last two.
+        Exit::Unknown | Exit::Degraded | Exit::Down => "unknown",
     }
 }
 
@@ -114,7 +123,7 @@ impl Row {
     pub(super) fn of(
         item: &Item,
         folder: &Path,
-        (code, why): (u8, String),
+        (code, why): (Exit, String),
         lasted: Lasted,
     ) -> Self {
         let json = fs::read_to_string(folder.join(RESULT_FILE)).ok();
@@ -129,8 +138,8 @@ impl Row {
             (row.trials, row.seed) = (Some(report.trials), Some(report.seed));
             row.reasons.extend(report.reasons.iter().cloned());
             row.folder = Some(folder.display().to_string());
-            let odd = || format!("It ended with exit code {code}: {}.", word(code));
-            let trouble = (code != exit_code(&report)).then(odd);
+            let odd = || format!("It ended with exit code {}: {}.", code.code(), word(code));
+            let trouble = (code != Exit::of(&report)).then(odd);
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             row.judged = Some(Judged { name, report: Box::new(report), lasted, trouble });
         }
@@ -149,7 +158,9 @@ impl Row {
             return format!("  {}: the suite was interrupted before", self.outcome);
         };
         match self.reasons.first() {
-            Some(why) if self.code != Some(0) => format!("  {} after {took}: {why}", self.outcome),
+            Some(why) if self.code != Some(Exit::Pass) => {
+                format!("  {} after {took}: {why}", self.outcome)
+            }
             Some(_) | None => format!("  {} after {took}", self.outcome),
         }
     }
@@ -158,16 +169,21 @@ impl Row {
 impl Summary {
     /// Sums up. What could not run here counts, unless `skip_unable`.
     pub(super) fn new(runs: Vec<Row>, interrupted: bool, skip_unable: bool) -> Self {
-        let counts = |code: u8| match code {
-            1 | 2 if skip_unable => 0,
-            2 => 1,
-            code if ORDER.contains(&code) => code,
-            _ => 4,
+        let counts = |exit: Exit| match exit {
+            Exit::Unable | Exit::Invalid if skip_unable => Exit::Pass,
+            Exit::Unable | Exit::Invalid => Exit::Unable,
+            Exit::Unhealed
+            | Exit::Interrupted
+            | Exit::Limit
+            | Exit::Fail
+            | Exit::Unknown
+            | Exit::Pass => exit,
+            Exit::Degraded | Exit::Down => Exit::Unknown,
         };
-        let mut codes: Vec<u8> = runs.iter().filter_map(|row| row.code).map(counts).collect();
-        codes.extend(interrupted.then_some(130));
-        let rank = |code: &u8| ORDER.iter().position(|one| one == code);
-        let code = codes.into_iter().min_by_key(rank).unwrap_or(0);
+        let mut codes: Vec<Exit> = runs.iter().filter_map(|row| row.code).map(counts).collect();
+        codes.extend(interrupted.then_some(Exit::Interrupted));
+        let rank = |code: &Exit| ORDER.iter().position(|one| one == code);
+        let code = codes.into_iter().min_by_key(rank).unwrap_or(Exit::Pass);
         Self { code, interrupted, runs }
     }
 
@@ -190,7 +206,7 @@ impl Summary {
             let (row, name): (&Row, &String) = (row, name);
             let Some(Judged { name: run, report, lasted, trouble }) = &row.judged else {
                 let why = row.reasons.first().map_or(row.outcome, String::as_str);
-                let skipped = skip_unable && matches!(row.code, Some(1 | 2));
+                let skipped = skip_unable && matches!(row.code, Some(Exit::Unable | Exit::Invalid));
                 return JunitSuite::Unjudged { name, why, skipped };
             };
             let (Lasted { began, lasted }, trouble) = (*lasted, trouble.as_deref());
@@ -228,12 +244,12 @@ impl fmt::Display for Summary {
                 "{name:<width$}  {:<12}{trials:>6}{joint:>12}{gap:>15}{took:>9}",
                 row.outcome
             )?;
-            for why in row.reasons.iter().filter(|_| row.code != Some(0)) {
+            for why in row.reasons.iter().filter(|_| row.code != Some(Exit::Pass)) {
                 writeln!(f, "  {why}")?;
             }
         }
-        let passed = self.runs.iter().filter(|row| row.code == Some(0)).count();
+        let passed = self.runs.iter().filter(|row| row.code == Some(Exit::Pass)).count();
         let all = self.runs.len();
-        writeln!(f, "\n{passed} of {all} passed: exit code {}", self.code)
+        writeln!(f, "\n{passed} of {all} passed: exit code {}", self.code.code())
     }
 }

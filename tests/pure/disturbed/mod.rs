@@ -21,7 +21,7 @@ use story::{TRIAL, asked, judged, look, ns, numbers, stalled, trials};
 use support::facts::{Story, at, life};
 use tandem::chaos::{Choice, load};
 use tandem::observation::What;
-use tandem::verdict::{Brief, JunitRun, JunitSuite, Verdict, exit_code, junit, render};
+use tandem::verdict::{Brief, Exit, JunitRun, JunitSuite, Verdict, junit, render};
 
 #[test]
 fn a_passing_trial_and_a_failing_one_are_disturbed_alike_and_both_are_shown() {
@@ -42,7 +42,7 @@ fn a_passing_trial_and_a_failing_one_are_disturbed_alike_and_both_are_shown() {
     let broke = |why: &String| why.contains("broke group.gap.max <= 200ms");
     assert!(of.trials[1].reasons.iter().any(broke), "{of:?}");
     assert!((of.p_value.unwrap() - 0.2).abs() < 1e-9, "one of two, and none of eight: {of:?}");
-    assert_eq!(exit_code(&report), 0);
+    assert_eq!(Exit::of(&report).code(), 0);
     let text = render(&report, "out", false);
     assert!(text.contains("2 of 10 trials, held up by the host for more than 50 ms; 2 replaced"));
     assert!(text.contains("trial 2: pass (100 ms, the controller)"), "{text}");
@@ -203,7 +203,7 @@ fn the_verdict_is_no_pass_where_more_than_a_third_are_disturbed() {
     };
     assert_eq!(some(6, 2).verdict, Verdict::Pass, "a third");
     let more = some(5, 2);
-    assert_eq!((more.verdict, exit_code(&more)), (Verdict::Unknown, 4));
+    assert_eq!((more.verdict, Exit::of(&more).code()), (Verdict::Unknown, 4));
     let third = "2 of 5 trials were disturbed by the host: more than a third.";
     assert_eq!(more.reasons, [third]);
     assert_eq!(more.disturbed.unwrap().verdict_all, Verdict::Pass, "and it stands beside");

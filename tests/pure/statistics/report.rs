@@ -1,7 +1,7 @@
 //! What the report says of the trials to come.
 
 use tandem::ids::GroupName;
-use tandem::verdict::{Report, StoppingOutcome, Until, Verdict, exit_code, render};
+use tandem::verdict::{Exit, Report, StoppingOutcome, Until, Verdict, render};
 
 use super::recent::{Seen, Series, roles};
 use support::facts::{at, brief, name};
@@ -91,7 +91,7 @@ fn a_claim_that_was_reached_is_told_and_one_that_was_not_is_unknown() {
     let hopeless = report(&[Seen::Nothing, Seen::Gap], until(0.1, 1, 30));
     let stopping = hopeless.confidence.stopping.as_ref().unwrap();
     assert_eq!(stopping.outcome, StoppingOutcome::Hopeless);
-    assert_eq!((hopeless.verdict, exit_code(&hopeless)), (Verdict::Unknown, 4));
+    assert_eq!((hopeless.verdict, Exit::of(&hopeless).code()), (Verdict::Unknown, 4));
     assert_eq!(
         hopeless.reasons,
         ["gap_probability < 10 % (95 %) cannot hold within 30 trials: \

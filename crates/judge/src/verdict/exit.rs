@@ -1,11 +1,18 @@
 //! What every command ends with, for scripts: one list of codes, which README's table explains.
 
+use std::process::ExitCode;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::report::Report;
 use super::ruling::Verdict;
 use tandem_facts::observation::Outcome;
 
 /// What a command ends with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(into = "u8")]
+#[schemars(with = "u8")]
 pub enum Exit {
     /// Done, pass, or all is as it should be.
     Pass,
@@ -60,19 +67,36 @@ impl Exit {
             Self::Interrupted => 130,
         }
     }
+
+    /// That of a process which ended so, if it is one of ours.
+    #[must_use]
+    pub fn of_code(code: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|exit| i32::from(exit.code()) == code)
+    }
+
+    /// Of a run: the first of 6 (something could not be healed), 130 (interrupted), 5 (ended by a
+    /// stop condition or a limit), 3 (fail), 4 (unknown), 0 (pass) that applies.
+    #[must_use]
+    pub const fn of(report: &Report) -> Self {
+        match (report.outcome, report.verdict) {
+            (Some(Outcome::Unhealed), _) => Self::Unhealed,
+            (Some(Outcome::Interrupted), _) => Self::Interrupted,
+            (Some(Outcome::Aborted), _) => Self::Limit,
+            (Some(Outcome::Completed | Outcome::Broken) | None, Verdict::Fail) => Self::Fail,
+            (Some(Outcome::Completed | Outcome::Broken) | None, Verdict::Unknown) => Self::Unknown,
+            (Some(Outcome::Completed | Outcome::Broken) | None, Verdict::Pass) => Self::Pass,
+        }
+    }
 }
 
-/// The first of 6 (something could not be healed), 130 (interrupted), 5 (ended by a stop condition
-/// or a limit), 3 (fail), 4 (unknown), 0 (pass) that applies.
-#[must_use]
-pub fn exit_code(report: &Report) -> u8 {
-    let exit = match (report.outcome, report.verdict) {
-        (Some(Outcome::Unhealed), _) => Exit::Unhealed,
-        (Some(Outcome::Interrupted), _) => Exit::Interrupted,
-        (Some(Outcome::Aborted), _) => Exit::Limit,
-        (Some(Outcome::Completed | Outcome::Broken) | None, Verdict::Fail) => Exit::Fail,
-        (Some(Outcome::Completed | Outcome::Broken) | None, Verdict::Unknown) => Exit::Unknown,
-        (Some(Outcome::Completed | Outcome::Broken) | None, Verdict::Pass) => Exit::Pass,
-    };
-    exit.code()
+impl From<Exit> for u8 {
+    fn from(exit: Exit) -> Self {
+        exit.code()
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report as Suites, TestCase, TestCaseStatus, TestSuite};
 
-use super::exit_code;
+use super::Exit;
 use super::report::Report;
 use super::ruling::{Ruling, Verdict};
 use tandem_facts::time::Wall;
@@ -108,7 +108,7 @@ fn judged(of: &JunitRun<'_>) -> TestSuite {
         ("seed", report.up.as_ref().map_or(report.seed.to_string(), |_| String::new())),
         ("trials", report.up.as_ref().map_or(report.trials.to_string(), |_| String::new())),
         ("verdict", report.verdict.as_str().to_owned()),
-        ("exit_code", exit_code(report).to_string()),
+        ("exit_code", Exit::of(report).code().to_string()),
     ] {
         if !value.is_empty() {
             suite.add_property((name, value.as_str()));

@@ -54,7 +54,7 @@ pub use difference::{Counted, Difference, Differs, Row, Side, Tested};
 pub use distribution::{Distribution, Samples, ms};
 pub use disturbed::{ALPHA, Disturbed, undisturbed};
 pub use disturbed_report::{DisturbedReport, DisturbedTrial};
-pub use exit::{Exit, exit_code};
+pub use exit::Exit;
 pub use grammar::AssertionError;
 pub use junit::{JunitError, JunitRun, JunitSuite, junit};
 pub use reasons::OutageReport;
