@@ -25,8 +25,10 @@ use tandem::verdict::Verdict;
 const HOG: Duration = Duration::from_millis(400);
 /// It is found as such where it kept the instrument from running for so long.
 const STALL: Duration = Duration::from_millis(50);
-/// Until when a hog takes its processor, in nanoseconds since the boot.
-const UNTIL: &str = "TANDEM_TEST_HOG";
+/// From when on a hog takes its processor, in nanoseconds since the boot.
+const FROM: &str = "TANDEM_TEST_HOG";
+/// Within this all hogs are there, however slowly the machine starts them.
+const START_UP: Duration = Duration::from_millis(600);
 
 /// One member that leads one role, and a broker that misses nobody for so long: nothing but what is
 /// planted can happen.
@@ -43,14 +45,14 @@ defaults: {session: 10s, heartbeat: 1s, threshold: 30s}
 /// Hogs, one a processor: `chrt` and `taskset` become this program, which runs the test `hog`.
 fn hogs() -> Vec<Child> {
     let processors = std::thread::available_parallelism().unwrap().get();
-    let until = Mono::now() + HOG;
+    let from = Mono::now() + START_UP;
     let hog = |processor: usize| {
         let processor = processor.to_string();
         let mut command = Command::new("chrt");
         command.args(["--fifo", "50", "taskset", "--cpu-list", &processor]);
         command.arg(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", "disturbed_live::hog", "--test-threads=1"]);
-        command.env(UNTIL, until.0.to_string()).stdout(std::process::Stdio::null());
+        command.env(FROM, from.0.to_string()).stdout(std::process::Stdio::null());
         command.spawn().unwrap_or_else(|error| panic!("chrt, of util-linux: {error}"))
     };
     (0..processors).map(hog).collect()
@@ -67,9 +69,10 @@ fn ended(hogs: Vec<Child>) {
 #[test]
 #[ignore = "it is what the hogs of the other tests run"]
 fn hog() {
-    let until = std::env::var(UNTIL).expect("the other tests say until when");
-    let until = Mono(until.parse().unwrap());
-    while Mono::now() < until {}
+    let from = std::env::var(FROM).expect("the other tests say from when on");
+    let from = Mono(from.parse().unwrap());
+    std::thread::sleep(from.since(Mono::now()));
+    while Mono::now() < from + HOG {}
 }
 
 /// Whether the canary, which is a thread of this process, has slept and woken a few times.
@@ -166,7 +169,7 @@ fn hang(pid: u32, lasts: Duration) {
 fn planted() -> Finished {
     let mut text = String::from("version: 1\nname: hogs\ntrials: 4\nseed: 7\n");
     writeln!(text, "disturbed: {{stall: {}ms, replace: 3}}", STALL.as_millis()).unwrap();
-    text.push_str("objective: {leaders_per_group: 0}\nmethod: [{fault: noop, for: 3s}]\n");
+    text.push_str("objective: {leaders_per_group: 0}\nmethod: [{fault: noop, for: 4s}]\n");
     text.push_str("assert: [group.gap.max <= 1500ms]\n");
     let order = Experiment::of("hogs.yaml", &text);
     let file = order.write("lonely.yaml", LONELY);

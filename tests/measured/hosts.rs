@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use support::experiment::{Experiment, output, tandem};
-use support::measured::{measured, require, turn};
+use support::measured::{measured, require, shared_turn, turn};
 use tandem::chaos::{Brokers, Sight, Step, brief, experiment};
 use tandem::ids::{GroupName, MemberId, PartitionId};
 use tandem::observation::{Fact, What};
@@ -40,6 +40,7 @@ fn names<T: ToString>(all: impl IntoIterator<Item = T>) -> Vec<String> {
 
 #[test]
 fn an_embedded_cluster_may_say_where_it_stands() {
+    let _turn = shared_turn();
     let read = read(TEXT);
     let hosts = read.clusters.values().map(|it| it.host.as_ref().map(ToString::to_string));
     assert_eq!(hosts.collect::<Vec<_>>(), [Some("alpha".into()), None, Some("gamma".into())]);
@@ -56,6 +57,7 @@ fn an_embedded_cluster_may_say_where_it_stands() {
 
 #[test]
 fn who_rests_on_one_machine_shares_it() {
+    let _turn = shared_turn();
     let of_host = |text: &str| {
         let warnings = read(text).warnings.into_iter();
         warnings.filter(|it| it.contains("share host")).collect::<Vec<_>>()
@@ -89,6 +91,7 @@ fn taken(plan: &Plan, step: &Step, seed: u64) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn a_machine_takes_all_that_bears_its_label() {
+    let _turn = shared_turn();
     let plan = read(TEXT);
     let two = ["p1-1", "p1-2", "p1-3", "p2-1", "p2-2", "p2-3"];
     for fault in ["fault: host", "fault: kill", "fault: pause, for: 1s"] {
@@ -107,6 +110,7 @@ fn a_machine_takes_all_that_bears_its_label() {
 
 #[test]
 fn what_only_members_can_suffer_is_done_to_them_alone() {
+    let _turn = shared_turn();
     let plan = read(TEXT);
     for fault in ["leave", "stop", "partition, for: 1s", "clock, ahead: 1s, for: 1s"] {
         let step = step(&format!("fault: {fault}, target: {{host: alpha}}"));
@@ -129,6 +133,7 @@ fn limits(text: &str, step: &str) -> Vec<(Option<u128>, Option<u128>)> {
 /// Of 1s sessions: B + F = 240, a takeover 1255, `T` 3000; a search takes 1000, a process 1000.
 #[test]
 fn a_machine_costs_what_it_takes() {
+    let _turn = shared_turn();
     let (none, known) = ((Some(0), Some(0)), |gap, overlap| (Some(gap), Some(overlap)));
     // Members are back after 2s, a broker after 5s and a start-up of 500.
     let alpha = limits(TEXT, "fault: host, target: {host: alpha}");
@@ -157,6 +162,7 @@ fn a_machine_costs_what_it_takes() {
 
 #[test]
 fn what_it_costs_that_a_machine_stands_still_is_known_of_members_and_of_brokers() {
+    let _turn = shared_turn();
     let alpha = limits(TEXT, "fault: pause, for: 8s, target: {host: alpha}");
     assert_eq!(alpha[0], (None, None), "not of both");
     assert_eq!(alpha[1].0, Some(8_000 + 1_255));
@@ -167,6 +173,7 @@ fn what_it_costs_that_a_machine_stands_still_is_known_of_members_and_of_brokers(
 
 #[test]
 fn what_a_machine_takes_is_told_before_anything_is_started() {
+    let _turn = shared_turn();
     let folder = tempfile::tempdir().unwrap();
     let args = ["chaos", "run", "chaos/host-down.yaml", "-f", "topologies/machines.yaml"];
     let done = output(tandem(folder.path()).args(args).args(["--dry-run", "--seed", "42"]));

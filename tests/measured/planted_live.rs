@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{Experiment, Finished, Running, eventually, signal_pid};
-use support::measured::turn;
+use support::measured::{shared_turn, turn};
 use support::quiet::{NOISE_MAX, await_quiet, undisturbed};
 use tandem::observation::What;
 use tandem::time::Mono;
@@ -184,6 +184,7 @@ fn gaps_that_an_experiment_plants_are_found_where_they_are() {
 /// The test's own eye works: it sees a sleeper stop, and not before.
 #[test]
 fn a_stop_is_seen() {
+    let _turn = shared_turn();
     let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let pid = sleeper.id();
     let began = Mono::now();

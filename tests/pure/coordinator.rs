@@ -1,5 +1,5 @@
 //! Transcripts of the coordinator: `tests/data/coordinator/*.txt`, which people read and
-//! `UPDATE=1 cargo test --test coordinator` rewrites.
+//! `UPDATE=1 cargo test --test pure` rewrites.
 //!
 //! A block is a request, a line of dashes, and what is answered by the end of it, to whomever.
 //! Clients are called by one letter; a client goes on with the member id and the generation that it

@@ -1,5 +1,5 @@
 //! The protocol of one member, as transcripts under `tests/data/neli/`: an input a line, and below
-//! `----` what comes out of it. `UPDATE=1 cargo test --test neli` rewrites them.
+//! `----` what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
 //! Inputs: `member width=W threshold=MS beacon=MS` begins, at 0. Then, each with `at=MS`:
 //! `heard partition=K`, `assigned K,K`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`,

@@ -54,6 +54,11 @@ fn lanes(told: &Told, of: Kind) -> BTreeMap<(usize, u32), Vec<Row>> {
     lanes
 }
 
+/// How many roles share a lane: the last of the three numbers that say which.
+fn role_count(fold: &serde_json::Value) -> usize {
+    usize::try_from(fold["roles"][2].as_u64().unwrap()).unwrap()
+}
+
 /// Whatever the timeline found is in the data of the page, with equal numbers.
 pub fn holds_all(told: &Told, page: &str) {
     let data = data(page);
@@ -68,7 +73,7 @@ pub fn holds_all(told: &Told, page: &str) {
         .as_array()
         .unwrap()
         .iter()
-        .map(|fold| fold["roles"].as_array().unwrap().len() * rows(&fold["g"]).len())
+        .map(|fold| role_count(fold) * rows(&fold["g"]).len())
         .sum();
     assert_eq!(joint as u64, told.report.joint.gap.count, "joint gaps, a role each");
     counts_fit(&told.report, &data);
@@ -84,7 +89,7 @@ pub fn counts_fit(report: &Report, data: &serde_json::Value) {
         for fold in data["folds"].as_array().unwrap() {
             let on = fold["on"][place].to_string();
             let found = rows(&data["groups"][place]["lanes"][on]["g"]);
-            for _role in fold["roles"].as_array().unwrap() {
+            for _role in 0..role_count(fold) {
                 let counted = found.iter().filter(|row| !disturbed.contains(&row.3));
                 lengths.extend(counted.map(|row| std::time::Duration::from_nanos(row.1)));
             }

@@ -8,6 +8,7 @@ use tandem::telemetry::{Metrics, Outlets, bind};
 use tandem::time::Mono;
 
 use support::experiment::Experiment;
+use support::measured::shared_turn;
 use support::web::get;
 
 fn refused(args: &str) -> (Option<i32>, String, bool) {
@@ -18,6 +19,7 @@ fn refused(args: &str) -> (Option<i32>, String, bool) {
 
 #[test]
 fn an_address_that_is_none_is_refused_before_anything_starts() {
+    let _turn = shared_turn();
     for bad in ["localhost", "127.0.0.1", "9464", "127.0.0.1:99999"] {
         let (code, told, began) = refused(&format!("--metrics {bad}"));
         assert_eq!(code, Some(2), "{bad}: {told}");
@@ -27,6 +29,7 @@ fn an_address_that_is_none_is_refused_before_anything_starts() {
 
 #[test]
 fn a_port_that_is_taken_is_refused_before_anything_starts() {
+    let _turn = shared_turn();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     let (code, told, began) = refused(&format!("--metrics {address}"));
@@ -36,6 +39,7 @@ fn a_port_that_is_taken_is_refused_before_anything_starts() {
 
 #[test]
 fn an_interval_that_is_none_is_refused_before_anything_starts() {
+    let _turn = shared_turn();
     for bad in ["often", "0", "-1", "1.5"] {
         let script: &'static str = match bad {
             "often" => "export OTEL_METRIC_EXPORT_INTERVAL=often",
@@ -51,6 +55,7 @@ fn an_interval_that_is_none_is_refused_before_anything_starts() {
 
 #[test]
 fn whoever_connects_and_says_nothing_or_too_much_holds_up_nobody_for_long() {
+    let _turn = shared_turn();
     let plan = support::facts::plan(1, &[("p1", 1, 1)]);
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = listener.address().port();

@@ -11,6 +11,7 @@ use tokio::sync::broadcast;
 
 use support::experiment::eventually;
 use support::facts::{Story, plan};
+use support::measured::shared_turn;
 use support::recorded::up;
 use support::web::{get, samples};
 
@@ -39,6 +40,7 @@ fn value(samples: &[(String, f64)], name: &str) -> f64 {
 
 #[test]
 fn counters_are_there_at_0_before_anything_happens() {
+    let _turn = shared_turn();
     let (metrics, port) = served(&plan(2, &[("p1", 2, 2), ("p2", 2, 2)]));
     let samples = scrape(port);
     for name in [
@@ -60,6 +62,7 @@ fn counters_are_there_at_0_before_anything_happens() {
 
 #[test]
 fn what_is_told_is_counted_to_the_nanosecond() {
+    let _turn = shared_turn();
     let plan = plan(1, &[("p1", 1, 2), ("p2", 1, 1)]);
     let (metrics, port) = served(&plan);
     let mut story = Story::default();
@@ -95,6 +98,7 @@ fn what_is_told_is_counted_to_the_nanosecond() {
 
 #[test]
 fn a_follower_that_lags_says_how_many_facts_it_missed() {
+    let _turn = shared_turn();
     let plan = plan(1, &[("p1", 1, 2)]);
     let (metrics, port) = served(&plan);
     let mut story = Story::default();
@@ -117,6 +121,7 @@ fn a_follower_that_lags_says_how_many_facts_it_missed() {
 
 #[test]
 fn roles_beyond_the_cap_share_a_series() {
+    let _turn = shared_turn();
     let plan = plan(2_000, &[("p1", 64, 5), ("p2", 64, 5), ("p3", 64, 5)]);
     let (metrics, port) = served(&plan);
     let samples = scrape(port);

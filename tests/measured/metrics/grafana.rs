@@ -11,7 +11,7 @@ use tandem::observation::What;
 use tandem::time::Mono;
 
 use support::experiment::Experiment;
-use support::measured::{BRISK, turn};
+use support::measured::{BRISK, shared_turn, turn};
 
 const TOKEN: &str = "glsa_this-is-secret";
 
@@ -184,6 +184,7 @@ fn what_grafana_does_not_take_is_told_and_nothing_waits_for_it() {
 
 #[test]
 fn an_address_that_is_none_is_refused() {
+    let _turn = shared_turn();
     let finished = Experiment::new("chaos/kill-leader.yaml").with("--grafana localhost").finish();
     assert_eq!(finished.code(), Some(2), "{finished}");
     assert!(finished.stderr.contains("no address of Grafana"), "{finished}");

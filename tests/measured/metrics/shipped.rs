@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use support::measured::shared_turn;
 use tandem::telemetry::names_metrics as metrics;
 
 fn folder() -> PathBuf {
@@ -23,6 +24,7 @@ fn promtool(args: &[&str]) {
 
 #[test]
 fn the_rules_do_what_they_say() {
+    let _turn = shared_turn();
     promtool(&["check", "rules", "rules.yaml"]);
     promtool(&["check", "config", "prometheus.yaml"]);
     promtool(&["check", "config", "prometheus.compose.yaml"]);
@@ -31,6 +33,7 @@ fn the_rules_do_what_they_say() {
 
 #[test]
 fn every_file_parses() {
+    let _turn = shared_turn();
     let mut seen = 0;
     let mut folders = vec![folder()];
     while let Some(folder) = folders.pop() {
@@ -61,6 +64,7 @@ fn every_file_parses() {
 
 #[test]
 fn images_are_pinned_and_reachable_from_this_machine_alone() {
+    let _turn = shared_turn();
     let text = fs::read_to_string(folder().join("compose.yaml")).unwrap();
     let project: Value = serde_saphyr::from_str(&text).unwrap();
     for (name, service) in project["services"].as_object().unwrap() {
@@ -114,6 +118,7 @@ fn named(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn rules_and_dashboard_name_metrics_that_there_are() {
+    let _turn = shared_turn();
     let known = known();
     for file in ["rules.yaml", "rules.test.yaml", "slo.yaml", "grafana/dashboards/tandem.json"] {
         let text = fs::read_to_string(folder().join(file)).unwrap();
@@ -126,6 +131,7 @@ fn rules_and_dashboard_name_metrics_that_there_are() {
 
 #[test]
 fn the_dashboard_is_as_grafana_documents_dashboards() {
+    let _turn = shared_turn();
     let text = fs::read_to_string(folder().join("grafana/dashboards/tandem.json")).unwrap();
     let board: Value = serde_json::from_str(&text).unwrap();
     let uid = board["uid"].as_str().unwrap();

@@ -10,7 +10,7 @@ use tandem::timeline::Timeline;
 use tandem::view::{Event, Happening, Level};
 
 use support::experiment::{eventually, output, tandem};
-use support::measured::turn;
+use support::measured::{shared_turn, turn};
 use support::outside::kill_leader;
 use support::up::Up;
 use support::web::{get, samples};
@@ -128,6 +128,7 @@ fn what_is_scraped_of_a_topology_that_is_kept_up_is_what_events_tell() {
 
 #[test]
 fn where_metrics_cannot_be_served_nothing_is_kept_up() {
+    let _turn = shared_turn();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     for (address, code) in [(taken.local_addr().unwrap().to_string(), 1), ("9464".to_owned(), 2)] {
         let mut up = Up::start(&format!("-f topologies/solo.yaml --metrics {address}"));
