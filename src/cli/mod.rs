@@ -186,11 +186,11 @@ pub fn main() -> ExitCode {
     };
     log_lines::finish();
     match result {
-        Ok(exit) => exit.into(),
+        Ok(exit) => ExitCode::from(exit.code()),
         Err(failure) => {
             // A standard error that is closed is no reason to fail differently.
             writeln!(console::err(), "{failure}").ok();
-            failure.exit.into()
+            ExitCode::from(failure.exit.code())
         }
     }
 }

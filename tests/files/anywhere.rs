@@ -19,7 +19,7 @@ impl Elsewhere {
         let home = tempfile::tempdir().unwrap();
         fs::create_dir(home.path().join("bin")).unwrap();
         fs::create_dir(home.path().join("empty")).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_tandem"), home.path().join("bin/tandem")).unwrap();
+        support::install(&home.path().join("bin/tandem"));
         Self { home }
     }
 

@@ -75,3 +75,10 @@ pub fn family() -> String {
     let name = test.file_stem().unwrap().to_string_lossy().into_owned();
     name.rsplit_once('-').map_or(name.clone(), |(family, _)| family.to_owned())
 }
+
+/// Puts a copy of `tandem` there, by a process of its own: a file that this one had open for
+/// writing could be busy in a child that another test forks at that moment.
+pub fn install(to: &Path) {
+    let done = std::process::Command::new("cp").arg(program()).arg(to).status().unwrap();
+    assert!(done.success(), "cp to {}: {done}", to.display());
+}

@@ -162,7 +162,7 @@ fn status_answers_its_owner_alone() {
     assert!(said.contains("it answers its owner alone"), "{said}");
     // And with the program itself, where that user can run it.
     let program = up.folder().join("tandem");
-    fs::copy(env!("CARGO_BIN_EXE_tandem"), &program).unwrap();
+    support::install(&program);
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     let mut status = as_nobody(&program.display().to_string());
     let done = status.arg("status").env("XDG_STATE_HOME", up.state()).output().unwrap();

@@ -1,7 +1,5 @@
 //! What every command ends with, for scripts: one list of codes, which README's table explains.
 
-use std::process::ExitCode;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -92,11 +90,5 @@ impl Exit {
 impl From<Exit> for u8 {
     fn from(exit: Exit) -> Self {
         exit.code()
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit.code())
     }
 }
