@@ -61,10 +61,15 @@ fn twin_kills_are_found_and_pauses_are_survived() {
 }
 
 /// Kills a leader in each group at once: one group is on Kafka, the other on the embedded broker.
+///
+/// A gap is anywhere within 2.5 heartbeats around a session. Of 30 trials at a session of 1 s, Kafka
+/// had 1034 ms (standard deviation 61), the embedded broker 1052 (66). So the means of 8 trials
+/// differ by more than 150 ms by chance less than once in 100,000 runs; the medians of 4 did so once
+/// in 150.
 const BOTH: &str = "\
 version: 1
 name: side-by-side
-trials: 4
+trials: 8
 method:
   - id: k
     at: 500ms
@@ -88,7 +93,7 @@ fn the_embedded_broker_takes_over_as_kafka_does() {
     for (place, tolerance) in [(0, 150.0), (1, 80.0)] {
         let (session, heartbeat, restart, _) = PACES[place];
         kafka.measured(&paced(&run, &pace(session, heartbeat, restart)), |_| {
-            let [real, embedded] = ["p1", "p2"].map(|name| kafka.median_ms(|group| group == name));
+            let [real, embedded] = ["p1", "p2"].map(|name| kafka.mean_ms(|group| group == name));
             require((real - embedded).abs() <= tolerance, || {
                 format!("session {session}: Kafka {real} ms, embedded {embedded} ms")
             })

@@ -165,6 +165,13 @@ impl Kafka {
         gaps[gaps.len().div_ceil(2) - 1].as_secs_f64() * 1_000.0
     }
 
+    /// Their mean, in milliseconds.
+    pub fn mean_ms(&self, which: impl Fn(&str) -> bool) -> f64 {
+        let ms: Vec<f64> = self.gaps(which).iter().map(|gap| gap.as_secs_f64() * 1e3).collect();
+        assert!(!ms.is_empty(), "no gap was found at all");
+        ms.iter().sum::<f64>() / ms.len() as f64
+    }
+
     /// Starts a run that does not end by itself.
     pub fn start(&self, arguments: &[&str]) -> Ongoing {
         let out = self.folder.path().join("running");
