@@ -9,7 +9,7 @@ use super::{Pick, Step, Target};
 use crate::ids::GroupName;
 use crate::topology::{Address, Bound, Plan, PlannedGroup};
 
-/// From a process's start to its first request, where nobody is left who could lead meanwhile.
+/// From a process's start to its first request, where no other member could lead meanwhile.
 pub(super) const START_UP: Duration = Duration::from_secs(1);
 /// `group.initial.rebalance.delay.ms`: how long a broker waits before it fills an empty group.
 const INITIAL_DELAY: Duration = Duration::from_secs(3);
@@ -25,7 +25,7 @@ pub struct Cost {
     pub back: Duration,
 }
 
-/// What nobody knows a bound of.
+/// The cost of a fault without a known bound.
 pub(super) const UNKNOWN: Cost =
     Cost { gap: Duration::MAX, overlap: Duration::MAX, back: Duration::ZERO };
 
@@ -63,9 +63,9 @@ pub(super) struct Price {
     pub fault: Cost,
     /// For how long its victims are gone.
     pub away: Duration,
-    /// For how long nobody leads where it takes the whole group: nobody takes over, and the gap
-    /// ends when the victims are back. Nothing where somebody is there all the time.
-    pub nobody: Option<Duration>,
+    /// For how long a role has no leader where the fault takes the whole group: no member takes
+    /// over, and the gap ends when the victims are back. `None` where a member stays.
+    pub unled: Option<Duration>,
     /// By how much roles overlap that move when the victims return.
     pub moved: Duration,
     /// The same where what moved when the victims went may move again when they come back, before
@@ -81,18 +81,18 @@ impl Hit<'_> {
 
     /// The price of the fault, and that of the return.
     pub(super) fn total(&self, price: Price) -> Cost {
-        let Price { fault, away, nobody, moved, moved_soon } = price;
+        let Price { fault, away, unled, moved, moved_soon } = price;
         let bounds = &self.group.bounds;
         let mut gap = fault.gap.max(bounds.restart.gap.high.get());
-        if let Some(nobody) = nobody
-            && self.target.leaves_nobody(self.group.members.len())
+        if let Some(unled) = unled
+            && self.target.takes_all(self.group.members.len())
         {
             let cluster = self.plan.clusters.get(&self.group.cluster);
             let delay = match cluster.map(|cluster| &cluster.address) {
                 Some(Address::Bootstrap(_)) => INITIAL_DELAY,
                 Some(Address::Embedded) | None => Duration::ZERO,
             };
-            gap = gap.saturating_add(nobody + delay);
+            gap = gap.saturating_add(unled + delay);
         }
         let first = gap.max(bounds.kill.gap.high.get());
         let soon = away <= first.saturating_add(fault.overlap);
@@ -131,7 +131,7 @@ pub(super) fn taken(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
 }
 
 impl Target {
-    /// Whether it is one member of a group, whoever that is.
+    /// Whether it is a single member of a group.
     pub(super) fn is_one_member(&self) -> bool {
         match self {
             Self::Member(_) | Self::LeaderOf { .. } | Self::LeadersAcross { .. } => true,
@@ -152,7 +152,7 @@ impl Target {
     }
 
     /// Whether it can be all of a group of so many.
-    fn leaves_nobody(&self, members: usize) -> bool {
+    fn takes_all(&self, members: usize) -> bool {
         let members = u32::try_from(members).unwrap_or(u32::MAX);
         match self {
             Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => false,

@@ -1,4 +1,4 @@
-//! Whom a strike would hit, as far as that can be told while nothing runs: in words.
+//! Whom a strike would hit, as far as that is known while nothing runs: in words.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::topology::{Address, Plan};
 
 impl Step {
     /// To whom it is done.
-    pub(super) fn told_of(&self, target: &Target) -> String {
-        let Some(series) = self.fault.series() else { return target.told() };
+    pub(super) fn describe_for(&self, target: &Target) -> String {
+        let Some(series) = self.fault.series() else { return target.describe() };
         let all = match target {
             Target::GroupsAcross { mode: Pick::All, across } => {
                 Some(across.groups.as_ref().map_or("all groups".to_owned(), list))
@@ -35,16 +35,16 @@ impl Step {
             (Series::InTurn(_), Some(groups)) => {
                 format!("every member of {groups}, one after the other")
             }
-            (Series::Drawn(_), None) => format!("one at a time of {}", target.told()),
-            (Series::InTurn(_), None) => format!("{}, one after the other", target.told()),
+            (Series::Drawn(_), None) => format!("one at a time of {}", target.describe()),
+            (Series::InTurn(_), None) => format!("{}, one after the other", target.describe()),
         }
     }
 }
 
 impl Target {
-    /// Whom it strikes, whatever the seed.
+    /// Whom it strikes, with any seed.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let role = |role: &Option<RoleName>| match role {
             Some(role) => role.to_string(),
             None => "any role".to_owned(),
@@ -52,18 +52,18 @@ impl Target {
         match self {
             Self::Member(member) => format!("member {member}"),
             Self::LeaderOf { role: of, group } => {
-                format!("whoever leads {} in {}", role(of), named(group.as_ref(), "group"))
+                format!("the leader of {} in {}", role(of), named(group.as_ref(), "group"))
             }
             Self::LeadersAcross { role: of, across } => {
                 let groups = across.groups.as_ref().map_or("all groups".to_owned(), list);
-                format!("whoever leads {}, the same one, in {groups}, at once", role(of))
+                format!("the leaders of {}, the same one, in {groups}, at once", role(of))
             }
             Self::Group { group, mode } => {
-                format!("{} of {}", mode.told(), named(group.as_ref(), "group"))
+                format!("{} of {}", mode.describe(), named(group.as_ref(), "group"))
             }
             Self::GroupsAcross { mode, across } => {
                 let groups = across.groups.as_ref().map_or("all groups".to_owned(), list);
-                format!("{} of each of {groups}, at once", mode.told())
+                format!("{} of each of {groups}, at once", mode.describe())
             }
             Self::Coordinator { group } => {
                 format!("the broker that coordinates {}", named(group.as_ref(), "group"))
@@ -123,7 +123,7 @@ impl Target {
             }
             Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
                 let brokers = self.brokers(plan, seed);
-                brokers.map_or_else(String::new, |brokers| brokers.told(plan))
+                brokers.map_or_else(String::new, |brokers| brokers.describe(plan))
             }
             Self::Group { mode: Pick::Leaders, .. } => {
                 let groups = shuffled(self.groups(plan), &mut chance);
@@ -143,12 +143,12 @@ impl Target {
                 let living = |group: &GroupName| of(group).unwrap_or_default();
                 let nobody = |_: &GroupName, _: PartitionId| Vec::new();
                 let sight = Sight { plan, leaders: &nobody, living: &living };
-                let brokers = self.brokers(plan, seed).map(|brokers| brokers.told(plan));
+                let brokers = self.brokers(plan, seed).map(|brokers| brokers.describe(plan));
                 match self.resolve(sight, seed) {
                     Ok(victims) => {
                         let victims = list(&victims.into_iter().collect());
                         let all = [victims].into_iter().chain(brokers);
-                        all.filter(|told| !told.is_empty()).collect::<Vec<_>>().join(", ")
+                        all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
                     }
                     Err(error) => error.to_string(),
                 }
@@ -159,7 +159,7 @@ impl Target {
 
 impl Brokers {
     /// Which they are.
-    fn told(&self, plan: &Plan) -> String {
+    fn describe(&self, plan: &Plan) -> String {
         let at = |group: &GroupName| {
             let cluster = plan.groups.get(group).map(|group| &group.cluster)?;
             let embedded = plan.clusters.get(cluster)?.address == Address::Embedded;
@@ -186,7 +186,7 @@ impl Brokers {
 }
 
 impl Pick {
-    fn told(self) -> String {
+    fn describe(self) -> String {
         match self {
             Self::One => "one member".to_owned(),
             Self::Minority => "a minority".to_owned(),

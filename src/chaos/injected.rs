@@ -13,7 +13,7 @@ use crate::ids::{FaultId, Life};
 use crate::observation::What;
 use crate::time::Mono;
 
-/// How a fault is done to members, and undone. A heal undoes whatever of it was done.
+/// How a fault is done to members, and undone. A heal undoes what of it was done.
 pub trait Injection {
     /// Does it; when it was known to be in force.
     fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>>;
@@ -33,7 +33,7 @@ pub(super) struct NoInjection;
 
 impl Injection for NoInjection {
     fn inject<'a>(&'a self, _: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
-        Box::pin(async { Ok(Mono::now()) })
+        Box::pin(async { Ok(Mono::ZERO) })
     }
 
     fn heal<'a>(&'a self, _: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
@@ -56,7 +56,7 @@ impl Case<'_> {
         &self.aim.victims
     }
 
-    /// About to be done to a life, or to nobody in particular.
+    /// About to be done to a life, or to no member.
     pub(super) fn asked(&self, life: Option<&Life>) {
         self.arena.record.note(life, self.kind.asked(&self.fault, None));
     }
@@ -97,7 +97,7 @@ pub(super) struct Injected<'a> {
 }
 
 impl<'a> Injected<'a> {
-    /// What is about to be done; it can be healed from here on, whatever happens in between.
+    /// What is about to be done; it can be healed from here on, also where the injection fails.
     pub(super) fn plan(
         arena: &'a Arena<'a>,
         what: AnyFault,

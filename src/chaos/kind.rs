@@ -30,7 +30,7 @@ impl Kind {
         Self::ALL.into_iter().filter(|kind| kind.word().in_storm.is_some())
     }
 
-    /// The fact that it is about to be done: to a life, to a broker, or to nobody in particular.
+    /// The fact that it is about to be done: to a life, to a broker, or to no member.
     pub(super) fn asked(self, fault: &FaultId, broker: Option<&Broker>) -> What {
         What::FaultAsked {
             fault: fault.clone(),

@@ -1,5 +1,5 @@
 //! Watches, while a trial is on, for what must end it: `stop_when`. Pure: it is shown the live view
-//! again and again, and told the time.
+//! again and again, with the time.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl<'a> Lookout<'a> {
         let lasts = |(place, first): (&Place, &Mono)| (now.since(*first), place.clone());
         let (longest, place) = self.since.iter().map(lasts).max()?;
         let found = self.condition.comparison.holds(&Span(longest), &self.condition.than);
-        found.then(|| self.told(longest, &place))
+        found.then(|| self.describe(longest, &place))
     }
 
     fn subjects(&self) -> Vec<Option<GroupName>> {
@@ -80,7 +80,7 @@ impl<'a> Lookout<'a> {
         }
     }
 
-    fn told(&self, longest: std::time::Duration, (group, role): &Place) -> String {
+    fn describe(&self, longest: std::time::Duration, (group, role): &Place) -> String {
         let role = self.plan.roles.name(*role).map_or_else(String::new, String::from);
         let place = match group {
             Some(group) => format!("{role} in {group}"),

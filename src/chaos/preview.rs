@@ -1,4 +1,4 @@
-//! What a run would do, told before anything is started: everything that the files and the seed
+//! What a run would do, shown before anything is started: everything that the files and the seed
 //! decide. Pure; who leads when a step strikes is known only then.
 
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ pub struct UntilPreview {
 impl UntilPreview {
     fn of(until: &Until) -> Self {
         let (trials_min, trials_max) = (until.min, until.max);
-        Self { claim: until.to_string(), trials_min, trials_max, looks: until.told() }
+        Self { claim: until.to_string(), trials_min, trials_max, looks: until.describe() }
     }
 }
 
@@ -190,7 +190,7 @@ impl StepPreview {
             fault: step.fault.kind().as_str(),
             due,
             does: step.fault.describe(),
-            to: target.map(|target| step.told_of(target)),
+            to: target.map(|target| step.describe_for(target)),
             candidates: target.map(|target| target.candidates(plan)).unwrap_or_default(),
             undo: step.fault.describe_undo(target, plan),
             costs: StepCost::of(step, plan),

@@ -169,7 +169,7 @@ pub(super) fn heal_remains() {
     for (name, undone) in healed {
         let left = match undone {
             Ok(undone) => {
-                if let Some(told) = undone.told() {
+                if let Some(told) = undone.describe() {
                     writeln!(err, "healed what {name} had left: {told}").ok();
                 }
                 undone.left

@@ -144,7 +144,7 @@ fn have(empty: &[&str]) -> &'static str {
     }
 }
 
-/// By how much the second is longer, where that can be told.
+/// By how much the second is longer, where that is known.
 fn shifts(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
     let percent = found.level * 100.0;
     let some = found.rows.iter().filter_map(|row| Some((row, row.shift_ms?)));
@@ -165,7 +165,7 @@ fn shifts(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
     Ok(())
 }
 
-/// What so many trials can tell, whatever they told.
+/// The least difference that so many trials can show.
 fn shown(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
     if !found.without_trials().is_empty() {
         return Ok(());
@@ -176,20 +176,20 @@ fn shown(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
         "\nwhat these trials can tell: in {percent:.0} % of such pairs of runs would show"
     )?;
     for row in &found.rows {
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         if let (Some(ms), Some(share)) = (row.shows_ms, row.shows_share) {
-            told.push(format!("a difference of more than {:.0} % ({ms:.0} ms)", share * 100.0));
+            parts.push(format!("a difference of more than {:.0} % ({ms:.0} ms)", share * 100.0));
         } else if row.a.with > 0 && row.b.with > 0 {
-            told.push("no difference in length, however large".to_owned());
+            parts.push("no difference in length, however large".to_owned());
         }
         match row.shows_from {
-            Some(from) => told.push(format!("one in {from} or more of the {} of B", row.b.trials)),
+            Some(from) => parts.push(format!("one in {from} or more of the {} of B", row.b.trials)),
             None if row.a.with < row.a.trials => {
-                told.push("not even one in each trial of B".to_owned());
+                parts.push("not even one in each trial of B".to_owned());
             }
             None => {}
         }
-        for (place, what) in told.iter().enumerate() {
+        for (place, what) in parts.iter().enumerate() {
             let whose = if place == 0 { named(row, 17) } else { String::new() };
             writeln!(f, "  {whose:<18}{what}")?;
         }

@@ -88,7 +88,7 @@ fn export(dir: &Path, settings: &Settings, within: Span) -> Result<bool, Failure
     sending.replay(&judged).map_err(failed)?;
     sending.send(&traces, within.get());
     let telemetry = sending.finish(traces.count(), judged.logs);
-    let (told, whole) = (telemetry.told().join("; "), !telemetry.lossy());
+    let (told, whole) = (telemetry.describe().join("; "), !telemetry.lossy());
     // Metrics are sent while a run goes on: what became of them stays known.
     let metrics = judged.remembered().and_then(|earlier| earlier.metrics);
     judged.report.telemetry = Some(Telemetry { metrics, ..telemetry });

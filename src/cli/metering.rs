@@ -72,8 +72,8 @@ pub(super) fn interval() -> Result<Duration, Failure> {
     let ms = ms.filter(|ms| (1..=INTERVAL_MS_MAX).contains(ms));
     ms.map(Duration::from_millis).ok_or_else(|| {
         let meant = "write a whole number of milliseconds, from 1 to 3600000";
-        let told = format!("{INTERVAL_VARIABLE} is {}: {meant}", value.to_string_lossy());
-        Failure::text(Exit::Invalid, told)
+        let message = format!("{INTERVAL_VARIABLE} is {}: {meant}", value.to_string_lossy());
+        Failure::text(Exit::Invalid, message)
     })
 }
 
@@ -96,8 +96,9 @@ impl MetricsArgs {
         let open = !address.ip().is_loopback();
         if open && !users.is_empty() {
             let why = "on which alone users can be told apart";
-            let told = format!("--metrics-user needs a --metrics address on the loopback, {why}");
-            return Err(Failure::text(Exit::Invalid, told));
+            let message =
+                format!("--metrics-user needs a --metrics address on the loopback, {why}");
+            return Err(Failure::text(Exit::Invalid, message));
         }
         let told = |error: std::io::Error| {
             let what = "name another with --metrics, or port 0 for one that is free";

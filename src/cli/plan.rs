@@ -76,14 +76,14 @@ fn costs(brief: &Brief, out: &mut dyn Write) -> io::Result<()> {
     for (name, limits) in groups.chain([("joint".to_owned(), &brief.joint)]) {
         writeln!(out, "  {name:<13}{:<19}{}", ms(limits.gap), ms(limits.overlap))?;
     }
-    told(brief, out)
+    describe(brief, out)
 }
 
 /// What its trials can show.
-fn told(brief: &Brief, out: &mut dyn Write) -> io::Result<()> {
+fn describe(brief: &Brief, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\nwhat its trials can show")?;
     if let Some(until) = &brief.until {
-        return writeln!(out, "  {until}: {}", until.told());
+        return writeln!(out, "  {until}: {}", until.describe());
     }
     let trials = brief.trials;
     if let Some(most) = upper(0, u64::from(trials), CONFIDENCE) {

@@ -78,7 +78,7 @@ pub(super) fn conclude(
         let telemetry = Telemetry { metrics, ..telemetry };
         let text = render_telemetry(&telemetry, colour(), super::console::columns());
         if telemetry.lossy() {
-            let told = telemetry.told().join("; ");
+            let told = telemetry.describe().join("; ");
             let again = "; `tandem export` sends spans and log records again";
             let again = if telemetry.lacks() { again } else { "" };
             writeln!(super::console::err(), "telemetry: {told}{again}").ok();

@@ -110,19 +110,19 @@ impl Sending {
         let (heard, signals) = (self.session.heard(), self.session.signals());
         let sent = self.session.finish();
         // Until then some was still handed in.
-        (told(self.to, signals, sent, (heard.spans(), heard.records())), heard)
+        (describe(self.to, signals, sent, (heard.spans(), heard.records())), heard)
     }
 
     /// Waits until all was sent, or until the time for it is over; `spans` and `logs` is what there
     /// was to be sent.
     pub(super) fn finish(self, spans: u64, logs: u64) -> Telemetry {
         let signals = self.session.signals();
-        told(self.to, signals, self.session.finish(), (spans, logs))
+        describe(self.to, signals, self.session.finish(), (spans, logs))
     }
 }
 
 /// What is said of what was sent; first of traces, then of logs.
-fn told(
+fn describe(
     to: Vec<String>,
     (has_traces, has_logs): (bool, bool),
     (of_traces, of_logs): (Sent, Sent),

@@ -119,7 +119,7 @@ impl Telling {
             writeln!(err, "traces: {missed} facts were missed; {unknown}").ok();
         }
         if told.lossy() {
-            let told = told.told().join("; ");
+            let told = told.describe().join("; ");
             writeln!(err, "telemetry: {told}; `tandem export` sends what the journals tell").ok();
         }
     }

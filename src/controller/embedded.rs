@@ -120,7 +120,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Notes a death and a stop that nobody asked for, in each of its lives.
+    /// Notes a death and a stop that no fault asked for, in each of its lives.
     pub(super) async fn watch(self: Arc<Self>, stop: CancellationToken) {
         let mut lives = self.life.subscribe();
         loop {

@@ -40,8 +40,10 @@ impl Charge {
             "renew" => Ok("renewed".to_owned()),
             "run" => self.begin(rest, runs),
             "hold" => self.hold(rest),
-            "promise" | "kept" => self.promise(word == "promise", rest),
-            "owe" | "paid" => self.owe(word == "owe", rest),
+            "promise" => self.promise(rest),
+            "kept" => self.kept(rest),
+            "owe" => self.owe(rest),
+            "paid" => self.paid(rest),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "nobody knows what this is")),
         };
         done.unwrap_or_else(|error| {
@@ -58,12 +60,12 @@ impl Charge {
         Ok("ready".to_owned())
     }
 
-    fn hold(&mut self, told: &str) -> io::Result<String> {
+    fn hold(&mut self, written: &str) -> io::Result<String> {
         self.held.retain(|(_, process)| lives(process));
         if self.held.len() >= HELD_MAX {
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "there are too many"));
         }
-        let pid = told.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
+        let pid = written.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
         // One that is dead already needs no holding.
         if let Some(process) = Identity::of(pid)
             && let Some(pidfd) = process.open()?
@@ -74,25 +76,29 @@ impl Charge {
         Ok(format!("held {pid}"))
     }
 
-    fn promise(&mut self, made: bool, told: &str) -> io::Result<String> {
-        let broker: Revival = serde_json::from_str(told)?;
-        if made {
-            self.note(&Entry::Promised(broker.clone()))?;
-            self.promised.push(broker);
-            return Ok("promised".to_owned());
-        }
+    fn promise(&mut self, written: &str) -> io::Result<String> {
+        let broker: Revival = serde_json::from_str(written)?;
+        self.note(&Entry::Promised(broker.clone()))?;
+        self.promised.push(broker);
+        Ok("promised".to_owned())
+    }
+
+    fn kept(&mut self, written: &str) -> io::Result<String> {
+        let broker: Revival = serde_json::from_str(written)?;
         self.promised.retain(|other| *other != broker);
         self.note(&Entry::Kept(broker))?;
         Ok("forgotten".to_owned())
     }
 
-    fn owe(&mut self, owed: bool, told: &str) -> io::Result<String> {
-        let command: UserCommand = serde_json::from_str(told)?;
-        if owed {
-            self.note(&Entry::Owed(command.clone()))?;
-            self.owed.push(command);
-            return Ok("owed".to_owned());
-        }
+    fn owe(&mut self, written: &str) -> io::Result<String> {
+        let command: UserCommand = serde_json::from_str(written)?;
+        self.note(&Entry::Owed(command.clone()))?;
+        self.owed.push(command);
+        Ok("owed".to_owned())
+    }
+
+    fn paid(&mut self, written: &str) -> io::Result<String> {
+        let command: UserCommand = serde_json::from_str(written)?;
         self.owed.retain(|other| *other != command);
         self.note(&Entry::Paid(command))?;
         Ok("forgotten".to_owned())

@@ -1,5 +1,5 @@
 //! A command of the user's own, with a bound on its time and on what is kept of its output. It is
-//! run by the controller, or in its stead by whoever undoes a run.
+//! run by the controller, or in its place by the process that undoes a run.
 
 use std::collections::BTreeMap;
 use std::env::temp_dir;
@@ -38,7 +38,7 @@ pub struct UserCommand {
     pub command: Vec<String>,
     /// Where it runs.
     pub folder: PathBuf,
-    /// What it finds in its environment, beside that of whoever runs it.
+    /// What it finds in its environment, beside that of the process that runs it.
     pub environment: BTreeMap<String, String>,
     /// How long it may take.
     pub timeout: Span,
@@ -110,7 +110,7 @@ impl UserCommand {
         self.timeout.get() + 2 * ASKED
     }
 
-    /// Starts it. It does nothing until it is told to [`go`](Running::go).
+    /// Starts it. It does nothing until [`go`](Running::go).
     ///
     /// # Errors
     /// The system refuses.
@@ -186,7 +186,7 @@ impl UserCommand {
     }
 }
 
-/// Appends what comes to the log, up to a bound; the rest is read, for nobody waits on a full pipe.
+/// Appends what comes to the log, up to a bound; the rest is read, so that the command never waits on a full pipe.
 fn keep(mut output: PipeReader, log: &mut File) {
     let kept = io::copy(&mut (&mut output).take(OUTPUT_MOST), log);
     if kept.is_ok_and(|bytes| bytes == OUTPUT_MOST) {
@@ -329,28 +329,28 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_prepared_does_nothing_until_it_is_told_to() {
+    fn one_that_is_prepared_does_nothing_until_it_may_go() {
         let folder = tempfile::tempdir().unwrap();
         let made = |name: &str| folder.path().join(name).exists();
-        let (told, untold) = (["touch", "told"], ["touch", "untold"]);
-        let (told, untold) = (command(folder.path(), &told), command(folder.path(), &untold));
-        let mut running = told.prepare().unwrap();
+        let (gone, held) = (["touch", "gone"], ["touch", "held"]);
+        let (gone, held) = (command(folder.path(), &gone), command(folder.path(), &held));
+        let mut running = gone.prepare().unwrap();
         std::thread::sleep(Duration::from_millis(50));
-        assert!(running.poll(false).is_none() && !made("told"));
+        assert!(running.poll(false).is_none() && !made("gone"));
         running.go().unwrap();
         let began = Mono::now();
         while running.poll(false).transpose().unwrap().is_none() {
             assert!(Mono::now().since(began) < Duration::from_secs(5));
             std::thread::sleep(LOOK);
         }
-        assert!(made("told"));
+        assert!(made("gone"));
         // As where its controller dies.
-        let mut running = untold.prepare().unwrap();
+        let mut running = held.prepare().unwrap();
         running.gate.take();
         while running.poll(false).is_none() {
             std::thread::sleep(LOOK);
         }
-        assert!(!made("untold"));
+        assert!(!made("held"));
     }
 
     #[test]

@@ -149,12 +149,12 @@ impl Guard {
     /// # Errors
     /// The guard is gone.
     pub fn promise(&self, revival: &Revival) -> Result<Held, GuardError> {
-        self.ask(&format!("promise {}", told(revival)), "promised")
+        self.ask(&format!("promise {}", json(revival)), "promised")
     }
 
     /// The broker runs again. A guard that is gone has nothing to forget.
     pub fn kept(&self, revival: &Revival) {
-        self.ask(&format!("kept {}", told(revival)), "forgotten").ok();
+        self.ask(&format!("kept {}", json(revival)), "forgotten").ok();
     }
 
     /// Has it run a command when we are gone before we did.
@@ -162,12 +162,12 @@ impl Guard {
     /// # Errors
     /// The guard is gone.
     pub fn owe(&self, command: &UserCommand) -> Result<Held, GuardError> {
-        self.ask(&format!("owe {}", told(command)), "owed")
+        self.ask(&format!("owe {}", json(command)), "owed")
     }
 
     /// The command was run. A guard that is gone has nothing to forget.
     pub fn paid(&self, command: &UserCommand) {
-        self.ask(&format!("paid {}", told(command)), "forgotten").ok();
+        self.ask(&format!("paid {}", json(command)), "forgotten").ok();
     }
 
     fn ask(&self, question: &str, expected: &str) -> Result<Held, GuardError> {
@@ -188,8 +188,8 @@ impl Guard {
         self.retire();
         let asked = self.line.ask("renew").is_ok();
         let owed = page(&self.ledger).map(|page| page.patience()).unwrap_or_default();
-        let told = asked && self.line.tell("free").is_ok();
-        self.replace(told && self.line.ends(UNDOING + owed))
+        let freed = asked && self.line.tell("free").is_ok();
+        self.replace(freed && self.line.ends(UNDOING + owed))
     }
 
     /// Does what the guard did not: where it `ended` in peace, that is nothing.
@@ -229,6 +229,6 @@ impl Drop for Guard {
 }
 
 /// In one line: JSON has no line breaks of its own.
-fn told(what: &impl serde::Serialize) -> String {
+fn json(what: &impl serde::Serialize) -> String {
     serde_json::to_string(what).unwrap_or_default()
 }

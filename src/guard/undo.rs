@@ -40,7 +40,7 @@ pub struct Undone {
 impl Undone {
     /// In one line; nothing where there was nothing to do.
     #[must_use]
-    pub fn told(&self) -> Option<String> {
+    pub fn describe(&self) -> Option<String> {
         let killed = match self.killed.len() {
             0 => None,
             1 => Some("killed 1 process".to_owned()),
@@ -91,7 +91,7 @@ pub(super) fn undo(held: &[Ward], owed: &[UserCommand], promised: &[Revival]) ->
 fn end_group(pid: u32) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid.filter(|pid| getpgid(Some(*pid)) == Ok(*pid)) {
-        // Whoever cannot be reached in this way is by its pidfd, or is not ours.
+        // A process that this does not reach is killed by its pidfd, or is not ours.
         kill_process_group(pid, Signal::KILL).ok();
     }
 }

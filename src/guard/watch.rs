@@ -149,8 +149,8 @@ mod tests {
         };
         let (a, b, c) = (command("a"), command("b"), command("c"));
         for (word, command) in [("owe", &a), ("owe", &b), ("owe", &c), ("paid", &b)] {
-            let told = serde_json::to_string(command).unwrap();
-            stage.tell(&format!("{word} {told}"));
+            let json = serde_json::to_string(command).unwrap();
+            stage.tell(&format!("{word} {json}"));
         }
         let (said, undone) = stage.play(false);
         assert_eq!(said, "ready\nowed\nowed\nowed\nforgotten\n");

@@ -49,8 +49,8 @@ struct Seat {
     ticks: Option<Fact>,
     /// The number and the stamp of what it said last.
     last: Option<(u64, Mono)>,
-    /// The ends of those that are open as far as it told: where the end of one was lost there may
-    /// be a later one on the same partition.
+    /// The ends of the open claims, as last reported: where the end of one was lost there may be a
+    /// later one on the same partition.
     claims: BTreeMap<(PartitionId, Term), Mono>,
 }
 

@@ -193,7 +193,7 @@ impl Writer<'_> {
 
 impl Causes {
     fn number(&mut self, cause: &Cause) -> u64 {
-        let Some(text) = cause.told() else { return 0 };
+        let Some(text) = cause.describe() else { return 0 };
         let next = u64::try_from(self.0.len()).unwrap_or(0) + 1;
         *self.0.entry(text).or_insert(next)
     }

@@ -74,7 +74,7 @@ fn row(subject: &Subject<'_>, place: &str, roles: &str, of: &Finding) -> Vec<Str
         format!("{:.3}", ms(of.span.from.since(subject.zero))),
         format!("{:.3}", ms(of.span.length())),
         format!("{:.3}", ms(of.uncertainty)),
-        of.cause.told().unwrap_or_else(|| "nothing".to_owned()),
+        of.cause.describe().unwrap_or_else(|| "nothing".to_owned()),
         note(subject, of),
     ]
 }

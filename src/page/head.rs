@@ -42,7 +42,7 @@ pub(super) fn head(subject: &Subject<'_>) -> String {
             "<li class=\"{}\"><span aria-hidden=\"true\">{}</span> {}</li>",
             first.outcome.as_str(),
             sign(first.outcome),
-            Safe(told(first, rulings))
+            Safe(describe(first, rulings))
         ));
     }
     html.push_str("</ul>\n<dl class=\"facts\">");
@@ -63,7 +63,7 @@ pub(super) fn sign(verdict: Verdict) -> &'static str {
 }
 
 /// Rulings of one outcome on one claim, in a few words.
-fn told(first: &Ruling, all: &[Ruling]) -> String {
+fn describe(first: &Ruling, all: &[Ruling]) -> String {
     let groups: Vec<_> = all.iter().filter_map(|one| one.group.as_ref()).collect();
     let of = match groups.as_slice() {
         [] => String::new(),

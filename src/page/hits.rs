@@ -44,7 +44,7 @@ pub(super) fn hits(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     let step = |((step, kind), faults): (&(String, &str), &Vec<&FaultReport>)| {
         let each = (0..places).map(|place| {
             let of = faults.iter().filter_map(|fault| costs.get(&fault.id)?.get(place));
-            of.fold(Cost::default(), Cost::and).told()
+            of.fold(Cost::default(), Cost::and).describe()
         });
         vec![step.clone(), (*kind).to_owned(), faults.len().to_string()]
             .into_iter()
@@ -59,7 +59,7 @@ pub(super) fn hits(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
         let (asked, whom) = (format!("{:.3} s", fault.asked_ms / 1e3), fault.target.join(", "));
         let all = costs.get(&fault.id);
         let each = (0..places)
-            .map(|place| all.and_then(|of| of.get(place)).map_or_else(String::new, Cost::told));
+            .map(|place| all.and_then(|of| of.get(place)).map_or_else(String::new, Cost::describe));
         let first = [fault.id.to_string(), fault.kind.clone(), whom, asked];
         let when = [after(fault.in_force_ms), after(fault.healed_ms)];
         let failed = fault.failed.clone().unwrap_or_default();
@@ -119,7 +119,7 @@ impl Cost {
         }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let one = |number: u64, noun: &str, longest: Duration| {
             let many = if number == 1 { "" } else { "s" };
             (number > 0).then(|| format!("{number} {noun}{many}, to {}", length(longest)))

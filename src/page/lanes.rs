@@ -29,7 +29,7 @@ pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinn
          when</h2>\n<p>{}</p>\n",
         Safe(intro(subject, scene))
     );
-    for sentence in thinning.told() {
+    for sentence in thinning.describe() {
         html.push_str(&format!("<p class=\"note\">{}</p>\n", Safe(sentence)));
     }
     // What is kept up has none.

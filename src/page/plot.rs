@@ -62,7 +62,7 @@ impl Plot<'_> {
     fn draw(&self) -> String {
         let numbers = Samples::of(self.found.iter().copied()).distribution();
         let title = Safe(&self.title);
-        let told = self.told(&numbers);
+        let told = self.describe(&numbers);
         if self.found.is_empty() {
             return format!(
                 "<figure class=\"plot\"><figcaption><b>{title}</b> {}</figcaption></figure>\n",
@@ -103,7 +103,7 @@ impl Plot<'_> {
         )
     }
 
-    fn told(&self, of: &Distribution) -> String {
+    fn describe(&self, of: &Distribution) -> String {
         if of.count == 0 {
             let bound = self.bound.map(|bound| format!(", bound {}", milliseconds(Some(bound))));
             return format!("none{}", bound.unwrap_or_default());

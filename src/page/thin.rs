@@ -124,7 +124,7 @@ impl Thinning {
     }
 
     /// What was left out, as sentences.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn describe(&self) -> Vec<String> {
         let mut told = Vec::new();
         let left = self.trials - self.shown.len();
         if left > 0 {

@@ -48,12 +48,12 @@ fn one(subject: &Subject<'_>, scene: &Scene<'_>, worst: &Worst) -> String {
     format!(
         "<figure class=\"lane\"><figcaption><b>{}</b> <span>{}</span></figcaption>{}</figure>\n",
         Safe(title),
-        Safe(told(worst)),
+        Safe(describe(worst)),
         picture.unwrap_or_default()
     )
 }
 
-fn told(worst: &Worst) -> String {
+fn describe(worst: &Worst) -> String {
     let mut told = vec![
         format!(
             "{:.3} ms, known to within {}",

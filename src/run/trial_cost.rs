@@ -71,7 +71,7 @@ impl TrialCosts {
                 self.advance(tell).await;
             }
         };
-        // Those that are not final then are told when all is stopped.
+        // Trials that are not final then are reported when all is stopped.
         tokio::time::timeout(LAST, last).await.ok();
     }
 

@@ -11,7 +11,7 @@ use serde::forward_to_deserialize_any;
 
 use super::{Entry, Node, Problem, Value};
 
-/// So many keys that no field has are told at most.
+/// So many unknown keys are reported at most.
 const STRAYS_MAX: usize = 20;
 
 /// Makes a `T` of a document.

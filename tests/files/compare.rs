@@ -76,16 +76,17 @@ fn equal_runs_do_not_differ() {
         assert_eq!(code, Some(0), "{page}");
         assert_eq!((&found["verdict"], &found["notes"]), (&"pass".into(), &Value::Array(vec![])));
     }
-    // What so many trials would have shown is told: the lengths lie between 900 and 1,110 ms.
+    // What so many trials would have shown is printed: the lengths lie between 900 and 1,110 ms.
     let (_, page, found) = compared(&home, &a, &b);
     let gap = row(&found, "p1", "gap");
     let share = gap["shows_share"].as_f64().unwrap();
     assert!((0.02..0.25).contains(&share), "{gap}");
     let (percent, ms) = (share * 100.0, gap["shows_ms"].as_f64().unwrap());
-    let told = format!("gaps that differ by more than {percent:.0} % would show\n");
-    assert!(page.starts_with(&format!("NOTHING IS WORSE in B: {told}")), "{page}");
-    let told = format!("p1 gap            a difference of more than {percent:.0} % ({ms:.0} ms)\n");
-    assert!(page.contains(&told), "{page}");
+    let title = format!("gaps that differ by more than {percent:.0} % would show\n");
+    assert!(page.starts_with(&format!("NOTHING IS WORSE in B: {title}")), "{page}");
+    let title =
+        format!("p1 gap            a difference of more than {percent:.0} % ({ms:.0} ms)\n");
+    assert!(page.contains(&title), "{page}");
     let joint = found["rows"].as_array().unwrap().last().unwrap();
     assert!((5..15).contains(&joint["shows_from"].as_u64().unwrap()), "{joint}");
     // So it is: a shift that is as large is found, and a small part of it is not.
@@ -116,7 +117,7 @@ fn too_few_trials_tell_nothing() {
 }
 
 #[test]
-fn a_run_without_trials_is_told_as_such() {
+fn a_run_without_trials_cannot_be_compared() {
     let home = tempfile::tempdir().unwrap();
     let (some, none) = (recorded(&home, "some", &lengths(8, 1, 0)), recorded(&home, "none", &[]));
     for (a, b, who) in
@@ -124,8 +125,8 @@ fn a_run_without_trials_is_told_as_such() {
     {
         let (code, page, _) = compared(&home, a, b);
         assert_eq!(code, Some(4), "{page}");
-        let told = format!("CANNOT TELL: {who} no trial that counts\n");
-        assert!(page.starts_with(&told), "{page}");
+        let title = format!("CANNOT TELL: {who} no trial that counts\n");
+        assert!(page.starts_with(&title), "{page}");
         assert!(!page.contains("of the 0 of B") && !page.contains("it takes about"), "{page}");
         assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     }

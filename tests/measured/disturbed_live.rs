@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use support::experiment::{Experiment, Finished, Running, eventually, signal_pid};
+use support::experiment::{Experiment, Finished, LONELY, Running, eventually, signal_pid};
 use support::facts::{brief, plan};
 use support::measured::turn;
 use support::recorded::header;
@@ -29,18 +29,6 @@ const STALL: Duration = Duration::from_millis(50);
 const FROM: &str = "TANDEM_TEST_HOG";
 /// Within this all hogs are there, however slowly the machine starts them.
 const START_UP: Duration = Duration::from_millis(600);
-
-/// One member that leads one role, and a broker that misses nobody for so long: nothing but what is
-/// planted can happen.
-const LONELY: &str = "\
-version: 1
-name: lonely
-roles: [only]
-clusters: {a: embedded}
-groups:
-  p1: {cluster: a, partitions: 1, members: 1}
-defaults: {session: 10s, heartbeat: 1s, threshold: 30s}
-";
 
 /// Hogs, one a processor: `chrt` and `taskset` become this program, which runs the test `hog`.
 fn hogs() -> Vec<Child> {

@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use support::experiment::{Experiment, Finished, Running, eventually, signal_pid};
+use support::experiment::{Experiment, Finished, LONELY, Running, eventually, signal_pid};
 use support::measured::{shared_turn, turn};
 use support::quiet::{NOISE_MAX, await_quiet, undisturbed};
 use tandem::observation::What;
@@ -18,18 +18,6 @@ use tandem::timeline::{Finding, Interval};
 const PLANTED: usize = 10;
 /// What is known of a gap is known within this, at the median.
 const KNOWN: Duration = Duration::from_millis(2);
-
-/// One member that leads one role, and a broker that misses nobody for so long: nothing but what is
-/// planted can happen.
-const LONELY: &str = "\
-version: 1
-name: lonely
-roles: [only]
-clusters: {a: embedded}
-groups:
-  p1: {cluster: a, partitions: 1, members: 1}
-defaults: {session: 10s, heartbeat: 1s, threshold: 30s}
-";
 
 /// When something happened: at an instant within these.
 type Bracket = (Mono, Mono);

@@ -183,8 +183,8 @@ fn stops(by_fault: bool) -> Story {
     let spans = [[100, 1_000], [1_200, 2_980], [4_550, 6_000], [6_500, 9_000], [9_500, 12_000]];
     for (term, [from, until]) in (1..).zip(spans) {
         story.serves(who, 0, term, [from, until]);
-        let (told, end) = if term == 2 { (4_540, 3_500) } else { (until, until) };
-        story.lapsed(who, told, (0, term), end);
+        let (heard, end) = if term == 2 { (4_540, 3_500) } else { (until, until) };
+        story.lapsed(who, heard, (0, term), end);
     }
     if by_fault {
         story.asked(who, 2_000, "1.z", "pause");

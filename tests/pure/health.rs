@@ -14,14 +14,14 @@ use std::time::Duration;
 use proptest::prelude::*;
 use support::chance::{Draws, history};
 use support::facts::{Story, at, plan};
-use support::watched::{All, drive_seen, judged, plausible};
+use support::watched::{All, drive_seen, judged, picture, plausible};
 use tandem::ids::{GroupName, Life, PartitionId};
 use tandem::observation::{Fact, What};
-use tandem::time::{Mono, Span, Wall};
+use tandem::time::{Mono, Span};
 use tandem::timeline::Interval;
 use tandem::topology::Plan;
 use tandem::verdict::Exit;
-use tandem::view::{JournalPicture, Level, Moment, Picture, Run, Table, summary};
+use tandem::view::{Level, Picture, Table, summary};
 use tandem::watch::Watch;
 
 /// A table that follows a watch, and what was seen of it.
@@ -59,18 +59,6 @@ impl Seen {
         let (settled, judged) = (watch.settled(), self.judged);
         self.looks.push(Look { now, settled, judged, picture: picture(&self.table, now) });
     }
-}
-
-fn picture(table: &Table, now: Mono) -> Picture {
-    let run = Run {
-        name: "up".to_owned(),
-        topology: "t".parse().unwrap(),
-        pid: 1,
-        folder: "/".into(),
-        began: Wall(0),
-    };
-    let (wall, journal) = (Wall(0), JournalPicture::default());
-    table.picture(&run, Moment { now, wall, journal, ends: None, event: 0 })
 }
 
 fn badness(level: Level) -> u8 {

@@ -355,3 +355,14 @@ impl fmt::Display for Finished {
         writeln!(f, "---- stdout\n{}\n---- stderr\n{}", self.stdout, self.stderr)
     }
 }
+
+/// One member that leads one role, with a session of 10 s: nothing happens but what a test plants.
+pub const LONELY: &str = "\
+version: 1
+name: lonely
+roles: [only]
+clusters: {a: embedded}
+groups:
+  p1: {cluster: a, partitions: 1, members: 1}
+defaults: {session: 10s, heartbeat: 1s, threshold: 30s}
+";

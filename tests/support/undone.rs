@@ -25,9 +25,9 @@ const HEALED: Duration = Duration::from_secs(30);
 /// and its brokers to end, before it kills them.
 const ENDED: Duration = Duration::from_secs(10);
 
-/// What is in force while the run is struck, beside [`Embedded`]. Whoever adds a fault adds a step
-/// here, one that holds until somebody heals it, and to [`Stage::is_healed`] how that is seen. What
-/// is cut is free again once nobody listens on the ports of the edges: [`Family`] knows them. The
+/// What is in force while the run is struck, beside [`Embedded`]. A new fault gets a step here,
+/// one that holds until it is healed, and a check in [`Stage::is_healed`]. What is cut is free
+/// again once no process listens on the ports of the edges: [`Family`] knows them. The
 /// undo of a command stands in the ledger until it was run.
 const IN_FORCE: [&str; 6] = [
     "{id: p, at: 200ms, jitter: 300ms, fault: pause, for: 5m, target: {member: p1-1}}",

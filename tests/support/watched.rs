@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tandem::ids::{GroupName, Life, RoleIndex, TrialNumber};
 use tandem::observation::{Fact, What};
-use tandem::time::Mono;
+use tandem::time::{Mono, Wall};
 use tandem::timeline::{Coverage, Interval, Timeline};
 use tandem::topology::Plan;
+use tandem::view::{JournalPicture, Moment, Picture, Run, Table};
 use tandem::watch::{Event, Totals, Watch};
 
 use super::facts::at;
@@ -232,4 +233,17 @@ fn renumber(facts: &mut [Fact]) {
     for (seq, fact) in (1..).zip(facts) {
         fact.seq = seq;
     }
+}
+
+/// What a table of a topology that is kept up shows at `now`.
+pub fn picture(table: &Table, now: Mono) -> Picture {
+    let run = Run {
+        name: "up".to_owned(),
+        topology: "t".parse().unwrap(),
+        pid: 1,
+        folder: "/".into(),
+        began: Wall(0),
+    };
+    let (wall, journal) = (Wall(0), JournalPicture::default());
+    table.picture(&run, Moment { now, wall, journal, ends: None, event: 0 })
 }

@@ -60,8 +60,8 @@ fn a_command_is_run_for_its_time_and_undone() {
     let step = format!("for: 1s, target: {{member: p1-1}}, {}", marks(marks_are.path()));
     let run = experiment(&step).with("--allow-exec").finish();
     let life = life("p1-1.1");
-    let told = kinds(&run.recording().facts);
-    assert_eq!(told, ["asked", "in force", "healed"].map(|it| (it, Some(life.clone()))), "{run}");
+    let noted = kinds(&run.recording().facts);
+    assert_eq!(noted, ["asked", "in force", "healed"].map(|it| (it, Some(life.clone()))), "{run}");
     let done = fs::read_to_string(marks_are.path().join("done")).unwrap();
     for line in ["TANDEM_FAULT=1.x", "TANDEM_LIVES=p1-1.1", "TANDEM_TOPOLOGY=duo", "TANDEM_TRIAL=1"]
     {
@@ -88,7 +88,7 @@ fn one_that_fails_fails_the_fault_and_is_undone_all_the_same() {
     let reasons = run.report().reasons;
     assert!(reasons.iter().any(|why| why.contains("exit 2'` failed: exit status: 2")), "{run}");
     assert!(undone.exists(), "{run}");
-    // It was done to nobody in particular, and so it concerns every group.
+    // It has no target, and so it concerns every group.
     assert_eq!(kinds(&run.recording().facts)[0], ("asked", None), "{run}");
     let log = fs::read_to_string(run.out.join("logs/exec-1.x.log")).unwrap();
     assert!(log.contains("\nno such device\n"), "{log}");

@@ -12,7 +12,7 @@ fn each_trial_is_told_with_whom_it_struck_and_what_that_cost() {
     let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("trial ")).collect();
     assert_eq!(lines.len(), 2, "{ended}");
     let place = |of: &str| ended.stderr.lines().position(|line| line.starts_with(of));
-    assert!(place("trial 2") < place("stopping"), "the last trial is told first: {ended}");
+    assert!(place("trial 2") < place("stopping"), "the last trial is printed first: {ended}");
     let report = ended.report();
     let mut longest = Vec::new();
     for (number, line) in (1..).zip(&lines) {

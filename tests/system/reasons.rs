@@ -13,12 +13,11 @@ use support::broker_process::BrokerProcess;
 use support::experiment::{eventually, output, tandem};
 use support::facts::{Story, at, brief, plan};
 use support::up::Up;
+use support::watched::picture;
 use tandem::observation::{Outcome, What};
 use tandem::time::{Mono, Wall};
 use tandem::verdict::{Report, render};
-use tandem::view::{
-    Event, Happening, JournalPicture, Level, Moment, Picture, Run, Screen, Table, line, summary,
-};
+use tandem::view::{Event, Happening, Level, Screen, Table, line, summary};
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -169,18 +168,6 @@ fn a_member_that_leaves_in_order_does_not_die() {
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
 }
 
-fn picture(table: &Table, now: u64) -> Picture {
-    let run = Run {
-        name: "up".to_owned(),
-        topology: "t".parse().unwrap(),
-        pid: 1,
-        folder: "/".into(),
-        began: Wall(0),
-    };
-    let (now, wall, journal) = (at(now), Wall(0), JournalPicture::default());
-    table.picture(&run, Moment { now, wall, journal, ends: None, event: 0 })
-}
-
 #[test]
 fn stalls_and_what_is_lost_stand_on_every_page() {
     let plan = plan(1, &[("p1", 1, 1)]);
@@ -211,7 +198,7 @@ fn stalls_and_what_is_lost_stand_on_every_page() {
         "p1-1 has not reached its brokers for 0.9 s: Connection \"refused\"",
         "host stalled once, for up to 400 ms, last 1.6 s ago",
     ];
-    let picture = picture(&table, 4_000);
+    let picture = picture(&table, at(4_000));
     let mut terminal = Terminal::new(TestBackend::new(100, 20)).unwrap();
     terminal.draw(|frame| Screen::new(false, false).draw(frame, &picture)).unwrap();
     // A terminal's rows stand in quotes.

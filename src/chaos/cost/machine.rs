@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Cost, START_UP, UNKNOWN, away, cost};
-use crate::chaos::faults::Broker;
+use crate::chaos::faults::{AnyFault, Broker};
 use crate::chaos::{How, Step, Target};
 use crate::ids::{GroupName, HostName};
 use crate::time::Span;
@@ -30,7 +30,7 @@ fn one(step: &Step, host: &HostName, plan: &Plan, name: &GroupName) -> Cost {
         (true, None) => cost(step, &Target::Host(Some(host.clone())), plan, name),
         (false, Some((how, away))) => {
             let target = Target::Brokers { cluster: Some(group.cluster.clone()) };
-            let fault = Broker { how, away }.into();
+            let fault = AnyFault::Broker(Broker { how, away });
             cost(&Step { fault, ..step.clone() }, &target, plan, name)
         }
         (true, Some((How::Kill | How::Stop, broker_away))) => {

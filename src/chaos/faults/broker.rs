@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::{AnyFault, Fault, Need, Targets, Word, Written, written};
 use crate::chaos::cost::{Cost, Hit, Price};
-use crate::chaos::{Injection, Target};
+use crate::chaos::{Injection, NoInjection, Target};
 use crate::observation::FaultClass;
 use crate::time::Span;
 use crate::topology::{Address, Bound, Plan, Recall, Terms, outage_bound};
@@ -41,7 +41,7 @@ pub(super) const WORD: Word = Word {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fields {
-    /// What becomes of a broker: `kill` unless given, `stop` for an orderly shutdown, `pause`.
+    /// What becomes of a broker: `kill` (default), `stop` for an orderly shutdown, `pause`.
     how: Option<How>,
     /// When it is started again.
     restart_after: Option<Span>,
@@ -94,7 +94,7 @@ impl Fault for Broker {
         hit.total(Price {
             fault: Cost::of(self.outage(hit)),
             away: self.away.get(),
-            nobody: None,
+            unled: None,
             moved: Duration::ZERO,
             moved_soon: Duration::ZERO,
         })
@@ -114,13 +114,13 @@ impl Fault for Broker {
     }
 
     fn injection(&self) -> Box<dyn Injection> {
-        Box::new(shell::Shell)
+        Box::new(NoInjection)
     }
 }
 
 impl Broker {
-    /// What it costs that brokers are away: where others take their place, a failover; where nobody
-    /// is left, all the time until the cluster serves again.
+    /// What it costs that brokers are away: where others take their place, a failover; where no
+    /// broker is left, all the time until the cluster serves again.
     fn outage(&self, hit: &Hit<'_>) -> Bound {
         let Hit { target, plan, group, .. } = hit;
         let Some(cluster) = plan.clusters.get(&group.cluster) else { return group.bounds.broker };
@@ -133,7 +133,7 @@ impl Broker {
         let (down, recall) = match self.how {
             How::Kill | How::Stop if embedded => (away + terms.start_up, Recall::Nothing),
             How::Kill | How::Stop => (away + terms.start_up, Recall::Reads),
-            // Who wakes finds that its cluster has given it up.
+            // A broker that wakes finds that its cluster has given it up.
             How::Pause if embedded => (away + terms.failover, Recall::All),
             How::Pause => (away + terms.failover, Recall::Reads),
         };
@@ -162,7 +162,7 @@ fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
         }
         How::Pause => written.lasts(fields.lasts)?,
     };
-    Ok(Broker { how, away }.into())
+    Ok(AnyFault::Broker(Broker { how, away }))
 }
 
 fn any_embedded(target: &Target, plan: &Plan) -> bool {
@@ -180,7 +180,7 @@ impl<'de> Deserialize<'de> for How {
         let how = HOWS.iter().find(|(name, _)| *name == word).map(|(_, how)| *how);
         how.ok_or_else(|| {
             let hint = choices(&word, HOWS.map(|(name, _)| name));
-            D::Error::custom(format!("nobody can `{word}` a broker\n{hint}"))
+            D::Error::custom(format!("`{word}` is nothing that a broker can suffer\n{hint}"))
         })
     }
 }

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::leave::Leave;
-use super::stop::Stop;
+use super::end::NOT_AWAITED;
+use super::leave::leave;
+use super::stop::stop;
 use super::{AnyFault, Fault, Need, Restart, Series, Storm, Targets, Word, Written, written};
 use crate::chaos::{Injection, NoInjection, Target};
 use crate::observation::FaultClass;
@@ -37,7 +38,7 @@ struct Fields {
     lasts: Option<Span>,
     /// One strike of a storm, or of churn, in each such time, at any instant of it.
     every: Option<Span>,
-    /// Whether members that churn leave their group before they end; `true` unless given.
+    /// Whether members that churn leave their group before they end (default: `true`).
     graceful: Option<bool>,
     /// When they are started again.
     restart_after: Option<Span>,
@@ -72,12 +73,11 @@ fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
     let fields: Fields = written.fields()?;
     let graceful = fields.graceful.unwrap_or(true);
     if graceful && fields.overlap_restart {
-        let message = "who has left is waited for by nobody";
-        return Err(Problem::at(written.name("overlap_restart"), message)
+        return Err(Problem::at(written.name("overlap_restart"), NOT_AWAITED)
             .hint("it belongs to `graceful: false`"));
     }
     let restart = Restart { after: fields.restart_after, overlaps: fields.overlap_restart };
-    let one = if graceful { Leave::new(restart).into() } else { Stop { restart }.into() };
+    let one = if graceful { leave(restart) } else { stop(restart) };
     let storm = Storm::timed(written, fields.lasts, fields.every, vec![(one, 1)])?;
-    Ok(Churn(storm).into())
+    Ok(AnyFault::Churn(Churn(storm)))
 }

@@ -1,5 +1,5 @@
-//! `clock`: a member is told to be wrong about the time of day. It says what its wall clock says,
-//! and that is compared with the truth: a clock fault that does not bite has failed.
+//! `clock`: a member's wall clock is wrong. The member says what its wall clock says, and that is
+//! compared with the truth: a clock fault that does not bite has failed.
 
 mod shell;
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Fault, Targets, Word, Written, written};
+use super::{AnyFault, Fault, Targets, Word, Written, written};
 use crate::chaos::words::Ppm;
 use crate::chaos::{Injection, Target};
 use crate::observation::FaultClass;
@@ -28,12 +28,12 @@ pub(super) const WORD: Word = Word {
     read: |written| {
         let fields: Fields = written.fields()?;
         let skew = skew(&fields, written)?;
-        Ok(Clock { skew, lasts: written.lasts(fields.lasts)? }.into())
+        Ok(AnyFault::Clock(Clock { skew, lasts: written.lasts(fields.lasts)? }))
     },
     in_storm: None,
     permission: None,
     needs: &[],
-    able: "members are told what their clocks say",
+    able: "members take an order that sets their wall clocks",
 };
 
 /// The fields of a step.
@@ -49,7 +49,7 @@ struct Fields {
     behind: Option<Span>,
     /// How much faster than the truth a clock runs: `500ppm`; slower: `-500ppm`.
     drift: Option<Ppm>,
-    /// The clock jumps back to the truth and off again, each so long; it stays off unless given.
+    /// The clock jumps back to the truth and off again, each so long (default: it stays off).
     step_every: Option<Span>,
 }
 

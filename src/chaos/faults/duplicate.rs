@@ -10,10 +10,8 @@ mod shell;
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use super::{Fault, Need, Targets, Word, written};
+use super::written::Held;
+use super::{AnyFault, Fault, Need, Targets, Word, written};
 use crate::chaos::cost::{Cost, Hit, Price};
 use crate::chaos::{Injection, Target};
 use crate::observation::FaultClass;
@@ -27,26 +25,14 @@ pub(super) const WORD: Word = Word {
     class: FaultClass::Duplicates,
     targets: Targets::Members,
     fields: &["for"],
-    schema: written::schema::<Fields>,
+    schema: written::schema::<Held>,
     hint: Word::no_hint,
-    read: |written| {
-        let fields: Fields = written.fields()?;
-        Ok(Duplicate { lasts: written.lasts(fields.lasts)? }.into())
-    },
+    read: |written| written.held().map(|lasts| AnyFault::Duplicate(Duplicate { lasts })),
     in_storm: None,
     permission: None,
     needs: &[Need::Kill],
     able: "a second process can be started and ended",
 };
-
-/// The fields of a step.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Fields {
-    /// For how long.
-    #[serde(rename = "for")]
-    lasts: Option<Span>,
-}
 
 /// A second process by the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +59,7 @@ impl Fault for Duplicate {
         hit.total(Price {
             fault: Cost::of(bounds.leave),
             away: self.lasts.get(),
-            nobody: None,
+            unled: None,
             moved: Duration::ZERO,
             moved_soon: bounds.restart.overlap.high.get(),
         })

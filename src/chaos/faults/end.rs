@@ -9,17 +9,41 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{How, Written};
-use crate::chaos::Target;
+use super::{Fault, How, Written};
 use crate::chaos::cost::{Cost, Hit, Price, START_UP};
+use crate::chaos::{Injection, Target};
 use crate::time::Span;
-use crate::topology::{Bound, Plan};
+use crate::topology::Plan;
 use crate::yaml::Problem;
 
+/// What is said of the restart of a member that left.
+pub(super) const NOT_AWAITED: &str = "a group does not wait for a member that has left";
 /// What is said of one that does not last.
 const NO_END: &str = "it ends with the restart: see `restart_after`";
 
-/// How those that ended come back.
+/// Members end, and come back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// What is done, in a sentence.
+    pub(super) describe: &'static str,
+    /// How they are asked.
+    pub(super) by: By,
+    /// How they come back.
+    pub(super) restart: Restart,
+}
+
+/// How a process is asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// SIGKILL. It takes the brokers of a machine, too.
+    Kill,
+    /// SIGTERM.
+    Leave,
+    /// An order.
+    Stop,
+}
+
+/// How the victims come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restart {
     /// Replaces the topology's restart.
@@ -32,8 +56,8 @@ pub struct Restart {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fields {
-    /// When the victims of a kill are started again, as the topology says unless given; when a
-    /// broker is, 5s unless given.
+    /// When the victims of a kill are started again (default: as the topology says); when a broker
+    /// is (default: 5s).
     restart_after: Option<Span>,
     /// Whether the restart may come before the dead one's session is over: the group then waits for
     /// the rest of that session.
@@ -46,14 +70,9 @@ impl Restart {
         written.fields::<Fields>().map(Self::from)
     }
 
-    /// For how long who ended is away.
+    /// For how long the victims are away.
     pub(super) fn away(self, usual: Duration) -> Duration {
         self.after.map_or(usual, Span::get)
-    }
-
-    /// The same, of one that leaves: it is waited for by nobody.
-    pub(super) fn left(self) -> Self {
-        Self { overlaps: true, ..self }
     }
 
     /// What becomes of the brokers of a machine that dies.
@@ -74,44 +93,65 @@ pub(super) fn hint(field: &str) -> Option<&'static str> {
 
 pub(super) fn hint_of_leave(field: &str) -> Option<&'static str> {
     match field {
-        "overlap_restart" => Some("who has left is waited for by nobody"),
+        "overlap_restart" => Some(NOT_AWAITED),
         other => hint(other),
     }
 }
 
-/// What an end costs that this is the bound of.
-pub(super) fn cost(bound: Bound, restart: Restart, hit: &Hit<'_>) -> Cost {
-    let away = restart.away(hit.usual_restart());
-    let back = hit.group.bounds.restart.overlap.high.get();
-    hit.total(Price {
-        fault: Cost::of(bound),
-        away,
-        nobody: Some(away + START_UP),
-        moved: Duration::ZERO,
-        moved_soon: back,
-    })
+impl Fault for End {
+    fn describe(&self) -> String {
+        self.describe.to_owned()
+    }
+
+    fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String {
+        undo(self.by, self.restart, target, plan)
+    }
+
+    fn cost(&self, hit: &Hit<'_>) -> Cost {
+        let bounds = &hit.group.bounds;
+        let away = self.restart.away(hit.usual_restart());
+        hit.total(Price {
+            fault: Cost::of(if self.by == By::Leave { bounds.leave } else { bounds.kill }),
+            away,
+            unled: Some(away + START_UP),
+            moved: Duration::ZERO,
+            moved_soon: bounds.restart.overlap.high.get(),
+        })
+    }
+
+    fn away(&self, usual: Duration) -> Duration {
+        self.restart.away(usual)
+    }
+
+    fn restart(&self) -> Option<Restart> {
+        Some(self.restart)
+    }
+
+    fn of_brokers(&self) -> Option<(How, Span)> {
+        (self.by == By::Kill).then(|| self.restart.of_brokers())
+    }
+
+    fn injection(&self) -> Box<dyn Injection> {
+        Box::new(shell::Shell(self.by))
+    }
 }
 
-/// How an end is undone; `gone` says what they did.
-pub(super) fn undo(
-    gone: &str,
-    restart: Restart,
-    brokers: Option<(How, Span)>,
-    target: Option<&Target>,
-    plan: &Plan,
-) -> String {
+/// How an end is undone.
+pub(super) fn undo(by: By, restart: Restart, target: Option<&Target>, plan: &Plan) -> String {
     let groups = target.map(|target| target.manned(plan)).unwrap_or_default();
     let planned = groups.iter().filter_map(|name| plan.groups.get(name));
     let planned = planned.map(|group| group.restart_after).max();
     let after = restart.after.or(planned).unwrap_or_default();
-    let members = format!("whoever {gone} is started again after {after}");
-    match brokers.filter(|_| takes_brokers(target, plan)) {
-        Some((_, away)) => format!(
+    let gone = if by == By::Leave { "left" } else { "died" };
+    let members = format!("a member that {gone} is started again after {after}");
+    if by == By::Kill && takes_brokers(target, plan) {
+        let (_, away) = restart.of_brokers();
+        return format!(
             "{members}, brokers after {away}, at the same address, and their topics made again; \
              it is over when all are there"
-        ),
-        None => members,
+        );
     }
+    members
 }
 
 /// Whether a machine that it can hit has a broker.

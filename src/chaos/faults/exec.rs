@@ -1,5 +1,5 @@
-//! `exec`: a command of the user's own, and the one that undoes it. What it does nobody but its
-//! author knows, so no cost is assumed; the guard knows the undo before the command is begun.
+//! `exec`: a command of the user's own, and the one that undoes it. Only its author knows what it
+//! does, so no cost is assumed; the guard knows the undo before the command begins.
 
 mod shell;
 
@@ -52,7 +52,7 @@ struct Fields {
     /// The program, with its arguments, that undoes it; `["true"]` where nothing is to be undone.
     #[schemars(length(min = 1))]
     undo: Option<Vec<String>>,
-    /// How long each of the two may take; 10s unless given, 5m at most.
+    /// How long each of the two may take; default 10s, at most 5m.
     timeout: Option<Span>,
 }
 
@@ -101,7 +101,7 @@ fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
         let message = format!("a command has more than nothing and at most {TIMEOUT_MOST}");
         return Err(Problem::at(written.value("timeout"), message).hint("as in timeout: 10s"));
     }
-    Ok(Exec { command, undo, timeout, lasts }.into())
+    Ok(AnyFault::Exec(Exec { command, undo, timeout, lasts }))
 }
 
 /// A program and its arguments.

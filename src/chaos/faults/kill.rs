@@ -1,14 +1,8 @@
-//! `kill`: a process dies by SIGKILL, which nobody hears, and is started again.
+//! `kill`: a process dies by SIGKILL, which it cannot handle, and is started again.
 
-use std::time::Duration;
-
-use super::end::shell::{By, End};
-use super::{AnyFault, Fault, How, InStorm, Need, Restart, Targets, Word, end, written};
-use crate::chaos::cost::{Cost, Hit};
-use crate::chaos::{Injection, Target};
+use super::end::{By, End};
+use super::{AnyFault, InStorm, Need, Restart, Targets, Word, end, written};
 use crate::observation::FaultClass;
-use crate::time::Span;
-use crate::topology::Plan;
 
 pub(super) const WORD: Word = Word {
     name: "kill",
@@ -19,45 +13,13 @@ pub(super) const WORD: Word = Word {
     fields: &["restart_after", "overlap_restart"],
     schema: written::schema::<end::Fields>,
     hint: end::hint,
-    read: |written| Restart::read(written).map(|restart| Kill { restart }.into()),
-    in_storm: Some(InStorm::Ends(|restart| AnyFault::from(Kill { restart }))),
+    read: |written| Restart::read(written).map(kill),
+    in_storm: Some(InStorm::Ends(kill)),
     permission: None,
     needs: &[Need::Kill],
     able: "",
 };
 
-/// SIGKILL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kill {
-    restart: Restart,
-}
-
-impl Fault for Kill {
-    fn describe(&self) -> String {
-        "SIGKILL".to_owned()
-    }
-
-    fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String {
-        end::undo("died", self.restart, self.of_brokers(), target, plan)
-    }
-
-    fn cost(&self, hit: &Hit<'_>) -> Cost {
-        end::cost(hit.group.bounds.kill, self.restart, hit)
-    }
-
-    fn away(&self, usual: Duration) -> Duration {
-        self.restart.away(usual)
-    }
-
-    fn restart(&self) -> Option<Restart> {
-        Some(self.restart)
-    }
-
-    fn of_brokers(&self) -> Option<(How, Span)> {
-        Some(self.restart.of_brokers())
-    }
-
-    fn injection(&self) -> Box<dyn Injection> {
-        Box::new(End(By::Kill))
-    }
+fn kill(restart: Restart) -> AnyFault {
+    AnyFault::Kill(End { describe: "SIGKILL", by: By::Kill, restart })
 }

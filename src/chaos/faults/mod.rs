@@ -33,6 +33,7 @@ use std::ops::Deref;
 
 pub use broker::How;
 pub(super) use broker::{Broker, shell as brokers};
+use end::End;
 pub use end::Restart;
 pub use network::{Far, Network};
 pub use storm::Storm;
@@ -42,7 +43,7 @@ pub use written::Written;
 
 /// From the list, the words, the faults, and the one match over them.
 macro_rules! faults {
-    ($($(#[$doc:meta])* $Name:ident: $file:ident,)*) => {
+    ($($(#[$doc:meta])* $Name:ident($Fault:ty): $file:ident,)*) => {
         /// The word for a fault.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Kind {
@@ -53,7 +54,7 @@ macro_rules! faults {
             /// All of them.
             pub const ALL: [Self; [$(Self::$Name),*].len()] = [$(Self::$Name),*];
 
-            /// What belongs to the word, whatever else a step says.
+            /// What is the same in all steps with this word.
             #[must_use]
             pub fn word(self) -> &'static Word {
                 match self {
@@ -65,7 +66,7 @@ macro_rules! faults {
         /// A fault with all that it needs to know.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum AnyFault {
-            $($(#[$doc])* $Name($file::$Name),)*
+            $($(#[$doc])* $Name($Fault),)*
         }
 
         impl AnyFault {
@@ -87,48 +88,42 @@ macro_rules! faults {
                 }
             }
         }
-
-        $(impl From<$file::$Name> for AnyFault {
-            fn from(fault: $file::$Name) -> Self {
-                Self::$Name(fault)
-            }
-        })*
     };
 }
 
 faults! {
     /// A process dies.
-    Kill: kill,
+    Kill(End): kill,
     /// A process leaves its group and ends.
-    Leave: leave,
+    Leave(End): leave,
     /// A process ends without leaving.
-    Stop: stop,
+    Stop(End): stop,
     /// All processes of a machine die.
-    Host: host,
+    Host(End): host,
     /// A process is stopped for a while.
-    Pause: pause,
+    Pause(pause::Pause): pause,
     /// Nothing passes.
-    Partition: partition,
+    Partition(Network): partition,
     /// What passes is late.
-    Slow: slow,
+    Slow(Network): slow,
     /// Some requests fail.
-    Protocol: protocol,
+    Protocol(Network): protocol,
     /// A broker dies, or stands still.
-    Broker: broker,
+    Broker(Broker): broker,
     /// A wall clock is wrong.
-    Clock: clock,
+    Clock(clock::Clock): clock,
     /// Members go and come.
-    Churn: churn,
+    Churn(churn::Churn): churn,
     /// A second process by the same name is there.
-    Duplicate: duplicate,
+    Duplicate(duplicate::Duplicate): duplicate,
     /// Members leave and come back, one after the other.
-    Rollout: rollout,
+    Rollout(rollout::Rollout): rollout,
     /// Anything, again and again.
-    Storm: storm,
+    Storm(Storm): storm,
     /// A command of the user's own is run.
-    Exec: exec,
+    Exec(exec::Exec): exec,
     /// Nothing happens.
-    Noop: noop,
+    Noop(noop::Noop): noop,
 }
 
 impl AnyFault {

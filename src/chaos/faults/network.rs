@@ -9,11 +9,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Written;
+use super::{Fault, Written};
 use crate::chaos::cost::{Cost, Hit, Price, UNKNOWN};
 use crate::chaos::network_words::{Apis, Behavior, ErrorWord, Rate, Way};
 use crate::chaos::reading::far;
 use crate::chaos::spec::FromSpec;
+use crate::chaos::{Injection, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::{ClusterName, GroupName, RoleName};
 use crate::time::Span;
@@ -23,8 +24,6 @@ use crate::yaml::Problem;
 
 /// What is said of a machine that can inject these.
 pub(super) const ABLE: &str = "edges can stand between members and brokers";
-/// How all of them are undone.
-pub(super) const UNDO: &str = "the edges let everything pass again";
 
 /// What edges do to what passes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,14 +67,14 @@ pub(super) struct Fields {
     /// For how long.
     #[serde(rename = "for")]
     pub(super) lasts: Option<Span>,
-    /// What becomes of what a partition, or a protocol fault, keeps from passing; `drop` unless
-    /// given for a partition.
+    /// What becomes of what a partition, or a protocol fault, keeps from passing (default for a
+    /// partition: `drop`).
     pub(super) behavior: Option<Behavior>,
-    /// Which way; both unless given.
+    /// Which way (default: both).
     pub(super) direction: Option<Way>,
     /// Between the victims and which brokers: `{cluster: b}`, `{broker: "host:port"}` or its
-    /// number, `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: GROUP}`; all of the victim's
-    /// own cluster unless given.
+    /// number, `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: GROUP}` (default: all of
+    /// the victim's own cluster).
     from: Option<FromSpec>,
     /// Only these requests and their answers: a list of names, `coordinator` or `data`.
     pub(super) apis: Option<Apis>,
@@ -120,41 +119,6 @@ impl Network {
         Self { lasts, from, direction, apis: None, effect: Effect::Drop }
     }
 
-    pub(super) fn describe(&self) -> String {
-        let apis = self.apis.as_ref().map(|apis| {
-            let names: Vec<_> = apis.iter().map(|api| api_name(*api)).collect();
-            names.join(", ")
-        });
-        let what = apis.as_deref().unwrap_or("what members and brokers say to each other");
-        let becomes = match &self.effect {
-            Effect::Drop => "is lost".to_owned(),
-            Effect::Stall => "is held back".to_owned(),
-            Effect::Reset => "ends with a reset of its connection".to_owned(),
-            Effect::Slow { delay, jitter, bytes_per_second } => {
-                let late = (!delay.get().is_zero() || !jitter.get().is_zero())
-                    .then(|| format!("is late by {delay} to {}", Span(delay.get() + jitter.get())));
-                let rate = bytes_per_second.map(|rate| format!("passes at {rate} B/s"));
-                let both: Vec<String> = late.into_iter().chain(rate).collect();
-                both.join(" and ")
-            }
-            Effect::Answer { code } => format!("is answered with Kafka's error {code}"),
-        };
-        format!("{what} {becomes}, for {}", self.lasts)
-    }
-
-    pub(super) fn cost(&self, hit: &Hit<'_>) -> Cost {
-        let Hit { plan, group, .. } = hit;
-        let back = group.bounds.restart.overlap.high.get();
-        let again = self.again(hit).min(back);
-        hit.total(Price {
-            fault: self.isolation(&group.bounds, one_broker(plan, group)),
-            away: self.lasts.get(),
-            nobody: Some(self.returned(plan, group)),
-            moved: again,
-            moved_soon: again + back,
-        })
-    }
-
     /// What it costs where it is one of the two that are understood: members that no longer reach
     /// any broker, or no longer its coordinator. The victims' roles overlap as the bound says;
     /// those that move among the others, and back, as at a death.
@@ -181,8 +145,8 @@ impl Network {
         }
     }
 
-    /// How long nobody leads where all were cut off: what each believed it goes on believing for a
-    /// threshold; what they had asked is heard late, and waits for its session to end.
+    /// How long a role has no leader where all members were cut off: each goes on believing for a
+    /// threshold; what they had asked arrives late, and waits for its session to end.
     fn returned(&self, plan: &Plan, group: &PlannedGroup) -> Duration {
         let Some(cluster) = plan.clusters.get(&group.cluster) else { return Duration::ZERO };
         let terms = Terms::on(&group.pace, cluster);
@@ -195,14 +159,75 @@ impl Network {
     fn again(&self, hit: &Hit<'_>) -> Duration {
         let bounds = &hit.group.bounds;
         match self.effect {
-            // What had been asked before is heard, of a member that nobody is any more: it is
-            // waited for until its session is over.
+            // A join that was sent before arrives late, from a member that is gone: the group waits
+            // for it until its session is over.
             Effect::Stall => bounds.kill.gap.high.get(),
             Effect::Drop | Effect::Reset if hit.target.is_one_member() => Duration::ZERO,
             Effect::Drop | Effect::Reset => RECONNECT + bounds.leave.gap.high.get(),
             // Nothing is bounded.
             Effect::Slow { .. } | Effect::Answer { .. } => Duration::ZERO,
         }
+    }
+}
+
+impl Fault for Network {
+    fn describe(&self) -> String {
+        let apis = self.apis.as_ref().map(|apis| {
+            let names: Vec<_> = apis.iter().map(|api| api_name(*api)).collect();
+            names.join(", ")
+        });
+        let what = apis.as_deref().unwrap_or("what members and brokers say to each other");
+        let becomes = match &self.effect {
+            Effect::Drop => "is lost".to_owned(),
+            Effect::Stall => "is held back".to_owned(),
+            Effect::Reset => "ends with a reset of its connection".to_owned(),
+            Effect::Slow { delay, jitter, bytes_per_second } => {
+                let late = (!delay.get().is_zero() || !jitter.get().is_zero())
+                    .then(|| format!("is late by {delay} to {}", Span(delay.get() + jitter.get())));
+                let rate = bytes_per_second.map(|rate| format!("passes at {rate} B/s"));
+                let both: Vec<String> = late.into_iter().chain(rate).collect();
+                both.join(" and ")
+            }
+            Effect::Answer { code } => format!("is answered with Kafka's error {code}"),
+        };
+        format!("{what} {becomes}, for {}", self.lasts)
+    }
+
+    fn describe_undo(&self, _: Option<&Target>, _: &Plan) -> String {
+        "the edges let everything pass again".to_owned()
+    }
+
+    fn lasts(&self) -> Option<Duration> {
+        Some(self.lasts.get())
+    }
+
+    fn cost(&self, hit: &Hit<'_>) -> Cost {
+        let Hit { plan, group, .. } = hit;
+        let back = group.bounds.restart.overlap.high.get();
+        let again = self.again(hit).min(back);
+        hit.total(Price {
+            fault: self.isolation(&group.bounds, one_broker(plan, group)),
+            away: self.lasts.get(),
+            unled: Some(self.returned(plan, group)),
+            moved: again,
+            moved_soon: again + back,
+        })
+    }
+
+    fn away(&self, _: Duration) -> Duration {
+        self.lasts.get()
+    }
+
+    fn held(&self) -> Duration {
+        self.lasts.get()
+    }
+
+    fn network(&self) -> Option<&Network> {
+        Some(self)
+    }
+
+    fn injection(&self) -> Box<dyn Injection> {
+        Box::new(shell::Shell(self.clone()))
     }
 }
 

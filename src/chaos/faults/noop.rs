@@ -4,10 +4,8 @@ mod shell;
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
-use super::{Fault, Targets, Word, written};
+use super::written::Held;
+use super::{AnyFault, Fault, Targets, Word, written};
 use crate::chaos::{Injection, Target};
 use crate::observation::FaultClass;
 use crate::time::Span;
@@ -18,28 +16,16 @@ pub(super) const WORD: Word = Word {
     noun: "noop",
     aliases: &[],
     class: FaultClass::Nothing,
-    targets: Targets::Nobody,
+    targets: Targets::None,
     fields: &["for"],
-    schema: written::schema::<Fields>,
+    schema: written::schema::<Held>,
     hint: Word::no_hint,
-    read: |written| {
-        let fields: Fields = written.fields()?;
-        Ok(Noop { lasts: written.lasts(fields.lasts)? }.into())
-    },
+    read: |written| written.held().map(|lasts| AnyFault::Noop(Noop { lasts })),
     in_storm: None,
     permission: None,
     needs: &[],
     able: "it does nothing",
 };
-
-/// The fields of a step.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Fields {
-    /// For how long.
-    #[serde(rename = "for")]
-    lasts: Option<Span>,
-}
 
 /// Nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,9 +5,7 @@ mod shell;
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
+use super::written::Held;
 use super::{AnyFault, Fault, How, InStorm, Need, Targets, Word, written};
 use crate::chaos::cost::{Cost, Hit, Price};
 use crate::chaos::{Injection, Target};
@@ -22,27 +20,14 @@ pub(super) const WORD: Word = Word {
     class: FaultClass::Pauses,
     targets: Targets::Processes,
     fields: &["for"],
-    schema: written::schema::<Fields>,
+    schema: written::schema::<Held>,
     hint: Word::no_hint,
-    read: |written| {
-        let fields: Fields = written.fields()?;
-        Ok(Pause { lasts: written.lasts(fields.lasts)? }.into())
-    },
-    in_storm: Some(InStorm::Held(|lasts| AnyFault::from(Pause { lasts }))),
+    read: |written| written.held().map(|lasts| AnyFault::Pause(Pause { lasts })),
+    in_storm: Some(InStorm::Held(|lasts| AnyFault::Pause(Pause { lasts }))),
     permission: None,
     needs: &[Need::Stop],
     able: "",
 };
-
-/// The fields of a step.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Fields {
-    /// For how long: all but what ends with a restart; a broker only where it is paused; a storm,
-    /// or churn, as a whole.
-    #[serde(rename = "for")]
-    lasts: Option<Span>,
-}
 
 /// SIGSTOP, and SIGCONT later.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +41,7 @@ impl Fault for Pause {
     }
 
     fn describe_undo(&self, _: Option<&Target>, _: &Plan) -> String {
-        "whoever was stopped is woken by SIGCONT".to_owned()
+        "SIGCONT to what was stopped".to_owned()
     }
 
     fn lasts(&self) -> Option<Duration> {
@@ -65,11 +50,11 @@ impl Fault for Pause {
 
     fn cost(&self, hit: &Hit<'_>) -> Cost {
         let bounds = &hit.group.bounds;
-        // Who wakes has been given up for dead, and joins again.
+        // The group has given up a member that wakes: it joins again.
         let moved = bounds.leave.gap.high.get();
-        let nobody = Some(self.lasts.get());
+        let unled = Some(self.lasts.get());
         let fault = Cost::of(bounds.pause);
-        hit.total(Price { fault, away: Duration::ZERO, nobody, moved, moved_soon: moved })
+        hit.total(Price { fault, away: Duration::ZERO, unled, moved, moved_soon: moved })
     }
 
     fn of_brokers(&self) -> Option<(How, Span)> {

@@ -1,14 +1,9 @@
 //! `protocol`: some requests between members and brokers fail, and the others pass.
 
-use std::time::Duration;
-
 use super::network::Fields;
-use super::{Fault, Need, Network, Targets, Word, Written, network, written};
-use crate::chaos::cost::{Cost, Hit};
-use crate::chaos::{Injection, Target};
+use super::{AnyFault, Need, Network, Targets, Word, Written, network, written};
 use crate::edge::Effect;
 use crate::observation::FaultClass;
-use crate::topology::Plan;
 use crate::yaml::Problem;
 
 pub(super) const WORD: Word = Word {
@@ -20,50 +15,12 @@ pub(super) const WORD: Word = Word {
     fields: &["for", "apis", "behavior", "latency", "latency_jitter", "error", "direction", "from"],
     schema: written::schema::<network::Fields>,
     hint: Word::no_hint,
-    read: |written| Network::read(written, effect).map(|network| Protocol(network).into()),
+    read: |written| Network::read(written, effect).map(AnyFault::Protocol),
     in_storm: None,
     permission: None,
     needs: &[Need::Listen],
     able: network::ABLE,
 };
-
-/// Some requests fail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Protocol(Network);
-
-impl Fault for Protocol {
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
-
-    fn describe_undo(&self, _: Option<&Target>, _: &Plan) -> String {
-        network::UNDO.to_owned()
-    }
-
-    fn lasts(&self) -> Option<Duration> {
-        Some(self.0.lasts.get())
-    }
-
-    fn cost(&self, hit: &Hit<'_>) -> Cost {
-        self.0.cost(hit)
-    }
-
-    fn away(&self, _: Duration) -> Duration {
-        self.0.lasts.get()
-    }
-
-    fn held(&self) -> Duration {
-        self.0.lasts.get()
-    }
-
-    fn network(&self) -> Option<&Network> {
-        Some(&self.0)
-    }
-
-    fn injection(&self) -> Box<dyn Injection> {
-        Box::new(network::shell::Shell(self.0.clone()))
-    }
-}
 
 /// One of three things becomes of the requests.
 fn effect(fields: &Fields, written: Written<'_>) -> Result<Effect, Problem> {

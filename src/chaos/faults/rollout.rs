@@ -5,8 +5,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::leave::Leave;
-use super::{Fault, Need, Restart, Series, Targets, Word, end, written};
+use super::end::By;
+use super::leave::leave;
+use super::{AnyFault, Fault, Need, Restart, Series, Targets, Word, end, written};
 use crate::chaos::{Injection, NoInjection, Target};
 use crate::observation::FaultClass;
 use crate::time::Span;
@@ -26,7 +27,8 @@ pub(super) const WORD: Word = Word {
     },
     read: |written| {
         let Fields { restart_after: after } = written.fields()?;
-        Ok(Rollout { restart: Restart { after, overlaps: true } }.into())
+        let restart = Restart { after, overlaps: true };
+        Ok(AnyFault::Rollout(Rollout { restart }))
     },
     in_storm: None,
     permission: None,
@@ -54,7 +56,7 @@ impl Fault for Rollout {
     }
 
     fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String {
-        end::undo("left", self.restart, None, target, plan)
+        end::undo(By::Leave, self.restart, target, plan)
     }
 
     fn away(&self, usual: Duration) -> Duration {
@@ -62,7 +64,7 @@ impl Fault for Rollout {
     }
 
     fn series(&self) -> Option<Series<'_>> {
-        Some(Series::InTurn(Leave::new(self.restart).into()))
+        Some(Series::InTurn(leave(self.restart)))
     }
 
     fn injection(&self) -> Box<dyn Injection> {

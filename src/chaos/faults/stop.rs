@@ -1,13 +1,8 @@
-//! `stop`: a process is told to end, and does so without leaving its group; it is started again.
+//! `stop`: a process ends on an order, without leaving its group; it is started again.
 
-use std::time::Duration;
-
-use super::end::shell::{By, End};
-use super::{AnyFault, Fault, InStorm, Restart, Targets, Word, end, written};
-use crate::chaos::cost::{Cost, Hit};
-use crate::chaos::{Injection, Target};
+use super::end::{By, End};
+use super::{AnyFault, InStorm, Restart, Targets, Word, end, written};
 use crate::observation::FaultClass;
-use crate::topology::Plan;
 
 pub(super) const WORD: Word = Word {
     name: "stop",
@@ -18,41 +13,15 @@ pub(super) const WORD: Word = Word {
     fields: &["restart_after", "overlap_restart"],
     schema: written::schema::<end::Fields>,
     hint: end::hint,
-    read: |written| Restart::read(written).map(|restart| Stop { restart }.into()),
-    in_storm: Some(InStorm::Ends(|restart| AnyFault::from(Stop { restart }))),
+    read: |written| Restart::read(written).map(stop),
+    in_storm: Some(InStorm::Ends(stop)),
     permission: None,
     needs: &[],
-    able: "members are told to end",
+    able: "members take an order to end",
 };
 
 /// An order to end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stop {
-    pub(super) restart: Restart,
-}
-
-impl Fault for Stop {
-    fn describe(&self) -> String {
-        "it is told to end without leaving its group".to_owned()
-    }
-
-    fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String {
-        end::undo("died", self.restart, None, target, plan)
-    }
-
-    fn cost(&self, hit: &Hit<'_>) -> Cost {
-        end::cost(hit.group.bounds.kill, self.restart, hit)
-    }
-
-    fn away(&self, usual: Duration) -> Duration {
-        self.restart.away(usual)
-    }
-
-    fn restart(&self) -> Option<Restart> {
-        Some(self.restart)
-    }
-
-    fn injection(&self) -> Box<dyn Injection> {
-        Box::new(End(By::Stop))
-    }
+pub(super) fn stop(restart: Restart) -> AnyFault {
+    let describe = "an order to end without leaving its group";
+    AnyFault::Stop(End { describe, by: By::Stop, restart })
 }

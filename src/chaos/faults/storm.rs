@@ -15,7 +15,7 @@ use crate::time::Span;
 use crate::topology::Plan;
 use crate::yaml::{Problem, choices};
 
-/// Who wants more repeats the trial.
+/// For more, an experiment repeats the trial.
 const ROUNDS_MOST: u32 = 1_000;
 const WEIGHT_MOST: u32 = 1_000;
 
@@ -135,7 +135,7 @@ impl Storm {
     }
 }
 
-/// Whatever is named strikes.
+/// A storm of the faults that the step names.
 fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
     let fields: Fields = written.fields()?;
     let weights = fields.faults.iter().flat_map(|weights| &weights.0);
@@ -159,7 +159,7 @@ fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
             Problem::at(written.name("hold"), message).hint("a `pause` is, and a `partition`")
         );
     }
-    Storm::timed(written, fields.lasts, fields.every, faults).map(AnyFault::from)
+    Storm::timed(written, fields.lasts, fields.every, faults).map(AnyFault::Storm)
 }
 
 /// One strike of a storm.

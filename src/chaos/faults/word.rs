@@ -1,4 +1,4 @@
-//! What belongs to the word of a fault, whatever else a step says.
+//! What belongs to the word of a fault, the same in all steps.
 
 use schemars::{Schema, SchemaGenerator};
 
@@ -24,7 +24,7 @@ pub struct Word {
     pub fields: &'static [&'static str],
     /// The schema of these fields.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// What is meant, where somebody writes a field that it does not take.
+    /// What is meant, where a step has a field that it does not take.
     pub hint: fn(&str) -> Option<&'static str>,
     /// From the fields of a step to the fault.
     pub read: fn(Written<'_>) -> Result<AnyFault, Problem>,
@@ -41,8 +41,8 @@ pub struct Word {
 /// Whom a fault can hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
-    /// Nobody.
-    Nobody,
+    /// None: nothing is done.
+    None,
     /// Members.
     Members,
     /// Members, by a signal: of a machine, all that it has.
@@ -53,7 +53,7 @@ pub enum Targets {
     Machine,
     /// Brokers.
     Brokers,
-    /// Members, one strike each: all of them, where nobody is named.
+    /// Members, one strike each: all of them, where none is named.
     InTurn,
     /// Members, or what is no member at all and concerns every group.
     Anything,

@@ -1,6 +1,7 @@
 //! A step as it is written, from which its fault reads the fields that are its own.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Word;
@@ -13,6 +14,16 @@ pub struct Written<'a> {
     word: &'static Word,
     /// The step.
     pub place: Cursor<'a>,
+}
+
+/// The field of a fault that is held for a time.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Held {
+    /// For how long: all but what ends with a restart; a broker only where it is paused; a storm,
+    /// or churn, as a whole.
+    #[serde(rename = "for")]
+    lasts: Option<Span>,
 }
 
 impl<'a> Written<'a> {
@@ -31,6 +42,12 @@ impl<'a> Written<'a> {
             let first = problems.into_iter().next();
             first.unwrap_or_else(|| self.wrong("it cannot be read"))
         })
+    }
+
+    /// How long it is held, for a fault that takes no other field.
+    pub(super) fn held(self) -> Result<Span, Problem> {
+        let Held { lasts } = self.fields()?;
+        self.lasts(lasts)
     }
 
     /// How long it lasts, which must be said.

@@ -30,7 +30,7 @@ fn foreign(kind: Kind, place: Cursor<'_>) -> Result<(), Problem> {
     let Some(field) = others.find(|field| place.key(field).exists()) else { return Ok(()) };
     let hint = match ((word.hint)(field), *field) {
         (Some(hint), _) => hint.to_owned(),
-        (None, "restart_after" | "overlap_restart") => "nobody dies of it".to_owned(),
+        (None, "restart_after" | "overlap_restart") => "no process ends".to_owned(),
         (None, field) => {
             let whose = Kind::ALL.into_iter().filter(|kind| kind.word().fields.contains(&field));
             let whose: Vec<_> = whose.map(|kind| format!("`{}`", kind.as_str())).collect();

@@ -34,8 +34,8 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
     let brokers_are_elsewhere = || of_brokers("`fault: broker` is done to brokers");
     let one = || members(target, place, Pick::One);
     let found = match kind.word().targets {
-        Targets::Nobody => {
-            return Err(Problem::at(place.name(), format!("a {noun} is done to nobody")));
+        Targets::None => {
+            return Err(Problem::at(place.name(), format!("a {noun} has no target")));
         }
         Targets::Brokers => brokers(target, place)?,
         Targets::Machine => {
@@ -67,11 +67,10 @@ fn whole(found: Target) -> Target {
     if let Target::Host(host) = found { Target::Machine(host) } else { found }
 }
 
-/// Done to nobody in particular.
+/// A step without a target.
 fn untargeted(kind: Kind, place: Cursor<'_>) -> Result<Option<Target>, Problem> {
     let hint = match kind.word().targets {
-        Targets::Nobody | Targets::Anything => return Ok(None),
-        // Everybody's turn comes.
+        Targets::None | Targets::Anything => return Ok(None),
         Targets::InTurn => {
             let across = Across { groups: None, within: WITHIN };
             return Ok(Some(Target::GroupsAcross { mode: Pick::All, across }));

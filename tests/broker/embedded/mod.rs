@@ -286,7 +286,7 @@ fn nonsense_ends_its_own_connection_and_nothing_else() {
     for prefix in [[0x7f, 255, 255, 255], [255; 4], [0, 0, 0, 1], *b"GET "] {
         assert_eq!(hang_up(&broker, &prefix), b"");
     }
-    // An API that nobody knows; one that is too new; an array of two billion topics.
+    // An unknown API; one that is too new; an array of two billion topics.
     assert_eq!(hang_up(&broker, &framed(header(999, 0))), b"");
     assert_eq!(hang_up(&broker, &framed(header(3, 99))), b"");
     let mut many = header(3, 1);
@@ -298,7 +298,7 @@ fn nonsense_ends_its_own_connection_and_nothing_else() {
     // Meanwhile others are served.
     send(&broker, "calm", 0, "x");
     assert!(matches!(read_first(&broker, "calm"), Timestamp::LogAppendTime(_)));
-    // A newer client that asks for the versions is told which there are (KIP-35).
+    // A newer client that asks for the versions gets a list of them (KIP-35).
     let mut stream = TcpStream::connect(broker.address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(&framed(header(18, 99))).unwrap();

@@ -8,6 +8,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod answered;
 mod answers;
 mod bytes;
 mod garbage;
@@ -17,5 +18,4 @@ mod rewriting;
 #[cfg(feature = "tls")]
 mod secured;
 mod slow;
-mod told;
 mod upstream;

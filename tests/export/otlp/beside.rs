@@ -211,7 +211,7 @@ pub(crate) fn is_told(run: &Finished, got: Got) -> bool {
     let Some(told) = run.report().telemetry else { return !run.stdout.contains("\ntelemetry ") };
     let lost = format!("lost {} spans, {} log records", told.spans_lost, told.logs_lost);
     let shown = [&run.stdout, &run.stderr].map(|text| text.contains(&lost));
-    told.told().iter().all(|part| run.stdout.contains(part))
+    told.describe().iter().all(|part| run.stdout.contains(part))
         && shown == [told.lacks(); 2]
         && told.spans - told.spans_lost <= got.spans
         && told.logs - told.logs_lost <= got.logs

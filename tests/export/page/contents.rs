@@ -9,7 +9,7 @@ use tandem::timeline::{Finding, Findings};
 use tandem::verdict::{Distribution, Report, Samples};
 
 use crate::page::large::{BLIND, Large, THOUSAND, TWIN};
-use crate::page::told::{Row, Told, data, row, rows};
+use crate::page::made::{Row, Told, data, row, rows};
 use support::facts::{Story, at};
 
 pub const SMALL: Large = Large { roles: 6, partitions: 4, groups: 2, members: 3, trials: 6 };

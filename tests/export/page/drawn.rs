@@ -10,7 +10,7 @@ use crate::page::browser::Browser;
 use crate::page::contents::{SMALL, counts_fit, stalled};
 use crate::page::hostile;
 use crate::page::large::THOUSAND;
-use crate::page::told::data;
+use crate::page::made::data;
 use support::experiment::{Experiment, output, tandem};
 
 /// WebDriver's numbers of keys that write nothing.

@@ -16,4 +16,4 @@ mod contents;
 mod drawn;
 mod hostile;
 mod large;
-mod told;
+mod made;

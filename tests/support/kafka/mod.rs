@@ -167,9 +167,10 @@ impl Kafka {
 
     /// Their mean, in milliseconds.
     pub fn mean_ms(&self, which: impl Fn(&str) -> bool) -> f64 {
-        let ms: Vec<f64> = self.gaps(which).iter().map(|gap| gap.as_secs_f64() * 1e3).collect();
-        assert!(!ms.is_empty(), "no gap was found at all");
-        ms.iter().sum::<f64>() / ms.len() as f64
+        let gaps = self.gaps(which);
+        assert!(!gaps.is_empty(), "no gap was found at all");
+        let count = u32::try_from(gaps.len()).unwrap();
+        (gaps.into_iter().sum::<Duration>() / count).as_secs_f64() * 1_000.0
     }
 
     /// Starts a run that does not end by itself.

@@ -108,12 +108,12 @@ impl State {
                 let outcome = departed.first().map_or(Ok(()), |departed| departed.outcome);
                 response.with_error_code(code(outcome))
             }
-            Ok(departed) => response.with_members(departed.into_iter().map(told).collect()),
+            Ok(departed) => response.with_members(departed.into_iter().map(describe).collect()),
         }
     }
 }
 
-fn told(departed: Departed) -> MemberResponse {
+fn describe(departed: Departed) -> MemberResponse {
     MemberResponse::default()
         .with_member_id(text(departed.who.member_id))
         .with_group_instance_id(departed.who.instance_id.map(text))

@@ -30,7 +30,7 @@ impl State {
                 } else {
                     Err(INVALID_REQUIRED_ACKS)
                 };
-                partitions.push(told(data.index, placed));
+                partitions.push(describe(data.index, placed));
             }
             responses.push(
                 TopicProduceResponse::default()
@@ -93,7 +93,7 @@ impl State {
     }
 }
 
-fn told(partition: i32, placed: Result<Placed, i16>) -> PartitionProduceResponse {
+fn describe(partition: i32, placed: Result<Placed, i16>) -> PartitionProduceResponse {
     let response = PartitionProduceResponse::default().with_index(partition);
     match placed {
         Ok((base, stamp, start)) => response

@@ -22,7 +22,7 @@ pub enum FaultClass {
     Duplicates,
     /// It ends brokers, or stops them for a while.
     Brokers,
-    /// It does what nobody but its author knows.
+    /// Only its author knows what it does.
     Other,
     /// It does nothing.
     Nothing,

@@ -34,7 +34,7 @@ pub enum Cause {
 impl Cause {
     /// What it began after, as a sentence calls it.
     #[must_use]
-    pub fn told(&self) -> Option<String> {
+    pub fn describe(&self) -> Option<String> {
         match self {
             Self::Fault(id) => Some(format!("fault {id}")),
             Self::Restart(life) => Some(format!("the start of {life}")),

@@ -9,7 +9,7 @@ use super::until::percent;
 const TIMES_MAX: f64 = 1_000.0;
 
 /// In a few words each, what counts most first.
-pub(super) fn told(report: &Report) -> Vec<String> {
+pub(super) fn describe(report: &Report) -> Vec<String> {
     let of = &report.confidence;
     let mut told = vec![probability(of)];
     let rare = of.probability_max.is_some_and(|most| most < 0.01);

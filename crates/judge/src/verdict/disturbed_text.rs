@@ -8,7 +8,7 @@ const TOLD: usize = 5;
 
 /// In a few words each; nothing where none was disturbed, or the experiment does not say when one
 /// is.
-pub(super) fn told(report: &Report) -> Vec<String> {
+pub(super) fn describe(report: &Report) -> Vec<String> {
     let Some(of) = &report.disturbed else { return Vec::new() };
     if of.trials.is_empty() {
         return Vec::new();

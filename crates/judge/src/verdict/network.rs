@@ -6,7 +6,7 @@ use super::text::short;
 use tandem_facts::observation::FaultClass;
 
 /// In a few words each; nothing where there was no such fault.
-pub(super) fn told(report: &Report) -> Vec<String> {
+pub(super) fn describe(report: &Report) -> Vec<String> {
     let between = |one: &&FaultReport| one.class == FaultClass::Intercepts;
     let faults = report.faults.iter().filter(between);
     let after: Vec<Option<f64>> = faults

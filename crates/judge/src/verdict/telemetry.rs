@@ -52,7 +52,7 @@ impl Telemetry {
 
     /// In words, each a sentence's part.
     #[must_use]
-    pub fn told(&self) -> Vec<String> {
+    pub fn describe(&self) -> Vec<String> {
         let Self { to, spans, spans_lost, logs, logs_lost, why, metrics } = self;
         let sent = (spans.saturating_sub(*spans_lost), logs.saturating_sub(*logs_lost));
         let exports = metrics.as_ref().map_or_else(String::new, |metrics| {

@@ -53,9 +53,9 @@ pub fn render_within(report: &Report, place: &str, colour: bool, columns: usize)
     table(&mut page, report);
     page.line(&[]);
     let objective = merged(&report.objective).into_iter();
-    page.items("objective", objective.map(|ruling| told(ruling, false)));
+    page.items("objective", objective.map(|ruling| ruled(ruling, false)));
     for ruling in merged(&report.assertions) {
-        page.items("assertion", [told(ruling, true)].into_iter());
+        page.items("assertion", [ruled(ruling, true)].into_iter());
     }
     let said = |(_, texts): &(&str, Vec<String>)| !texts.is_empty();
     for (label, texts) in closing(report, place).into_iter().filter(said) {
@@ -128,7 +128,7 @@ pub(super) fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
     all.into_iter().map(|(_, ruling)| ruling).collect()
 }
 
-pub(super) fn told(ruling: &Ruling, measured: bool) -> Piece {
+pub(super) fn ruled(ruling: &Ruling, measured: bool) -> Piece {
     let outcome = ruling.outcome.as_str();
     let mut text = format!("{outcome} {}", ruling.text);
     if measured || ruling.outcome != Verdict::Pass {
@@ -150,7 +150,7 @@ pub fn render_telemetry(telemetry: &Telemetry, colour: bool, columns: usize) -> 
 pub(super) fn sent(page: &mut Page, telemetry: &Telemetry) {
     let hue = telemetry.lossy().then_some(RED);
     let piece = |text| Piece { text, colour: hue };
-    page.items("telemetry", telemetry.told().into_iter().map(piece));
+    page.items("telemetry", telemetry.describe().into_iter().map(piece));
 }
 
 fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 10] {
@@ -171,12 +171,12 @@ fn closing(report: &Report, place: &str) -> [(&'static str, Vec<String>); 10] {
     let files =
         ["report.html", "result.json", "journal.jsonl"].map(|file| format!("{place}/{file}"));
     [
-        ("disturbed", disturbed_text::told(report)),
+        ("disturbed", disturbed_text::describe(report)),
         ("rows", legend::of(report)),
         ("joint", vec![leaders]),
-        ("confidence", confidence_text::told(report)),
+        ("confidence", confidence_text::describe(report)),
         ("worst gap", worst),
-        ("network", network::told(report)),
+        ("network", network::describe(report)),
         ("host", reasons::host(report)),
         ("outages", reasons::unreached(report)),
         ("instrument", instrument),

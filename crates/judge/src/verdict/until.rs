@@ -31,7 +31,7 @@ impl Until {
     /// How it can come out, in a sentence: `claimed at 368 trials without a joint gap, at 551 with
     /// at most 1`.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let rule = self.rule();
         let looks = rule.iter().flat_map(|rule| rule.looks().iter().enumerate());
         let looks: Vec<String> = looks

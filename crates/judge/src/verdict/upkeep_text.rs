@@ -8,7 +8,7 @@ use super::grid::{Cell, Grid};
 use super::lines::{Page, Piece, plain};
 use super::reasons;
 use super::report::{GroupReport, Measures, Report, Worst};
-use super::text::{hue, merged, sent, short, told, worst_of};
+use super::text::{hue, merged, ruled, sent, short, worst_of};
 use super::upkeep::Upkeep;
 use tandem_facts::time::Span;
 
@@ -23,7 +23,7 @@ pub(super) fn render(page: &mut Page, report: &Report, up: &Upkeep, place: &str)
     page.line(&[]);
     table(page, report, up);
     page.line(&[]);
-    let rulings = merged(&report.objective).into_iter().map(|ruling| told(ruling, true));
+    let rulings = merged(&report.objective).into_iter().map(|ruling| ruled(ruling, true));
     if report.objective.is_empty() {
         let none = "none is set for joint_gap or group_gap: nothing is judged".to_owned();
         page.items("objective", [plain(none)].into_iter());

@@ -113,7 +113,7 @@ mod tests {
         Cluster { bootstrap: "h:1".to_owned(), access }
     }
 
-    fn told(secret: Secret) -> String {
+    fn describe(secret: Secret) -> String {
         let entered = cluster(secret).enter(&mut ClientConfig::new());
         tandem_host::error::chain(&entered.err().unwrap())
     }
@@ -132,15 +132,15 @@ mod tests {
 
     #[test]
     fn a_secret_that_is_not_there_is_named_with_its_key_and_its_cluster() {
-        let text = told(Secret::Env("TANDEM_NO_SUCH_VARIABLE".to_owned()));
+        let text = describe(Secret::Env("TANDEM_NO_SUCH_VARIABLE".to_owned()));
         assert_eq!(
             text,
             "secret `sasl.password` of h:1 cannot be had: the environment has no variable \
              TANDEM_NO_SUCH_VARIABLE"
         );
-        let text = told(Secret::File("/nowhere/at/all".to_owned()));
+        let text = describe(Secret::File("/nowhere/at/all".to_owned()));
         assert!(text.contains("cannot read the file /nowhere/at/all: No such file"), "{text}");
-        assert!(told(Secret::File("/dev/null".to_owned())).contains("/dev/null is empty"));
+        assert!(describe(Secret::File("/dev/null".to_owned())).contains("/dev/null is empty"));
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Consumer {
     /// What the group told since the last call, in order.
     #[must_use]
     pub fn changes(&self) -> Vec<Membership> {
-        std::mem::take(&mut self.inner.context().told().changes)
+        std::mem::take(&mut self.inner.context().describe().changes)
     }
 
     /// How often the client has complained, and of what last.
@@ -116,7 +116,7 @@ fn partition(number: i32) -> Option<PartitionId> {
 }
 
 impl Rebalances {
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn describe(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -128,7 +128,7 @@ impl Rebalances {
             RebalanceProtocol::Eager | RebalanceProtocol::None => consumer.assign(list),
         });
         report(done);
-        let mut told = self.told();
+        let mut told = self.describe();
         told.held.extend(partitions(list));
         told.held.sort_unstable();
         let partitions = told.held.clone();
@@ -144,7 +144,7 @@ impl Rebalances {
             RebalanceProtocol::Eager | RebalanceProtocol::None => consumer.unassign(),
         });
         let gone = partitions(list);
-        let mut told = self.told();
+        let mut told = self.describe();
         told.held.retain(|partition| !gone.contains(partition));
         let change = if lost { Membership::Lost(gone) } else { Membership::Revoked(gone) };
         told.changes.push(change);

@@ -51,7 +51,7 @@ pub(super) fn explain(config: &ClientConfig, address: &str) -> Option<String> {
         }
     };
     let certificate = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
-    told(result, certificate.as_deref(), address, config)
+    describe(result, certificate.as_deref(), address, config)
 }
 
 /// What is wrong with the certificate that we show, as far as it is to be seen without its reader.
@@ -63,7 +63,7 @@ pub(super) fn ours(config: &ClientConfig) -> Option<String> {
     (*until < *now).then(|| format!("the certificate {file} expired on {until}: renew it"))
 }
 
-fn told(
+fn describe(
     result: X509VerifyResult,
     certificate: Option<&X509Ref>,
     address: &str,

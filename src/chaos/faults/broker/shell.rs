@@ -1,29 +1,16 @@
-//! How brokers are killed, asked to end, or paused: by whatever fault strikes them. Their heal is
+//! How brokers are killed, asked to end, or paused: by any fault that strikes them. Their heal is
 //! to start or to wake them, and to wait until they serve.
 
 use std::time::Duration;
 
-use futures_util::future::{LocalBoxFuture, join_all};
+use futures_util::future::join_all;
 use rustix::process::Signal;
 
 use super::How;
+use crate::chaos::Case;
 use crate::chaos::arena::{Arena, FaultError};
-use crate::chaos::{Case, Injection};
 use crate::controller::{Broker, BrokerError};
 use crate::time::Mono;
-
-/// Nothing is done to members.
-pub(super) struct Shell;
-
-impl Injection for Shell {
-    fn inject<'a>(&'a self, _: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
-        Box::pin(async { Ok(Mono::ZERO) })
-    }
-
-    fn heal<'a>(&'a self, _: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
-        Box::pin(async { Ok(()) })
-    }
-}
 
 impl How {
     fn signal(self) -> Signal {

@@ -1,4 +1,4 @@
-//! How members are told to be wrong about the time of day, and how that is seen.
+//! How a member's wall clock is set wrong, and how that is seen.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! How members end, and are awaited. The heal is the restart, which belongs to the fleet.
 //!
-//! What differs is how they are asked: by SIGKILL, which nobody hears; by SIGTERM, upon which a
+//! What differs is how they are asked: by SIGKILL, which it cannot handle; by SIGTERM, upon which a
 //! member leaves its group, stops leading and ends; by an order to end without leaving.
 
 use std::time::Duration;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use rustix::process::Signal;
 
+use super::By;
 use crate::chaos::arena::{Arena, FaultError, Victim};
 use crate::chaos::{Case, Injection};
 use crate::controller::Phase;
@@ -18,21 +19,10 @@ use crate::time::Mono;
 /// its client two seconds to close.
 const GONE: Duration = Duration::from_secs(5);
 
-/// How a process is asked to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::chaos::faults) enum By {
-    /// SIGKILL.
-    Kill,
-    /// SIGTERM.
-    Leave,
-    /// An order.
-    Stop,
-}
-
 /// Ends members, and waits until they are back.
-pub(in crate::chaos::faults) struct End(pub(in crate::chaos::faults) By);
+pub(super) struct Shell(pub(super) By);
 
-impl Injection for End {
+impl Injection for Shell {
     /// Ends all victims at once; the stamp at which the last was known to be gone.
     fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
         Box::pin(async move {
@@ -80,11 +70,11 @@ async fn gone(victim: &Victim) -> Option<Mono> {
     victim.slot.reaches(GONE, over).await.map(|state| state.since)
 }
 
-/// Waits until every victim lives again. One that does not keeps no other from being seen to.
+/// Waits until every victim lives again. One that does not live again keeps no other from being awaited.
 async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
     let within = case.restart_after + GONE;
     let mut outcome = Ok(());
-    // Who was asked and did not go is in nobody's hands: nothing would ever start it again.
+    // A victim that was asked and did not go is killed: otherwise the fleet never starts it again.
     for victim in case.victims().iter().filter(|victim| victim.lives()) {
         outcome = outcome.and(Arena::signal(victim, Signal::KILL));
     }
@@ -93,7 +83,7 @@ async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
         let reborn = victim
             .slot
             .reaches(within, |state| state.incarnation > life && state.phase != Phase::Absent);
-        // A run that stops restarts nobody.
+        // A run that stops starts no member again.
         let reborn = tokio::select! {
             biased;
             () = case.arena.stop.cancelled() => return Ok(()),

@@ -1,5 +1,5 @@
-//! How a command is run, and the one that undoes it. The guard is told of the undo first: whatever
-//! the command had begun to do is undone by then.
+//! How a command is run, and the one that undoes it. The guard gets the undo first, so that it can
+//! undo also a command that was cut short.
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -59,10 +59,10 @@ impl Injection for Shell {
             let undo = self.command(case, &self.exec.undo);
             case.arena.guard.owe(&undo).map_err(|error| FaultError::Failed(chain(&error)))?;
             self.owed.get_or_init(|| undo);
-            told(case, |life| case.asked(life));
+            note(case, |life| case.asked(life));
             run(case, &self.command(case, &self.exec.command), true).await?;
             let mut last = Mono::ZERO;
-            told(case, |life| last = case.in_force(life));
+            note(case, |life| last = case.in_force(life));
             Ok(last)
         })
     }
@@ -73,7 +73,7 @@ impl Injection for Shell {
             let Some(undo) = self.owed.get() else { return Ok(()) };
             run(case, undo, false).await?;
             case.arena.guard.paid(undo);
-            told(case, |life| case.healed(life));
+            note(case, |life| case.healed(life));
             Ok(())
         })
     }
@@ -83,8 +83,8 @@ fn lives<'a>(case: &'a Case<'_>) -> Vec<&'a Life> {
     case.victims().iter().map(|victim| &victim.life).collect()
 }
 
-/// Of each victim; of nobody in particular where there is none.
-fn told(case: &Case<'_>, mut tell: impl FnMut(Option<&Life>)) {
+/// Notes it of each victim; once, of no member, where there is none.
+fn note(case: &Case<'_>, mut tell: impl FnMut(Option<&Life>)) {
     let lives = lives(case);
     if lives.is_empty() {
         tell(None);

@@ -15,7 +15,7 @@ use support::edge::process::{Client, Edges};
 use support::samples;
 use support::tellings::{Brokers, answer, telling, written};
 
-/// A broker that says what it is told to.
+/// A broker that says what the test wrote.
 struct Puppet {
     listener: TcpListener,
     client: Client,
