@@ -28,15 +28,15 @@
 //! | `tandem-member` | [`kafka`] | the only room that names rdkafka |
 //! | | [`tandem_member`] | one member, as a library |
 //! | `tandem-judge` | [`roster`], [`statistics`] | what judging must know; what trials say |
-//! | | [`timeline`], [`watch`] | facts to intervals, afterwards and as they come |
+//! | | [`timeline`], [`live`] | facts to intervals, afterwards and as they come |
 //! | | [`verdict`] | intervals to judgement and numbers |
 //! | `tandem` | [`built`], [`yaml`] | the commit of the build; files as people write them |
 //! | | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
-//! | | [`view`], [`page`] | what is shown of a topology; a run as one HTML file |
+//! | | [`live_view`], [`html_report`] | what is shown of a topology; a run as one HTML file |
 //! | | [`journal`] | the append-only file that holds every fact |
 //! | | [`guard`] | a small process that undoes what its dead master cannot |
 //! | | [`telemetry`] | facts to OpenTelemetry: traces, metrics and logs |
-//! | | [`inquiry`] | the socket on which a run that goes on is asked how it stands |
+//! | | [`status_socket`] | the socket on which a run that goes on is asked how it stands |
 //! | | [`member`] | a member as a process: its channel, its duty, its orders |
 //! | | [`controller`] | makes reality match the plan, and writes down what happens |
 //! | | [`chaos`] | experiments: schedule, targets, faults with their heals |
@@ -66,7 +66,7 @@ pub use tandem_broker::{broker, groups, wire};
 pub use tandem_edge as edge;
 pub use tandem_facts::{ids, observation, roles, time};
 pub use tandem_host::{self as host, error, secret, shown};
-pub use tandem_judge::{roster, statistics, timeline, verdict, watch};
+pub use tandem_judge::{live, roster, statistics, timeline, verdict};
 pub use tandem_member::kafka;
 pub use tandem_neli as neli;
 
@@ -76,17 +76,17 @@ pub mod yaml;
 
 pub mod topology;
 
-pub mod view;
+pub mod live_view;
 
-pub mod page;
+pub mod html_report;
 
 pub mod guard;
 pub mod journal;
 
 pub mod telemetry;
 
-pub mod inquiry;
 pub mod member;
+pub mod status_socket;
 
 pub mod controller;
 

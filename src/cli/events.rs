@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use super::running::{Found, RunningArgs, status};
 use super::which::runtime;
 use super::{Failure, Output};
-use crate::inquiry::{Ask, Request, Said, VERSION};
+use crate::live_view::{Event, line};
+use crate::status_socket::{Ask, Request, Said, VERSION};
 use crate::verdict::Exit;
-use crate::view::{Event, line};
 
 /// What happened to a topology that `tandem up` keeps up: deaths, leaders, gaps.
 ///
@@ -39,7 +39,7 @@ pub(super) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
 }
 
 async fn tell(args: &EventsArgs) -> Result<Exit, Failure> {
-    let failed = |error: crate::inquiry::InquiryError| Failure::new(Exit::Unable, &error);
+    let failed = |error: crate::status_socket::InquiryError| Failure::new(Exit::Unable, &error);
     let Found { door, .. } = args.running.find().await?;
     let request = Request { tandem: VERSION, ask: Ask::Events, follow: args.follow };
     let mut answers = door.ask(request).await.map_err(failed)?;
@@ -113,8 +113,8 @@ pub(super) fn print(output: Output, event: &Event) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::Past;
+    use crate::live_view::{Event, Happening};
     use crate::time::{Mono, Wall};
-    use crate::view::{Event, Happening};
 
     fn event(seq: u64, t: u64) -> Event {
         let what = Happening::Missed { facts: 1 };

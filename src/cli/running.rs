@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::Failure;
 use crate::chaos::load_topology;
 use crate::ids::TopologyName;
-use crate::inquiry::{Answers, Ask, Door, InquiryError, Request, Said, VERSION, doors};
+use crate::live_view::{Picture, clock};
+use crate::status_socket::{Answers, Ask, Door, InquiryError, Request, Said, VERSION, doors};
 use crate::verdict::Exit;
-use crate::view::{Picture, clock};
 
 /// Which run.
 #[derive(Debug, Clone, clap::Args)]

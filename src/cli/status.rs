@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::running::RunningArgs;
 use super::which::runtime;
 use super::{Failure, Output};
+use crate::live_view::{Level, Picture, summary};
 use crate::time::{Mono, Span};
 use crate::verdict::Exit;
-use crate::view::{Level, Picture, summary};
 
 /// How often it is asked whether it stands as it is waited for.
 const AGAIN: Duration = Duration::from_millis(100);

@@ -16,10 +16,10 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 
 use super::signals::Interrupt;
-use crate::inquiry::Source;
+use crate::live_view::{Event, Screen, Stroke};
 use crate::run::Service;
+use crate::status_socket::Source;
 use crate::time::Mono;
-use crate::view::{Event, Screen, Stroke};
 
 /// How often the page is drawn when nothing happens: times go on.
 const IDLE: Duration = Duration::from_millis(250);

@@ -18,15 +18,15 @@ use super::which::TopologyArgs;
 use super::{Failure, Output, log_lines, log_to_stderr};
 use crate::built::Built;
 use crate::guard::{kept_up, runs};
-use crate::inquiry::Source;
 use crate::journal::{Bounds, Header, VERSION};
+use crate::live_view::{Happening, farewell};
 use crate::observation::Outcome;
 use crate::run::{Ended, Milestone, Service, Upkeep, keep_up};
+use crate::status_socket::Source;
 use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
 use crate::topology::{Address, Plan};
 use crate::verdict::{Brief, Exit, Limits};
-use crate::view::{Happening, farewell};
 
 /// How long the last lines may take to be read.
 const READS: Duration = Duration::from_secs(1);

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::recording::{JournalEnd, Told, tell_with};
 use super::running::ask;
 use super::which::runtime;
-use crate::inquiry::doors;
 use crate::journal::{Header, JournalError, Reading, list_parts};
+use crate::status_socket::doors;
 use crate::verdict::{Report, Tail};
 
 /// Judges what stands in `dir`, a folder or one file of several.

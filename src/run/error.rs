@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::controller::{ClusterError, ProvisionError, Unflushed};
 use crate::guard::GuardError;
-use crate::inquiry::InquiryError;
 use crate::journal::JournalError;
+use crate::status_socket::InquiryError;
 
 /// Why a run could not begin: exit code 1, or 130 where it was interrupted. Or why nothing can be
 /// said of it although it was played: exit code 4.

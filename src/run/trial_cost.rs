@@ -12,10 +12,10 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::controller::Record;
 use crate::ids::{GroupName, TrialNumber};
+use crate::live::{Event, Watch};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::topology::Plan;
-use crate::watch::{Event, Watch};
 
 /// How often time passes for the watch where no fact comes.
 const LOOK: Duration = Duration::from_millis(50);

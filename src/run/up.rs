@@ -20,12 +20,12 @@ use super::{RunError, Show, Tell};
 use crate::controller::{Gate, LOOK_NOW_AND_THEN, Record};
 use crate::guard::Purpose;
 use crate::ids::TrialNumber;
-use crate::inquiry::Desk;
 use crate::journal::{Bounds, Header, Rolling};
+use crate::live::Watch;
 use crate::observation::{Outcome, What};
+use crate::status_socket::Desk;
 use crate::time::{Mono, Span};
 use crate::timeline::Standing;
-use crate::watch::Watch;
 
 mod follow;
 mod service;

@@ -11,9 +11,9 @@ use opentelemetry::metrics::{AsyncInstrument, Histogram, Meter};
 use super::names;
 use super::names_metrics as metrics;
 use crate::ids::{GroupName, RoleIndex};
+use crate::live::{Event, Place, Totals, Watch};
 use crate::time::Mono;
 use crate::topology::Plan;
-use crate::watch::{Event, Place, Totals, Watch};
 
 /// How many series an instrument has at most, roles and groups multiplied. The library merges what
 /// is beyond 2,000 by itself, and says nothing.

@@ -23,12 +23,12 @@ use std::time::Duration;
 use super::borders::Borders;
 use crate::ids::{Life, TrialNumber};
 use crate::journal::Carry;
+use crate::live::{LAG, Watch};
 use crate::observation::{Fact, Outcome, What};
 use crate::roster::Roster;
 use crate::time::Mono;
 use crate::timeline::{Interval, IntervalSet, Stretch, Timeline, Trial};
 use crate::topology::Plan;
-use crate::watch::{LAG, Watch};
 
 /// So long before a window facts are kept: for longer than a question of one window stays open, and
 /// as long as the watch looks back.

@@ -1,4 +1,4 @@
 //! What leaves a run: OTLP, Prometheus, Grafana, the page in a browser.
 
+mod html_report;
 mod otlp;
-mod page;

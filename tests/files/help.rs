@@ -126,7 +126,7 @@ fn shells_take_what_completes_for_them() {
 /// The words of `tandem events` are for programs: each is explained where its help says so.
 #[test]
 fn every_word_of_an_event_is_explained() {
-    let schema = schemars::schema_for!(tandem::view::Happening);
+    let schema = schemars::schema_for!(tandem::live_view::Happening);
     let all = schema.get("oneOf").unwrap().as_array().unwrap();
     let words = all.iter().map(|one| {
         let keys = one["properties"].as_object().unwrap().keys();

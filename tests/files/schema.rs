@@ -7,9 +7,9 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde_json::Value;
 use tandem::cli::summary_schema;
 use tandem::journal::Header;
+use tandem::live_view::{Event, Picture};
 use tandem::observation::Fact;
 use tandem::verdict::{Difference, Report};
-use tandem::view::{Event, Picture};
 use tandem::{chaos, topology};
 
 /// A line of a journal.

@@ -16,13 +16,13 @@ use support::chance::{Draws, history};
 use support::facts::{Story, at, plan};
 use support::watched::{All, drive_seen, judged, picture, plausible};
 use tandem::ids::{GroupName, Life, PartitionId};
+use tandem::live::Watch;
+use tandem::live_view::{Level, Picture, Table, summary};
 use tandem::observation::{Fact, What};
 use tandem::time::{Mono, Span};
 use tandem::timeline::Interval;
 use tandem::topology::Plan;
 use tandem::verdict::Exit;
-use tandem::view::{Level, Picture, Table, summary};
-use tandem::watch::Watch;
 
 /// A table that follows a watch, and what was seen of it.
 struct Seen {

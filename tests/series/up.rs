@@ -12,8 +12,8 @@ use support::results::{Claims, Row, append};
 use support::series::folder;
 use support::up::Up;
 use tandem::ids::{GroupName, Life};
+use tandem::live_view::{Event, Happening, Level};
 use tandem::time::Mono;
-use tandem::view::{Event, Happening, Level};
 
 const SOON: Duration = Duration::from_secs(120);
 /// From a death until it is told, at most.
@@ -77,7 +77,7 @@ fn up_fifty() {
     let alive = || {
         let picture = up.status().1?;
         let seats: Vec<_> = picture.groups.values().flat_map(|of| of.members.clone()).collect();
-        let life = |(member, seat): &(tandem::ids::MemberId, tandem::view::MemberPicture)| {
+        let life = |(member, seat): &(tandem::ids::MemberId, tandem::live_view::MemberPicture)| {
             Some((Life { member: member.clone(), incarnation: seat.incarnation }, seat.pid?))
         };
         let lives: Vec<_> = seats.iter().filter_map(life).collect();

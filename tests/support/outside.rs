@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tandem::ids::{GroupName, Life, RoleName};
+use tandem::live_view::{Event, Happening, Level};
 use tandem::observation::What;
 use tandem::time::Mono;
 use tandem::timeline::{Finding, Timeline};
-use tandem::view::{Event, Happening, Level};
 
 use super::experiment::{eventually, signal_pid};
 use super::up::{Follower, Up};

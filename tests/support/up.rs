@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tandem::journal::{Recording, read_parts};
+use tandem::live_view::{Event, Level, Picture};
 use tandem::time::Mono;
-use tandem::view::{Event, Level, Picture};
 use tempfile::TempDir;
 
 use super::experiment::{PATIENCE, eventually, output, signal_pid, tandem};

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tandem::ids::{GroupName, Life, RoleIndex, TrialNumber};
+use tandem::live::{Event, Totals, Watch};
+use tandem::live_view::{JournalPicture, Moment, Picture, Run, Table};
 use tandem::observation::{Fact, What};
 use tandem::time::{Mono, Wall};
 use tandem::timeline::{Coverage, Interval, Timeline};
 use tandem::topology::Plan;
-use tandem::view::{JournalPicture, Moment, Picture, Run, Table};
-use tandem::watch::{Event, Totals, Watch};
 
 use super::facts::at;
 
@@ -97,7 +97,7 @@ pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
         }
     }
     let mut add =
-        |place: &tandem::watch::Place, which: fn(&mut Found) -> &mut Vec<Interval>, one| {
+        |place: &tandem::live::Place, which: fn(&mut Found) -> &mut Vec<Interval>, one| {
             for role in place.roles.roles() {
                 which(all.get_mut(&(place.group.clone(), role.0)).unwrap()).push(one);
             }

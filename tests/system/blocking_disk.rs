@@ -9,10 +9,10 @@ use support::experiment::{Experiment, Running, eventually, output, signal_pid, t
 use support::leftovers::{Family, see};
 use support::up::{Up, nothing_is_left};
 use tandem::ids::Life;
+use tandem::live_view::Level;
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
 use tandem::verdict::{Report, Verdict};
-use tandem::view::Level;
 
 /// For how long the disk takes nothing.
 const BLOCKS: Duration = Duration::from_secs(20);

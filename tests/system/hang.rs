@@ -10,8 +10,8 @@ use support::experiment::eventually;
 use support::leftovers::see;
 use support::undone::{Stage, says};
 use support::up::{Up, nothing_is_left};
+use tandem::live_view::Level;
 use tandem::time::Mono;
-use tandem::view::Level;
 
 /// A pulse of two seconds ago counts, and three seconds of silence do not; the rest is the host's.
 const NOTICED: Duration = Duration::from_secs(10);

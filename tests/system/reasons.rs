@@ -14,10 +14,10 @@ use support::experiment::{eventually, output, tandem};
 use support::facts::{Story, at, brief, plan};
 use support::up::Up;
 use support::watched::picture;
+use tandem::live_view::{Event, Happening, Level, Screen, Table, line, summary};
 use tandem::observation::{Outcome, What};
 use tandem::time::{Mono, Wall};
 use tandem::verdict::{Report, render};
-use tandem::view::{Event, Happening, Level, Screen, Table, line, summary};
 
 const SOON: Duration = Duration::from_secs(30);
 

@@ -8,10 +8,10 @@ use rustix::process::Signal;
 use support::experiment::{eventually, output, signal_pid, tandem};
 use support::up::{Follower, Up, nothing_is_left};
 use tandem::ids::{ClusterName, GroupName, MemberId};
+use tandem::live_view::{Happening, Level, Picture};
 use tandem::observation::{Fact, Outcome, What};
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Timeline};
-use tandem::view::{Happening, Level, Picture};
 
 /// Members of a broker that runs again are back within this: a client looks for its broker once a
 /// second, joins, and a session of the dead may have to pass.

@@ -9,11 +9,11 @@ use support::facts::{Story, at, brief, plan};
 use support::suspended::Sleep;
 use support::up::{Up, nothing_is_left};
 use tandem::ids::{Life, PartitionId, Term, TrialNumber};
+use tandem::live_view::Level;
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
 use tandem::timeline::{Interval, Timeline};
 use tandem::verdict::{Report, Tail, Verdict};
-use tandem::view::Level;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 /// The controller looks at its clocks more often.

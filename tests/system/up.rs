@@ -15,7 +15,7 @@ use support::outside::{is_told_as_it_is_written, kill_leader};
 use support::quiet::{NOISE_MAX, await_quiet};
 use support::up::{Up, nothing_is_left};
 use tandem::ids::GroupName;
-use tandem::view::{Event, Happening, Level};
+use tandem::live_view::{Event, Happening, Level};
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -54,7 +54,10 @@ fn each_death_is_told_at_once_and_gaps_are_the_journals() {
     eprintln!("{gaps} gaps, the worst {worst:?} off");
     // On a pipe stands what was told, line by line.
     let lines = fs::read_to_string(up.out.join("../stdout")).unwrap();
-    assert_eq!(lines, events.iter().map(|it| tandem::view::line(it) + "\n").collect::<String>());
+    assert_eq!(
+        lines,
+        events.iter().map(|it| tandem::live_view::line(it) + "\n").collect::<String>()
+    );
     let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
     let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!((report.trials, report.joint.gap.count), (1, 0));
@@ -72,7 +75,7 @@ fn status_says_how_it_stands_by_its_exit_code() {
     assert!(picture.journal.written && picture.journal.file.exists(), "{:?}", picture.journal);
     assert!(picture.roles.iter().all(|role| role.leaders.len() == 2), "{:?}", picture.roles);
     // All members of a group die: its roles are led elsewhere, until a session is over.
-    let killed = |picture: &tandem::view::Picture, name: &str| {
+    let killed = |picture: &tandem::live_view::Picture, name: &str| {
         for seat in picture.groups[&group(name)].members.values() {
             signal_pid(seat.pid.unwrap(), Signal::KILL);
         }
@@ -87,7 +90,7 @@ fn status_says_how_it_stands_by_its_exit_code() {
     let waited = ["status", "--wait", "down", "--within", "30s", "-o", "json"];
     let waited = output(tandem(up.state()).args(waited));
     assert_eq!(waited.status.code(), Some(0), "{waited:?}");
-    let down: tandem::view::Picture = serde_json::from_slice(&waited.stdout).unwrap();
+    let down: tandem::live_view::Picture = serde_json::from_slice(&waited.stdout).unwrap();
     assert_eq!((down.health, up.status().0), (Level::Down, Some(8)));
     assert!(down.health_for_ms < 30_000.0, "{down:?}");
     let page = output(tandem(up.state()).arg("status"));

@@ -13,10 +13,10 @@ use support::recorded::{kills, record, up as header_of_up};
 use support::up::Up;
 use tandem::ids::{GroupName, Life};
 use tandem::journal::{Header, Journal, Part};
+use tandem::live_view::Level;
 use tandem::observation::{Outcome, What};
 use tandem::time::{Mono, Span};
 use tandem::verdict::{CauseKind, Report, Ruling, Verdict};
-use tandem::view::Level;
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -83,7 +83,7 @@ fn a_member_killed_from_outside_is_the_cause_and_report_agrees_with_status() {
     eventually("report and status to agree", SOON, || {
         said(up.state(), &up.out);
         let (report, status) = (result(&up.out), up.status().1?);
-        let agree = |promise: &tandem::view::Promise| {
+        let agree = |promise: &tandem::live_view::Promise| {
             let same = |ruling: &&Ruling| ruling.text.starts_with(&promise.what);
             match report.objective.iter().find(same).unwrap().outcome {
                 Verdict::Pass => promise.kept,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   facts --> timeline --> verdict --> report        all of a run, once it is over
-//!         --> watch    --> gaps and overlaps         as they happen
+//!         --> live     --> gaps and overlaps         as they happen
 //! ```
 //!
 //! | module | holds |
@@ -11,7 +11,7 @@
 //! | [`statistics`] | what so many trials say about those to come |
 //! | [`timeline`] | facts to intervals |
 //! | [`verdict`] | intervals to judgement and numbers |
-//! | [`watch`] | facts as they come |
+//! | [`live`]  | facts as they come |
 //!
 //! All of it is pure: no input, output, clock or chance.
 
@@ -26,8 +26,8 @@
     clippy::wildcard_enum_match_arm
 )]
 
+pub mod live;
 pub mod roster;
 pub mod statistics;
 pub mod timeline;
 pub mod verdict;
-pub mod watch;

@@ -8,10 +8,10 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::{Service, TRIAL};
 use crate::controller::Record;
+use crate::live::{Event, Watch};
+use crate::live_view::Happening;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
-use crate::view::Happening;
-use crate::watch::{Event, Watch};
 
 /// Facts of one such time are taken at once: it costs less, and is far below what may pass between
 /// a death and its telling.

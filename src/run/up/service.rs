@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::broadcast;
 
 use crate::controller::Record;
-use crate::inquiry::{Feed, Source};
 use crate::journal::{Header, Written};
+use crate::live_view::{Event, Happening, JournalPicture, Level, Moment, Picture, Run, Table};
+use crate::status_socket::{Feed, Source};
 use crate::time::{Mono, Wall};
-use crate::view::{Event, Happening, JournalPicture, Level, Moment, Picture, Run, Table};
 
 /// How many events are remembered for who asks later.
 const REMEMBERED: usize = 1_000;

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tandem::live_view::Level;
 use tandem::statistics::two_samples::compare;
-use tandem::view::Level;
 
 use crate::otlp::beside::{One, Way, rounds};
 use crate::otlp::receiver::{Kept, Receiver};

@@ -11,10 +11,10 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use rustix::process::Signal;
 use tandem::ids::GroupName;
 use tandem::journal::Recording;
+use tandem::live_view::{Happening, Level};
 use tandem::observation::What;
 use tandem::time::Mono;
 use tandem::timeline::{Interval, Timeline};
-use tandem::view::{Happening, Level};
 
 use crate::otlp::agrees::{named, told_agree};
 use crate::otlp::receiver::{Kept, Receiver};

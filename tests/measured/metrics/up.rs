@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tandem::ids::GroupName;
+use tandem::live_view::{Event, Happening, Level};
 use tandem::time::Mono;
 use tandem::timeline::Timeline;
-use tandem::view::{Event, Happening, Level};
 
 use support::experiment::{eventually, output, tandem};
 use support::measured::{shared_turn, turn};

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tandem::view::Level;
+use tandem::live_view::Level;
 
 use support::experiment::{eventually, output, signal_pid, tandem};
 use support::up::Up;

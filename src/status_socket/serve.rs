@@ -10,7 +10,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
 use super::words::{ASK_MAX, Ask, Request, Said, VERSION};
-use crate::view::{Event, Picture};
+use crate::live_view::{Event, Picture};
 
 /// How long one may take to say what is wanted.
 const LISTENS: Duration = Duration::from_secs(5);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::view::{Event, Picture};
+use crate::live_view::{Event, Picture};
 
 /// The version of these words. Who is asked in a later one refuses.
 pub const VERSION: u32 = 1;

@@ -1,9 +1,9 @@
 //! A run that a test made up, and its page.
 
 use serde_json::Value;
+use tandem::html_report::{Room, Subject, page_within};
 use tandem::ids::TrialNumber;
 use tandem::observation::Fact;
-use tandem::page::{Room, Subject, page_within};
 use tandem::time::{Mono, Wall};
 use tandem::timeline::{Finding, Timeline};
 use tandem::topology::Plan;

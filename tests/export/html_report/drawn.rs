@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::page::browser::Browser;
-use crate::page::contents::{SMALL, counts_fit, stalled};
-use crate::page::hostile;
-use crate::page::large::THOUSAND;
-use crate::page::made::data;
+use crate::html_report::browser::Browser;
+use crate::html_report::contents::{SMALL, counts_fit, stalled};
+use crate::html_report::hostile;
+use crate::html_report::large::THOUSAND;
+use crate::html_report::made::data;
 use support::experiment::{Experiment, output, tandem};
 
 /// WebDriver's numbers of keys that write nothing.

@@ -4,7 +4,7 @@ use tandem::observation::{FaultClass, Outcome, What};
 use tandem::timeline::Timeline;
 use tandem::verdict::Report;
 
-use crate::page::made::{Told, data};
+use crate::html_report::made::{Told, data};
 use support::facts::{Story, at, brief, failed, fault, plan};
 
 /// What would break out of text, an attribute, a script element, a comment or a style.

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::reasons::ReasonsPicture;
 use crate::ids::{ClusterName, GroupName, Incarnation, MemberId, RoleName, TopologyName};
+use crate::live::Health;
 use crate::time::Wall;
 use crate::verdict::Exit;
-use crate::watch::Health;
 
 /// How something stands.
 #[derive(

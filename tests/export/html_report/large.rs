@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tandem::ids::PartitionId;
 use tandem::observation::What;
 
-use crate::page::made::Told;
+use crate::html_report::made::Told;
 use support::facts::{Story, at, brief, fault, plan};
 
 const TRIAL_MS: u64 = 22_000;

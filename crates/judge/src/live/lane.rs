@@ -98,8 +98,8 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::Place;
     use crate::timeline::Count;
-    use crate::watch::Place;
     use tandem_facts::ids::RoleIndex;
     use tandem_facts::roles::RoleClass;
 

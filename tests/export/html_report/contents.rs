@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use tandem::html_report::Room;
 use tandem::observation::What;
-use tandem::page::Room;
 use tandem::timeline::{Finding, Findings};
 use tandem::verdict::{Distribution, Report, Samples};
 
-use crate::page::large::{BLIND, Large, THOUSAND, TWIN};
-use crate::page::made::{Row, Told, data, row, rows};
+use crate::html_report::large::{BLIND, Large, THOUSAND, TWIN};
+use crate::html_report::made::{Row, Told, data, row, rows};
 use support::facts::{Story, at};
 
 pub const SMALL: Large = Large { roles: 6, partitions: 4, groups: 2, members: 3, trials: 6 };

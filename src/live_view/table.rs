@@ -10,12 +10,12 @@ use super::picture::{Counts, GroupPicture, JournalPicture, MemberPicture, Pictur
 use super::reasons::Reasons;
 use super::{Happening, Level, ROLES_MAX};
 use crate::ids::{GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, RoleName};
+use crate::live::{Event, Place};
 use crate::observation::{Fact, What};
 use crate::roles::RoleClass;
 use crate::time::{self, Mono, Wall};
 use crate::timeline::Interval;
 use crate::topology::Plan;
-use crate::watch::{Event, Place};
 
 /// The table of one topology.
 #[derive(Debug, Clone)]

@@ -7,14 +7,14 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use support::facts::{Story, at, plan};
 use tandem::ids::ClusterName;
-use tandem::observation::What;
-use tandem::time::{Mono, Span, Wall};
-use tandem::topology::Plan;
-use tandem::view::{
+use tandem::live::Watch;
+use tandem::live_view::{
     Event, Happening, JournalPicture, Level, Moment, Picture, Run, Screen, Stroke, Table, line,
     summary,
 };
-use tandem::watch::Watch;
+use tandem::observation::What;
+use tandem::time::{Mono, Span, Wall};
+use tandem::topology::Plan;
 
 /// A story as far as it was told.
 struct Told {

@@ -11,10 +11,10 @@ use std::time::Duration;
 use super::picture::Counts;
 use super::table::{Cell, Table, ms};
 use crate::ids::{GroupName, RoleIndex};
+use crate::live::{LAG, PATIENCE};
 use crate::roles::RoleClass;
 use crate::time::Mono;
 use crate::timeline::Interval;
-use crate::watch::{LAG, PATIENCE};
 
 /// The end of what goes on.
 const END: Mono = Mono(u64::MAX);

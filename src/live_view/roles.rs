@@ -6,9 +6,9 @@ use super::Level;
 use super::picture::RolePicture;
 use super::table::{Cell, Table, ms};
 use crate::ids::{GroupName, MemberId};
+use crate::live::Health;
 use crate::roles::RoleClass;
 use crate::time::Mono;
-use crate::watch::Health;
 
 /// Of more roles than this those that share their partitions stand as one.
 const EACH_MAX: u32 = 10_000;

@@ -20,10 +20,10 @@ use support::facts::{Story, at, plan};
 use support::transcript::{Command, check_folder};
 use support::watched::{drive, found, judged, plausible};
 use tandem::ids::{GroupName, PartitionId, RoleIndex};
+use tandem::live::{Event, Place, Watch};
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
 use tandem::topology::Plan;
-use tandem::watch::{Event, Place, Watch};
 
 proptest! {
     #[test]
