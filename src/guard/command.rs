@@ -186,7 +186,8 @@ impl UserCommand {
     }
 }
 
-/// Appends what comes to the log, up to a bound; the rest is read, so that the command never waits on a full pipe.
+/// Appends what comes to the log, up to a bound. The rest is read all the same, so that the command
+/// never waits on a full pipe.
 fn keep(mut output: PipeReader, log: &mut File) {
     let kept = io::copy(&mut (&mut output).take(OUTPUT_MOST), log);
     if kept.is_ok_and(|bytes| bytes == OUTPUT_MOST) {

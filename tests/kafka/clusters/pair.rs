@@ -62,10 +62,10 @@ fn twin_kills_are_found_and_pauses_are_survived() {
 
 /// Kills a leader in each group at once: one group is on Kafka, the other on the embedded broker.
 ///
-/// A gap is anywhere within 2.5 heartbeats around a session. Of 30 trials at a session of 1 s, Kafka
-/// had 1034 ms (standard deviation 61), the embedded broker 1052 (66). So the means of 8 trials
-/// differ by more than 150 ms by chance less than once in 100,000 runs; the medians of 4 did so once
-/// in 150.
+/// A gap is anywhere within 2.5 heartbeats around a session. Of 30 trials at a session of 1 s,
+/// Kafka had 1034 ms (standard deviation 61), the embedded broker 1052 (66). So the means of 8
+/// trials differ by more than 150 ms by chance less than once in 100,000 runs; the medians of 4 did
+/// so once in 150.
 const BOTH: &str = "\
 version: 1
 name: side-by-side

@@ -70,7 +70,7 @@ async fn gone(victim: &Victim) -> Option<Mono> {
     victim.slot.reaches(GONE, over).await.map(|state| state.since)
 }
 
-    // The fleet starts a victim again only once it is gone: one that did not end is killed.
+/// Waits until every victim lives again, also where one of them does not.
 async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
     let within = case.restart_after + GONE;
     let mut outcome = Ok(());
