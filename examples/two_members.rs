@@ -13,7 +13,7 @@ use tandem_broker::broker::{Broker, Settings};
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::time::Span;
 use tandem_member::kafka::{Admin, Cluster, TopicSettings};
-use tandem_member::{Config, Member};
+use tandem_member::{Config, Member, Mode, Pulse};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +34,8 @@ fn config(life: &str, cluster: &Cluster) -> Result<Config, Box<dyn Error>> {
         wake: Duration::from_millis(50),
         beacon: Duration::from_millis(100),
         threshold: Duration::from_secs(2),
+        mode: Mode::NonExclusive,
+        pulse: Pulse::Clock,
         assignor: "roundrobin".to_owned(),
     })
 }

@@ -34,6 +34,7 @@ macro_rules! shipped {
 /// All files inside: topologies, experiments, suites, and the schemas that their heads name.
 pub const SHIPPED: &[Shipped] = shipped![
     "topologies/duo.yaml",
+    "topologies/fast.yaml",
     "topologies/kafka-duo-three.yaml",
     "topologies/kafka-duo.yaml",
     "topologies/kafka-secure.yaml",

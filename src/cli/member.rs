@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::Failure;
-use tandem_member::Config;
+use tandem_member::{Config, Mode, Pulse};
 
 use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
 use crate::kafka::Cluster;
@@ -11,6 +11,7 @@ use crate::member;
 use crate::time::Span;
 use crate::topology::{Access, Secret, is_secret};
 use crate::verdict::Exit;
+use crate::yaml::choices;
 
 /// Live as one member of a group, until told to leave.
 ///
@@ -53,6 +54,9 @@ pub(super) struct MemberArgs {
     /// T: for how long a claim outlives the last message of its partition.
     #[arg(long, value_name = "DURATION", default_value = "3s")]
     threshold: Span,
+    /// When a claim holds and what ends it: non-exclusive, or fast.
+    #[arg(long, default_value = "non-exclusive", value_parser = mode)]
+    mode: Mode,
     /// How the group hands out partitions.
     #[arg(long, default_value = "roundrobin")]
     assignor: String,
@@ -66,6 +70,11 @@ pub(super) struct MemberArgs {
 
 fn life(text: &str) -> Result<Life, LifeError> {
     Life::try_from(text.to_owned())
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    let found = Mode::ALL.into_iter().find(|mode| mode.as_str() == text);
+    found.ok_or_else(|| choices(text, Mode::ALL.map(Mode::as_str)))
 }
 
 fn property(text: &str) -> Result<(String, String), String> {
@@ -102,6 +111,8 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
         wake: args.wake.get(),
         beacon: args.beacon.get(),
         threshold: args.threshold.get(),
+        mode: args.mode,
+        pulse: Pulse::Clock,
         assignor: args.assignor,
     };
     member::run(&config).map_err(|error| Failure::new(Exit::Unable, &error))?;

@@ -1,6 +1,6 @@
 //! What a plan decides for a member, and the arguments of `tandem member` that say so.
 
-use tandem_member::Config;
+use tandem_member::{Config, Pulse};
 
 use crate::ids::Life;
 use crate::kafka::Cluster;
@@ -21,6 +21,8 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         wake: group.pace.wake.get(),
         beacon: group.pace.beacon.get(),
         threshold: group.pace.threshold.get(),
+        mode: group.pace.mode,
+        pulse: Pulse::Clock,
         assignor: group.pace.assignor.as_str().to_owned(),
     }
 }
@@ -42,6 +44,7 @@ pub fn arguments(config: &Config) -> Vec<String> {
     option("wake", Span(config.wake).to_string());
     option("beacon", Span(config.beacon).to_string());
     option("threshold", Span(config.threshold).to_string());
+    option("mode", config.mode.as_str().to_owned());
     option("assignor", config.assignor.clone());
     for (key, value) in &config.cluster.access.properties {
         option("property", format!("{key}={value}"));

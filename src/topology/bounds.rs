@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::Terms;
+use super::terms::FIRST_MESSAGE;
+use super::{Mode, Terms};
 use crate::roster::{Bound, Bounds, Range};
 
 /// How far apart members may reach their brokers again: the longest wait of a client between two
@@ -19,7 +20,12 @@ const DRAIN: Duration = Duration::from_millis(200);
 #[must_use]
 pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
     let threshold = terms.threshold;
-    let moved = to(threshold);
+    let (moved, joined) = match terms.mode {
+        Mode::NonExclusive => (threshold, (terms.handover() + terms.age).saturating_sub(threshold)),
+        // Each rebalance revokes, and a revocation ends the claim before the member joins again.
+        Mode::Fast => (Duration::ZERO, terms.handover()),
+    };
+    let moved = to(moved);
     Bounds {
         kill: Bound { gap: Range::new(terms.soonest(), terms.takeover()), overlap: moved },
         leave: Bound { gap: to(terms.handover()), overlap: moved },
@@ -30,10 +36,7 @@ pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
                 .saturating_sub(terms.grace)),
         },
         pause: pause(terms, longest_pause.unwrap_or(Duration::MAX)),
-        restart: Bound {
-            gap: to((terms.handover() + terms.age).saturating_sub(threshold)),
-            overlap: moved,
-        },
+        restart: Bound { gap: to(joined), overlap: moved },
         broker: outage_bound(terms, terms.failover, Recall::Reads),
     }
 }
@@ -73,13 +76,18 @@ pub enum Recall {
 }
 
 /// A member that is stopped for `d` serves nothing meanwhile. When it wakes it still believes what
-/// it believed, and the messages that waited for it renew that once more.
+/// it believed, and the messages that waited for it renew that once more. In the fast mode only a
+/// message that it sends after it woke does so, until its next heartbeat finds it expelled.
 fn pause(terms: &Terms, d: Duration) -> Bound {
     let threshold = terms.threshold;
     let asleep = d.min(threshold).saturating_sub(terms.soonest()).saturating_sub(terms.grace);
+    let (back, renewed) = match terms.mode {
+        Mode::NonExclusive => (d, threshold),
+        Mode::Fast => (d.saturating_add(FIRST_MESSAGE), Duration::ZERO),
+    };
     Bound {
-        gap: Range::new(d.min(terms.soonest()), d.min(terms.takeover())),
-        overlap: to(asleep + threshold + terms.silence() + DRAIN),
+        gap: Range::new(d.min(terms.soonest()), back.min(terms.takeover())),
+        overlap: to(asleep + renewed + terms.silence() + DRAIN),
     }
 }
 

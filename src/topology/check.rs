@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Count, Edges, Elsewhere, OtherAccess, Pace, Plan, Roles, Settings, Spec, defaults,
-    is_secret,
+    Cluster, Count, Edges, Elsewhere, Mode, OtherAccess, Pace, Plan, Roles, Settings, Spec,
+    defaults, is_secret,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::time::Span;
@@ -170,6 +170,13 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
         }
     }
     let pace = defaults::pace(&settings, 1);
+    if let (Mode::Fast, Some(count @ 2..)) = (pace.mode, group.partitions) {
+        let message = format!("a group in fast mode has one partition, not {count}");
+        problems.push(
+            Problem::at(place.key("partitions").origin(), message)
+                .hint("its only leader leads every role"),
+        );
+    }
     problems.extend(pace_problem(&pace, name, places));
     if settings.retention.is_some_and(|retention| retention.get() < pace.threshold.get()) {
         let origin = places.setting(name, "retention");
@@ -229,7 +236,13 @@ fn pace_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Pro
                 .hint("several must fit, or one that is late ends the session"),
         );
     }
-    if threshold <= session {
+    if pace.mode == Mode::Fast && threshold >= session {
+        return Some(
+            at("threshold", format!("threshold {threshold} is not below session {session}"))
+                .hint("in fast mode a leader must fence itself before its group gives it up"),
+        );
+    }
+    if pace.mode == Mode::NonExclusive && threshold <= session {
         return Some(
             at("threshold", format!("threshold {threshold} is not above session {session}"))
                 .hint("else every claim lapses before the broker finds a successor"),

@@ -26,9 +26,9 @@ pub(super) const MEMBERS: u32 = 3;
 const PARTITIONS_MOST: u32 = 16;
 
 /// One partition a role, so that a death moves few roles; but every member publishes on every
-/// partition, so not without end.
-pub(super) fn partitions(roles: u32) -> u32 {
-    roles.clamp(1, PARTITIONS_MOST)
+/// partition, so not without end. The fast mode has one.
+pub(super) fn partitions(roles: u32, mode: Mode) -> u32 {
+    if mode == Mode::Fast { 1 } else { roles.clamp(1, PARTITIONS_MOST) }
 }
 
 /// A beacon is worthless once the threshold is over.
@@ -41,10 +41,16 @@ pub(super) fn pace(settings: &Settings, sharing: u32) -> Pace {
     let session = settings.session.map_or(SESSION, Span::get);
     let heartbeat =
         settings.heartbeat.map_or_else(|| (session / 10).max(HEARTBEAT_LEAST), Span::get);
-    let threshold = settings.threshold.map_or_else(|| session.saturating_mul(3), Span::get);
+    let mode = settings.mode.unwrap_or(Mode::NonExclusive);
+    let usual = match mode {
+        Mode::NonExclusive => session.saturating_mul(3),
+        // A leader that hears nothing knows it before its group gives it up.
+        Mode::Fast => session / 2,
+    };
+    let threshold = settings.threshold.map_or(usual, Span::get);
     let beacon = settings.beacon.map_or_else(|| BEACON_MOST.min(threshold / 3), Span::get);
     Pace {
-        mode: settings.mode.unwrap_or(Mode::NonExclusive),
+        mode,
         session: Span(session),
         heartbeat: Span(heartbeat),
         wake: Span(wake(heartbeat)),
@@ -73,7 +79,9 @@ fn share(beacon: Duration, threshold: Duration, sharing: u32) -> Duration {
     beacon.saturating_mul(sharing).min((threshold / 3).max(beacon))
 }
 
-/// `messages` a second that a group publishes: each member on each partition, each interval.
-pub(super) fn beacons_per_s(members: u32, partitions: NonZeroU32, beacon: Duration) -> f64 {
-    f64::from(members) * f64::from(partitions.get()) / beacon.as_secs_f64().max(0.001)
+/// Messages a second that a group publishes: each member on each partition, each interval; in the
+/// fast mode only the holder.
+pub(super) fn beacons_per_s(members: u32, partitions: NonZeroU32, pace: &Pace) -> f64 {
+    let members = if pace.mode == Mode::Fast { 1 } else { members };
+    f64::from(members) * f64::from(partitions.get()) / pace.beacon.get().as_secs_f64().max(0.001)
 }

@@ -82,8 +82,12 @@ fn group_section(
     writeln!(f, "  roles           {}", roles(plan, group))?;
     writeln!(
         f,
-        "  pace            session {}, heartbeat {}, beacon {}, threshold {} (non-exclusive)",
-        pace.session, pace.heartbeat, pace.beacon, pace.threshold
+        "  pace            session {}, heartbeat {}, beacon {}, threshold {} ({})",
+        pace.session,
+        pace.heartbeat,
+        pace.beacon,
+        pace.threshold,
+        pace.mode.as_str()
     )?;
     writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
     writeln!(

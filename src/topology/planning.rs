@@ -162,7 +162,8 @@ fn planned_group(
     let cluster = clusters.get(&group.cluster).ok_or("no such cluster")?;
     let settings = group.settings(&spec.defaults);
     let pace = defaults::pace(&settings, sharing);
-    let width = group.partitions.unwrap_or_else(|| defaults::partitions(spec.roles.len()));
+    let width =
+        group.partitions.unwrap_or_else(|| defaults::partitions(spec.roles.len(), pace.mode));
     let width = NonZeroU32::new(width).ok_or("no partitions")?;
     let count = group.members.unwrap_or(defaults::MEMBERS);
     let members = (1..=count)
@@ -180,7 +181,7 @@ fn planned_group(
         min_insync_replicas: settings.min_insync_replicas,
         retention: Span(defaults::retention(&settings, pace.threshold.get())),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
-        beacons_per_s: defaults::beacons_per_s(count, width, pace.beacon.get()),
+        beacons_per_s: defaults::beacons_per_s(count, width, &pace),
         bounds: bounds(&Terms::on(&pace, cluster), None),
         pace,
     })

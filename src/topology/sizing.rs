@@ -1,6 +1,6 @@
 //! What a reader should know of the sizes and the pace before running a plan.
 
-use super::{Address, Plan, PlannedGroup, Terms, shared_fate};
+use super::{Address, Mode, Plan, PlannedGroup, Terms, shared_fate};
 use crate::ids::GroupName;
 use crate::time::Span;
 
@@ -36,6 +36,10 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
 
 /// The sizing advice of the paper.
 fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
+    // One partition, one leader, and the others stand by.
+    if group.pace.mode == Mode::Fast {
+        return;
+    }
     let (members, width) = (group.members.len(), group.width());
     let roles = usize::try_from(plan.roles.len()).unwrap_or(usize::MAX);
     if members > width {
@@ -71,7 +75,7 @@ fn pace(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<
     }
     let seamless = Span(terms.seamless_threshold());
     let threshold = group.pace.threshold;
-    if threshold < seamless {
+    if threshold < seamless && group.pace.mode == Mode::NonExclusive {
         let gap = group.bounds.isolation.gap.high;
         warnings.push(format!(
             "`{name}`: with threshold {threshold} an isolated leader can leave a gap of up to \

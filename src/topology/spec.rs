@@ -110,7 +110,8 @@ macro_rules! settings {
 }
 
 settings! {
-    /// When a claim holds and what ends it; `non-exclusive` unless given.
+    /// When a claim holds and what ends it (default: `non-exclusive`). In `fast` mode a group has
+    /// one partition; its holder leads every role at once, and fences itself.
     mode: Mode,
     /// For how long the broker waits for a silent member before it gives its partitions to others;
     /// 1s unless given.
@@ -121,8 +122,8 @@ settings! {
     /// How often a member publishes on every partition; the lesser of 100ms and a third of the
     /// threshold unless given.
     beacon: Span,
-    /// For how long a claim outlives the last message of its partition; three sessions unless
-    /// given.
+    /// For how long a claim outlives the last message of its partition (default: three sessions; in
+    /// `fast` mode half a session).
     threshold: Span,
     /// How the consumer group hands out partitions; `roundrobin` unless given.
     assignor: Assignor,

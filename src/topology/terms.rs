@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use super::{Address, Pace, PlannedCluster};
+use super::{Address, Mode, Pace, PlannedCluster};
 use crate::time::Span;
 
 /// How late a broker notices that a session is over; measured on Apache Kafka: 0 to 14 ms.
 const EXPIRY_LAG: Duration = Duration::from_millis(15);
 /// From publishing a message to its consumption by another, in an idle group.
 const LATENCY: Duration = Duration::from_millis(20);
-/// A new owner publishes at once, and again each so often until it hears itself.
-const FIRST_PERIOD: Duration = Duration::from_millis(10);
+/// From the need of a message on a partition to its receipt: a new owner publishes at once, and
+/// again each 10 ms until it hears itself.
+pub(super) const FIRST_MESSAGE: Duration = LATENCY.saturating_add(Duration::from_millis(10));
 /// librdkafka asks each second for a coordinator that it lost (`rd_kafka_cgrp_serve`; no setting
 /// changes that). New leaders of partitions it learns meanwhile, for it looks for them more often.
 const SEARCH: Duration = Duration::from_secs(1);
@@ -23,6 +24,8 @@ const RTT_BROKERS: Duration = Duration::from_millis(10);
 /// both can be as quick as the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
+    /// When a claim holds and what ends it.
+    pub mode: Mode,
     /// `S`: after so much silence the broker gives a member's partitions to others.
     pub session: Duration,
     /// `h`: how often a member shows the broker that it lives.
@@ -33,7 +36,7 @@ pub struct Terms {
     pub lag: Duration,
     /// `B`: a rebalance. The living learn of it at their next heartbeat, then join and sync.
     pub rebalance: Duration,
-    /// `F`: from an assignment to the first message on it.
+    /// `F`: from an assignment to the claim: the first message, or nothing in the fast mode.
     pub first: Duration,
     /// `a`: how old the last message may be that a member has heard when a fault strikes.
     pub age: Duration,
@@ -41,11 +44,11 @@ pub struct Terms {
     pub grace: Duration,
     /// `e`: the error between two clocks; nothing on one host.
     pub clock: Duration,
-    /// `T`: for how long a claim outlives the last message.
+    /// `T`, in the fast mode `Q`: for how long a claim outlives the last message.
     pub threshold: Duration,
-    /// `D`: for how long nobody does what a broker did that died.
+    /// `D`: from the death of a broker to the start of its successor's work.
     pub failover: Duration,
-    /// `L`: how late clients find whoever does it instead.
+    /// `L`: how late clients find that successor.
     pub search: Duration,
     /// From the start of a broker, where it was the last of its cluster, to a cluster that serves.
     pub start_up: Duration,
@@ -61,13 +64,18 @@ impl Terms {
             Address::Bootstrap(_) => RTT_BROKERS,
         };
         Self {
+            mode: pace.mode,
             session: pace.session.get(),
             heartbeat,
             wake,
             lag: EXPIRY_LAG,
             // h' + poll + 2 rtt; the longest wait in one poll is the wake period.
             rebalance: heartbeat + wake + wake + 2 * rtt,
-            first: LATENCY + FIRST_PERIOD,
+            first: match pace.mode {
+                Mode::NonExclusive => FIRST_MESSAGE,
+                // It leads from the assignment on.
+                Mode::Fast => Duration::ZERO,
+            },
             age: pace.beacon.get() + LATENCY,
             grace: Duration::ZERO,
             clock: Duration::ZERO,

@@ -4,6 +4,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
+use tandem_facts::observation::Mode;
+use tandem_neli::Pulse;
 
 use crate::kafka::Cluster;
 
@@ -26,10 +28,14 @@ pub struct Config {
     pub heartbeat: Duration,
     /// The longest wait in one poll.
     pub wake: Duration,
-    /// `tau`: how often it publishes on every partition.
+    /// `tau`: how often it publishes on every partition, in the fast mode on those that it holds.
     pub beacon: Duration,
-    /// `T`: for how long a claim outlives the last message of its partition.
+    /// `T`, in the fast mode `Q`: for how long a claim outlives the last message of its partition.
     pub threshold: Duration,
+    /// When a claim holds and what ends it.
+    pub mode: Mode,
+    /// What makes it publish.
+    pub pulse: Pulse,
     /// `partition.assignment.strategy`.
     pub assignor: String,
 }

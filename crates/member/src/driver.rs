@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use tandem_facts::observation::Horizon;
+use tandem_facts::ids::Life;
+use tandem_facts::observation::{Horizon, Mode};
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
-use tandem_neli::{Event as Change, Membership, Neli};
+use tandem_neli::{Event as Change, Heard, Membership, Neli};
 
 use crate::contact::{Contact, Said};
-use crate::kafka::{Consumer, ConsumerSettings, Heard, KafkaError, Producer};
+use crate::kafka::{Consumer, ConsumerSettings, KafkaError, Producer};
 use crate::{Claims, Config, Event};
 
 /// The longest that closing the client may take: it can hang.
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     Leave,
     /// The wall clock is wrong by this from now on; right again where it is nothing.
     Clock(Skew),
+    /// Its program is well.
+    Pulse,
 }
 
 /// What can happen to a member.
@@ -51,6 +54,8 @@ struct State {
     claims: Arc<Claims>,
     on_event: OnEvent,
     producer: Producer,
+    /// The life that marks its beacons, where the mode asks for a mark.
+    mark: Option<Life>,
     /// What its beacons are stamped with. Its claims rest on monotonic time alone.
     clock: WallClock,
     renewed: Mono,
@@ -89,6 +94,8 @@ impl Driver {
             width: config.width,
             threshold: config.threshold,
             beacon: config.beacon,
+            mode: config.mode,
+            pulse: config.pulse,
         };
         let now = Mono::now();
         let member = State {
@@ -96,6 +103,7 @@ impl Driver {
             claims,
             on_event,
             producer,
+            mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
             clock: WallClock::TRUE,
             renewed: Mono::ZERO,
             contact: Contact::new(now),
@@ -119,11 +127,12 @@ impl State {
                 match input {
                     Input::Heard(heard) => {
                         self.heard += 1;
-                        self.core.handle_heard(now, heard.partition, heard.stamp);
+                        self.core.handle_heard(now, heard);
                     }
                     Input::Group(change) => self.regroup(now, &change),
                     Input::Quiet => self.core.handle_timeout(now),
                     Input::Command(Command::Leave) => return self.leave(consumer),
+                    Input::Command(Command::Pulse) => self.core.handle_pulse(now),
                     Input::Command(Command::Clock(skew)) => {
                         self.clock = WallClock::shifted(skew, now);
                         self.report_clock(now);
@@ -203,8 +212,10 @@ impl State {
         }
         self.claims.publish(self.core.claims());
         while let Some(partition) = self.core.poll_beacon() {
-            let stamp = self.clock.read(Mono::now(), Wall::now());
-            if !self.producer.publish(partition, stamp) {
+            let sent = Mono::now();
+            let stamp = self.clock.read(sent, Wall::now());
+            let mark = self.mark.as_ref().map(|life| (life, sent));
+            if !self.producer.publish(partition, stamp, mark) {
                 tracing::debug!(%partition, "The producer's queue is full; a beacon is dropped.");
             }
         }
@@ -234,6 +245,12 @@ impl State {
     /// make.
     fn leave(&mut self, consumer: Consumer) {
         self.producer.discard();
+        if self.mark.is_some() {
+            // In the fast mode the successor leads at once: no claim outlasts the membership.
+            let now = Mono::now();
+            self.core.handle_leave(now);
+            self.drain(now);
+        }
         let (done, closed) = std::sync::mpsc::channel();
         let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
             consumer.leave();

@@ -87,6 +87,14 @@ impl Member {
         Arc::clone(&self.claims)
     }
 
+    /// Says that the program is well. With [`Pulse::Program`](tandem_neli::Pulse::Program) in the
+    /// fast mode a member whose program stops saying so loses its claim after `Q`. Call it at least
+    /// each `Q / 3`; it does not block.
+    pub fn pulse(&self) {
+        // A queue that is full holds a pulse already.
+        self.commands.try_send(Command::Pulse).ok();
+    }
+
     /// Shifts the wall clock that its beacons are stamped with: for experiments. Claims rest on
     /// monotonic time alone.
     pub fn shift_clock(&self, skew: Skew) {

@@ -17,7 +17,9 @@
 //!
 //! A claim is a horizon, never a flag: [`Member::leads`] compares it with the clock at each call,
 //! so a thread that was stopped finds its claim over. In the non-exclusive mode two members of a
-//! group may lead one partition for up to the threshold `T` after the partition moved.
+//! group may lead one partition for up to the threshold `T` after the partition moved. In the fast
+//! mode a member that hears no message of its own for `Q` leads no more, and neither does one whose
+//! partition the group takes away.
 //!
 //! | module | holds |
 //! |---|---|
@@ -47,3 +49,5 @@ pub use claims::Claims;
 pub use config::Config;
 pub use event::Event;
 pub use handle::{JoinError, Member};
+pub use tandem_facts::observation::Mode;
+pub use tandem_neli::Pulse;

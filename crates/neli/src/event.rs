@@ -2,6 +2,29 @@
 
 use tandem_facts::ids::PartitionId;
 use tandem_facts::observation::{Ending, Horizon};
+use tandem_facts::time::Mono;
+
+/// A message of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heard {
+    /// Where.
+    pub partition: PartitionId,
+    /// When this very life of the member sent it; `None` for the messages of others, and for those
+    /// that do not say.
+    pub sent: Option<Mono>,
+}
+
+/// What makes a member publish its beacons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pulse {
+    /// The clock: each `tau`.
+    #[default]
+    Clock,
+    /// The program: each `tau` at most, and only after a call of
+    /// [`handle_pulse`](crate::Neli::handle_pulse) since the last. In the fast mode a program that
+    /// hangs so loses its claim after `Q`.
+    Program,
+}
 
 /// What a consumer group tells its member. Every implementation of group membership speaks this and
 /// no more.
@@ -34,7 +57,7 @@ pub enum Event {
         /// The claim, and how far it reaches unless renewed.
         claim: Horizon,
         /// Its first instant.
-        from: tandem_facts::time::Mono,
+        from: Mono,
     },
     /// A claim has ended at its `until`, the first instant that is no longer claimed.
     Ended {

@@ -28,11 +28,14 @@ impl Vector {
         Self { threshold, entries }
     }
 
-    /// Sets `V[k]`; the claim, where that began one. A partition beyond the width is not ours to
-    /// claim: the width was read once.
-    pub(super) fn heard(&mut self, now: Mono, partition: PartitionId) -> Option<Horizon> {
-        let until = now + self.threshold;
+    /// Sets `V[k]` to `at`, where that is later; the claim, where that begins one. A partition beyond
+    /// the width is not ours to claim: the width was read once.
+    pub(super) fn heard(&mut self, now: Mono, partition: PartitionId, at: Mono) -> Option<Horizon> {
+        let until = at + self.threshold;
         let entry = self.entries.get_mut(partition.index())?;
+        if until <= now || entry.until.is_some_and(|known| until <= known) {
+            return None;
+        }
         let began = entry.until.is_none();
         if began {
             entry.term = Term(entry.term.0.saturating_add(1));
@@ -44,19 +47,24 @@ impl Vector {
     /// Ends what has lapsed: "leads partition `i` at `t` iff `V[i] > t - T`", so at `V[i] + T` it
     /// no longer does.
     pub(super) fn expire(&mut self, now: Mono) -> Vec<Horizon> {
-        self.end(|until| (until <= now).then_some(until))
+        self.end(|_, until| (until <= now).then_some(until))
     }
 
     /// Ends everything now.
     pub(super) fn drop_all(&mut self, now: Mono) -> Vec<Horizon> {
-        self.end(|_| Some(now))
+        self.end(|_, _| Some(now))
+    }
+
+    /// Ends the claims on these partitions now.
+    pub(super) fn drop_some(&mut self, now: Mono, partitions: &[PartitionId]) -> Vec<Horizon> {
+        self.end(|partition, _| partitions.contains(&partition).then_some(now))
     }
 
     /// Ends the claims for which `over` names an end.
-    fn end(&mut self, over: impl Fn(Mono) -> Option<Mono>) -> Vec<Horizon> {
+    fn end(&mut self, over: impl Fn(PartitionId, Mono) -> Option<Mono>) -> Vec<Horizon> {
         let mut ended = Vec::new();
         for (partition, entry) in (0..).map(PartitionId).zip(&mut self.entries) {
-            if let Some(until) = entry.until.and_then(&over) {
+            if let Some(until) = entry.until.and_then(|until| over(partition, until)) {
                 entry.until = None;
                 ended.push(Horizon { partition, term: entry.term, until });
             }

@@ -18,7 +18,7 @@ use crate::chaos::{Injection, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::{ClusterName, GroupName, RoleName};
 use crate::time::Span;
-use crate::topology::{Address, Bounds, Plan, PlannedGroup, RECONNECT, Terms};
+use crate::topology::{Address, Bounds, Mode, Plan, PlannedGroup, RECONNECT, Terms};
 use crate::wire::{COORDINATOR, DATA, api_name};
 use crate::yaml::Problem;
 
@@ -204,9 +204,15 @@ impl Fault for Network {
     fn cost(&self, hit: &Hit<'_>) -> Cost {
         let Hit { plan, group, .. } = hit;
         let back = group.bounds.restart.overlap.high.get();
-        let again = self.again(hit).min(back);
+        let again = self.again(hit);
+        let mut fault = self.isolation(&group.bounds, one_broker(plan, group));
+        if group.pace.mode == Mode::Fast {
+            // What moves once more costs a gap in this mode, and no overlap.
+            fault.gap = fault.gap.max(again.saturating_add(group.bounds.leave.gap.high.get()));
+        }
+        let again = again.min(back);
         hit.total(Price {
-            fault: self.isolation(&group.bounds, one_broker(plan, group)),
+            fault,
             away: self.lasts.get(),
             unled: Some(self.returned(plan, group)),
             moved: again,

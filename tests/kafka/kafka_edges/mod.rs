@@ -60,7 +60,7 @@ fn clients_work_through_edges_to_three_brokers_and_never_leave_them() {
     thread::scope(|scope| {
         scope.spawn(|| kcat::works(kcat, &doors));
         scope.spawn(|| {
-            let client = &mut support::foreign::confluent::client(python);
+            let client = &mut support::foreign::confluent::script("client.py", python);
             assert_eq!(said(client, ""), "everything worked\n");
         });
         let traffic = scope.spawn(|| traffic::rdkafka(rdkafka_traffic, java::MOVES[1], &over));

@@ -51,6 +51,35 @@ pub enum Ending {
     Silence,
     /// The member was asked to go.
     Left,
-    /// The group took the partition away (exclusive modes only).
+    /// The group took the partition away, in a mode in which that ends a claim.
     Revoked,
+}
+
+/// When a claim holds and what ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(Serialize, Deserialize, JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Mode {
+    /// Revocation ends no claim: only lapse, leave or death does.
+    NonExclusive,
+    /// The assignee of the only partition leads at once, and as long as it hears its own messages
+    /// there. Revocation ends a claim.
+    Fast,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::NonExclusive, Self::Fast];
+
+    /// The word that topologies write.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NonExclusive => "non-exclusive",
+            Self::Fast => "fast",
+        }
+    }
 }

@@ -14,7 +14,7 @@ mod outcome;
 #[cfg(feature = "serde")]
 mod unit_facts;
 
-pub use claim::{Ending, Horizon};
+pub use claim::{Ending, Horizon, Mode};
 #[cfg(feature = "serde")]
 pub use class::FaultClass;
 #[cfg(feature = "serde")]

@@ -7,21 +7,12 @@ mod objective;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tandem_facts::ids::{ClusterName, GroupName, MemberId, PartitionId, RoleIndex, TopologyName};
+pub use tandem_facts::observation::Mode;
 use tandem_facts::roles::{RoleClass, Roles};
 
 pub use bounds::{Bound, Bounds, Range};
 pub use objective::Objective;
-
-/// When a claim holds and what ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Revocation ends no claim: only lapse, leave or death does.
-    NonExclusive,
-}
 
 /// A topology, as those see it who judge what happens in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

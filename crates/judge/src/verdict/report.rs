@@ -262,9 +262,7 @@ impl CauseKind {
     pub(super) fn meaning(self) -> Option<&'static str> {
         match self {
             Self::Fault => None,
-            Self::Restart => Some(
-                "what it costs that members come back: roles move to them, led twice meanwhile",
-            ),
+            Self::Restart => Some("what it costs that members come back: their roles move"),
             Self::Broker => {
                 Some("a broker died, stopped or did not answer, and no fault asked for it")
             }

@@ -9,25 +9,19 @@ use rdkafka::error::{KafkaError as Error, KafkaResult, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
+use super::mark::sent_by;
 use super::voice::Voice;
 use super::{Cluster, ConsumerSettings, KafkaError};
 use tandem_facts::ids::PartitionId;
-use tandem_facts::time::{Mono, Wall};
-use tandem_neli::{Assignment, Membership};
-
-/// One message: any key, value and headers are tolerated, and none is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Heard {
-    /// Where.
-    pub partition: PartitionId,
-    /// The broker's (or the producer's) time stamp; the epoch where there is none.
-    pub stamp: Wall,
-}
+use tandem_facts::time::Mono;
+use tandem_neli::{Assignment, Heard, Membership};
 
 /// A consumer in a group, subscribed to one topic.
 pub struct Consumer {
     inner: BaseConsumer<Rebalances>,
     bootstrap: String,
+    /// As its own messages bear it.
+    life: String,
     wake: Duration,
     woken: Mono,
 }
@@ -57,12 +51,12 @@ impl Consumer {
         let inner: BaseConsumer<Rebalances> =
             config.create_with_context(context).map_err(refused)?;
         inner.subscribe(&[settings.topic.as_str()]).map_err(refused)?;
-        let (bootstrap, wake) = (cluster.bootstrap.clone(), settings.wake);
-        Ok(Self { inner, bootstrap, wake, woken: Mono::ZERO })
+        let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
+        Ok(Self { inner, bootstrap, life, wake: settings.wake, woken: Mono::ZERO })
     }
 
-    /// The next message, or nothing after `wait`. What the group told meanwhile is in
-    /// [`changes`](Self::changes), and came before the message.
+    /// The next message, or nothing after `wait`. Any key, value and headers are tolerated. What the
+    /// group said meanwhile is in [`changes`](Self::changes), and came before the message.
     ///
     /// # Errors
     /// What the client reports; it goes on by itself.
@@ -76,8 +70,8 @@ impl Consumer {
         match self.inner.poll(wait.min(self.wake)) {
             None => Ok(None),
             Some(Ok(message)) => {
-                let stamp = Wall(message.timestamp().to_millis().unwrap_or(0));
-                Ok(partition(message.partition()).map(|partition| Heard { partition, stamp }))
+                let sent = message.headers().and_then(|headers| sent_by(&self.life, headers));
+                Ok(partition(message.partition()).map(|partition| Heard { partition, sent }))
             }
             // The topic is there (provisioning saw it), only the broker's metadata lags.
             Some(Err(Error::MessageConsumption(RDKafkaErrorCode::UnknownTopicOrPartition))) => {
@@ -94,7 +88,7 @@ impl Consumer {
     /// What the group told since the last call, in order.
     #[must_use]
     pub fn changes(&self) -> Vec<Membership> {
-        std::mem::take(&mut self.inner.context().describe().changes)
+        std::mem::take(&mut self.inner.context().noted().changes)
     }
 
     /// How often the client has complained, and of what last.
@@ -116,7 +110,7 @@ fn partition(number: i32) -> Option<PartitionId> {
 }
 
 impl Rebalances {
-    fn describe(&self) -> MutexGuard<'_, Told> {
+    fn noted(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -128,7 +122,7 @@ impl Rebalances {
             RebalanceProtocol::Eager | RebalanceProtocol::None => consumer.assign(list),
         });
         report(done);
-        let mut told = self.describe();
+        let mut told = self.noted();
         told.held.extend(partitions(list));
         told.held.sort_unstable();
         let partitions = told.held.clone();
@@ -144,7 +138,7 @@ impl Rebalances {
             RebalanceProtocol::Eager | RebalanceProtocol::None => consumer.unassign(),
         });
         let gone = partitions(list);
-        let mut told = self.describe();
+        let mut told = self.noted();
         told.held.retain(|partition| !gone.contains(partition));
         let change = if lost { Membership::Lost(gone) } else { Membership::Revoked(gone) };
         told.changes.push(change);

@@ -11,10 +11,11 @@ use rdkafka::producer::{
     BaseRecord, DeliveryResult, Producer as _, ProducerContext, ThreadedProducer,
 };
 
+use super::mark::headers;
 use super::voice::Voice;
 use super::{Cluster, KafkaError};
-use tandem_facts::ids::{PartitionId, TopicName};
-use tandem_facts::time::Wall;
+use tandem_facts::ids::{Life, PartitionId, TopicName};
+use tandem_facts::time::{Mono, Wall};
 
 /// Publishes beacons on one topic; delivery reports are served by a thread of its own, for one poll
 /// a batch does not keep up with them.
@@ -45,13 +46,20 @@ impl Producer {
         Ok(Self { inner, topic: topic.clone(), delivered })
     }
 
-    /// Publishes one beacon, made at `stamp`, which a topic that goes by append time replaces;
-    /// false where the queue is full, as it is when the cluster is away.
+    /// Publishes one beacon, made at `stamp`, which a topic that goes by append time replaces; false
+    /// where the queue is full, as it is when the cluster is away. A `mark` says who sends it, and
+    /// when.
     #[must_use]
-    pub fn publish(&self, partition: PartitionId, stamp: Wall) -> bool {
+    pub fn publish(
+        &self,
+        partition: PartitionId,
+        stamp: Wall,
+        mark: Option<(&Life, Mono)>,
+    ) -> bool {
         let Ok(number) = i32::try_from(partition.0) else { return false };
         let record = BaseRecord::<(), ()>::to(self.topic.as_str()).partition(number);
-        let record = record.timestamp(stamp.0);
+        let mut record = record.timestamp(stamp.0);
+        record.headers = mark.map(|(life, sent)| headers(life, sent));
         self.inner.send(record).is_ok()
     }
 
