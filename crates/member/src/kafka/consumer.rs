@@ -55,8 +55,8 @@ impl Consumer {
         Ok(Self { inner, bootstrap, life, wake: settings.wake, woken: Mono::ZERO })
     }
 
-    /// The next message, or nothing after `wait`. Any key, value and headers are tolerated. What the
-    /// group said meanwhile is in [`changes`](Self::changes), and came before the message.
+    /// The next message, or nothing after `wait`. Any key, value and headers are tolerated. What
+    /// the group said meanwhile is in [`changes`](Self::changes), and came before the message.
     ///
     /// # Errors
     /// What the client reports; it goes on by itself.
