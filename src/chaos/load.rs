@@ -9,7 +9,7 @@ use super::shipped::{is_inside, locate, named, text};
 use super::{Experiment, Permission, fits, reading};
 use crate::topology::{Plan, plan};
 use crate::verdict::Brief;
-use crate::yaml::{Cursor, FileError, Node, Origin, Override, Place, Problem};
+use crate::yaml::{Cursor, FileError, Node, Origin, Override, Position, Problem};
 
 /// The default topology.
 pub const TOPOLOGY: &str = "topologies/duo.yaml";
@@ -222,7 +222,7 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
         let before: String = text.get(..good).unwrap_or_default().to_owned();
         let line = before.split('\n').count();
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let origin = Origin::File(Place { line, column, width: 1 });
+        let origin = Origin::File(Position { line, column, width: 1 });
         FileError::new(shown(path), &text, vec![Problem::at(origin, "this is not UTF-8")])
     })
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::Subject;
-use super::scene::{Group, Scene, Sublane};
+use super::chart::{Chart, Group, Sublane};
 use super::thin::Thinning;
 use crate::ids::{Life, TrialNumber};
 use crate::roles::Roles;
@@ -77,13 +77,13 @@ struct FaultData<'a> {
 struct Causes(BTreeMap<String, u64>);
 
 /// The JSON.
-pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning) -> String {
+pub(super) fn data(subject: &Subject<'_>, chart: &Chart<'_>, thinning: &Thinning) -> String {
     let record = &subject.timeline.record;
     let ns = |at: Mono| at.since(subject.zero).as_nanos().try_into().unwrap_or(u64::MAX);
     let span = |of: Interval| [ns(of.from), ns(of.until)];
     let mut writer = Writer { zero: subject.zero, thinning, causes: Causes(BTreeMap::new()) };
-    let groups = scene.groups.iter().map(|group| writer.group(group)).collect();
-    let folds = scene.folds.iter().map(|fold| FoldData {
+    let groups = chart.groups.iter().map(|group| writer.group(group)).collect();
+    let folds = chart.folds.iter().map(|fold| FoldData {
         roles: [fold.roles.first.0, fold.roles.step.get(), fold.roles.count],
         on: fold.partitions.iter().map(|partition| partition.0).collect(),
         gaps: writer.findings(&fold.joint.gaps),
@@ -95,7 +95,7 @@ pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning
         (trial.number, from, until, u8::from(thinning.shows(trial.number)))
     };
     let data = Data {
-        window: span(scene.window),
+        window: span(chart.window),
         roles: &subject.plan.roles,
         groups,
         trials: record.trials.iter().map(trial).collect(),

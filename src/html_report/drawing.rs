@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Subject;
+use super::chart::{Chart, Fold, Sublane};
 use super::html::Safe;
-use super::scene::{Fold, Scene, Sublane};
 use crate::time::Mono;
 use crate::timeline::{Finding, Interval};
 use crate::topology::PlannedGroup;
@@ -103,13 +103,13 @@ impl Scale {
     pub(super) fn fold(
         &self,
         subject: &Subject<'_>,
-        scene: &Scene<'_>,
+        chart: &Chart<'_>,
         fold: &Fold<'_>,
         y: f64,
     ) -> (String, f64) {
         let (mut svg, mut y) = (String::new(), y);
         let trials = || subject.timeline.record.trials.iter().map(|trial| trial.window);
-        for (group, lane) in scene.lanes(fold) {
+        for (group, lane) in chart.lanes(fold) {
             svg.push_str(&self.label(&group.name, y));
             svg.push_str(&self.path("bed", trials(), (y, LANE, 0.3)));
             svg.push_str(&self.lane(group.planned, lane, y));

@@ -2,8 +2,8 @@
 //! readers who do not see the lanes.
 
 use super::Subject;
+use super::chart::{Chart, Marks};
 use super::html::{count, table};
-use super::scene::{Marks, Scene};
 use super::tables::section;
 use crate::timeline::Finding;
 use crate::verdict::ms;
@@ -12,7 +12,7 @@ use crate::verdict::ms;
 const ROWS_MAX: usize = 500;
 
 /// The section.
-pub(super) fn findings(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+pub(super) fn findings(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let mut gaps = Vec::new();
     let mut overlaps = Vec::new();
     let mut unknown = Vec::new();
@@ -22,10 +22,10 @@ pub(super) fn findings(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
         overlaps.extend(marks.overlaps.iter().map(row));
         unknown.extend(marks.unknown.iter().map(row));
     };
-    for fold in &scene.folds {
+    for fold in &chart.folds {
         add("joint", &fold.title(), &fold.joint);
     }
-    for group in &scene.groups {
+    for group in &chart.groups {
         for (partition, lane) in &group.lanes {
             let place = format!("{}, partition {partition}", group.name);
             add(&place, "", &lane.marks);

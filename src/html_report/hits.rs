@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Subject;
+use super::chart::Chart;
 use super::html::{length, milliseconds, table};
-use super::scene::Scene;
 use super::tables::section;
 use crate::ids::FaultId;
 use crate::timeline::{Cause, Finding, Findings};
@@ -27,17 +27,17 @@ struct Cost {
 type Costs = BTreeMap<FaultId, Vec<Cost>>;
 
 /// The section.
-pub(super) fn hits(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+pub(super) fn hits(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let report = subject.report;
     if report.faults.is_empty() {
         return section("hits", "What hit what", "<p>No fault was injected.</p>\n");
     }
-    let costs = costs(subject, scene);
+    let costs = costs(subject, chart);
     let mut steps: BTreeMap<(String, &str), Vec<&FaultReport>> = BTreeMap::new();
     for fault in &report.faults {
         steps.entry((fault.id.step.to_string(), &fault.kind)).or_default().push(fault);
     }
-    let names: Vec<_> = scene.groups.iter().map(|group| group.name.as_str()).collect();
+    let names: Vec<_> = chart.groups.iter().map(|group| group.name.as_str()).collect();
     let mut head = vec!["step", "fault", "times"];
     head.extend(names.iter().copied().chain(["joint"]));
     let places = names.len() + 1;
@@ -77,13 +77,13 @@ pub(super) fn hits(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     section("hits", "What hit what", &body)
 }
 
-fn costs(subject: &Subject<'_>, scene: &Scene<'_>) -> Costs {
-    let places = scene.groups.len() + 1;
+fn costs(subject: &Subject<'_>, chart: &Chart<'_>) -> Costs {
+    let places = chart.groups.len() + 1;
     let mut costs = Costs::new();
     for id in subject.timeline.record.incidents.keys() {
         costs.insert(id.clone(), vec![Cost::default(); places]);
     }
-    let all = scene.groups.iter().map(|group| &group.line.findings);
+    let all = chart.groups.iter().map(|group| &group.line.findings);
     for (place, found) in all.chain([&subject.timeline.joint]).enumerate() {
         add(&mut costs, place, found);
     }

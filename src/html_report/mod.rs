@@ -2,7 +2,7 @@
 //! long everything lasted, what hit what.
 //!
 //! ```text
-//!   Report, Timeline, Plan --> Scene (lanes, and the roles that share them) --> sections --> HTML
+//!   Report, Timeline, Plan --> Chart (lanes, and the roles that share them) --> sections --> HTML
 //!                                 \--> Thinning --> Data as JSON --> page.js draws the lanes
 //! ```
 //!
@@ -11,6 +11,7 @@
 //! draws the lanes so that one can zoom and move in time.
 
 mod bands;
+mod chart;
 mod data;
 mod disturbed;
 mod drawing;
@@ -20,7 +21,6 @@ mod hits;
 mod html;
 mod lanes;
 mod plot;
-mod scene;
 mod tables;
 mod thin;
 mod worst;
@@ -28,8 +28,8 @@ mod worst;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use self::chart::Chart;
 use self::html::Safe;
-use self::scene::Scene;
 pub use self::thin::Room;
 use self::thin::Thinning;
 use crate::time::{Mono, Wall};
@@ -73,8 +73,8 @@ pub fn page(subject: &Subject<'_>) -> String {
 /// The same, with more or less room for what the lanes show.
 #[must_use]
 pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
-    let scene = Scene::of(subject);
-    let thinning = Thinning::of(subject, &scene, room);
+    let chart = Chart::of(subject);
+    let thinning = Thinning::of(subject, &chart, room);
     let report = subject.report;
     let title = match &report.up {
         Some(up) => format!("{}: {}", report.kept(up), report.topology),
@@ -98,16 +98,16 @@ pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     html.push_str(TOP);
     html.push_str(&head::head(subject));
     html.push_str("<main id=\"main\" tabindex=\"-1\">\n");
-    html.push_str(&lanes::section(subject, &scene, &thinning));
-    html.push_str(&plot::section(subject, &scene));
-    html.push_str(&worst::section(subject, &scene));
-    html.push_str(&hits::hits(subject, &scene));
+    html.push_str(&lanes::section(subject, &chart, &thinning));
+    html.push_str(&plot::section(subject, &chart));
+    html.push_str(&worst::section(subject, &chart));
+    html.push_str(&hits::hits(subject, &chart));
     html.push_str(&tables::rulings(subject));
     html.push_str(&tables::trust(subject));
-    html.push_str(&findings::findings(subject, &scene));
+    html.push_str(&findings::findings(subject, &chart));
     html.push_str("</main>\n");
     html.push_str(END);
-    let data = data::data(subject, &scene, &thinning);
+    let data = data::data(subject, &chart, &thinning);
     html.push_str(&format!("<script type=\"application/json\" id=\"data\">{data}</script>\n"));
     html.push_str(&format!("<script>{SCRIPT}</script>\n</body>\n</html>\n"));
     html

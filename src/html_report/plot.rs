@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Subject;
+use super::chart::Chart;
 use super::drawing::{round_step, tenth};
 use super::html::{Safe, count, milliseconds, number};
-use super::scene::Scene;
 use crate::timeline::{Cause, Finding};
 use crate::verdict::{Distribution, LimitReport, Samples, float, ms};
 
@@ -23,7 +23,7 @@ struct Plot<'a> {
 }
 
 /// The section.
-pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let mut html =
         "<section id=\"distributions\" aria-labelledby=\"dist-h\"><h2 id=\"dist-h\">How \
         long</h2>\n<p>One sample a role and interval. Points, or bars where there are many; filled \
@@ -32,7 +32,7 @@ pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
         experiment.</p>\n\
         <div class=\"plots\">"
             .to_owned();
-    for group in &scene.groups {
+    for group in &chart.groups {
         let limit = subject.report.groups.get(group.name).map(|group| group.limit);
         let found = &group.line.findings;
         let name = group.name.as_str();

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Subject;
+use super::chart::{Chart, Marks, Sublane};
 use super::html::count;
-use super::scene::{Marks, Scene, Sublane};
 use crate::ids::TrialNumber;
 use crate::timeline::{Interval, IntervalSet};
 
@@ -51,11 +51,11 @@ enum Services {
 }
 
 impl Thinning {
-    pub(super) fn of(subject: &Subject<'_>, scene: &Scene<'_>, room: Room) -> Self {
+    pub(super) fn of(subject: &Subject<'_>, chart: &Chart<'_>, room: Room) -> Self {
         let trials = &subject.timeline.record.trials;
         let mut thinning = Self {
-            window: scene.window,
-            shown: trials_within(subject, scene, room.findings),
+            window: chart.window,
+            shown: trials_within(subject, chart, room.findings),
             trials: trials.len(),
             windows: trials.iter().map(|trial| (trial.number, trial.window)).collect(),
             services: Services::All,
@@ -65,7 +65,7 @@ impl Thinning {
         thinning.choose_stalls(subject, room.stalls);
         for services in [Services::All, Services::Found, Services::None] {
             thinning.services = services;
-            let lanes = scene.groups.iter().flat_map(|group| group.lanes.values());
+            let lanes = chart.groups.iter().flat_map(|group| group.lanes.values());
             let pieces = |lane: &Sublane<'_>| {
                 let kept = thinning.services(lane);
                 let served = lane.lane.served.iter();
@@ -170,7 +170,7 @@ struct Weight {
 
 /// The trials whose findings fit: those with joint gaps first, then with something unknown, then by
 /// their longest gap. One is shown in any case.
-fn trials_within(subject: &Subject<'_>, scene: &Scene<'_>, room: usize) -> BTreeSet<TrialNumber> {
+fn trials_within(subject: &Subject<'_>, chart: &Chart<'_>, room: usize) -> BTreeSet<TrialNumber> {
     let trials = subject.timeline.record.trials.iter();
     let mut weights: BTreeMap<TrialNumber, Weight> =
         trials.map(|trial| (trial.number, Weight::default())).collect();
@@ -187,8 +187,8 @@ fn trials_within(subject: &Subject<'_>, scene: &Scene<'_>, room: usize) -> BTree
             weights.entry(one.trial).or_default().all += 1;
         }
     };
-    scene.folds.iter().for_each(|fold| add(&fold.joint, true));
-    let lanes = scene.groups.iter().flat_map(|group| group.lanes.values());
+    chart.folds.iter().for_each(|fold| add(&fold.joint, true));
+    let lanes = chart.groups.iter().flat_map(|group| group.lanes.values());
     lanes.for_each(|lane| add(&lane.marks, false));
     let mut order: Vec<_> = weights.into_iter().collect();
     order.sort_by_key(|(trial, weight)| (Reverse(*weight), *trial));

@@ -2,20 +2,20 @@
 //! stand-in duty, and its commands.
 //!
 //! The member itself is the library [`tandem_member`]. Beside it the *duty* ticks while the member
-//! leads, and *orders* come in on standard input. They share the claims and the channel on standard
+//! leads, and *commands* come in on standard input. They share the claims and the channel on standard
 //! output.
 
 mod arguments;
 mod channel;
+mod commands;
 mod duty;
 mod lateness;
-mod orders;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use arguments::{arguments, config_of};
 pub use channel::Channel;
-pub use orders::Order;
+pub use commands::MemberCommand;
 use tandem_member::{Claims, Config, Event, JoinError, Member};
 
 use crate::observation::What;
@@ -28,7 +28,7 @@ pub fn run(config: &Config) -> Result<(), MemberError> {
     let claims = Arc::new(Claims::new(config.width));
     let channel = Channel::new(std::io::stdout(), config.life.clone(), Arc::clone(&claims));
     let channel = Arc::new(Mutex::new(channel?));
-    let orders = orders::listen()?;
+    let commands = commands::listen()?;
     duty::start(Arc::clone(&claims), Arc::clone(&channel))?;
     let ends = EndsWithMember;
     let member = Member::join_with(claims, config, move |now, event| {
@@ -37,15 +37,15 @@ pub fn run(config: &Config) -> Result<(), MemberError> {
         channel.tell(now, what(event));
     })?;
     loop {
-        match orders.recv() {
-            Ok(Order::Clock(skew)) => member.shift_clock(skew),
-            Ok(Order::Leave) => {
+        match commands.recv() {
+            Ok(MemberCommand::Clock(skew)) => member.shift_clock(skew),
+            Ok(MemberCommand::Leave) => {
                 member.leave();
                 return Ok(());
             }
             // The controller is gone, or wants no farewell: the process ends, and the broker finds
             // out by itself.
-            Ok(Order::Exit) | Err(_) => {
+            Ok(MemberCommand::Exit) | Err(_) => {
                 std::mem::forget(member);
                 return Ok(());
             }

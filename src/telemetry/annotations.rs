@@ -16,7 +16,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::Scene;
+use super::RunContext;
 use super::deadline::Deadline;
 use super::fault_windows::{Annotation, Windows};
 use super::tls::{Trust, TrustError};
@@ -138,7 +138,7 @@ pub struct Annotations {
 #[derive(Clone)]
 pub struct Follower {
     send: SyncSender<Annotation>,
-    scene: Scene,
+    context: RunContext,
     tally: Tally,
 }
 
@@ -147,7 +147,7 @@ impl Annotations {
     ///
     /// # Errors
     /// The system has no thread to spare.
-    pub fn start(grafana: Grafana, scene: &Scene) -> Result<Self, AnnotationsError> {
+    pub fn start(grafana: Grafana, context: &RunContext) -> Result<Self, AnnotationsError> {
         let (send, waiting) = sync_channel::<Annotation>(WAITING_MAX);
         let (finished, done) = sync_channel(1);
         let (deadline, tally) = (Deadline::never(), Tally::default());
@@ -170,7 +170,7 @@ impl Annotations {
             finished.send(()).ok();
         });
         thread.map_err(AnnotationsError::Thread)?;
-        let follower = Follower { send, scene: scene.clone(), tally: Arc::clone(&tally) };
+        let follower = Follower { send, context: context.clone(), tally: Arc::clone(&tally) };
         Ok(Self { follower, done, deadline, tally })
     }
 
@@ -205,7 +205,7 @@ impl Follower {
     /// # Errors
     /// The system has no thread to spare.
     pub fn hear(self, mut facts: broadcast::Receiver<Arc<Fact>>) -> io::Result<()> {
-        let Self { send, scene, tally } = self;
+        let Self { send, context, tally } = self;
         let put = move |annotation: Annotation| {
             tell(&tally, |noted| noted.all = noted.all.saturating_add(1));
             if send.try_send(annotation).is_err() {
@@ -215,7 +215,7 @@ impl Follower {
             }
         };
         std::thread::Builder::new().name("windows".to_owned()).spawn(move || {
-            let mut windows = Windows::new(scene);
+            let mut windows = Windows::new(context);
             loop {
                 match facts.blocking_recv() {
                     Ok(fact) => {

@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::deadline::Deadline;
+use super::export_settings::{Protocol, Target};
 use super::grpc::Grpc;
 use super::http::Http;
-use super::settings::{Protocol, Target};
 use super::signal::Signal;
 use super::tls::TrustError;
 

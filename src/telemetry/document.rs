@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use super::{Scene, Traces};
+use super::{RunContext, Traces};
 
 /// The most that the document may hold.
 pub const SIZE_MAX: u64 = 256 << 20;
@@ -35,9 +35,9 @@ impl Written {
 pub fn write(traces: &Traces, most: u64, out: &mut impl Write) -> io::Result<Written> {
     let json = |value: Result<Vec<u8>, serde_json::Error>| value.map_err(io::Error::other);
     out.write_all(b"{\"resourceSpans\":[{\"resource\":")?;
-    out.write_all(&json(serde_json::to_vec(&traces.scene().resource()))?)?;
+    out.write_all(&json(serde_json::to_vec(&traces.context().resource()))?)?;
     out.write_all(b",\"scopeSpans\":[{\"scope\":")?;
-    out.write_all(&json(serde_json::to_vec(&Scene::scope()))?)?;
+    out.write_all(&json(serde_json::to_vec(&RunContext::scope()))?)?;
     out.write_all(b",\"spans\":[")?;
     let (mut written, mut size, mut full) = (Written::default(), 0u64, false);
     let mut between: &[u8] = b"\n";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Scene;
+use super::RunContext;
 use crate::ids::FaultId;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
@@ -41,13 +41,13 @@ struct Window {
 
 /// The windows that are open.
 pub(super) struct Windows {
-    scene: Scene,
+    context: RunContext,
     open: BTreeMap<FaultId, Window>,
 }
 
 impl Windows {
-    pub(super) fn new(scene: Scene) -> Self {
-        Self { scene, open: BTreeMap::new() }
+    pub(super) fn new(context: RunContext) -> Self {
+        Self { context, open: BTreeMap::new() }
     }
 
     /// Takes a fact; the windows that it closes. With its trial every window ends.
@@ -95,10 +95,10 @@ impl Windows {
         let failed = failed.map_or_else(String::new, |why| format!("; it failed: {why}"));
         Some(Annotation {
             dashboard_uid: DASHBOARD,
-            time: self.scene.at(since) / 1_000_000,
-            time_end: self.scene.at(until) / 1_000_000,
+            time: self.context.at(since) / 1_000_000,
+            time_end: self.context.at(until) / 1_000_000,
             text: format!("{kind} of {named}{more} (fault {fault}){failed}"),
-            tags: vec!["tandem".into(), "fault".into(), kind, self.scene.run.clone()],
+            tags: vec!["tandem".into(), "fault".into(), kind, self.context.run.clone()],
         })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 
-use super::scene::{Scene, error, known, number, text, truth};
+use super::run_context::{RunContext, error, known, number, text, truth};
 use super::{ids, names};
 use crate::ids::{GroupName, RoleIndex, TrialNumber};
 use crate::roles::RoleClass;
@@ -128,19 +128,19 @@ impl Found {
         u64::from(self.finding.roles.count)
     }
 
-    pub(super) fn span(&self, scene: &Scene, plan: &Plan, objective: &Objective) -> Span {
+    pub(super) fn span(&self, context: &RunContext, plan: &Plan, objective: &Objective) -> Span {
         let Finding { roles, trial, span: during, cause, uncertainty, censored } = &self.finding;
         let name = match self.kind {
             Kind::Gap => names::GAP,
             Kind::Overlap => names::OVERLAP,
         };
         let key = ids::finding(name, self.group.as_ref(), roles.first, during.from);
-        let mut span = scene.span(*trial, name, &key, *during);
+        let mut span = context.span(*trial, name, &key, *during);
         let scope = if self.group.is_some() { "group" } else { "joint" };
         span.attributes = whose(plan, *roles);
         span.attributes.extend([
             text(names::SCOPED, scope),
-            scene.numbered(*trial),
+            context.numbered(*trial),
             truth(names::UNKNOWN, self.unknown),
             truth(names::CENSORED, *censored),
             number(names::UNCERTAINTY_NS, uncertainty.as_nanos()),
@@ -152,7 +152,7 @@ impl Found {
         }
         let (kind, by) = match cause {
             Cause::Fault(id) => {
-                span.links = vec![scene.link(id.trial, &ids::fault(id), "caused_by")];
+                span.links = vec![context.link(id.trial, &ids::fault(id), "caused_by")];
                 ("fault", Some(id.to_string()))
             }
             Cause::Restart(life) => ("restart", Some(life.to_string())),

@@ -8,7 +8,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Extensions, Request, Status};
 
 use super::courier::{CourierError, Refusal};
-use super::settings::Target;
+use super::export_settings::Target;
 use super::signal::Signal;
 
 /// A client of one collector, with a runtime of its own, which runs only while it is asked.

@@ -12,7 +12,7 @@ use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 
 use super::courier::{CourierError, Refusal};
-use super::settings::Target;
+use super::export_settings::Target;
 use super::signal::Signal;
 use super::tls;
 

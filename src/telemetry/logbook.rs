@@ -7,7 +7,7 @@
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, SeverityNumber};
 
-use super::scene::{Scene, number, text, truth};
+use super::run_context::{RunContext, number, text, truth};
 use super::traces::outcome;
 use super::{ids, names};
 use crate::ids::{ClusterName, FaultId, TrialNumber};
@@ -16,7 +16,7 @@ use crate::observation::{Fact, Outcome, What};
 /// Turns facts into records; it remembers which trial is under way.
 #[derive(Debug, Clone)]
 pub struct Logbook {
-    scene: Scene,
+    context: RunContext,
     trial: TrialNumber,
 }
 
@@ -50,10 +50,10 @@ impl<'a> News<'a> {
 }
 
 impl Logbook {
-    /// Of the run that `scene` shows.
+    /// Of the run that `context` shows.
     #[must_use]
-    pub fn new(scene: Scene) -> Self {
-        Self { scene, trial: ids::OWN }
+    pub fn new(context: RunContext) -> Self {
+        Self { context, trial: ids::OWN }
     }
 
     /// The record of a fact, if it is one that is told.
@@ -61,7 +61,7 @@ impl Logbook {
         if let What::TrialBegan { trial } = fact.what {
             self.trial = trial;
         }
-        let record = record(&self.scene, self.trial, fact);
+        let record = record(&self.context, self.trial, fact);
         if let What::TrialEnded { .. } | What::Ended { .. } = fact.what {
             self.trial = ids::OWN;
         }
@@ -71,13 +71,13 @@ impl Logbook {
 
 /// The record of a fact, if it is one that is told. `part` is the trial, or the window, in which it
 /// happened.
-pub(super) fn record(scene: &Scene, part: TrialNumber, fact: &Fact) -> Option<LogRecord> {
+pub(super) fn record(context: &RunContext, part: TrialNumber, fact: &Fact) -> Option<LogRecord> {
     let news = news(fact)?;
     let part = news.fault.map_or(part, |fault| fault.trial);
-    let key = news.fault.map_or_else(|| scene.root_key(part).to_owned(), ids::fault);
+    let key = news.fault.map_or_else(|| context.root_key(part).to_owned(), ids::fault);
     let mut attributes = vec![number(names::SEQ, fact.seq)];
     if part != ids::OWN {
-        attributes.push(scene.numbered(part));
+        attributes.push(context.numbered(part));
     }
     if let Some(life) = &fact.life {
         attributes.push(text(names::MEMBER, life.member.as_str()));
@@ -85,8 +85,8 @@ pub(super) fn record(scene: &Scene, part: TrialNumber, fact: &Fact) -> Option<Lo
     }
     attributes.extend(news.fault.map(|fault| text(names::FAULT_ID, &fault.to_string())));
     attributes.extend(news.more);
-    let at = scene.at(fact.t);
-    let (trace_id, span_id) = scene.place(part, &key);
+    let at = context.at(fact.t);
+    let (trace_id, span_id) = context.place(part, &key);
     Some(LogRecord {
         time_unix_nano: at,
         observed_time_unix_nano: at,

@@ -22,10 +22,10 @@ use prometheus::Registry;
 use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::{mpsc, oneshot};
 
+use super::export_settings::Target;
 use super::instruments::{Board, Lengths, make};
 use super::metrics_push::{Push, Pushed, Shared};
-use super::settings::Target;
-use super::{Scene, Scrape, names, scrape};
+use super::{RunContext, Scrape, names, scrape};
 use crate::observation::Fact;
 use crate::time::Mono;
 use crate::topology::Plan;
@@ -56,7 +56,7 @@ pub struct Outlets {
 }
 
 /// What a run tells whoever counts.
-enum Order {
+enum Command {
     Hear(broadcast::Receiver<Arc<Fact>>),
     End(Mono),
     /// Nothing comes any more; whoever sends is told when that is counted.
@@ -65,17 +65,17 @@ enum Order {
 
 /// Hands a run's facts, and its end, to whoever counts; may be cloned.
 #[derive(Clone)]
-pub struct Feed(mpsc::UnboundedSender<Order>);
+pub struct Feed(mpsc::UnboundedSender<Command>);
 
 impl Feed {
     /// Counts these facts.
     pub fn hear(&self, facts: broadcast::Receiver<Arc<Fact>>) {
-        self.0.send(Order::Hear(facts)).ok();
+        self.0.send(Command::Hear(facts)).ok();
     }
 
     /// The members are sent home: what comes after `at` is not counted.
     pub fn end(&self, at: Mono) {
-        self.0.send(Order::End(at)).ok();
+        self.0.send(Command::End(at)).ok();
     }
 }
 
@@ -95,7 +95,11 @@ impl Metrics {
     ///
     /// # Errors
     /// The system, or the exporter, refuses.
-    pub fn start(plan: &Plan, scene: &Scene, outlets: Outlets) -> Result<Self, MetricsError> {
+    pub fn start(
+        plan: &Plan,
+        context: &RunContext,
+        outlets: Outlets,
+    ) -> Result<Self, MetricsError> {
         let board = Board::new(plan);
         let registry = Registry::new();
         let exporter = opentelemetry_prometheus::exporter()
@@ -105,7 +109,7 @@ impl Metrics {
             .map_err(MetricsError::Exporter)?;
         let pull = Shared::default();
         let provider = SdkMeterProvider::builder()
-            .with_resource(resource(scene))
+            .with_resource(resource(context))
             .with_reader(exporter)
             .with_reader(pull.clone())
             .build();
@@ -126,7 +130,7 @@ impl Metrics {
             Push::start(&target, interval, pull).map_err(MetricsError::Thread)
         });
         let push = push.transpose()?;
-        let (orders, taken) = mpsc::unbounded_channel();
+        let (commands, taken) = mpsc::unbounded_channel();
         let (stop, stopped) = oneshot::channel();
         let counter = Counter { board: Arc::clone(&board), lengths };
         let thread = std::thread::Builder::new().name("metrics".to_owned());
@@ -134,7 +138,7 @@ impl Metrics {
             .spawn(move || run(counter, taken, outlets.scrape, registry, stopped))
             .map_err(MetricsError::Thread)?;
         let (thread, stop) = (Some(thread), Some(stop));
-        Ok(Self { feed: Feed(orders), board, provider, thread, stop, push })
+        Ok(Self { feed: Feed(commands), board, provider, thread, stop, push })
     }
 
     /// What hands it facts.
@@ -147,7 +151,7 @@ impl Metrics {
     /// waits for it yet.
     pub fn conclude(&self, within: Duration) {
         let end = self.push.as_ref().map(|push| push.hurry(within));
-        self.feed.0.send(Order::Finish(end)).ok();
+        self.feed.0.send(Command::Finish(end)).ok();
     }
 
     /// Waits until all was sent, and no longer than [`conclude`](Self::conclude) has said. How many
@@ -170,9 +174,9 @@ impl Drop for Metrics {
     }
 }
 
-fn resource(scene: &Scene) -> Resource {
+fn resource(context: &RunContext) -> Resource {
     use opentelemetry_proto::tonic::common::v1::any_value::Value;
-    let attributes = scene.resource().attributes.into_iter().filter_map(|attribute| {
+    let attributes = context.resource().attributes.into_iter().filter_map(|attribute| {
         let Some(Value::StringValue(value)) = attribute.value?.value else { return None };
         Some(KeyValue::new(attribute.key, value))
     });
@@ -187,7 +191,7 @@ struct Counter {
 
 fn run(
     counter: Counter,
-    orders: mpsc::UnboundedReceiver<Order>,
+    commands: mpsc::UnboundedReceiver<Command>,
     scrape: Option<Scrape>,
     registry: Registry,
     stopped: oneshot::Receiver<()>,
@@ -211,37 +215,37 @@ fn run(
         tokio::select! {
             _ = stopped => {}
             () = serve => {}
-            () = counter.count(orders) => {}
+            () = counter.count(commands) => {}
         }
     });
 }
 
 /// What the counter waits for.
 enum Input {
-    Order(Option<Order>),
+    Command(Option<Command>),
     Look,
 }
 
 impl Counter {
     /// Counts, and goes on to answer until it is dropped.
-    async fn count(self, mut orders: mpsc::UnboundedReceiver<Order>) {
+    async fn count(self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let mut facts: Option<broadcast::Receiver<Arc<Fact>>> = None;
         loop {
             let input = tokio::select! {
                 biased;
-                order = orders.recv() => Input::Order(order),
+                command = commands.recv() => Input::Command(command),
                 () = tokio::time::sleep(LOOK) => Input::Look,
             };
             match input {
-                Input::Order(Some(Order::Hear(more))) => facts = Some(more),
-                Input::Order(Some(Order::End(at))) => self.board.watch().end(at),
-                Input::Order(Some(Order::Finish(end))) => {
+                Input::Command(Some(Command::Hear(more))) => facts = Some(more),
+                Input::Command(Some(Command::End(at))) => self.board.watch().end(at),
+                Input::Command(Some(Command::Finish(end))) => {
                     self.take(facts.take().as_mut());
                     self.board.watch().finish(Mono::now());
                     // It may have ended by itself.
                     end.map(|end| end.try_send(()).ok());
                 }
-                Input::Order(None) => break,
+                Input::Command(None) => break,
                 Input::Look => {
                     self.take(facts.as_mut());
                     let (mut watch, now) = (self.board.watch(), Mono::now());

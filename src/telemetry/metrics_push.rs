@@ -14,8 +14,8 @@ use opentelemetry_sdk::metrics::{InstrumentKind, ManualReader, Pipeline, Tempora
 
 use super::courier::Courier;
 use super::deadline::Deadline;
+use super::export_settings::Target;
 use super::post::warn_of_loss;
-use super::settings::Target;
 
 /// A reader that the provider and whoever sends share.
 #[derive(Debug, Clone, Default)]

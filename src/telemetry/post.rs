@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use prost::Message;
 
-use super::Scene;
+use super::RunContext;
 use super::courier::Courier;
 use super::deadline::Deadline;
-use super::settings::Target;
+use super::export_settings::Target;
 use super::signal::Chunks;
 use crate::time::Mono;
 
@@ -159,7 +159,7 @@ impl<S: Chunks> Post<S> {
     pub(super) fn start(
         signal: &'static str,
         target: &Target,
-        scene: Scene,
+        context: RunContext,
         deadline: Deadline,
     ) -> std::io::Result<Self> {
         let (parcels, taken) = sync_channel(WAITING_MAX);
@@ -170,7 +170,7 @@ impl<S: Chunks> Post<S> {
             match Courier::new(&target, deadline.clone()) {
                 Ok(courier) => {
                     let chunk = Vec::new();
-                    Carrier::<S> { courier, scene, tally: kept, deadline, chunk, bytes: 0 }
+                    Carrier::<S> { courier, context, tally: kept, deadline, chunk, bytes: 0 }
                         .run(&taken);
                 }
                 Err(error) => {
@@ -215,7 +215,7 @@ impl<S: Chunks> Post<S> {
 
 struct Carrier<S: Chunks> {
     courier: Courier,
-    scene: Scene,
+    context: RunContext,
     tally: Arc<Tally>,
     deadline: Deadline,
     chunk: Vec<S::Item>,
@@ -287,7 +287,7 @@ impl<S: Chunks> Carrier<S> {
         if count == 0 {
             return;
         }
-        match self.courier.send(&S::of(&self.scene, chunk)) {
+        match self.courier.send(&S::of(&self.context, chunk)) {
             Ok((rejected, why)) => {
                 let taken = count.saturating_sub(rejected);
                 self.tally.taken.fetch_add(taken, Ordering::Relaxed);

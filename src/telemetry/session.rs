@@ -17,11 +17,11 @@ use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::deadline::Deadline;
+use super::export_settings::ExportSettings;
 use super::post::{Post, Slot, Tally};
-use super::settings::Settings;
 use super::window_feed::WindowFeed;
 use super::window_traces::WindowTraces;
-use super::{Live, Logbook, Scene, Traces};
+use super::{Live, Logbook, RunContext, Traces};
 use crate::journal::Header;
 use crate::observation::{Fact, What};
 
@@ -135,42 +135,43 @@ pub struct Session {
     traces: Option<Post<ExportTraceServiceRequest>>,
     logs: Option<Post<ExportLogsServiceRequest>>,
     live: Live,
-    scene: Scene,
+    context: RunContext,
     deadline: Deadline,
     heard: Arc<Heard>,
 }
 
 impl Session {
-    /// Starts what sends, of the run that `scene` shows and whose operations `live` hears of.
+    /// Starts what sends, of the run that `context` shows and whose operations `live` hears of.
     ///
     /// # Errors
     /// The system has no thread to spare.
-    pub fn start(settings: &Settings, scene: Scene, live: Live) -> io::Result<Self> {
+    pub fn start(settings: &ExportSettings, context: RunContext, live: Live) -> io::Result<Self> {
         let deadline = Deadline::never();
-        let scene = scene.with_resource(settings.service.as_deref(), &settings.attributes);
+        let context = context.with_resource(settings.service.as_deref(), &settings.attributes);
         let traces = settings.traces.as_ref();
         let traces =
-            traces.map(|target| Post::start("traces", target, scene.clone(), deadline.clone()));
+            traces.map(|target| Post::start("traces", target, context.clone(), deadline.clone()));
         let logs = settings.logs.as_ref();
-        let logs = logs.map(|target| Post::start("logs", target, scene.clone(), deadline.clone()));
+        let logs =
+            logs.map(|target| Post::start("logs", target, context.clone(), deadline.clone()));
         let (traces, logs) = (traces.transpose()?, logs.transpose()?);
         if let Some(traces) = &traces {
-            live.connect(traces.slot(), &scene.run);
+            live.connect(traces.slot(), &context.run);
         }
-        Ok(Self { traces, logs, live, scene, deadline, heard: Arc::default() })
+        Ok(Self { traces, logs, live, context, deadline, heard: Arc::default() })
     }
 
     /// The run as collectors see it.
     #[must_use]
-    pub fn scene(&self) -> &Scene {
-        &self.scene
+    pub fn context(&self) -> &RunContext {
+        &self.context
     }
 
     /// What sends logs of facts as they come; nothing where logs go nowhere.
     #[must_use]
     pub fn listener(&self) -> Option<Listener> {
         let logs = self.logs.as_ref()?;
-        let (book, heard) = (Logbook::new(self.scene.clone()), Arc::clone(&self.heard));
+        let (book, heard) = (Logbook::new(self.context.clone()), Arc::clone(&self.heard));
         Some(Listener { slot: logs.slot(), book, heard })
     }
 
@@ -179,7 +180,7 @@ impl Session {
     #[must_use]
     pub fn windows(&self, header: &Header, length: Duration) -> Option<WindowFeed> {
         let (spans, logs) = (self.traces.as_ref()?.slot(), self.logs.as_ref().map(Post::slot));
-        let traces = WindowTraces::new(header, self.scene.clone(), length);
+        let traces = WindowTraces::new(header, self.context.clone(), length);
         Some(WindowFeed::new(spans, logs, traces, Arc::clone(&self.heard)))
     }
 
@@ -192,7 +193,7 @@ impl Session {
     /// Sends logs of all these facts, of a run that is over.
     pub fn replay(&self, facts: impl IntoIterator<Item = Fact> + Send + 'static) {
         let Some(logs) = &self.logs else { return };
-        let mut book = Logbook::new(self.scene.clone());
+        let mut book = Logbook::new(self.context.clone());
         logs.all(Box::new(move |add| {
             facts.into_iter().filter_map(|fact| book.observe(&fact)).try_for_each(add)
         }));

@@ -17,7 +17,7 @@ use tonic::codec::CompressionEncoding;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
-use super::Scene;
+use super::RunContext;
 
 /// A request of OTLP.
 pub(super) trait Signal: Message + Clone + Send + 'static {
@@ -41,7 +41,7 @@ pub(super) trait Chunks: Signal {
     type Item: Message + Send + 'static;
 
     /// Puts items into a request.
-    fn of(scene: &Scene, items: Vec<Self::Item>) -> Self;
+    fn of(context: &RunContext, items: Vec<Self::Item>) -> Self;
 }
 
 macro_rules! signal {
@@ -87,9 +87,9 @@ signal!(
 impl Chunks for ExportTraceServiceRequest {
     type Item = Span;
 
-    fn of(scene: &Scene, spans: Vec<Span>) -> Self {
-        let spans = ScopeSpans { scope: Some(Scene::scope()), spans, ..ScopeSpans::default() };
-        let resource = Some(scene.resource());
+    fn of(context: &RunContext, spans: Vec<Span>) -> Self {
+        let spans = ScopeSpans { scope: Some(RunContext::scope()), spans, ..ScopeSpans::default() };
+        let resource = Some(context.resource());
         let spans =
             ResourceSpans { resource, scope_spans: vec![spans], ..ResourceSpans::default() };
         Self { resource_spans: vec![spans] }
@@ -99,9 +99,10 @@ impl Chunks for ExportTraceServiceRequest {
 impl Chunks for ExportLogsServiceRequest {
     type Item = LogRecord;
 
-    fn of(scene: &Scene, log_records: Vec<LogRecord>) -> Self {
-        let logs = ScopeLogs { scope: Some(Scene::scope()), log_records, ..ScopeLogs::default() };
-        let resource = Some(scene.resource());
+    fn of(context: &RunContext, log_records: Vec<LogRecord>) -> Self {
+        let logs =
+            ScopeLogs { scope: Some(RunContext::scope()), log_records, ..ScopeLogs::default() };
+        let resource = Some(context.resource());
         let logs = ResourceLogs { resource, scope_logs: vec![logs], ..ResourceLogs::default() };
         Self { resource_logs: vec![logs] }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use opentelemetry_proto::tonic::trace::v1::Span;
 
 use super::finding::{apart, whose};
-use super::scene::{Scene, number, text, truth};
+use super::run_context::{RunContext, number, text, truth};
 use super::{ids, names};
 use crate::ids::{GroupName, Life, PartitionId, RoleIndex, Term, TrialNumber};
 use crate::roles::RoleClass;
@@ -150,11 +150,11 @@ fn tenures(
 }
 
 impl Tenure {
-    pub(super) fn span(&self, scene: &Scene, plan: &Plan, trial: &Trial) -> Span {
+    pub(super) fn span(&self, context: &RunContext, plan: &Plan, trial: &Trial) -> Span {
         let key = |life: &Life, term: Term| ids::term(&self.group, self.roles.first, life, term);
         let during = self.claim.intersect(trial.window);
         let own = key(&self.life, self.term);
-        let mut span = scene.span(trial.number, names::LEADERSHIP, &own, during);
+        let mut span = context.span(trial.number, names::LEADERSHIP, &own, during);
         span.attributes = whose(plan, self.roles);
         span.attributes.extend([
             text(names::GROUP, self.group.as_str()),
@@ -162,12 +162,12 @@ impl Tenure {
             number(names::INCARNATION, self.life.incarnation.0),
             number(names::TERM, self.term.0),
             number(names::PARTITION, self.partition.0),
-            scene.numbered(trial.number),
+            context.numbered(trial.number),
             truth(names::BEGAN_BEFORE, self.claim.from < trial.window.from),
             truth(names::GOES_ON, self.claim.until > trial.window.until),
             number(names::UNKNOWN_NS, self.unknown.total().as_nanos()),
         ]);
-        let link = |one: &Earlier| scene.link(one.trial, &key(&one.life, one.term), one.relation);
+        let link = |one: &Earlier| context.link(one.trial, &key(&one.life, one.term), one.relation);
         span.links = self.earlier.iter().map(link).collect();
         span
     }

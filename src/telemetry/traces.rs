@@ -17,7 +17,7 @@ use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span::Event};
 
 use super::finding::{self, Found, Kind};
-use super::scene::{Scene, error, known, number, text, texts, truth};
+use super::run_context::{RunContext, error, known, number, text, texts, truth};
 use super::term::{self, Past, Tenure};
 use super::{ids, names};
 use crate::ids::{FaultId, TrialNumber};
@@ -30,7 +30,7 @@ use crate::topology::{Objective, Plan};
 /// All traces of a run.
 #[derive(Debug)]
 pub struct Traces {
-    scene: Scene,
+    context: RunContext,
     plan: Plan,
     objective: Objective,
     seed: u64,
@@ -44,13 +44,13 @@ pub struct Traces {
 impl Traces {
     /// Of the run that `header` begins and whose timeline this is; `end` is its last instant.
     #[must_use]
-    pub fn of(header: &Header, scene: Scene, timeline: Timeline, end: Mono) -> Self {
+    pub fn of(header: &Header, context: RunContext, timeline: Timeline, end: Mono) -> Self {
         let mut faults: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for id in timeline.record.incidents.keys() {
             faults.entry(id.trial).or_default().push(id.clone());
         }
         Self {
-            scene,
+            context,
             plan: header.plan.clone(),
             objective: header.brief.objective,
             seed: header.seed,
@@ -64,8 +64,8 @@ impl Traces {
 
     /// The run as seen from outside.
     #[must_use]
-    pub fn scene(&self) -> &Scene {
-        &self.scene
+    pub fn context(&self) -> &RunContext {
+        &self.context
     }
 
     /// The traces, one after the other: the run's own, then each trial's.
@@ -97,7 +97,7 @@ impl Traces {
 
     fn own(&self) -> Span {
         let ended = self.timeline.record.ended.as_ref();
-        own(&self.scene, self.seed, self.run, ended)
+        own(&self.context, self.seed, self.run, ended)
     }
 
     fn faults(&self, trial: &Trial) -> impl Iterator<Item = (&FaultId, &Incident)> {
@@ -116,19 +116,19 @@ impl Traces {
     fn trial(&self, trial: &Trial) -> impl Iterator<Item = Span> {
         let faults = self.faults(trial).map(move |(id, of)| self.fault(trial, id, of));
         let terms = self.terms(trial).iter();
-        let terms = terms.map(move |tenure| tenure.span(&self.scene, &self.plan, trial));
+        let terms = terms.map(move |tenure| tenure.span(&self.context, &self.plan, trial));
         let found = self.found(trial).iter();
-        let found = found.map(move |one| one.span(&self.scene, &self.plan, &self.objective));
+        let found = found.map(move |one| one.span(&self.context, &self.plan, &self.objective));
         once_with(move || self.root(trial)).chain(faults).chain(terms).chain(found)
     }
 
     fn root(&self, trial: &Trial) -> Span {
-        let mut span = self.scene.root(trial.number, trial.window);
-        span.attributes = vec![self.scene.numbered(trial.number)];
+        let mut span = self.context.root(trial.number, trial.window);
+        span.attributes = vec![self.context.numbered(trial.number)];
         span.attributes.extend(counts(self.found(trial)));
         span.attributes.extend(trial.recovered.map(|recovered| truth(names::RECOVERED, recovered)));
-        span.links = vec![self.scene.link(ids::OWN, names::RUN, "part_of")];
-        span.events = stalls(&self.scene, &self.timeline.record, trial.window);
+        span.links = vec![self.context.link(ids::OWN, names::RUN, "part_of")];
+        span.events = stalls(&self.context, &self.timeline.record, trial.window);
         if trial.recovered == Some(false) {
             span.status = error("not everything settled again in time".to_owned());
         } else {
@@ -142,12 +142,12 @@ impl Traces {
     fn fault(&self, trial: &Trial, id: &FaultId, of: &Incident) -> Span {
         let until = of.healed.unwrap_or(trial.window.until).max(of.asked);
         let during = Interval::new(of.asked, until);
-        let mut span = self.scene.span(trial.number, names::FAULT, &ids::fault(id), during);
+        let mut span = self.context.span(trial.number, names::FAULT, &ids::fault(id), during);
         span.attributes = vec![
             text(names::FAULT_ID, &id.to_string()),
             text(names::FAULT_KIND, &of.kind),
             texts(names::FAULT_TARGETS, &of.targets),
-            self.scene.numbered(trial.number),
+            self.context.numbered(trial.number),
             truth(names::HEALED, of.healed.is_some()),
         ];
         let skew = of.skew.map(|skew| number(names::FAULT_SKEW_NS, skew.as_nanos()));
@@ -159,7 +159,7 @@ impl Traces {
             (names::FAULT_RECONNECTED, of.reconnected),
         ];
         let events = events.into_iter().filter_map(|(name, at)| Some((name, at?)));
-        span.events = events.map(|(name, at)| self.scene.event(name, at, Vec::new())).collect();
+        span.events = events.map(|(name, at)| self.context.event(name, at, Vec::new())).collect();
         span.attributes.extend(of.failed.as_ref().map(|why| text(names::WHY, why)));
         span.status = failure(of);
         span
@@ -174,12 +174,12 @@ fn failure(of: &Incident) -> Option<Status> {
 
 /// The run itself, which has a trace of its own; `ended` is how it ended, if it did by itself.
 pub(super) fn own(
-    scene: &Scene,
+    context: &RunContext,
     seed: u64,
     run: Interval,
     ended: Option<&(Outcome, Option<String>)>,
 ) -> Span {
-    let mut span = scene.root(ids::OWN, run);
+    let mut span = context.root(ids::OWN, run);
     span.attributes = vec![number(names::SEED, seed)];
     let Some((how, why)) = ended else {
         span.status = error("the run was cut off".to_owned());
@@ -206,12 +206,12 @@ pub(super) fn counts(found: &[Found]) -> [KeyValue; 3] {
 }
 
 /// The stalls of the host in `window`, as events of a root.
-pub(super) fn stalls(scene: &Scene, record: &Record, window: Interval) -> Vec<Event> {
+pub(super) fn stalls(context: &RunContext, record: &Record, window: Interval) -> Vec<Event> {
     let stalls = record.stalls.iter();
     let stalls = stalls.filter(|stall| !stall.intersect(window).is_empty());
     let event = |stall: &Interval| {
         let length = number(names::DURATION_NS, stall.length().as_nanos());
-        scene.event(names::HOST_STALL, stall.from, vec![length])
+        context.event(names::HOST_STALL, stall.from, vec![length])
     };
     stalls.map(event).collect()
 }

@@ -17,7 +17,7 @@ use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 
 use super::finding::{self, Open};
-use super::scene::{Scene, number, truth};
+use super::run_context::{RunContext, number, truth};
 use super::term::{self, CONTINUES, Past};
 use super::traces::{counts, own, stalls, worst};
 use super::window::{Cutter, Window};
@@ -43,7 +43,7 @@ pub struct WindowTrace {
 /// none; once no fact comes any more, it says [`finish`](Self::finish).
 #[derive(Debug, Clone)]
 pub struct WindowTraces {
-    scene: Scene,
+    context: RunContext,
     plan: Plan,
     objective: Objective,
     seed: u64,
@@ -54,11 +54,11 @@ pub struct WindowTraces {
 }
 
 impl WindowTraces {
-    /// Of the run that `header` begins and `scene` shows, in windows of this length.
+    /// Of the run that `header` begins and `context` shows, in windows of this length.
     #[must_use]
-    pub fn new(header: &Header, scene: Scene, length: Duration) -> Self {
+    pub fn new(header: &Header, context: RunContext, length: Duration) -> Self {
         Self {
-            scene: scene.in_windows(),
+            context: context.in_windows(),
             plan: header.plan.clone(),
             objective: header.brief.objective,
             seed: header.seed,
@@ -79,7 +79,7 @@ impl WindowTraces {
     #[must_use]
     pub fn record(&self, fact: &Fact) -> Option<LogRecord> {
         let window = self.cutter.window(fact.t).unwrap_or(ids::OWN);
-        logbook::record(&self.scene, window, fact)
+        logbook::record(&self.context, window, fact)
     }
 
     /// So many facts came faster than they were taken: their time is unknown.
@@ -113,7 +113,7 @@ impl WindowTraces {
     #[must_use]
     pub fn own(&self) -> Span {
         let run = Interval::new(self.zero, self.cutter.latest.max(self.zero));
-        own(&self.scene, self.seed, run, self.cutter.ended.as_ref())
+        own(&self.context, self.seed, run, self.cutter.ended.as_ref())
     }
 
     fn trace(&mut self, window: Window) -> Vec<Span> {
@@ -125,16 +125,16 @@ impl WindowTraces {
         timeline.record.trials = vec![trial];
         let terms = term::sorted(&self.plan, &timeline, &self.past);
         let terms = terms.get(&which).map_or(&[][..], Vec::as_slice);
-        let (scene, plan) = (&self.scene, &self.plan);
-        let leaderships = terms.iter().map(|tenure| tenure.span(scene, plan, &trial));
-        let findings = found.iter().map(|one| one.span(scene, plan, &self.objective));
+        let (context, plan) = (&self.context, &self.plan);
+        let leaderships = terms.iter().map(|tenure| tenure.span(context, plan, &trial));
+        let findings = found.iter().map(|one| one.span(context, plan, &self.objective));
         let children: Vec<Span> = leaderships.chain(findings).collect();
         self.past.keep(which, terms);
         let mut root = self.root(which, span);
         root.attributes.extend(counts(&found));
         root.attributes.push(truth(names::CUT_SHORT, cut_short));
         root.attributes.push(number(names::MISSED, missed));
-        root.events = stalls(&self.scene, &timeline.record, span);
+        root.events = stalls(&self.context, &timeline.record, span);
         root.status = worst(found.iter().map(|one| one.status(&self.objective)));
         let mut spans = vec![root];
         spans.extend(children);
@@ -142,13 +142,13 @@ impl WindowTraces {
     }
 
     fn root(&self, window: TrialNumber, during: Interval) -> Span {
-        let mut root = self.scene.root(window, during);
-        root.attributes = vec![self.scene.numbered(window)];
-        root.links = vec![self.scene.link(ids::OWN, names::RUN, "part_of")];
+        let mut root = self.context.root(window, during);
+        root.attributes = vec![self.context.numbered(window)];
+        root.links = vec![self.context.link(ids::OWN, names::RUN, "part_of")];
         let before = TrialNumber(window.0.saturating_sub(1));
         if before != ids::OWN {
-            let key = self.scene.root_key(before);
-            root.links.push(self.scene.link(before, key, CONTINUES));
+            let key = self.context.root_key(before);
+            root.links.push(self.context.link(before, key, CONTINUES));
         }
         root
     }

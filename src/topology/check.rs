@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Count, Edges, Elsewhere, OtherAccess, Pace, Plan, Roles, Settings, Spec, defaults,
-    is_secret,
+    Cluster, Count, Edges, Elsewhere, GroupSettings, OtherAccess, Pace, Plan, Roles, Spec,
+    defaults, is_secret,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::time::Span;
@@ -182,7 +182,7 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
 /// How often a ledger is copied, and how many of the copies must keep up.
 fn replica_problems(
     cluster: &Cluster,
-    settings: &Settings,
+    settings: &GroupSettings,
     name: &GroupName,
     places: Places<'_>,
     problems: &mut Vec<Problem>,

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::{Assignor, Mode, Pace, Settings};
+use super::{Assignor, GroupSettings, Mode, Pace};
 use crate::time::Span;
 
 const SESSION: Duration = Duration::from_secs(1);
@@ -32,12 +32,12 @@ pub(super) fn partitions(roles: u32) -> u32 {
 }
 
 /// A beacon is worthless once the threshold is over.
-pub(super) fn retention(settings: &Settings, threshold: Duration) -> Duration {
+pub(super) fn retention(settings: &GroupSettings, threshold: Duration) -> Duration {
     settings.retention.map_or_else(|| RETENTION_LEAST.max(threshold), Span::get)
 }
 
 /// The pace of a group, of which `sharing` publish on the same topic.
-pub(super) fn pace(settings: &Settings, sharing: u32) -> Pace {
+pub(super) fn pace(settings: &GroupSettings, sharing: u32) -> Pace {
     let session = settings.session.map_or(SESSION, Span::get);
     let heartbeat =
         settings.heartbeat.map_or_else(|| (session / 10).max(HEARTBEAT_LEAST), Span::get);
@@ -55,7 +55,7 @@ pub(super) fn pace(settings: &Settings, sharing: u32) -> Pace {
 }
 
 /// When a dead member is started again.
-pub(super) fn restart(settings: &Settings, session: Duration) -> Duration {
+pub(super) fn restart(settings: &GroupSettings, session: Duration) -> Duration {
     match settings.restart {
         Some(restart) => restart.after.get(),
         None => RESTART_LEAST.max(session.saturating_mul(2)),

@@ -35,6 +35,6 @@ pub use page::Page;
 pub use plan::{Address, Edges, Plan, PlannedCluster, PlannedGroup};
 pub use planning::plan;
 pub use promise::{Allowance, Share, ShareError};
-pub use spec::{Election, Group, Protocol, Restart, Settings, Spec};
+pub use spec::{Election, Group, GroupSettings, Protocol, Restart, Spec};
 pub use terms::Terms;
 pub use written::{Brokers, Cluster, Elsewhere, Embedded, OtherAccess, Shareable};

@@ -29,7 +29,7 @@ pub struct Spec {
     pub groups: BTreeMap<GroupName, Group>,
     /// What holds for every group that says nothing else.
     #[serde(default)]
-    pub defaults: Settings,
+    pub defaults: GroupSettings,
     /// How members reach brokers; `direct` unless given. An experiment that reaches into the
     /// network makes it `proxied`.
     #[serde(default)]
@@ -75,7 +75,7 @@ macro_rules! settings {
         /// What holds for every group that says nothing else.
         #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, expecting = "settings, as in {session: 1s}")]
-        pub struct Settings {
+        pub struct GroupSettings {
             $($(#[$doc])* pub $field: Option<$type>,)*
         }
 
@@ -102,8 +102,8 @@ macro_rules! settings {
         impl Group {
             /// The group's own settings, and beneath them the topology's.
             #[must_use]
-            pub fn settings(&self, defaults: &Settings) -> Settings {
-                Settings { $($field: self.$field.or(defaults.$field),)* }
+            pub fn settings(&self, defaults: &GroupSettings) -> GroupSettings {
+                GroupSettings { $($field: self.$field.or(defaults.$field),)* }
             }
         }
     };

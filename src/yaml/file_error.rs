@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Origin, Place, Problem};
+use super::{Origin, Position, Problem};
 
 /// All that is wrong with one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl FileError {
     /// A file that could not even be read.
     #[must_use]
     pub fn unreadable(file: impl fmt::Display, why: impl Into<String>) -> Self {
-        let problem = Problem { origin: None, ..Problem::at(Origin::File(Place::START), why) };
+        let problem = Problem { origin: None, ..Problem::at(Origin::File(Position::START), why) };
         Self { file: file.to_string(), reports: vec![(problem, None)] }
     }
 
@@ -95,7 +95,7 @@ fn may_hold_secret(text: &str) -> bool {
 }
 
 /// The line with its number, and the place underlined; nothing where the file has no such line.
-fn snippet(text: &str, place: Place, hint: Option<&str>) -> Option<String> {
+fn snippet(text: &str, place: Position, hint: Option<&str>) -> Option<String> {
     let line = text.lines().nth(place.line - 1).filter(|line| !line.trim().is_empty())?;
     let all: Vec<char> = line.trim_end().chars().map(shown).collect();
     let at = place.column - 1;

@@ -18,7 +18,7 @@ mod typed;
 pub use cursor::Cursor;
 pub use file_error::FileError;
 pub use near::{choices, did_you_mean};
-pub use node::{Entry, Node, Origin, Place, Value};
+pub use node::{Entry, Node, Origin, Position, Value};
 pub use overrides::{Override, OverrideError};
 pub use parse::parse;
 pub use problem::Problem;

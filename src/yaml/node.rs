@@ -49,14 +49,14 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The file, here.
-    File(Place),
+    File(Position),
     /// The command line: `key=value`.
     Override(String),
 }
 
 /// A place in a file; lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// The line.
     pub line: usize,
     /// The column.
@@ -65,12 +65,12 @@ pub struct Place {
     pub width: usize,
 }
 
-impl Place {
+impl Position {
     /// Where a file begins.
     pub const START: Self = Self { line: 1, column: 1, width: 1 };
 }
 
-impl From<Location> for Place {
+impl From<Location> for Position {
     fn from(location: Location) -> Self {
         let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).max(1);
         Self {
@@ -140,7 +140,7 @@ impl Node {
 
 impl Default for Node {
     fn default() -> Self {
-        Self { value: Value::Nothing, origin: Origin::File(Place::START) }
+        Self { value: Value::Nothing, origin: Origin::File(Position::START) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_saphyr::{Error, Localizer, Location, MessageFormatter, UserMessageFormatter};
 
-use super::{Node, Origin, Place, Problem, Value};
+use super::{Node, Origin, Position, Problem, Value};
 
 /// Deeper than any of our files, and far from what would exhaust a stack.
 const DEPTH_MOST: usize = 24;
@@ -21,7 +21,7 @@ const EMPTY: &str = "the file is empty";
 pub fn parse(text: &str) -> Result<Node, Problem> {
     let node = value(text)?;
     if node.value == Value::Nothing {
-        return Err(Problem::at(Origin::File(Place::START), EMPTY));
+        return Err(Problem::at(Origin::File(Position::START), EMPTY));
     }
     Ok(node)
 }
@@ -41,13 +41,13 @@ fn problem(error: &Error) -> Problem {
     if let Error::AliasError { error, .. } = error {
         return problem(error);
     }
-    let place = error.location().map_or(Place::START, Place::from);
+    let place = error.location().map_or(Position::START, Position::from);
     let at = |message: String| Problem::at(Origin::File(place), message);
     #[expect(clippy::wildcard_enum_match_arm, reason = "the rest speaks for itself")]
     match error.without_snippet() {
         Error::DuplicateMappingKey { key: Some(key), .. } => at(format!("duplicate key `{key}`"))
             .hint("the same key stands above, in the same mapping"),
-        Error::Eof { .. } => Problem::at(Origin::File(Place::START), EMPTY),
+        Error::Eof { .. } => Problem::at(Origin::File(Position::START), EMPTY),
         Error::MultipleDocuments { .. } => {
             at("a second document begins here".to_owned()).hint("a file holds one")
         }

@@ -14,7 +14,7 @@ use support::windowed::shown;
 use tandem::ids::GroupName;
 use tandem::journal::{Bounds, Rolling, list_parts, read};
 use tandem::observation::What;
-use tandem::telemetry::{Scene, WindowTraces};
+use tandem::telemetry::{RunContext, WindowTraces};
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Interval, Timeline};
 use tandem::verdict::{CauseKind, Report, Verdict};
@@ -156,7 +156,7 @@ fn a_later_window_knows_it_still() {
     story.facts.sort_by_key(|fact| fact.t);
     record(folder.path(), &plan, &brief(&plan, 1, &[]), &story.facts);
     let header = read(&folder.path().join("journal.jsonl")).unwrap().header;
-    let mut traces = WindowTraces::new(&header, Scene::of(&header), Duration::from_secs(5));
+    let mut traces = WindowTraces::new(&header, RunContext::of(&header), Duration::from_secs(5));
     let mut causes = Vec::new();
     let mut take = |traces: &mut WindowTraces| {
         let spans = std::iter::from_fn(|| traces.poll_trace()).flat_map(|trace| trace.spans);

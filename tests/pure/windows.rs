@@ -16,7 +16,7 @@ use support::watched::plausible;
 use support::windowed::{records_lead, shown, wall, windows, windows_agree};
 use tandem::ids::{Life, MemberId, TrialNumber};
 use tandem::observation::{Fact, Outcome, What};
-use tandem::telemetry::{Scene, WindowTrace, WindowTraces};
+use tandem::telemetry::{RunContext, WindowTrace, WindowTraces};
 use tandem::time::{Mono, Span as Length};
 use tandem::timeline::{Interval, Timeline};
 use tandem::topology::Plan;
@@ -91,7 +91,7 @@ fn cut(
     is_missed: impl Fn(Mono) -> bool,
 ) -> Cut {
     let header = up(plan);
-    let mut traces = WindowTraces::new(&header, Scene::of(&header), length);
+    let mut traces = WindowTraces::new(&header, RunContext::of(&header), length);
     let (mut told, mut records) = (Vec::new(), Vec::new());
     let mut now = arrivals.first().map_or(Mono::ZERO, |(arrival, _)| *arrival);
     for (arrival, fact) in arrivals {
@@ -365,7 +365,8 @@ fn the_runs_own_span_is_that_of_its_export() {
     let arrivals = arrivals(&facts, || Duration::ZERO);
     let cut = cut(&plan, Duration::from_secs(7), &arrivals, |_| false);
     let (header, timeline) = (up(&plan), Timeline::compute(&plan, &facts));
-    let exported = tandem::telemetry::Traces::of(&header, Scene::of(&header), timeline, at(30_700));
+    let exported =
+        tandem::telemetry::Traces::of(&header, RunContext::of(&header), timeline, at(30_700));
     assert_eq!(exported.get(0).collect::<Vec<_>>(), [cut.own]);
     // Nothing else has an id in common.
     let ours: Vec<_> =

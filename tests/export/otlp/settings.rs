@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tandem::telemetry::{Protocol, Settings, SettingsError};
+use tandem::telemetry::{ExportSettings, ExportSettingsError, Protocol};
 
 use support::experiment::{Experiment, tandem};
 
-fn read(flag: Option<&str>, set: &[(&str, &str)]) -> Result<Option<Settings>, SettingsError> {
+fn read(
+    flag: Option<&str>,
+    set: &[(&str, &str)],
+) -> Result<Option<ExportSettings>, ExportSettingsError> {
     let set: BTreeMap<_, _> = set.iter().copied().collect();
-    Settings::read(flag, |name| set.get(name).map(|value| (*value).to_owned()))
+    ExportSettings::read(flag, |name| set.get(name).map(|value| (*value).to_owned()))
 }
 
 fn refused(set: &[(&str, &str)]) -> String {

@@ -60,7 +60,7 @@ fn whoever_connects_and_says_nothing_or_too_much_holds_up_nobody_for_long() {
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = listener.address().port();
     let outlets = Outlets { scrape: Some(listener), push: None };
-    let metrics = Metrics::start(&plan, &crate::metrics::feed::scene(&plan), outlets).unwrap();
+    let metrics = Metrics::start(&plan, &crate::metrics::feed::context(&plan), outlets).unwrap();
     // As many as there are seats, and all of them silent.
     let silent: Vec<_> =
         (0..16).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tandem::observation::Fact;
-use tandem::telemetry::{Metrics, Outlets, SERIES_MAX, Scene, bind};
+use tandem::telemetry::{Metrics, Outlets, RunContext, SERIES_MAX, bind};
 use tandem::time::Mono;
 use tandem::topology::Plan;
 use tokio::sync::broadcast;
@@ -15,8 +15,8 @@ use support::measured::shared_turn;
 use support::recorded::up;
 use support::web::{get, samples};
 
-pub fn scene(plan: &Plan) -> Scene {
-    Scene::of(&up(plan))
+pub fn context(plan: &Plan) -> RunContext {
+    RunContext::of(&up(plan))
 }
 
 /// Metrics that can be scraped, and where.
@@ -24,7 +24,7 @@ fn served(plan: &Plan) -> (Metrics, u16) {
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = listener.address().port();
     let outlets = Outlets { scrape: Some(listener), push: None };
-    (Metrics::start(plan, &scene(plan), outlets).unwrap(), port)
+    (Metrics::start(plan, &context(plan), outlets).unwrap(), port)
 }
 
 fn scrape(port: u16) -> Vec<(String, f64)> {

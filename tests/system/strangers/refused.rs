@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tandem::telemetry::{Metrics, Outlets, Scene, bind};
+use tandem::telemetry::{Metrics, Outlets, RunContext, bind};
 
 use crate::strangers::another::{NOBODY, answer, as_nobody, as_ourselves, told};
 use support::experiment::{Experiment, eventually};
@@ -90,14 +90,14 @@ fn an_edge_refuses_another_user_and_the_broker_behind_it_hears_nothing() {
 #[test]
 fn metrics_are_read_by_their_owner_and_by_users_who_were_named() {
     let plan = plan(1, &[("p1", 1, 1)]);
-    let scene = || Scene::of(&recorded::header("m", &plan, &brief(&plan, 1, &[])));
+    let context = || RunContext::of(&recorded::header("m", &plan, &brief(&plan, 1, &[])));
     let get = b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
     for (named, status) in [(&[][..], "403"), (&[NOBODY][..], "200")] {
         let scrape = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let scrape = scrape.with_users(named.iter().copied());
         let address = scrape.address().to_string();
         let outlets = Outlets { scrape: Some(scrape), push: None };
-        let metrics = Metrics::start(&plan, &scene(), outlets).unwrap();
+        let metrics = Metrics::start(&plan, &context(), outlets).unwrap();
         let read = |perl| {
             let heard = answer(perl, &address, get);
             String::from_utf8_lossy(&heard).split(' ').nth(1).map(str::to_owned)

@@ -6,7 +6,7 @@ use futures_util::future::LocalBoxFuture;
 
 use crate::chaos::arena::{Arena, FaultError, Victim};
 use crate::chaos::{Case, Injection};
-use crate::member::Order;
+use crate::member::MemberCommand;
 use crate::time::{Mono, Skew, Wall};
 
 /// How long a member may take to receive a command: it reads them once per wake period.
@@ -70,7 +70,7 @@ async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
 fn order(victim: &Victim, skew: Skew) -> Result<(), FaultError> {
     let Some(process) = victim.slot.process() else { return Ok(()) };
     process
-        .order(&Order::Clock(skew).line())
+        .order(&MemberCommand::Clock(skew).line())
         .map_err(|error| FaultError::Signal { life: victim.life.clone(), why: error.to_string() })
 }
 

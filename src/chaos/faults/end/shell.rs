@@ -13,7 +13,7 @@ use super::By;
 use crate::chaos::arena::{Arena, FaultError, Victim};
 use crate::chaos::{Case, Injection};
 use crate::controller::Phase;
-use crate::member::Order;
+use crate::member::MemberCommand;
 use crate::time::Mono;
 
 /// The kernel ends a process within milliseconds, on a busy host too; a member that leaves gives
@@ -55,7 +55,7 @@ fn ask(victim: &Victim, by: By) -> Result<(), FaultError> {
         By::Leave => Arena::signal(victim, Signal::TERM),
         By::Stop => {
             let Some(process) = victim.slot.process() else { return Ok(()) };
-            process.order(&Order::Exit.line()).map_err(|error| {
+            process.order(&MemberCommand::Exit.line()).map_err(|error| {
                 let (life, why) = (victim.life.clone(), error.to_string());
                 FaultError::Signal { life, why }
             })

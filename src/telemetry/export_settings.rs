@@ -16,7 +16,7 @@ const TIMEOUT_MS_MAX: u64 = 600_000;
 
 /// Where telemetry goes, a signal; nothing where a signal is off.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct ExportSettings {
     /// Where traces go.
     pub traces: Option<Target>,
     /// Where logs go.
@@ -57,7 +57,7 @@ pub enum Protocol {
 
 /// Why a setting cannot be followed.
 #[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
+pub enum ExportSettingsError {
     /// A value that means nothing here. What was given is told, but for headers, which are secret.
     #[error("{variable} {problem}: {meant}")]
     Value {
@@ -104,7 +104,7 @@ struct Signal<'a, G> {
     get: &'a G,
 }
 
-impl Settings {
+impl ExportSettings {
     /// Where anything goes.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
         [&self.traces, &self.logs, &self.metrics].into_iter().flatten()
@@ -117,7 +117,7 @@ impl Settings {
     pub fn read(
         flag: Option<&str>,
         get: impl Fn(&str) -> Option<String>,
-    ) -> Result<Option<Self>, SettingsError> {
+    ) -> Result<Option<Self>, ExportSettingsError> {
         // An empty variable is as good as none, says the specification.
         let get = |name: &str| get(name).map(|v| v.trim().to_owned()).filter(|v| !v.is_empty());
         if get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
@@ -132,7 +132,7 @@ impl Settings {
         }
         let variable = "OTEL_RESOURCE_ATTRIBUTES";
         let attributes = get(variable).map(|value| pairs(&value)).transpose();
-        let attributes = attributes.map_err(|problem| SettingsError::Value {
+        let attributes = attributes.map_err(|problem| ExportSettingsError::Value {
             variable: variable.to_owned(),
             problem,
             meant: "write key=value, with commas between, as in team=pricing,env=test",
@@ -150,7 +150,7 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         [own, all].into_iter().find_map(|name| (self.get)(&name).map(|value| (name, value)))
     }
 
-    fn read(&self) -> Result<Option<Target>, SettingsError> {
+    fn read(&self) -> Result<Option<Target>, ExportSettingsError> {
         let own = format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", self.name);
         let (variable, address, whole) = if let Some(flag) = self.flag {
             ("--otlp".to_owned(), flag.to_owned(), false)
@@ -188,14 +188,18 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         address: &str,
         whole: bool,
         protocol: Protocol,
-    ) -> Result<Url, SettingsError> {
+    ) -> Result<Url, ExportSettingsError> {
         let meant = "write an address, as in http://127.0.0.1:4318 or https://collector:4317";
         let parsed = Url::parse(address).ok();
         let legal = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
         let Some(mut url) = parsed.filter(legal) else {
             // It may hold a password.
             let problem = "is no address of a collector".to_owned();
-            return Err(SettingsError::Value { variable: variable.to_owned(), problem, meant });
+            return Err(ExportSettingsError::Value {
+                variable: variable.to_owned(),
+                problem,
+                meant,
+            });
         };
         if protocol == Protocol::Http && !whole {
             let base = url.path().trim_end_matches('/').to_owned();
@@ -204,7 +208,7 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         Ok(url)
     }
 
-    fn protocol(&self) -> Result<Protocol, SettingsError> {
+    fn protocol(&self) -> Result<Protocol, ExportSettingsError> {
         match self.find("PROTOCOL") {
             None => Ok(Protocol::Http),
             Some((name, value)) => match value.as_str() {
@@ -215,7 +219,7 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         }
     }
 
-    fn headers(&self) -> Result<Vec<(String, String)>, SettingsError> {
+    fn headers(&self) -> Result<Vec<(String, String)>, ExportSettingsError> {
         let Some((variable, value)) = self.find("HEADERS") else { return Ok(Vec::new()) };
         let meant = "write name=value, with commas between, as in authorization=Basic%20abc";
         let legal = |(name, value): &(String, String)| {
@@ -226,19 +230,19 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
             Ok(pairs) if pairs.iter().all(legal) => Ok(pairs),
             Ok(_) | Err(_) => {
                 let problem = "is no list of headers".to_owned();
-                Err(SettingsError::Value { variable, problem, meant })
+                Err(ExportSettingsError::Value { variable, problem, meant })
             }
         }
     }
 
-    fn timeout(&self) -> Result<Duration, SettingsError> {
+    fn timeout(&self) -> Result<Duration, ExportSettingsError> {
         let Some((name, value)) = self.find("TIMEOUT") else { return Ok(TIMEOUT) };
         let ms = value.parse().ok().filter(|ms| (1..=TIMEOUT_MS_MAX).contains(ms));
         let meant = "write a whole number of milliseconds, from 1 to 600000";
         ms.map(Duration::from_millis).ok_or_else(|| refused(&name, &value, meant))
     }
 
-    fn gzip(&self) -> Result<bool, SettingsError> {
+    fn gzip(&self) -> Result<bool, ExportSettingsError> {
         match self.find("COMPRESSION") {
             None => Ok(false),
             Some((name, value)) => match value.as_str() {
@@ -249,9 +253,9 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         }
     }
 
-    fn trust(&self) -> Result<Trust, SettingsError> {
+    fn trust(&self) -> Result<Trust, ExportSettingsError> {
         let mut trust = Trust::default();
-        let problem = |variable| move |source| SettingsError::Trust { variable, source };
+        let problem = |variable| move |source| ExportSettingsError::Trust { variable, source };
         if let Some((name, path)) = self.find("CERTIFICATE") {
             trust.authorities(path.as_ref()).map_err(problem(name))?;
         }
@@ -264,12 +268,16 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
             }
             (Some((variable, _)), None) | (None, Some((variable, _))) => {
                 let problem = "stands alone".to_owned();
-                Err(SettingsError::Value { variable, problem, meant })
+                Err(ExportSettingsError::Value { variable, problem, meant })
             }
         }
     }
 }
 
-fn refused(variable: &str, value: &str, meant: &'static str) -> SettingsError {
-    SettingsError::Value { variable: variable.to_owned(), problem: format!("is {value:?}"), meant }
+fn refused(variable: &str, value: &str, meant: &'static str) -> ExportSettingsError {
+    ExportSettingsError::Value {
+        variable: variable.to_owned(),
+        problem: format!("is {value:?}"),
+        meant,
+    }
 }

@@ -12,7 +12,7 @@ use crate::timeline::{Finding, Findings, GroupLine, Interval, Lane};
 use crate::topology::PlannedGroup;
 
 /// Everything that is drawn.
-pub(super) struct Scene<'a> {
+pub(super) struct Chart<'a> {
     /// From the beginning of the first trial to the end of the last.
     pub(super) window: Interval,
     pub(super) groups: Vec<Group<'a>>,
@@ -57,7 +57,7 @@ impl Marks<'_> {
     }
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Chart<'a> {
     pub(super) fn of(subject: &Subject<'a>) -> Self {
         let (plan, timeline) = (subject.plan, subject.timeline);
         let trials = &timeline.record.trials;

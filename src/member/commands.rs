@@ -14,7 +14,7 @@ use crate::time::Skew;
 /// An order, one JSON value a line: `"leave"`, or `{"clock": {"ahead_ns": 2000000000}}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum MemberCommand {
     /// Stop leading, leave the group, end.
     Leave,
     /// End without leaving.
@@ -23,7 +23,7 @@ pub enum Order {
     Clock(Skew),
 }
 
-impl Order {
+impl MemberCommand {
     /// As the member reads it.
     #[must_use]
     pub fn line(&self) -> String {
@@ -31,36 +31,36 @@ impl Order {
     }
 }
 
-/// The most orders that may wait; whoever sends more waits.
+/// The most commands that may wait; whoever sends more waits.
 const WAITING: usize = 16;
 
 /// Listens until the process ends. The end of standard input is an order to exit: the controller is
 /// gone.
-pub(super) fn listen() -> io::Result<Receiver<Order>> {
-    let (orders, received) = sync_channel(WAITING);
+pub(super) fn listen() -> io::Result<Receiver<MemberCommand>> {
+    let (commands, received) = sync_channel(WAITING);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
-    let from_signals = orders.clone();
+    let from_signals = commands.clone();
     let _ends_with_the_process =
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for _signal in signals.forever() {
-                send(&from_signals, Order::Leave);
+                send(&from_signals, MemberCommand::Leave);
             }
         })?;
     let _ends_with_the_process =
-        thread::Builder::new().name("orders".to_owned()).spawn(move || {
+        thread::Builder::new().name("commands".to_owned()).spawn(move || {
             for line in io::stdin().lock().lines() {
                 let Ok(line) = line else { break };
                 match serde_json::from_str(&line) {
-                    Ok(order) => send(&orders, order),
+                    Ok(order) => send(&commands, order),
                     Err(error) => tracing::warn!(%error, line, "This is no order; it is ignored."),
                 }
             }
-            send(&orders, Order::Exit);
+            send(&commands, MemberCommand::Exit);
         })?;
     Ok(received)
 }
 
-fn send(orders: &SyncSender<Order>, order: Order) {
+fn send(commands: &SyncSender<MemberCommand>, order: MemberCommand) {
     // Nobody listens any more once an order to end was heard.
-    orders.send(order).ok();
+    commands.send(order).ok();
 }

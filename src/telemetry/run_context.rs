@@ -19,7 +19,7 @@ const FLAGS: u32 = 0x101;
 
 /// One run, seen from outside.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scene {
+pub struct RunContext {
     /// The run's name.
     pub run: String,
     zero: Mono,
@@ -29,7 +29,7 @@ pub struct Scene {
     in_windows: bool,
 }
 
-impl Scene {
+impl RunContext {
     /// Of the run that `header` begins.
     #[must_use]
     pub fn of(header: &Header) -> Self {
