@@ -1,4 +1,4 @@
-//! Fault windows, from the facts of a run as they come: what Grafana is told of each.
+//! Builds Grafana's annotations of fault windows from the facts of a run as they come.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::ids::FaultId;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// The dashboard that is shipped.
+/// The id of the shipped dashboard.
 const DASHBOARD: &str = "tandem-neli";
 /// How many victims are named.
 const NAMED_MAX: usize = 8;
@@ -18,16 +18,16 @@ const NAMED_MAX: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Annotation {
-    /// On which dashboard.
+    /// The dashboard.
     #[serde(rename = "dashboardUID")]
     pub dashboard_uid: &'static str,
-    /// When it began, in milliseconds since 1970-01-01 UTC.
+    /// The beginning, in milliseconds since 1970-01-01 UTC.
     pub time: u64,
-    /// When it ended.
+    /// The end.
     pub time_end: u64,
     /// `tandem`, `fault`, the kind, the run.
     pub tags: Vec<String>,
-    /// Which fault struck whom.
+    /// The fault and its victims.
     pub text: String,
 }
 
@@ -50,7 +50,7 @@ impl Windows {
         Self { context, open: BTreeMap::new() }
     }
 
-    /// Takes a fact; the windows that it closes. With its trial every window ends.
+    /// Takes a fact. Returns the windows that it closes. The end of a trial closes every window.
     pub(super) fn observe(&mut self, fact: &Fact) -> Vec<Annotation> {
         if let What::FaultAsked { fault, kind, broker, .. } = &fact.what {
             let victim = fact.life.as_ref().map(ToString::to_string).or_else(|| broker.clone());
@@ -61,7 +61,7 @@ impl Windows {
                 healed: 0,
                 failed: None,
             });
-            window.victims.push(victim.unwrap_or_else(|| "nobody".to_owned()));
+            window.victims.push(victim.unwrap_or_else(|| "no victim".to_owned()));
         }
         if let What::FaultFailed { fault, why, .. } = &fact.what
             && let Some(window) = self.open.get_mut(fault)

@@ -1,12 +1,12 @@
-//! Live metrics of one run: facts in at one end; Prometheus, and a collector, at the other.
+//! Live metrics of one run: takes facts, and serves them to Prometheus and a collector.
 //!
 //! ```text
 //!   Record::follow --> Watch --> instruments --+--> GET /metrics
 //!                                              +--> Courier --> collector, at an interval
 //! ```
 //!
-//! All of it is on a thread of its own, so that neither a scrape nor a collector delays the run.
-//! What it is too slow for is counted as `neli.telemetry.lost`.
+//! All of this runs on its own thread, so that neither a scrape nor a collector delays the run.
+//! Facts that it is too slow for are counted as `neli.telemetry.lost`.
 
 use std::io;
 use std::sync::Arc;
@@ -30,40 +30,41 @@ use crate::observation::Fact;
 use crate::time::Mono;
 use crate::topology::Plan;
 
-/// How often a collector is sent to, unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise.
+/// The default export interval, without `OTEL_METRIC_EXPORT_INTERVAL`.
 pub const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Facts of one such time are counted at once: to wake for each would cost more than to count it.
+/// How often facts are counted, in batches: waking up for each fact would cost more than counting
+/// it.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Why there can be no metrics.
+/// Why metrics cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
-    /// The system has no thread to spare.
-    #[error("metrics have no thread")]
+    /// The system refuses a thread.
+    #[error("cannot start a thread for metrics")]
     Thread(#[source] io::Error),
-    /// The exporter refuses.
+    /// The exporter cannot be created.
     #[error("metrics cannot be exported")]
     Exporter(#[source] opentelemetry_sdk::error::OTelSdkError),
 }
 
-/// Where metrics are read, and where they are sent.
+/// Where metrics are served, and where they are sent.
 pub struct Outlets {
-    /// Who may scrape them.
+    /// The scrape endpoint.
     pub scrape: Option<Scrape>,
-    /// Which collector they go to, and how often.
+    /// The collector, and the export interval.
     pub push: Option<(Target, Duration)>,
 }
 
-/// What a run tells whoever counts.
+/// What a run sends to the counting thread.
 enum Command {
     Hear(broadcast::Receiver<Arc<Fact>>),
     End(Mono),
-    /// Nothing comes any more; whoever sends is told when that is counted.
+    /// Nothing follows; the sender, if any, is notified once everything is counted.
     Finish(Option<SyncSender<()>>),
 }
 
-/// Hands a run's facts, and its end, to whoever counts; may be cloned.
+/// Passes a run's facts, and its end, to the counting thread; may be cloned.
 #[derive(Clone)]
 pub struct Feed(mpsc::UnboundedSender<Command>);
 
@@ -73,7 +74,7 @@ impl Feed {
         self.0.send(Command::Hear(facts)).ok();
     }
 
-    /// The members are sent home: what comes after `at` is not counted.
+    /// The members are being stopped: facts after `at` are not counted.
     pub fn end(&self, at: Mono) {
         self.0.send(Command::End(at)).ok();
     }
@@ -83,7 +84,7 @@ impl Feed {
 pub struct Metrics {
     feed: Feed,
     board: Arc<Board>,
-    /// As long as it lives, the instruments do.
+    /// Keeps the instruments alive.
     provider: SdkMeterProvider,
     thread: Option<JoinHandle<()>>,
     stop: Option<oneshot::Sender<()>>,
@@ -91,10 +92,10 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Starts to count, and to serve.
+    /// Starts counting and serving.
     ///
     /// # Errors
-    /// The system, or the exporter, refuses.
+    /// The thread or the exporter cannot be created.
     pub fn start(
         plan: &Plan,
         context: &RunContext,
@@ -122,8 +123,8 @@ impl Metrics {
             tracing::warn!(
                 merged,
                 series,
-                "There are more roles than metrics have room for: those \
-                beyond it are merged into the role \"other\"."
+                "There are more roles than metrics have room for: the \
+                rest are merged into the role \"other\"."
             );
         }
         let push = outlets.push.map(|(target, interval)| {
@@ -141,21 +142,20 @@ impl Metrics {
         Ok(Self { feed: Feed(commands), board, provider, thread, stop, push })
     }
 
-    /// What hands it facts.
+    /// Returns a feed that passes facts to it.
     #[must_use]
     pub fn feed(&self) -> Feed {
         self.feed.clone()
     }
 
-    /// Everything has been said: counts what is left and sends it, for at most `within`; nobody
-    /// waits for it yet.
+    /// No fact follows: counts the rest and sends it, for at most `within`. Returns at once.
     pub fn conclude(&self, within: Duration) {
         let end = self.push.as_ref().map(|push| push.hurry(within));
         self.feed.0.send(Command::Finish(end)).ok();
     }
 
-    /// Waits until all was sent, and no longer than [`conclude`](Self::conclude) has said. How many
-    /// facts were missed, and what became of what was sent.
+    /// Waits until everything is sent, no longer than [`conclude`](Self::conclude) allowed. Returns
+    /// how many facts were missed, and how many exports succeeded.
     #[must_use]
     pub fn finish(mut self) -> (u64, Option<Pushed>) {
         let pushed = self.push.take().map(Push::finish);
@@ -167,7 +167,7 @@ impl Drop for Metrics {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It only ever waits for what this just ended.
+            // The thread waits only for what was just dropped.
             thread.join().ok();
         }
         self.provider.shutdown().ok();
@@ -220,14 +220,14 @@ fn run(
     });
 }
 
-/// What the counter waits for.
+/// The inputs of the counter.
 enum Input {
     Command(Option<Command>),
     Look,
 }
 
 impl Counter {
-    /// Counts, and goes on to answer until it is dropped.
+    /// Counts, and answers collections until it is dropped.
     async fn count(self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let mut facts: Option<broadcast::Receiver<Arc<Fact>>> = None;
         loop {
@@ -242,14 +242,14 @@ impl Counter {
                 Input::Command(Some(Command::Finish(end))) => {
                     self.take(facts.take().as_mut());
                     self.board.watch().finish(Mono::now());
-                    // It may have ended by itself.
+                    // The sending thread may have ended by itself.
                     end.map(|end| end.try_send(()).ok());
                 }
                 Input::Command(None) => break,
                 Input::Look => {
                     self.take(facts.as_mut());
                     let (mut watch, now) = (self.board.watch(), Mono::now());
-                    // Once all is final it stays as it is.
+                    // Once everything is final, time changes nothing.
                     if watch.poll_timeout().is_some_and(|due| due <= now) {
                         watch.handle_timeout(now);
                     }
@@ -260,7 +260,7 @@ impl Counter {
         std::future::pending::<()>().await;
     }
 
-    /// Takes whatever waits.
+    /// Takes all waiting facts.
     fn take(&self, facts: Option<&mut broadcast::Receiver<Arc<Fact>>>) {
         let Some(facts) = facts else { return };
         loop {

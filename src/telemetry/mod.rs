@@ -1,5 +1,5 @@
-//! Facts to OpenTelemetry: traces, logs and metrics of who led what, as a file, over OTLP, and to
-//! Prometheus.
+//! Exports facts to OpenTelemetry: traces, logs and metrics of which member led which role, as a
+//! file, over OTLP, and to Prometheus.
 //!
 //! ```text
 //!   journal --> timeline --> Traces --+--> traces.otlp.json
@@ -9,7 +9,7 @@
 //!                +-> Metrics --> watch --> instruments-^--> GET /metrics
 //! ```
 //!
-//! This room reads; it decides nothing, and nothing waits for it.
+//! This module only reads: it decides nothing, and a run never waits for it.
 
 mod annotations;
 mod borders;

@@ -1,4 +1,4 @@
-//! The three requests of OTLP, and what a collector answers to each.
+//! The three requests of OTLP, and their responses.
 
 use opentelemetry_proto::tonic::collector::logs::v1::{
     ExportLogsServiceRequest, ExportLogsServiceResponse, logs_service_client::LogsServiceClient,
@@ -21,13 +21,13 @@ use super::RunContext;
 
 /// A request of OTLP.
 pub(super) trait Signal: Message + Clone + Send + 'static {
-    /// What a collector answers.
+    /// The response.
     type Answer: Message + Default;
 
-    /// How many items of the request a collector did not take, and why.
+    /// How many items of the request the collector rejected, and why.
     fn rejected(answer: Self::Answer) -> (u64, String);
 
-    /// Sends it over gRPC.
+    /// Sends the request over gRPC.
     fn call(
         channel: Channel,
         gzip: bool,
@@ -35,12 +35,12 @@ pub(super) trait Signal: Message + Clone + Send + 'static {
     ) -> impl Future<Output = Result<Response<Self::Answer>, Status>> + Send;
 }
 
-/// A signal that goes in chunks.
+/// A signal that is sent in chunks.
 pub(super) trait Chunks: Signal {
-    /// What a chunk is made of.
+    /// The items of a chunk.
     type Item: Message + Send + 'static;
 
-    /// Puts items into a request.
+    /// Builds a request from items.
     fn of(context: &RunContext, items: Vec<Self::Item>) -> Self;
 }
 

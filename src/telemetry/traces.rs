@@ -1,14 +1,14 @@
-//! A timeline to traces: one a trial, and one of the run itself.
+//! Turns a timeline into traces: one per trial, and one of the run itself.
 //!
 //! ```text
 //!   chaos.trial            the trial's window
 //!     fault.window         asked, in force, healed as events
 //!     leadership           a term of a member, a role          --follows--> the earlier term
-//!     leadership.gap       nobody served    --caused_by--> fault.window
+//!     leadership.gap       no one served    --caused_by--> fault.window
 //!     leadership.overlap   two claimed      --caused_by--> fault.window
 //! ```
 //!
-//! A span is made when it is asked for, so that a long run never stands in memory as spans.
+//! Spans are built on demand, so that a long run is never held in memory as spans.
 
 use std::collections::BTreeMap;
 use std::iter::{once, once_with};
@@ -42,7 +42,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Of the run that `header` begins and whose timeline this is; `end` is its last instant.
+    /// The traces of the run with this header and timeline; `end` is its last instant.
     #[must_use]
     pub fn of(header: &Header, context: RunContext, timeline: Timeline, end: Mono) -> Self {
         let mut faults: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -62,25 +62,25 @@ impl Traces {
         }
     }
 
-    /// The run as seen from outside.
+    /// The run's context.
     #[must_use]
     pub fn context(&self) -> &RunContext {
         &self.context
     }
 
-    /// The traces, one after the other: the run's own, then each trial's.
+    /// The traces in order: the run's own, then each trial's.
     pub fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = Span>> {
         (0..=self.timeline.record.trials.len()).map(|place| self.get(place))
     }
 
-    /// One of them; empty where there is none in that place.
+    /// The trace at `place`; empty if there is none.
     pub fn get(&self, place: usize) -> impl Iterator<Item = Span> {
         let own = (place == 0).then(|| self.own());
         let trial = place.checked_sub(1).and_then(|place| self.timeline.record.trials.get(place));
         own.into_iter().chain(trial.into_iter().flat_map(|trial| self.trial(trial)))
     }
 
-    /// Of how many spans each is; none is made for that.
+    /// The number of spans of each trace, without building them.
     pub fn sizes(&self) -> impl Iterator<Item = usize> {
         let size = |trial: &Trial| {
             let (faults, terms) = (self.faults(trial).count(), self.terms(trial).len());
@@ -89,7 +89,7 @@ impl Traces {
         once(1).chain(self.timeline.record.trials.iter().map(size))
     }
 
-    /// How many spans that are in all.
+    /// The number of spans of all traces.
     #[must_use]
     pub fn count(&self) -> u64 {
         u64::try_from(self.sizes().sum::<usize>()).unwrap_or(u64::MAX)
@@ -166,13 +166,14 @@ impl Traces {
     }
 }
 
-/// An error where a fault failed.
+/// An error status if a fault failed.
 fn failure(of: &Incident) -> Option<Status> {
     let failed = of.failed.as_ref();
     failed.map_or_else(known, |why| error(format!("the fault failed: {why}")))
 }
 
-/// The run itself, which has a trace of its own; `ended` is how it ended, if it did by itself.
+/// The span of the run itself, which has a trace of its own; `ended` is its outcome, if it ended by
+/// itself.
 pub(super) fn own(
     context: &RunContext,
     seed: u64,
@@ -192,7 +193,7 @@ pub(super) fn own(
     span
 }
 
-/// How much was found, as attributes of a root.
+/// The counts of findings, as attributes of a root span.
 pub(super) fn counts(found: &[Found]) -> [KeyValue; 3] {
     let count = |kind: Kind, joint: bool| {
         let of = |one: &&Found| one.kind == kind && !one.unknown && one.group.is_none() == joint;
@@ -205,7 +206,7 @@ pub(super) fn counts(found: &[Found]) -> [KeyValue; 3] {
     ]
 }
 
-/// The stalls of the host in `window`, as events of a root.
+/// The stalls of the host in `window`, as events of a root span.
 pub(super) fn stalls(context: &RunContext, record: &Record, window: Interval) -> Vec<Event> {
     let stalls = record.stalls.iter();
     let stalls = stalls.filter(|stall| !stall.intersect(window).is_empty());
@@ -216,12 +217,12 @@ pub(super) fn stalls(context: &RunContext, record: &Record, window: Interval) ->
     stalls.map(event).collect()
 }
 
-/// The status of a root: the first error of the spans below it, if one of them has any.
+/// The status of a root span: the first error of its children, if any.
 pub(super) fn worst(mut below: impl Iterator<Item = Option<Status>>) -> Option<Status> {
     below.find(|status| *status != known()).unwrap_or_else(known)
 }
 
-/// How a run ended, as the journal writes it.
+/// The journal's word for an outcome.
 pub(super) fn outcome(how: Outcome) -> &'static str {
     match how {
         Outcome::Completed => "completed",

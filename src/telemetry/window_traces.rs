@@ -1,14 +1,14 @@
-//! Windows of a topology that is kept up, as traces: one each, as soon as all of it is final.
+//! Windows of a topology that is kept up, as traces: one per window, as soon as it is final.
 //!
 //! ```text
 //!   up.window              a stretch of time            --continues--> the one before
 //!     leadership           a term, cut to the window    --continues--> itself in the one before
-//!     leadership.gap       nobody served, cut to it
-//!     leadership.overlap   two claimed, cut to it
+//!     leadership.gap       no one served, cut to the window
+//!     leadership.overlap   two claimed, cut to the window
 //! ```
 //!
-//! Names, attributes and times are those of a trial's trace. What reaches over a border is cut
-//! there, and stands in both windows; so the gaps of all windows add up to the journal's.
+//! Names, attributes and times are those of a trial's trace. A span that crosses a border is cut
+//! there and appears in both windows, so the gaps of all windows add up to the journal's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,15 +32,16 @@ use crate::topology::{Objective, Plan};
 /// The trace of a window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowTrace {
-    /// The root, then all others.
+    /// The root span, then all others.
     pub spans: Vec<Span>,
-    /// The window ended before its time, for too much happened.
+    /// Whether the window ended early, because too much happened.
     pub cut_short: bool,
 }
 
-/// Turns facts into a trace a window. Its owner hands it every fact in the order of arrival, lets
-/// time pass when [`poll_timeout`](Self::poll_timeout) says so, and takes traces until there are
-/// none; once no fact comes any more, it says [`finish`](Self::finish).
+/// Turns facts into one trace per window. The owner passes every fact in the order of arrival,
+/// calls [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) says
+/// so, and takes traces until there are none; after the last fact it calls
+/// [`finish`](Self::finish).
 #[derive(Debug, Clone)]
 pub struct WindowTraces {
     context: RunContext,
@@ -54,7 +55,7 @@ pub struct WindowTraces {
 }
 
 impl WindowTraces {
-    /// Of the run that `header` begins and `context` shows, in windows of this length.
+    /// Traces of the run that `header` begins and `context` describes, in windows of this length.
     #[must_use]
     pub fn new(header: &Header, context: RunContext, length: Duration) -> Self {
         Self {
@@ -74,20 +75,20 @@ impl WindowTraces {
         self.cutter.observe(fact);
     }
 
-    /// The log record of a fact that was taken, if it is one that is told: it belongs to the window
-    /// in which it happened, or to the run.
+    /// The log record of a fact that was taken, if it has one: it belongs to the window in which it
+    /// happened, or to the run.
     #[must_use]
     pub fn record(&self, fact: &Fact) -> Option<LogRecord> {
         let window = self.cutter.window(fact.t).unwrap_or(ids::OWN);
         logbook::record(&self.context, window, fact)
     }
 
-    /// So many facts came faster than they were taken: their time is unknown.
+    /// Records that `facts` were missed, because they came too fast: their time is unknown.
     pub fn miss(&mut self, facts: u64) {
         self.cutter.miss(facts);
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub fn handle_timeout(&mut self, now: Mono) {
         self.cutter.handle_timeout(now);
     }
@@ -98,18 +99,18 @@ impl WindowTraces {
         self.cutter.poll_timeout()
     }
 
-    /// The trace of the next window of which everything is final.
+    /// The trace of the next window that is final.
     pub fn poll_trace(&mut self) -> Option<WindowTrace> {
         let window = self.cutter.poll_window()?;
         Some(WindowTrace { cut_short: window.cut_short, spans: self.trace(window) })
     }
 
-    /// No fact will come any more: everything is final as it stands.
+    /// No fact follows: everything is final.
     pub fn finish(&mut self, now: Mono) {
         self.cutter.finish(now);
     }
 
-    /// The run's own span, to be sent when it is over.
+    /// The run's own span, to send when the run is over.
     #[must_use]
     pub fn own(&self) -> Span {
         let run = Interval::new(self.zero, self.cutter.latest.max(self.zero));
@@ -120,7 +121,8 @@ impl WindowTraces {
         let Window { number: which, span, cut_short, is_last, missed, mut timeline } = window;
         let found = finding::sorted(&self.plan, &timeline).remove(&which).unwrap_or_default();
         let found = finding::within(found, span, is_last, &mut self.open);
-        // What reaches a border was looked for beyond it; a term says by itself whether it does.
+        // Findings at a border were searched for beyond it; a term knows by itself whether it
+        // crosses one.
         let trial = Trial { number: which, window: span, recovered: None };
         timeline.record.trials = vec![trial];
         let terms = term::sorted(&self.plan, &timeline, &self.past);
