@@ -1,4 +1,4 @@
-//! What a member is told to do: by its controller on standard input, by anybody with a signal.
+//! Commands to a member: from its controller on standard input, or as a signal from any process.
 
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -11,31 +11,31 @@ use signal_hook::iterator::Signals;
 
 use crate::time::Skew;
 
-/// An order, one JSON value a line: `"leave"`, or `{"clock": {"ahead_ns": 2000000000}}`.
+/// A command, one JSON value per line: `"leave"`, or `{"clock": {"ahead_ns": 2000000000}}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberCommand {
-    /// Stop leading, leave the group, end.
+    /// Stop leading, leave the group, and end.
     Leave,
     /// End without leaving.
     Exit,
-    /// The wall clock is wrong by this from now on; right again where it is nothing.
+    /// Set the wall clock wrong by this from now on; a zero skew sets it right.
     Clock(Skew),
 }
 
 impl MemberCommand {
-    /// As the member reads it.
+    /// The line that the member reads.
     #[must_use]
     pub fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// The most commands that may wait; whoever sends more waits.
+/// The most commands that may wait; the next sender blocks.
 const WAITING: usize = 16;
 
-/// Listens until the process ends. The end of standard input is an order to exit: the controller is
-/// gone.
+/// Listens until the process ends. The end of standard input acts as [`MemberCommand::Exit`],
+/// because the controller is gone.
 pub(super) fn listen() -> io::Result<Receiver<MemberCommand>> {
     let (commands, received) = sync_channel(WAITING);
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
@@ -51,8 +51,10 @@ pub(super) fn listen() -> io::Result<Receiver<MemberCommand>> {
             for line in io::stdin().lock().lines() {
                 let Ok(line) = line else { break };
                 match serde_json::from_str(&line) {
-                    Ok(order) => send(&commands, order),
-                    Err(error) => tracing::warn!(%error, line, "This is no order; it is ignored."),
+                    Ok(command) => send(&commands, command),
+                    Err(error) => {
+                        tracing::warn!(%error, line, "This line is not a command; it is ignored.")
+                    }
                 }
             }
             send(&commands, MemberCommand::Exit);
@@ -60,7 +62,7 @@ pub(super) fn listen() -> io::Result<Receiver<MemberCommand>> {
     Ok(received)
 }
 
-fn send(commands: &SyncSender<MemberCommand>, order: MemberCommand) {
-    // Nobody listens any more once an order to end was heard.
-    commands.send(order).ok();
+fn send(commands: &SyncSender<MemberCommand>, command: MemberCommand) {
+    // The receiver is gone once a command to end was received.
+    commands.send(command).ok();
 }

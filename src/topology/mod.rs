@@ -1,9 +1,8 @@
-//! What is wanted: the YAML as written, the plan in which everything is decided, and the bounds
-//! that follow from it.
+//! The topology: its YAML, the plan with every decision made, and the bounds that follow from it.
 //!
 //!   text --- [`plan`] ---> [`Plan`], or every problem with its place
 //!
-//! The files are read elsewhere: this room sees text.
+//! Files are read elsewhere: this module takes text.
 
 mod access;
 mod bounds;

@@ -1,5 +1,4 @@
-//! YAML as people write it, with every value's place kept, so that whatever turns out to be wrong
-//! with it later can still be shown where it stands.
+//! YAML with the position of every value, so that later problems can be shown where they are.
 //!
 //!   text --- parse ---> [`Node`] --- overrides ---> [`Node`] --- typed ---> the caller's types
 //!
