@@ -1,7 +1,7 @@
-//! What the page's script draws: compact JSON, times in nanoseconds since the run's zero.
+//! The data for the page's script: compact JSON, times in nanoseconds since the run's zero.
 //!
-//! Everything that was found is in it, exactly. Who served is in microseconds, and is thinned first
-//! where a run is large; see [`Thinning`].
+//! All findings are in it, exactly. Service is in microseconds, and is thinned out first for a
+//! large run; see [`Thinning`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ struct Data<'a> {
     window: [u64; 2],
     roles: &'a Roles,
     groups: Vec<GroupData<'a>>,
-    /// Number, from, until, whether it is drawn (0 where it was thinned out).
+    /// Number, from, until, and whether it is drawn (0 if it was thinned out).
     trials: Vec<(TrialNumber, u64, u64, u8)>,
     faults: Vec<FaultData<'a>>,
     stalls: Vec<[u64; 2]>,
@@ -31,16 +31,17 @@ struct Data<'a> {
 #[derive(Serialize)]
 struct GroupData<'a> {
     name: &'a str,
-    /// Every life, and the place of its member in the group.
+    /// Every life, and the index of its member in the group.
     lives: Vec<(String, usize)>,
     /// By partition.
     lanes: BTreeMap<u32, LaneData>,
 }
 
-/// Findings are six numbers each: from, length, uncertainty, trial, cause, whether still open.
+/// Each finding is six numbers: from, length, uncertainty, trial, cause, whether still open.
 #[derive(Serialize)]
 struct LaneData {
-    /// Three numbers each, in microseconds: since the end of the one before, length, life.
+    /// Three numbers each: microseconds since the end of the one before, length in microseconds,
+    /// life.
     #[serde(rename = "s")]
     served: Vec<i64>,
     #[serde(rename = "g")]
@@ -53,7 +54,7 @@ struct LaneData {
 
 #[derive(Serialize)]
 struct FoldData {
-    /// The first of them, how far they are apart, how many there are.
+    /// The first role, the step between roles, and their number.
     roles: [u32; 3],
     on: Vec<u32>,
     #[serde(rename = "g")]
@@ -66,7 +67,7 @@ struct FoldData {
 struct FaultData<'a> {
     id: String,
     kind: &'a str,
-    whom: &'a [String],
+    targets: &'a [String],
     asked: u64,
     force: Option<u64>,
     healed: Option<u64>,
@@ -105,7 +106,7 @@ pub(super) fn data(subject: &Subject<'_>, chart: &Chart<'_>, thinning: &Thinning
             .map(|(id, one)| FaultData {
                 id: id.to_string(),
                 kind: &one.kind,
-                whom: &one.targets,
+                targets: &one.targets,
                 asked: ns(one.asked),
                 force: one.in_force.map(ns),
                 healed: one.healed.map(ns),
@@ -116,7 +117,7 @@ pub(super) fn data(subject: &Subject<'_>, chart: &Chart<'_>, thinning: &Thinning
         causes: writer.causes.list(),
         folds,
     };
-    // Maps with numbers as keys and plain values: nothing in it can fail.
+    // Serialization cannot fail: maps have number keys, values are plain.
     super::html::embed(&serde_json::to_string(&data).unwrap_or_else(|_| "null".to_owned()))
 }
 

@@ -1,4 +1,4 @@
-//! What hit what: faults against groups, by step of the method and one by one.
+//! Which faults hit which groups, by step of the method and one by one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::ids::FaultId;
 use crate::timeline::{Cause, Finding, Findings};
 use crate::verdict::FaultReport;
 
-/// So many faults are listed one by one.
+/// The most faults that are listed one by one.
 const FAULTS_MAX: usize = 300;
 
-/// What one fault, or several of one step, cost a group.
+/// What one fault, or the faults of one step, cost a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     gaps: u64,
@@ -23,7 +23,7 @@ struct Cost {
     overlap: Duration,
 }
 
-/// What each fault cost, by the place of the group; all together last.
+/// What each fault cost, by the index of the group; all groups together last.
 type Costs = BTreeMap<FaultId, Vec<Cost>>;
 
 /// The section.
@@ -52,20 +52,20 @@ pub(super) fn hits(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
             .collect()
     };
     let steps = table("Faults and what began after them, by group", &head, steps.iter().map(step));
-    let mut head = vec!["fault", "kind", "whom", "asked for", "in force after", "healed after"];
+    let mut head = vec!["fault", "kind", "targets", "asked for", "in force after", "healed after"];
     head.extend(names.iter().copied().chain(["joint", "failed"]));
     let one = |fault: &FaultReport| {
         let after = |at: Option<f64>| milliseconds(at.map(|at| at - fault.asked_ms));
-        let (asked, whom) = (format!("{:.3} s", fault.asked_ms / 1e3), fault.target.join(", "));
+        let (asked, targets) = (format!("{:.3} s", fault.asked_ms / 1e3), fault.target.join(", "));
         let all = costs.get(&fault.id);
         let each = (0..places)
             .map(|place| all.and_then(|of| of.get(place)).map_or_else(String::new, Cost::describe));
-        let first = [fault.id.to_string(), fault.kind.clone(), whom, asked];
+        let first = [fault.id.to_string(), fault.kind.clone(), targets, asked];
         let when = [after(fault.in_force_ms), after(fault.healed_ms)];
         let failed = fault.failed.clone().unwrap_or_default();
         first.into_iter().chain(when).chain(each).chain([failed]).collect()
     };
-    // What failed is told, however much else there is.
+    // Failed faults are always listed.
     let mut all: Vec<_> = report.faults.iter().collect();
     all.sort_by_key(|fault| fault.failed.is_none());
     let (shown, more) = (all.len().min(FAULTS_MAX), all.len().saturating_sub(FAULTS_MAX));
@@ -126,7 +126,7 @@ impl Cost {
         };
         let gaps = one(self.gaps, "gap", self.gap);
         let overlaps = one(self.overlaps, "overlap", self.overlap);
-        let told: Vec<_> = gaps.into_iter().chain(overlaps).collect();
-        if told.is_empty() { "nothing".to_owned() } else { told.join("; ") }
+        let parts: Vec<_> = gaps.into_iter().chain(overlaps).collect();
+        if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
     }
 }

@@ -1,5 +1,5 @@
-//! The lanes: still pictures for readers without scripts and for paper, the place where the script
-//! draws all of them, and the same in words.
+//! The lanes: static pictures for readers without scripts and for paper, the element in which the
+//! script draws all of them, and the same in words.
 
 use super::Subject;
 use super::chart::{Chart, Fold, Marks};
@@ -7,13 +7,13 @@ use super::drawing::{STEP, Scale};
 use super::html::{Safe, count, length, number, table};
 use super::thin::Thinning;
 
-/// So many bytes of still pictures, and then no further one: the script draws the rest.
+/// The most bytes of static pictures; the script draws the rest.
 const STILL_MAX: usize = 400_000;
-/// So many rows of words.
+/// The most rows of words.
 const ROWS_MAX: usize = 400;
-/// The legend, and what the script fills, which is hidden where there is none.
+/// The legend, and the element that the script fills, hidden without a script.
 const LEGEND_AND_STAGE: &str = include_str!("lanes.html");
-/// In it, where trials are chosen.
+/// The placeholder in it for the choice of trials.
 const CHOICE: &str = "<!-- trials -->\n";
 const TRIALS: &str = "<label>Trial <select id=\"trial\"></select></label>\n\
                       <button type=\"button\" id=\"before\">Trial before</button>\n\
@@ -32,7 +32,7 @@ pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>, thinning: &Thinn
     for sentence in thinning.describe() {
         html.push_str(&format!("<p class=\"note\">{}</p>\n", Safe(sentence)));
     }
-    // What is kept up has none.
+    // A topology that is kept up has no trials.
     let trials = if subject.report.up.is_some() { "" } else { TRIALS };
     html.push_str(&LEGEND_AND_STAGE.replace(CHOICE, trials));
     html.push_str(&still(subject, chart));
@@ -60,7 +60,7 @@ fn intro(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     text
 }
 
-/// Pictures of the whole run, of the lanes on which something was found first.
+/// Pictures of the whole run; lanes with findings come first.
 fn still(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let mut html = "<div id=\"still\">".to_owned();
     let (mut shown, mut size) = (0, 0);
@@ -119,15 +119,15 @@ fn summary(chart: &Chart<'_>, fold: &Fold<'_>) -> String {
 fn found(marks: &Marks<'_>) -> String {
     let kinds =
         [("gap", &marks.gaps), ("overlap", &marks.overlaps), ("unknown time", &marks.unknown)];
-    let told = kinds.into_iter().filter_map(|(kind, all)| {
+    let parts = kinds.into_iter().filter_map(|(kind, all)| {
         let longest = all.iter().map(|one| one.span.length()).max()?;
         Some(format!("{}, the longest {}", count(all.len(), kind), length(longest)))
     });
-    let told: Vec<_> = told.collect();
-    if told.is_empty() { "nothing found".to_owned() } else { told.join("; ") }
+    let parts: Vec<_> = parts.collect();
+    if parts.is_empty() { "nothing found".to_owned() } else { parts.join("; ") }
 }
 
-/// Every lane in words, for whoever does not see them.
+/// Every lane in words, for readers who cannot see them.
 fn words(chart: &Chart<'_>) -> String {
     let loud: Vec<_> = chart.folds.iter().filter(|fold| !chart.is_quiet(fold)).collect();
     let mut head = vec!["roles"];

@@ -1,14 +1,14 @@
-//! A run as one HTML file that works offline: the verdict first, then who led what and when, how
-//! long everything lasted, what hit what.
+//! Renders a run as one HTML file that works offline: the verdict first, then which member led
+//! which role and when, how long everything lasted, which fault hit what.
 //!
 //! ```text
 //!   Report, Timeline, Plan --> Chart (lanes, and the roles that share them) --> sections --> HTML
 //!                                 \--> Thinning --> Data as JSON --> page.js draws the lanes
 //! ```
 //!
-//! The page loads nothing: its style and script are in it, and its policy allows these two alone,
-//! by their hashes. Everything that is said stands there without the script as well; the script
-//! draws the lanes so that one can zoom and move in time.
+//! The page loads nothing: its style and script are embedded, and its policy allows only these two,
+//! by their hashes. All content is present without the script; the script draws the lanes so that
+//! readers can zoom and move in time.
 
 mod bands;
 mod chart;
@@ -39,19 +39,19 @@ use crate::verdict::Report;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(include_str!("model.js"), include_str!("page.js"));
-/// Where a reader may jump to (the first link is there for those who come by keyboard), and the
-/// hatching and the dots of all pictures.
+/// Links within the page (the first is for keyboard users), and the hatching and dot patterns of
+/// all pictures.
 const TOP: &str = include_str!("top.html");
 const END: &str = include_str!("end.html");
 
-/// What a page is about.
+/// The input of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// The judgement.
     pub report: &'a Report,
-    /// The intervals that were judged.
+    /// The judged intervals.
     pub timeline: &'a Timeline,
-    /// What was run.
+    /// The plan of the run.
     pub plan: &'a Plan,
     /// The run's name.
     pub run: &'a str,
@@ -63,14 +63,13 @@ pub struct Subject<'a> {
     pub tandem: &'a str,
 }
 
-/// The page: at most 10 MB, however long the run was. What comes from files is escaped, whatever is
-/// in it.
+/// The page: at most 10 MB, for runs of any length. All text from files is escaped.
 #[must_use]
 pub fn page(subject: &Subject<'_>) -> String {
     page_within(subject, Room::default())
 }
 
-/// The same, with more or less room for what the lanes show.
+/// The same, with another limit on what the lanes show.
 #[must_use]
 pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     let chart = Chart::of(subject);
@@ -113,7 +112,7 @@ pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     html
 }
 
-/// A hash as a policy wants it.
+/// A hash in the format of a content security policy.
 fn hash(text: &str) -> String {
     STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()))
 }

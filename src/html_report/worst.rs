@@ -54,7 +54,7 @@ fn one(subject: &Subject<'_>, chart: &Chart<'_>, worst: &Worst) -> String {
 }
 
 fn describe(worst: &Worst) -> String {
-    let mut told = vec![
+    let mut parts = vec![
         format!(
             "{:.3} ms, known to within {}",
             worst.duration_ms,
@@ -64,13 +64,13 @@ fn describe(worst: &Worst) -> String {
         worst.after(),
     ];
     if worst.censored {
-        told.push("still open at the end".to_owned());
+        parts.push("still open at the end".to_owned());
     }
     if let Some(stall) = worst.stall {
         let length = milliseconds(Some(stall.until_ms - stall.from_ms));
-        told.push(format!("the host stalled for {length} in it"));
+        parts.push(format!("the host stalled for {length} in it"));
     }
-    told.join("; ") + "."
+    parts.join("; ") + "."
 }
 
 fn find<'s, 'a>(
