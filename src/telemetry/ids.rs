@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_what_the_documentation_says() {
+    fn ids_agree_with_the_documentation() {
         // printf %s 'kill-leader-20261121T132004.123Z/1' | sha256sum
         let run = "kill-leader-20261121T132004.123Z";
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
