@@ -9,7 +9,7 @@ use super::Failure;
 use super::judged::{JOURNAL_FILE, Judged};
 use super::sending::{OtlpArgs, Sending};
 use crate::journal::list_parts;
-use crate::telemetry::{Live, Settings};
+use crate::telemetry::{ExportSettings, Live};
 use crate::time::Span;
 use crate::verdict::{Exit, Telemetry};
 
@@ -80,7 +80,7 @@ fn is_run(dir: &Path) -> bool {
 }
 
 /// Sends one run; whether all of it was taken.
-fn export(dir: &Path, settings: &Settings, within: Span) -> Result<bool, Failure> {
+fn export(dir: &Path, settings: &ExportSettings, within: Span) -> Result<bool, Failure> {
     let failed = |error| Failure::new(Exit::Unable, &error);
     let (mut judged, timeline) = Judged::of(dir).map_err(failed)?;
     let sending = Sending::start(settings, &judged.header, Live::default())?;

@@ -11,7 +11,7 @@ use super::upkeep;
 use crate::html_report::{Subject, page};
 use crate::journal::{Header, JournalError, Reading};
 use crate::telemetry::document::{self, Written};
-use crate::telemetry::{Scene, Traces};
+use crate::telemetry::{RunContext, Traces};
 use crate::time::Mono;
 use crate::timeline::Timeline;
 use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, Telemetry, junit, render_within};
@@ -133,7 +133,7 @@ impl Judged {
     /// Its traces.
     pub(super) fn traces(&self, timeline: Timeline) -> Traces {
         let end = self.last.unwrap_or(Mono::ZERO);
-        Traces::of(&self.header, Scene::of(&self.header), timeline, end)
+        Traces::of(&self.header, RunContext::of(&self.header), timeline, end)
     }
 
     /// Writes the page, to its folder and wherever else it is wanted.

@@ -13,8 +13,8 @@ use crate::journal::Header;
 use crate::run::{Milestone, Show, Tell};
 use crate::secret::fetch;
 use crate::telemetry::{
-    self, Annotations, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Pushed, Scene,
-    Scrape, Settings,
+    self, Annotations, ExportSettings, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE,
+    Pushed, RunContext, Scrape,
 };
 use crate::time::Mono;
 use crate::topology::Secret;
@@ -147,21 +147,21 @@ impl Metering {
     /// Starts what anybody wants of it.
     pub(super) fn start(
         header: &Header,
-        settings: Option<&Settings>,
+        settings: Option<&ExportSettings>,
         interval: Duration,
         scrape: Option<Scrape>,
         grafana: Option<Grafana>,
     ) -> Result<Self, Failure> {
-        let mut scene = Scene::of(header);
+        let mut context = RunContext::of(header);
         if let Some(settings) = settings {
-            scene = scene.with_resource(settings.service.as_deref(), &settings.attributes);
+            context = context.with_resource(settings.service.as_deref(), &settings.attributes);
         }
-        let annotations = grafana.map(|grafana| Annotations::start(grafana, &scene)).transpose();
+        let annotations = grafana.map(|grafana| Annotations::start(grafana, &context)).transpose();
         let annotations = annotations.map_err(|error| Failure::new(Exit::Unable, &error))?;
         let push = settings.and_then(|settings| settings.metrics.clone());
         let wanted = scrape.is_some() || push.is_some();
         let outlets = Outlets { scrape, push: push.map(|target| (target, interval)) };
-        let metrics = wanted.then(|| Metrics::start(&header.plan, &scene, outlets)).transpose();
+        let metrics = wanted.then(|| Metrics::start(&header.plan, &context, outlets)).transpose();
         let metrics = metrics.map_err(|error| Failure::new(Exit::Unable, &error))?;
         Ok(Self { metrics, annotations, concluded: Mono::ZERO })
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::judged::JOURNAL_FILE;
 use crate::journal::{Header, JournalError, Reading, list_parts, open, open_parts};
 use crate::observation::What;
-use crate::telemetry::{Logbook, Scene};
+use crate::telemetry::{Logbook, RunContext};
 use crate::time::Mono;
 use crate::timeline::{Timeline, TimelineBuilder};
 
@@ -54,7 +54,7 @@ pub(super) fn tell_with(
 ) -> Result<Told, JournalError> {
     let header = reading.header.clone();
     let (mut builder, mut logs) = (TimelineBuilder::new(&header.plan), 0);
-    let (mut book, mut end) = (Logbook::new(Scene::of(&header)), JournalEnd::default());
+    let (mut book, mut end) = (Logbook::new(RunContext::of(&header)), JournalEnd::default());
     for fact in &mut reading {
         let fact = fact?;
         builder.observe(&fact);

@@ -8,7 +8,9 @@ use super::judged::{Judged, ReportError};
 use crate::controller::Record;
 use crate::journal::Header;
 use crate::run::Show;
-use crate::telemetry::{Heard, Listener, Live, Scene, Sent, Session, Settings, Target, Traces};
+use crate::telemetry::{
+    ExportSettings, Heard, Listener, Live, RunContext, Sent, Session, Target, Traces,
+};
 use crate::verdict::{Exit, Telemetry};
 
 /// Where telemetry goes.
@@ -28,7 +30,7 @@ impl OtlpArgs {
     }
 
     /// Where telemetry goes; nothing where nobody named a collector.
-    pub(super) fn settings(&self) -> Result<Option<Settings>, Failure> {
+    pub(super) fn settings(&self) -> Result<Option<ExportSettings>, Failure> {
         settings(self.otlp.as_deref())
     }
 }
@@ -38,9 +40,9 @@ impl OtlpArgs {
 ///
 /// # Errors
 /// Something that is said cannot be meant.
-pub(super) fn settings(url: Option<&str>) -> Result<Option<Settings>, Failure> {
+pub(super) fn settings(url: Option<&str>) -> Result<Option<ExportSettings>, Failure> {
     let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
-    Settings::read(url, variable).map_err(|error| Failure::new(Exit::Invalid, &error))
+    ExportSettings::read(url, variable).map_err(|error| Failure::new(Exit::Invalid, &error))
 }
 
 /// What is sent of one run.
@@ -51,8 +53,12 @@ pub(super) struct Sending {
 
 impl Sending {
     /// Starts what sends, before anything else of the run is started.
-    pub(super) fn start(settings: &Settings, header: &Header, live: Live) -> Result<Self, Failure> {
-        let session = Session::start(settings, Scene::of(header), live);
+    pub(super) fn start(
+        settings: &ExportSettings,
+        header: &Header,
+        live: Live,
+    ) -> Result<Self, Failure> {
+        let session = Session::start(settings, RunContext::of(header), live);
         let session = session.map_err(|error| Failure::new(Exit::Unable, &error))?;
         let mut to: Vec<_> = settings.targets().map(Target::shown).collect();
         to.dedup();

@@ -9,7 +9,7 @@ use super::metering::{Metering, MetricsArgs, interval};
 use super::sending::{Sending, settings};
 use crate::journal::Header;
 use crate::run::Upkeep;
-use crate::telemetry::{Live, PATIENCE, Settings};
+use crate::telemetry::{ExportSettings, Live, PATIENCE};
 use crate::time::{Span, SpanError};
 
 /// The shortest window of a trace, and the longest.
@@ -33,7 +33,7 @@ pub(super) struct TellingArgs {
 
 /// What the environment and the command line ask for.
 pub(super) struct Wanted {
-    settings: Option<Settings>,
+    settings: Option<ExportSettings>,
     interval: Duration,
 }
 

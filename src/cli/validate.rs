@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::chaos::{Choice, Suite, experiment, load, locate, read_text};
 use crate::topology::plan;
 use crate::verdict::Exit;
-use crate::yaml::{FileError, Node, Origin, Place, Problem, parse};
+use crate::yaml::{FileError, Node, Origin, Position, Problem, parse};
 
 /// Check topologies, experiments and suites, and touch nothing.
 ///
@@ -81,8 +81,8 @@ pub fn check(path: &Path) -> Result<String, FileError> {
 
 fn stranger(document: &Node) -> Problem {
     let origin = match document.origin {
-        Origin::File(place) => Origin::File(Place { width: 1, ..place }),
-        Origin::Override(_) => Origin::File(Place::START),
+        Origin::File(place) => Origin::File(Position { width: 1, ..place }),
+        Origin::Override(_) => Origin::File(Position::START),
     };
     Problem::at(origin, "this is neither a topology nor an experiment")
         .hint("one has `roles`, `clusters` and `groups`, the other a `method`; a suite has `runs`")

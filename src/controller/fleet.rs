@@ -19,7 +19,7 @@ use super::log_file::LogFile;
 use super::{Clusters, Exit, Phase, Process, ProcessError, Record, Slot, Twin, TwinError};
 use crate::guard::Guard;
 use crate::ids::{Incarnation, Life, MemberId};
-use crate::member::{Order, arguments, config_of};
+use crate::member::{MemberCommand, arguments, config_of};
 use crate::observation::{Fact, What};
 use crate::telemetry::names;
 use crate::time::Mono;
@@ -135,7 +135,7 @@ impl Fleet {
             if let Some(process) = slot.process() {
                 // One that is stopped reads its orders when it wakes; one that is gone, never.
                 process.signal(Signal::CONT).ok();
-                process.order(&Order::Leave.line()).ok();
+                process.order(&MemberCommand::Leave.line()).ok();
             }
         }
         let all = async { while self.keepers.join_next().await.is_some() {} };

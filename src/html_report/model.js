@@ -1,4 +1,4 @@
-// What there is to draw, read from the page's data. Times are nanoseconds since the run's zero.
+// Reads the page's data. Times are nanoseconds since the run's zero.
 "use strict";
 const tandem = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -6,7 +6,7 @@ const tandem = (() => {
   const ms = (ns) => (ns / 1e6).toFixed(3) + " ms";
   const brief = (ns) => (ns >= 1e8 ? Math.round(ns / 1e6) : +(ns / 1e6).toFixed(1)) + " ms";
 
-  // What is so for all lanes at once: faults, and when the host stalled.
+  // Bands through all lanes: faults, and stalls of the host.
   const grounds = [
     ...data.faults.map(({ asked, healed, kind, id }) =>
       ({ from: asked, until: healed ?? data.window[1], look: "band", name: `${kind} ${id}` })),

@@ -1,4 +1,5 @@
-//! What a plan decides for a member, and the arguments of `tandem member` that say so.
+//! The configuration that a plan decides for a member, and the matching arguments of `tandem
+//! member`.
 
 use tandem_member::{Config, Pulse};
 
@@ -7,7 +8,7 @@ use crate::kafka::Cluster;
 use crate::time::Span;
 use crate::topology::PlannedGroup;
 
-/// What the plan decides for one life, on this cluster.
+/// The configuration of one life on this cluster.
 #[must_use]
 pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config {
     Config {
@@ -27,7 +28,7 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
     }
 }
 
-/// The arguments of `tandem` that start this very member.
+/// The arguments of `tandem` that start this member.
 #[must_use]
 pub fn arguments(config: &Config) -> Vec<String> {
     let mut arguments = vec!["member".to_owned(), config.life.to_string()];
@@ -49,7 +50,7 @@ pub fn arguments(config: &Config) -> Vec<String> {
     for (key, value) in &config.cluster.access.properties {
         option("property", format!("{key}={value}"));
     }
-    // Only where it stands: a command line can be read by everybody.
+    // Only where the secret is stored: command lines are readable by all users.
     for (key, secret) in &config.cluster.access.secrets {
         option("secret", format!("{key}={secret}"));
     }

@@ -1,15 +1,15 @@
-//! Fault windows, from the facts of a run as they come: what Grafana is told of each.
+//! Builds Grafana's annotations of fault windows from the facts of a run as they come.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Scene;
+use super::RunContext;
 use crate::ids::FaultId;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// The dashboard that is shipped.
+/// The id of the shipped dashboard.
 const DASHBOARD: &str = "tandem-neli";
 /// How many victims are named.
 const NAMED_MAX: usize = 8;
@@ -18,16 +18,16 @@ const NAMED_MAX: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Annotation {
-    /// On which dashboard.
+    /// The dashboard.
     #[serde(rename = "dashboardUID")]
     pub dashboard_uid: &'static str,
-    /// When it began, in milliseconds since 1970-01-01 UTC.
+    /// The beginning, in milliseconds since 1970-01-01 UTC.
     pub time: u64,
-    /// When it ended.
+    /// The end.
     pub time_end: u64,
     /// `tandem`, `fault`, the kind, the run.
     pub tags: Vec<String>,
-    /// Which fault struck whom.
+    /// The fault and its victims.
     pub text: String,
 }
 
@@ -41,16 +41,16 @@ struct Window {
 
 /// The windows that are open.
 pub(super) struct Windows {
-    scene: Scene,
+    context: RunContext,
     open: BTreeMap<FaultId, Window>,
 }
 
 impl Windows {
-    pub(super) fn new(scene: Scene) -> Self {
-        Self { scene, open: BTreeMap::new() }
+    pub(super) fn new(context: RunContext) -> Self {
+        Self { context, open: BTreeMap::new() }
     }
 
-    /// Takes a fact; the windows that it closes. With its trial every window ends.
+    /// Takes a fact. Returns the windows that it closes. The end of a trial closes every window.
     pub(super) fn observe(&mut self, fact: &Fact) -> Vec<Annotation> {
         if let What::FaultAsked { fault, kind, broker, .. } = &fact.what {
             let victim = fact.life.as_ref().map(ToString::to_string).or_else(|| broker.clone());
@@ -61,7 +61,7 @@ impl Windows {
                 healed: 0,
                 failed: None,
             });
-            window.victims.push(victim.unwrap_or_else(|| "nobody".to_owned()));
+            window.victims.push(victim.unwrap_or_else(|| "no victim".to_owned()));
         }
         if let What::FaultFailed { fault, why, .. } = &fact.what
             && let Some(window) = self.open.get_mut(fault)
@@ -95,10 +95,10 @@ impl Windows {
         let failed = failed.map_or_else(String::new, |why| format!("; it failed: {why}"));
         Some(Annotation {
             dashboard_uid: DASHBOARD,
-            time: self.scene.at(since) / 1_000_000,
-            time_end: self.scene.at(until) / 1_000_000,
+            time: self.context.at(since) / 1_000_000,
+            time_end: self.context.at(until) / 1_000_000,
             text: format!("{kind} of {named}{more} (fault {fault}){failed}"),
-            tags: vec!["tandem".into(), "fault".into(), kind, self.scene.run.clone()],
+            tags: vec!["tandem".into(), "fault".into(), kind, self.context.run.clone()],
         })
     }
 }

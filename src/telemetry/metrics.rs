@@ -1,12 +1,12 @@
-//! Live metrics of one run: facts in at one end; Prometheus, and a collector, at the other.
+//! Live metrics of one run: takes facts, and serves them to Prometheus and a collector.
 //!
 //! ```text
 //!   Record::follow --> Watch --> instruments --+--> GET /metrics
 //!                                              +--> Courier --> collector, at an interval
 //! ```
 //!
-//! All of it is on a thread of its own, so that neither a scrape nor a collector delays the run.
-//! What it is too slow for is counted as `neli.telemetry.lost`.
+//! All of this runs on its own thread, so that neither a scrape nor a collector delays the run.
+//! Facts that it is too slow for are counted as `neli.telemetry.lost`.
 
 use std::io;
 use std::sync::Arc;
@@ -22,60 +22,61 @@ use prometheus::Registry;
 use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::{mpsc, oneshot};
 
+use super::export_settings::Target;
 use super::instruments::{Board, Lengths, make};
 use super::metrics_push::{Push, Pushed, Shared};
-use super::settings::Target;
-use super::{Scene, Scrape, names, scrape};
+use super::{RunContext, Scrape, names, scrape};
 use crate::observation::Fact;
 use crate::time::Mono;
 use crate::topology::Plan;
 
-/// How often a collector is sent to, unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise.
+/// The default export interval, without `OTEL_METRIC_EXPORT_INTERVAL`.
 pub const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Facts of one such time are counted at once: to wake for each would cost more than to count it.
+/// How often facts are counted, in batches: waking up for each fact would cost more than counting
+/// it.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Why there can be no metrics.
+/// Why metrics cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
-    /// The system has no thread to spare.
-    #[error("metrics have no thread")]
+    /// The system refuses a thread.
+    #[error("cannot start a thread for metrics")]
     Thread(#[source] io::Error),
-    /// The exporter refuses.
+    /// The exporter cannot be created.
     #[error("metrics cannot be exported")]
     Exporter(#[source] opentelemetry_sdk::error::OTelSdkError),
 }
 
-/// Where metrics are read, and where they are sent.
+/// Where metrics are served, and where they are sent.
 pub struct Outlets {
-    /// Who may scrape them.
+    /// The scrape endpoint.
     pub scrape: Option<Scrape>,
-    /// Which collector they go to, and how often.
+    /// The collector, and the export interval.
     pub push: Option<(Target, Duration)>,
 }
 
-/// What a run tells whoever counts.
-enum Order {
+/// What a run sends to the counting thread.
+enum Command {
     Hear(broadcast::Receiver<Arc<Fact>>),
     End(Mono),
-    /// Nothing comes any more; whoever sends is told when that is counted.
+    /// Nothing follows; the sender, if any, is notified once everything is counted.
     Finish(Option<SyncSender<()>>),
 }
 
-/// Hands a run's facts, and its end, to whoever counts; may be cloned.
+/// Passes a run's facts, and its end, to the counting thread; may be cloned.
 #[derive(Clone)]
-pub struct Feed(mpsc::UnboundedSender<Order>);
+pub struct Feed(mpsc::UnboundedSender<Command>);
 
 impl Feed {
     /// Counts these facts.
     pub fn hear(&self, facts: broadcast::Receiver<Arc<Fact>>) {
-        self.0.send(Order::Hear(facts)).ok();
+        self.0.send(Command::Hear(facts)).ok();
     }
 
-    /// The members are sent home: what comes after `at` is not counted.
+    /// The members are being stopped: facts after `at` are not counted.
     pub fn end(&self, at: Mono) {
-        self.0.send(Order::End(at)).ok();
+        self.0.send(Command::End(at)).ok();
     }
 }
 
@@ -83,7 +84,7 @@ impl Feed {
 pub struct Metrics {
     feed: Feed,
     board: Arc<Board>,
-    /// As long as it lives, the instruments do.
+    /// Keeps the instruments alive.
     provider: SdkMeterProvider,
     thread: Option<JoinHandle<()>>,
     stop: Option<oneshot::Sender<()>>,
@@ -91,11 +92,15 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Starts to count, and to serve.
+    /// Starts counting and serving.
     ///
     /// # Errors
-    /// The system, or the exporter, refuses.
-    pub fn start(plan: &Plan, scene: &Scene, outlets: Outlets) -> Result<Self, MetricsError> {
+    /// The thread or the exporter cannot be created.
+    pub fn start(
+        plan: &Plan,
+        context: &RunContext,
+        outlets: Outlets,
+    ) -> Result<Self, MetricsError> {
         let board = Board::new(plan);
         let registry = Registry::new();
         let exporter = opentelemetry_prometheus::exporter()
@@ -105,7 +110,7 @@ impl Metrics {
             .map_err(MetricsError::Exporter)?;
         let pull = Shared::default();
         let provider = SdkMeterProvider::builder()
-            .with_resource(resource(scene))
+            .with_resource(resource(context))
             .with_reader(exporter)
             .with_reader(pull.clone())
             .build();
@@ -118,15 +123,15 @@ impl Metrics {
             tracing::warn!(
                 merged,
                 series,
-                "There are more roles than metrics have room for: those \
-                beyond it are merged into the role \"other\"."
+                "There are more roles than metrics have room for: the \
+                rest are merged into the role \"other\"."
             );
         }
         let push = outlets.push.map(|(target, interval)| {
             Push::start(&target, interval, pull).map_err(MetricsError::Thread)
         });
         let push = push.transpose()?;
-        let (orders, taken) = mpsc::unbounded_channel();
+        let (commands, taken) = mpsc::unbounded_channel();
         let (stop, stopped) = oneshot::channel();
         let counter = Counter { board: Arc::clone(&board), lengths };
         let thread = std::thread::Builder::new().name("metrics".to_owned());
@@ -134,24 +139,23 @@ impl Metrics {
             .spawn(move || run(counter, taken, outlets.scrape, registry, stopped))
             .map_err(MetricsError::Thread)?;
         let (thread, stop) = (Some(thread), Some(stop));
-        Ok(Self { feed: Feed(orders), board, provider, thread, stop, push })
+        Ok(Self { feed: Feed(commands), board, provider, thread, stop, push })
     }
 
-    /// What hands it facts.
+    /// Returns a feed that passes facts to it.
     #[must_use]
     pub fn feed(&self) -> Feed {
         self.feed.clone()
     }
 
-    /// Everything has been said: counts what is left and sends it, for at most `within`; nobody
-    /// waits for it yet.
+    /// No fact follows: counts the rest and sends it, for at most `within`. Returns at once.
     pub fn conclude(&self, within: Duration) {
         let end = self.push.as_ref().map(|push| push.hurry(within));
-        self.feed.0.send(Order::Finish(end)).ok();
+        self.feed.0.send(Command::Finish(end)).ok();
     }
 
-    /// Waits until all was sent, and no longer than [`conclude`](Self::conclude) has said. How many
-    /// facts were missed, and what became of what was sent.
+    /// Waits until everything is sent, no longer than [`conclude`](Self::conclude) allowed. Returns
+    /// how many facts were missed, and how many exports succeeded.
     #[must_use]
     pub fn finish(mut self) -> (u64, Option<Pushed>) {
         let pushed = self.push.take().map(Push::finish);
@@ -163,16 +167,16 @@ impl Drop for Metrics {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It only ever waits for what this just ended.
+            // The thread waits only for what was just dropped.
             thread.join().ok();
         }
         self.provider.shutdown().ok();
     }
 }
 
-fn resource(scene: &Scene) -> Resource {
+fn resource(context: &RunContext) -> Resource {
     use opentelemetry_proto::tonic::common::v1::any_value::Value;
-    let attributes = scene.resource().attributes.into_iter().filter_map(|attribute| {
+    let attributes = context.resource().attributes.into_iter().filter_map(|attribute| {
         let Some(Value::StringValue(value)) = attribute.value?.value else { return None };
         Some(KeyValue::new(attribute.key, value))
     });
@@ -187,7 +191,7 @@ struct Counter {
 
 fn run(
     counter: Counter,
-    orders: mpsc::UnboundedReceiver<Order>,
+    commands: mpsc::UnboundedReceiver<Command>,
     scrape: Option<Scrape>,
     registry: Registry,
     stopped: oneshot::Receiver<()>,
@@ -211,41 +215,41 @@ fn run(
         tokio::select! {
             _ = stopped => {}
             () = serve => {}
-            () = counter.count(orders) => {}
+            () = counter.count(commands) => {}
         }
     });
 }
 
-/// What the counter waits for.
+/// The inputs of the counter.
 enum Input {
-    Order(Option<Order>),
+    Command(Option<Command>),
     Look,
 }
 
 impl Counter {
-    /// Counts, and goes on to answer until it is dropped.
-    async fn count(self, mut orders: mpsc::UnboundedReceiver<Order>) {
+    /// Counts, and answers collections until it is dropped.
+    async fn count(self, mut commands: mpsc::UnboundedReceiver<Command>) {
         let mut facts: Option<broadcast::Receiver<Arc<Fact>>> = None;
         loop {
             let input = tokio::select! {
                 biased;
-                order = orders.recv() => Input::Order(order),
+                command = commands.recv() => Input::Command(command),
                 () = tokio::time::sleep(LOOK) => Input::Look,
             };
             match input {
-                Input::Order(Some(Order::Hear(more))) => facts = Some(more),
-                Input::Order(Some(Order::End(at))) => self.board.watch().end(at),
-                Input::Order(Some(Order::Finish(end))) => {
+                Input::Command(Some(Command::Hear(more))) => facts = Some(more),
+                Input::Command(Some(Command::End(at))) => self.board.watch().end(at),
+                Input::Command(Some(Command::Finish(end))) => {
                     self.take(facts.take().as_mut());
                     self.board.watch().finish(Mono::now());
-                    // It may have ended by itself.
+                    // The sending thread may have ended by itself.
                     end.map(|end| end.try_send(()).ok());
                 }
-                Input::Order(None) => break,
+                Input::Command(None) => break,
                 Input::Look => {
                     self.take(facts.as_mut());
                     let (mut watch, now) = (self.board.watch(), Mono::now());
-                    // Once all is final it stays as it is.
+                    // Once everything is final, time changes nothing.
                     if watch.poll_timeout().is_some_and(|due| due <= now) {
                         watch.handle_timeout(now);
                     }
@@ -256,7 +260,7 @@ impl Counter {
         std::future::pending::<()>().await;
     }
 
-    /// Takes whatever waits.
+    /// Takes all waiting facts.
     fn take(&self, facts: Option<&mut broadcast::Receiver<Arc<Fact>>>) {
         let Some(facts) = facts else { return };
         loop {

@@ -1,8 +1,8 @@
-//! Hears the facts of a topology that is kept up, and sends a trace of each window and, in the same
-//! breath, logs that lead there.
+//! Follows the facts of a topology that is kept up, and sends a trace of each window together with
+//! its logs.
 //!
-//! All of it is on a thread of its own, which looks a few times a second what there is: so it costs
-//! little, and neither a collector nor a long window delays the run.
+//! All of this runs on its own thread, which polls a few times a second: it costs little, and
+//! neither a collector nor a long window delays the run.
 
 use std::io;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use super::window_traces::WindowTraces;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// Facts of one such time are taken at once. The end of a run waits for it.
+/// How often facts are taken, in batches. The end of a run waits this long.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Sends a trace of each window, and logs where they are wanted.
+/// Sends a trace of each window, and logs if they are on.
 #[derive(Clone)]
 pub struct WindowFeed {
     spans: Slot<Span>,
@@ -43,12 +43,12 @@ impl WindowFeed {
         Self { spans, logs, traces, heard, has_told: false }
     }
 
-    /// Begins to, until the run's last fact.
+    /// Starts following `facts`, until the run's last fact.
     ///
     /// # Errors
-    /// The system has no thread to spare.
+    /// The system refuses a thread.
     pub fn hear(mut self, mut facts: Receiver<Arc<Fact>>) -> io::Result<()> {
-        // The run's own span is owed from now on.
+        // The run's own span is pending from now on.
         self.heard.owe(1);
         thread::Builder::new().name("windows".to_owned()).spawn(move || {
             while !self.take(&mut facts) {
@@ -67,7 +67,7 @@ impl WindowFeed {
         Ok(())
     }
 
-    /// Takes whatever waits; whether it was the last.
+    /// Takes all waiting facts. Returns whether they were the last.
     fn take(&mut self, facts: &mut Receiver<Arc<Fact>>) -> bool {
         loop {
             match facts.try_recv() {
@@ -91,7 +91,7 @@ impl WindowFeed {
         }
     }
 
-    /// Sends the record of a fact, if it has one.
+    /// Sends the log record of a fact, if it has one.
     fn log(&self, fact: &Fact) {
         if let Some(logs) = &self.logs
             && let Some(record) = self.traces.record(fact)
@@ -101,14 +101,14 @@ impl WindowFeed {
         }
     }
 
-    /// Sends all windows of which everything is final.
+    /// Sends all windows that are final.
     fn send(&mut self) {
         while let Some(trace) = self.traces.poll_trace() {
             self.heard.owe(trace.spans.len());
             if trace.cut_short && !std::mem::replace(&mut self.has_told, true) {
                 tracing::warn!(
                     facts = FACTS_MAX,
-                    "So much happens that windows end before their time, each after so many facts."
+                    "So much happens that windows end early, each after this many facts."
                 );
             }
             self.spans.put_all(trace.spans);

@@ -58,8 +58,8 @@ fn answers_as_it_is_written(version: &str) {
     }
 }
 
-/// What becomes of frames that are no requests, or that nobody speaks: what is heard until the
-/// connection ends, or the first bytes of an answer.
+/// The reaction to frames that are not requests, or of unknown requests: what is received until the
+/// connection ends, or the first bytes of a response.
 fn treatment(address: SocketAddr) -> Vec<(&'static str, Option<Vec<u8>>)> {
     // Number 7, no client id, no tags.
     let header = [0, 0, 0, 7, 0xff, 0xff, 0];
@@ -101,7 +101,7 @@ fn settings_of(path: &Path) -> Settings {
     line::settings(&Line::parse(rules))
 }
 
-/// What a broker must be told for that, as Kafka calls it.
+/// The broker settings for that, as Kafka names them.
 fn rules_of(settings: &Settings) -> Vec<String> {
     vec![
         format!("group.initial.rebalance.delay.ms={}", settings.initial_delay.as_millis()),

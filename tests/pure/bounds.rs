@@ -92,7 +92,7 @@ fn fall(terms: Terms, luck: Luck) -> Fall {
     let successor = |(at, who, on): &&(Mono, usize, PartitionId)| {
         *on == partition && *who != victim && *at > cut
     };
-    let succeeded = world.acquired.iter().find(successor).expect("somebody takes over").0;
+    let succeeded = world.acquired.iter().find(successor).expect("a member takes over").0;
     Fall { world, victim, cut, succeeded, partition }
 }
 

@@ -75,7 +75,7 @@ group.p 1.gap.max < 1s
 ";
 
 #[test]
-fn a_wrong_word_is_named_with_its_place_and_what_was_meant() {
+fn a_wrong_word_is_reported_with_its_position_and_a_hint() {
     let lines: Vec<&str> = WRONG.trim_matches('\n').lines().collect();
     for pair in lines.chunks(2) {
         let (offset, message) = pair[1].split_once("^ ").unwrap();

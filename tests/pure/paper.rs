@@ -52,7 +52,7 @@ fn a_beacon_on_every_partition_each_interval() {
 
 /// "`V` starts as *never*."
 #[test]
-fn at_first_nobody_leads() {
+fn at_first_no_member_leads() {
     let core = member(3);
     assert!((0..3).all(|partition| !core.leads(Mono::ZERO, PartitionId(partition))));
 }
@@ -78,7 +78,7 @@ fn every_role_is_mapped() {
     }
 }
 
-/// "`|M|` is read once at start": a partition that appears later is nobody's to lead.
+/// "`|M|` is read once at start": a member never leads a partition that appears later.
 #[test]
 fn a_ledger_that_grows_changes_nothing() {
     let mut core = member(2);
@@ -115,16 +115,15 @@ fn an_assignment_is_no_claim() {
 }
 
 proptest! {
-    /// "It leads partition `i` at `t` iff `V[i] > t - T`": against the sentence itself, for
-    /// whatever is heard whenever, and however late the alarm is. What it tells agrees with what it
-    /// is asked.
+    /// "It leads partition `i` at `t` iff `V[i] > t - T`": compared with the sentence itself, for
+    /// messages at any time and late timers. Its events agree with its answers.
     #[test]
     fn it_leads_if_and_only_if(
         steps in prop::collection::vec((0u64..200, 0u32..3, 0u8..3), 0..60),
     ) {
         let mut core = member(3);
         let mut heard: [Option<u64>; 3] = [None; 3];
-        let mut told = BTreeSet::new();
+        let mut claimed = BTreeSet::new();
         let mut now = 0;
         for (pause, partition, kind) in steps {
             now += pause;
@@ -137,11 +136,11 @@ proptest! {
             while let Some(event) = core.poll_event() {
                 match event {
                     Event::Acquired { claim, from } => {
-                        prop_assert!(told.insert(claim.partition));
+                        prop_assert!(claimed.insert(claim.partition));
                         prop_assert_eq!(from, ms(now));
                     }
                     Event::Ended { claim, .. } => {
-                        prop_assert!(told.remove(&claim.partition));
+                        prop_assert!(claimed.remove(&claim.partition));
                         prop_assert!(claim.until <= ms(now), "a claim ends when it lapses");
                     }
                 }
@@ -149,7 +148,7 @@ proptest! {
             for (partition, heard) in (0..).map(PartitionId).zip(heard) {
                 let sentence = heard.is_some_and(|v| v + T > now);
                 prop_assert_eq!(core.leads(ms(now), partition), sentence);
-                prop_assert_eq!(told.contains(&partition), sentence);
+                prop_assert_eq!(claimed.contains(&partition), sentence);
             }
         }
     }

@@ -179,7 +179,7 @@ impl World {
             Due::Join(index) if !self.is_cut(index) => self.join(index),
             Due::Joined(index, reply) if !self.is_cut(index) => self.joined(index, reply),
             Due::Synced(index, reply) if !self.is_cut(index) => self.synced(index, reply),
-            // Nothing comes from a client that is cut off, or reaches it.
+            // A member that is cut off neither sends nor receives.
             Due::Message { .. }
             | Due::Beat(_)
             | Due::Join(_)
@@ -198,7 +198,7 @@ impl World {
         match self.coordinator.handle_heartbeat(self.now, &beat) {
             Ok(()) => self.at(self.now + self.terms.silence(), Due::Beat(index)),
             Err(Fault::RebalanceInProgress) => {
-                // It is told to join again, and does so after the poll that it is in.
+                // The broker tells it to rejoin, and it does so after its current poll.
                 self.at(self.now + self.lucky(self.terms.wake), Due::Join(index));
             }
             Err(fault) => panic!("client {index} at {:?}: {fault:?}", self.now),
@@ -300,7 +300,8 @@ impl World {
         self.drain(index);
     }
 
-    /// Carries out what a core wants: claims are noted, beacons travel to the members that see them.
+    /// Carries out the outputs of a core: records claims, and delivers beacons to the members that
+    /// see them.
     fn drain(&mut self, index: usize) {
         while let Some(event) = self.clients[index].core.poll_event() {
             match event {

@@ -167,7 +167,7 @@ fn an_interrupted_run_undoes_its_command() {
 }
 
 #[test]
-fn what_is_not_allowed_is_refused_before_anything_is_started() {
+fn forbidden_faults_are_refused_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
     let wanted = "chaos/own-command.yaml:13:12: a command fault must be allowed";
     for args in [

@@ -153,7 +153,7 @@ fn is_closed(stream: &mut TcpStream, within: Duration) -> bool {
 }
 
 #[test]
-fn all_connections_share_one_budget_and_what_is_small_needs_none() {
+fn all_connections_share_one_budget_and_small_requests_need_none() {
     let room_within = Duration::from_millis(300);
     // The least there is: one of the longest frames.
     let settings = Settings { transit_bytes_max: 0, room_within, ..Settings::default() };

@@ -40,7 +40,7 @@ impl Running {
         Self { address, stop, thread: Some(std::thread::spawn(serve)) }
     }
 
-    /// A broker that is somebody else's.
+    /// A broker that this process did not start.
     pub(crate) fn elsewhere(address: SocketAddr) -> Self {
         Self { address, stop: CancellationToken::new(), thread: None }
     }

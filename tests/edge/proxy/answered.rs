@@ -12,8 +12,8 @@ use tandem::wire::{SUPPORTED, number, places};
 
 use crate::proxy::upstream::Echo;
 use support::edge::process::{Client, Edges};
+use support::naming_answers::{Brokers, answer, naming_versions, written};
 use support::samples;
-use support::tellings::{Brokers, answer, telling, written};
 
 /// A broker that says what the test wrote.
 struct Puppet {
@@ -77,7 +77,7 @@ fn every_broker_that_is_named_is_behind_an_edge() {
         .map(|(id, port)| (id, "127.0.0.1".to_owned(), port.parse().unwrap()))
         .collect();
     let mut known: Option<Vec<i32>> = None;
-    for (key, version) in telling() {
+    for (key, version) in naming_versions() {
         let frame = puppet.says(key, version, &answer(key, version, &named)).unwrap();
         let found = places(number(key), version, &frame).unwrap().found;
         assert!(found.iter().all(|place| place.host == "127.0.0.1"), "{key:?} {version}");
@@ -98,7 +98,7 @@ fn every_broker_that_is_named_is_behind_an_edge() {
 }
 
 #[test]
-fn what_cannot_be_behind_an_edge_does_not_reach_the_client() {
+fn unknown_brokers_do_not_reach_a_client_behind_an_edge() {
     let mut edges = Edges::start();
     let mut puppet = Puppet::start(&mut edges);
     let named = vec![(1, "broker".to_owned(), 9092)];
@@ -123,9 +123,9 @@ fn a_coordinator_that_is_not_known_has_no_edge() {
     }
 }
 
-/// An answer in a version that is not known, though nobody should have agreed upon it.
+/// A response in an unknown version, which no client should have negotiated.
 #[test]
-fn what_is_too_new_to_be_read_does_not_reach_the_client() {
+fn responses_of_unknown_versions_do_not_reach_the_client() {
     let mut edges = Edges::start();
     let mut puppet = Puppet::start(&mut edges);
     let mut ask = [3_i16.to_be_bytes(), 14_i16.to_be_bytes()].concat();
@@ -152,8 +152,8 @@ fn the_versions_that_a_client_hears_of_can_be_followed() {
         let heard = read(ApiKey::ApiVersions, version, frame);
         let ResponseKind::ApiVersions(heard) = heard else { panic!() };
         let max = |key: ApiKey| heard.api_keys[number(key) as usize].max_version;
-        let told = [ApiKey::Metadata, ApiKey::Fetch, ApiKey::OffsetCommit, ApiKey::Heartbeat];
-        assert_eq!(told.map(max), [13, 18, 9, 4]);
+        let keys = [ApiKey::Metadata, ApiKey::Fetch, ApiKey::OffsetCommit, ApiKey::Heartbeat];
+        assert_eq!(keys.map(max), [13, 18, 9, 4]);
         assert_eq!(max(ApiKey::CreateTopics), 99, "what is left as it is has no bound");
     }
 }
@@ -185,7 +185,7 @@ fn tokens_without_a_header_pass_and_requests_are_known_again() {
 
 /// All that the embedded broker speaks, in all versions, as it says it without an edge.
 #[test]
-fn what_names_no_broker_is_the_same_with_and_without_an_edge() {
+fn responses_without_brokers_pass_an_edge_unchanged() {
     let (mut edges, broker) = (Edges::start(), crate::proxy::kafka::Embedded::start());
     let real = broker.address.to_string();
     let mut here = Client::connect(&edges.open("p1-1", &real));

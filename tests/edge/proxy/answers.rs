@@ -177,7 +177,7 @@ fn an_answer_waits_for_its_turn() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_refused_and_changes_nothing() {
+fn unanswerable_requests_are_refused_and_change_nothing() {
     let (mut edges, echo) = (Edges::start(), Echo::start());
     let mut client = Client::connect(&edges.open("p1-1", &echo.address));
     let answer = || Effect::Answer { code: CODE };
@@ -199,7 +199,7 @@ fn what_cannot_be_answered_is_refused_and_changes_nothing() {
         assert!(said.contains(why), "{said}");
         client.exchange(12, 1);
     }
-    let said = edges.tell("nonsense");
+    let said = edges.send_line("nonsense");
     assert!(matches!(said, tandem::edge::Answer::Refused { .. }), "{said:?}");
 }
 

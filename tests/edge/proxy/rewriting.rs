@@ -8,7 +8,7 @@ use kafka_protocol::protocol::Decodable;
 use proptest::prelude::*;
 use tandem::wire::{Naming, WireError, cap_versions, naming, newest_naming, number, places};
 
-use support::tellings::{Brokers, KEYS, answer, telling, text, written};
+use support::naming_answers::{Brokers, KEYS, answer, naming_versions, text, written};
 
 fn read(key: ApiKey, version: i16, frame: &[u8]) -> ResponseKind {
     let mut bytes = Bytes::copy_from_slice(frame);
@@ -29,7 +29,7 @@ proptest! {
 
     #[test]
     fn only_host_and_port_change(named in brokers(), edge in "[a-z0-9.]{1,200}") {
-        for (key, version) in telling() {
+        for (key, version) in naming_versions() {
             let original = answer(key, version, &named);
             let frame = written(key, version, &original);
             let places = places(number(key), version, &frame).unwrap();
@@ -37,8 +37,8 @@ proptest! {
             let single = key == ApiKey::FindCoordinator && version < 4;
             let most = if single { 1 } else { named.len() };
             let said = |(_, host, port): &(i32, String, u16)| (host.clone(), i32::from(*port));
-            let told: Vec<_> = named.iter().take(most).map(said).collect();
-            prop_assert_eq!(found, told, "{:?} {}", key, version);
+            let expected: Vec<_> = named.iter().take(most).map(said).collect();
+            prop_assert_eq!(found, expected, "{:?} {}", key, version);
 
             let others: Vec<_> = (0..most).map(|at| Some((edge.clone(), at as u16 + 1))).collect();
             let replaced = places.replaced(&frame, &others);
@@ -69,8 +69,8 @@ fn unknown_fields_stay() {
 }
 
 #[test]
-fn whatever_names_brokers_in_the_newest_version_is_known() {
-    assert_eq!(telling().len(), 14 + 7 + 3 + 4 + 3 + 1 + 1);
+fn every_response_that_names_brokers_is_known_in_its_newest_version() {
+    assert_eq!(naming_versions().len(), 14 + 7 + 3 + 4 + 3 + 1 + 1);
     for key in KEYS {
         let newest = key.valid_versions().max;
         assert_eq!(naming(number(key), newest), Naming::Known, "{key:?}");
@@ -85,7 +85,7 @@ fn whatever_names_brokers_in_the_newest_version_is_known() {
 #[test]
 fn damaged_answers_are_refused_and_reserve_nothing() {
     let named = vec![(1, "broker-1.example".to_owned(), 9092)];
-    for (key, version) in telling() {
+    for (key, version) in naming_versions() {
         let frame = written(key, version, &answer(key, version, &named));
         for at in 0..frame.len() {
             drop(places(number(key), version, &frame[..at]));

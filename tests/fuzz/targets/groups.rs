@@ -1,5 +1,5 @@
-//! Bytes as a sequence of requests to the coordinator: every request is answered once, in the end,
-//! and when nobody says anything any more nobody is left.
+//! Bytes as a sequence of requests to the coordinator: every request gets exactly one answer in the
+//! end, and once all clients are silent no member is left.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const ALARMS_MAX: usize = 10_000;
 struct World<'a> {
     bytes: std::slice::Iter<'a, u8>,
     coordinator: Coordinator,
-    /// By client: the id that it was told last, and its generation.
+    /// By client: the last id it was given, and its generation.
     known: BTreeMap<u8, (String, i32)>,
     open: BTreeMap<Token, u8>,
     tokens: u64,
@@ -127,8 +127,8 @@ impl World<'_> {
             5 => {
                 let who = Departure { member_id, instance_id };
                 let members = vec![who.clone(), who];
-                let told = self.coordinator.handle_leave(now, &Leave { group, members });
-                assert!(told.is_err() || told.is_ok_and(|told| told.len() == 2));
+                let reply = self.coordinator.handle_leave(now, &Leave { group, members });
+                assert!(reply.is_err() || reply.is_ok_and(|reply| reply.len() == 2));
             }
             6 => self.commit(group, member_id, instance_id, generation),
             7 => {
@@ -138,9 +138,9 @@ impl World<'_> {
                 self.coordinator.handle_topic_deleted(now, "t");
                 assert!(self.coordinator.handle_list(now).len() <= 3, "bounded");
                 assert!(self.coordinator.handle_fetch_offsets(now, &group).len() <= 4, "bounded");
-                let told = self.coordinator.handle_describe(now, &group);
+                let reply = self.coordinator.handle_describe(now, &group);
                 // Those who join again may stand beside those who have not come back yet.
-                assert!(told.is_none_or(|group| group.members.len() <= 2 * MEMBERS_MAX));
+                assert!(reply.is_none_or(|group| group.members.len() <= 2 * MEMBERS_MAX));
             }
             _ => {
                 self.now = self.now + self.span();
@@ -195,8 +195,8 @@ impl World<'_> {
             knows_group_id_not_found: partition > 0,
             positions: vec![(at.clone(), offset.clone()), (at, offset)],
         };
-        let told = self.coordinator.handle_commit(self.now, &commit);
-        assert!(told.is_err() || told.is_ok_and(|told| told.len() == 2));
+        let reply = self.coordinator.handle_commit(self.now, &commit);
+        assert!(reply.is_err() || reply.is_ok_and(|reply| reply.len() == 2));
     }
 
     fn hear(&mut self) {

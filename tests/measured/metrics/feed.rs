@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tandem::observation::Fact;
-use tandem::telemetry::{Metrics, Outlets, SERIES_MAX, Scene, bind};
+use tandem::telemetry::{Metrics, Outlets, RunContext, SERIES_MAX, bind};
 use tandem::time::Mono;
 use tandem::topology::Plan;
 use tokio::sync::broadcast;
@@ -15,8 +15,8 @@ use support::measured::shared_turn;
 use support::recorded::up;
 use support::web::{get, samples};
 
-pub fn scene(plan: &Plan) -> Scene {
-    Scene::of(&up(plan))
+pub fn context(plan: &Plan) -> RunContext {
+    RunContext::of(&up(plan))
 }
 
 /// Metrics that can be scraped, and where.
@@ -24,7 +24,7 @@ fn served(plan: &Plan) -> (Metrics, u16) {
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = listener.address().port();
     let outlets = Outlets { scrape: Some(listener), push: None };
-    (Metrics::start(plan, &scene(plan), outlets).unwrap(), port)
+    (Metrics::start(plan, &context(plan), outlets).unwrap(), port)
 }
 
 fn scrape(port: u16) -> Vec<(String, f64)> {
@@ -61,7 +61,7 @@ fn counters_are_there_at_0_before_anything_happens() {
 }
 
 #[test]
-fn what_is_told_is_counted_to_the_nanosecond() {
+fn facts_are_counted_to_the_nanosecond() {
     let _turn = shared_turn();
     let plan = plan(1, &[("p1", 1, 2), ("p2", 1, 1)]);
     let (metrics, port) = served(&plan);
@@ -71,10 +71,10 @@ fn what_is_told_is_counted_to_the_nanosecond() {
     story.serves("p2-1.1", 0, 1, [600, 5_000]);
     let mut facts = story.facts;
     facts.sort_by_key(|fact| fact.t);
-    let (tell, told) = broadcast::channel(16_384);
-    metrics.feed().hear(told);
+    let (sender, receiver) = broadcast::channel(16_384);
+    metrics.feed().hear(receiver);
     for fact in facts {
-        tell.send(Arc::new(fact)).unwrap();
+        sender.send(Arc::new(fact)).unwrap();
     }
     metrics.feed().end(Mono(5_000_000_000));
     metrics.conclude(Duration::from_secs(1));
@@ -104,11 +104,11 @@ fn a_follower_that_lags_says_how_many_facts_it_missed() {
     let mut story = Story::default();
     story.serves("p1-1.1", 0, 1, [500, 9_000]);
     let sent = story.facts.len();
-    let (tell, told) = broadcast::channel::<Arc<Fact>>(16);
+    let (sender, receiver) = broadcast::channel::<Arc<Fact>>(16);
     for fact in story.facts {
-        tell.send(Arc::new(fact)).unwrap();
+        sender.send(Arc::new(fact)).unwrap();
     }
-    metrics.feed().hear(told);
+    metrics.feed().hear(receiver);
     let lost = eventually("the loss", Duration::from_secs(10), || {
         let lost = value(&scrape(port), "neli_telemetry_lost_total");
         (lost > 0.0).then_some(lost)

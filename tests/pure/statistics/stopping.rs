@@ -77,15 +77,15 @@ fn a_claim_that_is_not_true_is_made_no_more_often_than_said() {
         let case = format!("seed {SEED}: {limit} {confidence} {min}..{max}: {claimed} claimed");
         assert!(claimed <= most + error(most, simulations), "{case}");
         assert!((claimed - rule.claims(limit)).abs() <= error(claimed, simulations), "{case}");
-        // The bound that is told with a claim holds as often as it says, too.
+        // The bound that is reported with a claim also holds as often as it states.
         assert!(covered >= confidence - error(confidence, simulations), "{case}, {covered}");
         eprintln!("{case}, of at most {most:.2}");
     }
 }
 
 #[test]
-fn who_looks_after_every_trial_errs_more_often_than_he_says() {
-    // The test of the test: the rule that everybody would write first.
+fn checking_after_every_trial_errs_more_often_than_stated() {
+    // The test of the test: the naive rule.
     let mut chance = chance();
     let (limit, max, simulations) = (0.1, 300, 4_000);
     let most: Vec<Vec<f64>> = (0..=max)

@@ -61,10 +61,10 @@ impl Core {
             }
             Request::Leave(leave) => {
                 let outcome = self.coordinator.handle_leave(at, &leave);
-                let told = outcome.map(|departed| {
+                let result = outcome.map(|departed| {
                     departed.into_iter().map(|d| (d.who, code(d.outcome))).collect::<Vec<_>>()
                 });
-                said::left(client, told.as_deref().map_err(|fault| fault.code()))
+                said::left(client, result.as_deref().map_err(|fault| fault.code()))
             }
             Request::Commit(commit) => {
                 let outcome = self.coordinator.handle_commit(at, &commit);

@@ -53,8 +53,8 @@ impl<'a> Line<'a> {
         self.settings.get(name).map_or(default, |text| text.parse().unwrap())
     }
 
-    /// When it is asked, if not right after the one before. `real=` is for clocks of the real
-    /// world, which cannot tell one millisecond from the next.
+    /// When the request is sent, if not right after the one before. `real=` is for real clocks,
+    /// which cannot separate one millisecond from the next.
     pub fn at(&self, real: bool) -> Option<Mono> {
         let name = if real && self.settings.contains_key("real") { "real" } else { "at" };
         self.settings.get(name).map(|_| Mono::ZERO + self.span(name, 0))

@@ -1,5 +1,5 @@
-//! Doors before brokers, at the addresses that these tell everybody: each notes whose connection
-//! it is that comes, before it lets a byte pass, and what is asked.
+//! Doors in front of brokers, at their advertised addresses: each records whose connection arrives,
+//! before it lets a byte pass, and what is requested.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -55,7 +55,7 @@ impl Doors {
         Self { first, count, seen }
     }
 
-    /// Where they are, as a client would be told.
+    /// Their addresses, as brokers advertise them.
     pub fn bootstrap(&self) -> String {
         let addresses = self.ports().map(|port| format!("127.0.0.1:{port}"));
         addresses.collect::<Vec<_>>().join(",")

@@ -45,7 +45,7 @@ impl Edges {
         Self { process, orders, answers, passed: Vec::new() }
     }
 
-    pub fn tell(&mut self, line: &str) -> Answer {
+    pub fn send_line(&mut self, line: &str) -> Answer {
         writeln!(self.orders.as_mut().unwrap(), "{line}").unwrap();
         loop {
             let answer = self.answers.recv_timeout(PATIENCE).unwrap();
@@ -55,7 +55,7 @@ impl Edges {
     }
 
     pub fn order(&mut self, order: &Order) -> Answer {
-        self.tell(&serde_json::to_string(order).unwrap())
+        self.send_line(&serde_json::to_string(order).unwrap())
     }
 
     /// Where the client finds its edge to the broker.

@@ -98,13 +98,13 @@ fn librdkafka() -> String {
 }
 
 #[test]
-fn whatever_librdkafka_calls_a_key_or_a_password_is_a_secret() {
+fn every_key_and_password_of_librdkafka_is_a_secret() {
     let list = librdkafka();
     let mut found = Vec::new();
     for row in list.lines().filter(|row| row.contains(" | ")) {
         let name = row.split('|').next().unwrap().trim();
         let about = row.rsplit(" | ").next().unwrap().to_ascii_lowercase();
-        // A place is none, and neither is what is read by everybody.
+        // A folder is not a command, and neither is a file that all users can write.
         let place = about.starts_with("path to") || about.starts_with("file or directory path");
         let words = [
             "private key string",

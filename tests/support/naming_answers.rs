@@ -119,7 +119,7 @@ pub fn written(key: ApiKey, version: i16, body: &ResponseKind) -> Vec<u8> {
 }
 
 /// All versions in which an answer names brokers.
-pub fn telling() -> Vec<(ApiKey, i16)> {
+pub fn naming_versions() -> Vec<(ApiKey, i16)> {
     let versions = |key: ApiKey| {
         let range = key.valid_versions();
         (range.min..=range.max).map(move |version| (key, version))

@@ -1,6 +1,6 @@
-//! What there is to draw: one lane a partition and group, and the roles that share lanes.
+//! The content of the lanes: one lane per partition and group, and the roles that share lanes.
 //!
-//! Roles on the same partitions of all groups have the same intervals, so they are folded: a
+//! Roles on the same partitions in all groups have the same intervals, so they are folded: a
 //! thousand roles on sixty-four partitions are sixty-four rows.
 
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use crate::timeline::{Finding, Findings, GroupLine, Interval, Lane};
 use crate::topology::PlannedGroup;
 
 /// Everything that is drawn.
-pub(super) struct Scene<'a> {
-    /// From the beginning of the first trial to the end of the last.
+pub(super) struct Chart<'a> {
+    /// The time from the beginning of the first trial to the end of the last.
     pub(super) window: Interval,
     pub(super) groups: Vec<Group<'a>>,
     pub(super) folds: Vec<Fold<'a>>,
@@ -36,14 +36,14 @@ pub(super) struct Sublane<'a> {
 /// Roles that share their partitions in every group.
 pub(super) struct Fold<'a> {
     pub(super) roles: RoleClass,
-    /// The name of the first of them.
+    /// The name of the first role.
     name: RoleName,
-    /// One a group.
+    /// One per group.
     pub(super) partitions: Vec<PartitionId>,
     pub(super) joint: Marks<'a>,
 }
 
-/// What was found on a lane.
+/// The findings of a lane.
 #[derive(Default)]
 pub(super) struct Marks<'a> {
     pub(super) gaps: Vec<&'a Finding>,
@@ -57,7 +57,7 @@ impl Marks<'_> {
     }
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Chart<'a> {
     pub(super) fn of(subject: &Subject<'a>) -> Self {
         let (plan, timeline) = (subject.plan, subject.timeline);
         let trials = &timeline.record.trials;
@@ -89,7 +89,7 @@ impl<'a> Scene<'a> {
         pairs.filter_map(|(group, partition)| Some((group, group.lanes.get(partition)?)))
     }
 
-    /// Whether anything was found on the lanes of a fold.
+    /// Whether the lanes of a fold have no findings.
     pub(super) fn is_quiet(&self, fold: &Fold<'_>) -> bool {
         let lanes = self.groups.iter().zip(&fold.partitions);
         let found = lanes.filter_map(|(group, partition)| group.lanes.get(partition));
@@ -118,7 +118,7 @@ fn folds<'a>(subject: &Subject<'a>, groups: &[Group<'a>]) -> Vec<Fold<'a>> {
     subject.plan.classes().filter_map(fold).collect()
 }
 
-/// What was found of each class, by its first role.
+/// The findings of each class, by its first role.
 fn by_first(found: &Findings) -> BTreeMap<RoleIndex, Marks<'_>> {
     let mut roles: BTreeMap<RoleIndex, Marks<'_>> = BTreeMap::new();
     for gap in &found.gaps {

@@ -1,5 +1,5 @@
-//! What all spans and logs of one run share: its name, its clock, its resource; and how attributes
-//! are made.
+//! What all spans and logs of one run share: its name, its clock, its resource. Also builds
+//! attributes.
 
 use opentelemetry_proto::tonic::common::v1::{
     AnyValue, ArrayValue, InstrumentationScope, KeyValue, any_value::Value,
@@ -14,23 +14,23 @@ use crate::journal::Header;
 use crate::time::{Mono, Wall};
 use crate::timeline::Interval;
 
-/// Sampled, and the parent is of the same process.
+/// Sampled, and the parent belongs to the same process.
 const FLAGS: u32 = 0x101;
 
-/// One run, seen from outside.
+/// The identity and the clock of one run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scene {
+pub struct RunContext {
     /// The run's name.
     pub run: String,
     zero: Mono,
     zero_wall: Wall,
     resource: Resource,
-    /// Its numbered parts are windows; else they are trials.
+    /// Whether its numbered parts are windows rather than trials.
     in_windows: bool,
 }
 
-impl Scene {
-    /// Of the run that `header` begins.
+impl RunContext {
+    /// The context of the run that `header` begins.
     #[must_use]
     pub fn of(header: &Header) -> Self {
         let attributes = vec![
@@ -50,13 +50,13 @@ impl Scene {
         }
     }
 
-    /// The same run, told in windows instead of trials.
+    /// The same run, in windows instead of trials.
     pub(super) fn in_windows(self) -> Self {
         Self { in_windows: true, ..self }
     }
 
-    /// Adds what the environment says of the resource. It renames the service; of everything else
-    /// that is known here, what is known here stays.
+    /// Adds the environment's resource attributes. They can rename the service; they do not
+    /// override attributes that are set here.
     #[must_use]
     pub fn with_resource(mut self, service: Option<&str>, more: &[(String, String)]) -> Self {
         let ours = &mut self.resource.attributes;
@@ -75,13 +75,13 @@ impl Scene {
         self
     }
 
-    /// Whose telemetry it is.
+    /// The resource of the telemetry.
     #[must_use]
     pub fn resource(&self) -> Resource {
         self.resource.clone()
     }
 
-    /// What made it.
+    /// The instrumentation scope.
     #[must_use]
     pub fn scope() -> InstrumentationScope {
         InstrumentationScope {
@@ -91,8 +91,8 @@ impl Scene {
         }
     }
 
-    /// An instant in nanoseconds since 1970-01-01 UTC. The wall clock is that of the run's zero, to
-    /// the millisecond; from there on the monotonic one counts, to the nanosecond.
+    /// An instant in nanoseconds since 1970-01-01 UTC: the wall clock at the run's zero, with
+    /// millisecond precision, plus monotonic time since, with nanosecond precision.
     #[must_use]
     pub fn at(&self, at: Mono) -> u64 {
         let zero = i128::from(self.zero_wall.0) * 1_000_000;
@@ -100,7 +100,7 @@ impl Scene {
         u64::try_from(at.max(0)).unwrap_or(u64::MAX)
     }
 
-    /// The root of the trace of the part with that number.
+    /// The root span of the trace of this part.
     pub(super) fn root(&self, number: TrialNumber, during: Interval) -> Span {
         let key = self.root_key(number);
         let mut span = self.span(number, key, key, during);
@@ -108,12 +108,12 @@ impl Scene {
         span
     }
 
-    /// The key of that root.
+    /// The key of that root span.
     pub(super) fn root_key(&self, number: TrialNumber) -> &'static str {
         ids::root(self.part(number))
     }
 
-    /// A child of that root.
+    /// A child of that root span.
     pub(super) fn span(
         &self,
         number: TrialNumber,
@@ -137,7 +137,7 @@ impl Scene {
         }
     }
 
-    /// A link to the span with `key` in the trace of that part.
+    /// A link to the span with `key` in the trace of this part.
     pub(super) fn link(&self, number: TrialNumber, key: &str, relation: &str) -> Link {
         let (trace_id, span_id) = self.place(number, key);
         Link {
@@ -149,14 +149,14 @@ impl Scene {
         }
     }
 
-    /// The ids of the trace of that part, and of the span with `key` in it.
+    /// The ids of the trace of this part, and of the span with `key` in it.
     pub(super) fn place(&self, number: TrialNumber, key: &str) -> (Vec<u8>, Vec<u8>) {
         let part = self.part(number);
         let (trace, span) = (ids::trace_id(&self.run, part), ids::span_id(&self.run, part, key));
         (trace.to_vec(), span.to_vec())
     }
 
-    /// The attribute that says in which trial, or window, something is.
+    /// The attribute with the number of the trial or window.
     pub(super) fn numbered(&self, part: TrialNumber) -> KeyValue {
         let key = if self.in_windows { names::WINDOW_NUMBER } else { names::TRIAL_NUMBER };
         number(key, part.0)
@@ -166,19 +166,19 @@ impl Scene {
         if self.in_windows && number != ids::OWN { Part::Window(number) } else { number.into() }
     }
 
-    /// Something that happened at one instant.
+    /// A span event.
     pub(super) fn event(&self, name: &str, at: Mono, attributes: Vec<KeyValue>) -> Event {
         let time_unix_nano = self.at(at);
         Event { time_unix_nano, name: name.to_owned(), attributes, ..Event::default() }
     }
 }
 
-/// A status that says nothing.
+/// No status.
 pub(super) fn known() -> Option<Status> {
     Some(Status::default())
 }
 
-/// A status that says what is wrong.
+/// An error status.
 pub(super) fn error(why: String) -> Option<Status> {
     Some(Status { message: why, code: status::StatusCode::Error.into() })
 }

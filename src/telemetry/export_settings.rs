@@ -1,6 +1,6 @@
-//! Where telemetry goes, as OpenTelemetry's standard variables and `--otlp` say.
+//! Where telemetry goes, from OpenTelemetry's standard variables and `--otlp`.
 //!
-//! It is off unless an endpoint is named. What cannot be meant is refused before anything starts.
+//! Telemetry is off without an endpoint. Invalid settings are refused before anything starts.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use reqwest::Url;
 use super::lists::pairs;
 use super::tls::{Trust, TrustError};
 
-/// How long one request may take unless a variable says otherwise.
+/// The default timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest that it may say, in milliseconds.
+/// The longest timeout, in milliseconds.
 const TIMEOUT_MS_MAX: u64 = 600_000;
 
-/// Where telemetry goes, a signal; nothing where a signal is off.
+/// Where each signal goes; `None` if a signal is off.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct ExportSettings {
     /// Where traces go.
     pub traces: Option<Target>,
     /// Where logs go.
@@ -32,21 +32,21 @@ pub struct Settings {
 /// Where one signal goes, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// With the signal's path, where that is HTTP's.
+    /// The address; over HTTP with the signal's path.
     pub url: Url,
-    /// How it is spoken to.
+    /// The protocol.
     pub protocol: Protocol,
-    /// What goes with each request.
+    /// The headers of each request.
     pub headers: Vec<(String, String)>,
     /// How long one request may take.
     pub timeout: Duration,
-    /// Whether requests are compressed, with gzip.
+    /// Whether requests are compressed with gzip.
     pub gzip: bool,
-    /// Whom it is believed, and as whom it is spoken to.
+    /// The authorities to trust, and the client's identity.
     pub trust: Trust,
 }
 
-/// How a collector is spoken to.
+/// The protocol of a collector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// OTLP over HTTP, in protobuf.
@@ -55,32 +55,32 @@ pub enum Protocol {
     Grpc,
 }
 
-/// Why a setting cannot be followed.
+/// Why a setting is refused.
 #[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    /// A value that means nothing here. What was given is told, but for headers, which are secret.
+pub enum ExportSettingsError {
+    /// An invalid value. The message shows it, except for headers, which are secret.
     #[error("{variable} {problem}: {meant}")]
     Value {
         /// The variable, or `--otlp`.
         variable: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
-        /// What can be meant.
+        /// The valid values.
         meant: &'static str,
     },
-    /// A certificate or key that cannot be used.
+    /// A certificate or key cannot be used.
     #[error("{variable} cannot be used")]
     Trust {
         /// The variable.
         variable: String,
-        /// Why not.
+        /// The cause.
         #[source]
         source: TrustError,
     },
 }
 
 impl Target {
-    /// The address without what may be secret in it.
+    /// The address without parts that may be secret.
     #[must_use]
     pub fn shown(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
@@ -88,7 +88,7 @@ impl Target {
         format!("{}://{host}{port}", self.url.scheme())
     }
 
-    /// It is on this machine: no proxy leads there.
+    /// Whether the address is on this machine, where no proxy is used.
     pub(super) fn is_near(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let address = host.parse::<std::net::IpAddr>();
@@ -104,21 +104,21 @@ struct Signal<'a, G> {
     get: &'a G,
 }
 
-impl Settings {
-    /// Where anything goes.
+impl ExportSettings {
+    /// The targets of all signals that are on.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
         [&self.traces, &self.logs, &self.metrics].into_iter().flatten()
     }
 
-    /// Reads variables with `get`; `flag` is the address that the command line gives.
+    /// Reads variables with `get`; `flag` is the address from the command line.
     ///
     /// # Errors
-    /// A value cannot be followed. Nothing is an error where telemetry is off.
+    /// A value is invalid. There are no errors if telemetry is off.
     pub fn read(
         flag: Option<&str>,
         get: impl Fn(&str) -> Option<String>,
-    ) -> Result<Option<Self>, SettingsError> {
-        // An empty variable is as good as none, says the specification.
+    ) -> Result<Option<Self>, ExportSettingsError> {
+        // The specification treats an empty variable as unset.
         let get = |name: &str| get(name).map(|v| v.trim().to_owned()).filter(|v| !v.is_empty());
         if get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return Ok(None);
@@ -132,7 +132,7 @@ impl Settings {
         }
         let variable = "OTEL_RESOURCE_ATTRIBUTES";
         let attributes = get(variable).map(|value| pairs(&value)).transpose();
-        let attributes = attributes.map_err(|problem| SettingsError::Value {
+        let attributes = attributes.map_err(|problem| ExportSettingsError::Value {
             variable: variable.to_owned(),
             problem,
             meant: "write key=value, with commas between, as in team=pricing,env=test",
@@ -143,14 +143,14 @@ impl Settings {
 }
 
 impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
-    /// The signal's own variable if it is set, else that of all signals; with its name.
+    /// The signal's own variable if set, else the one of all signals; with its name.
     fn find(&self, what: &str) -> Option<(String, String)> {
         let own = format!("OTEL_EXPORTER_OTLP_{}_{what}", self.name);
         let all = format!("OTEL_EXPORTER_OTLP_{what}");
         [own, all].into_iter().find_map(|name| (self.get)(&name).map(|value| (name, value)))
     }
 
-    fn read(&self) -> Result<Option<Target>, SettingsError> {
+    fn read(&self) -> Result<Option<Target>, ExportSettingsError> {
         let own = format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", self.name);
         let (variable, address, whole) = if let Some(flag) = self.flag {
             ("--otlp".to_owned(), flag.to_owned(), false)
@@ -188,14 +188,18 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         address: &str,
         whole: bool,
         protocol: Protocol,
-    ) -> Result<Url, SettingsError> {
+    ) -> Result<Url, ExportSettingsError> {
         let meant = "write an address, as in http://127.0.0.1:4318 or https://collector:4317";
         let parsed = Url::parse(address).ok();
         let legal = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
         let Some(mut url) = parsed.filter(legal) else {
-            // It may hold a password.
-            let problem = "is no address of a collector".to_owned();
-            return Err(SettingsError::Value { variable: variable.to_owned(), problem, meant });
+            // The value may hold a password.
+            let problem = "is not an address of a collector".to_owned();
+            return Err(ExportSettingsError::Value {
+                variable: variable.to_owned(),
+                problem,
+                meant,
+            });
         };
         if protocol == Protocol::Http && !whole {
             let base = url.path().trim_end_matches('/').to_owned();
@@ -204,7 +208,7 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         Ok(url)
     }
 
-    fn protocol(&self) -> Result<Protocol, SettingsError> {
+    fn protocol(&self) -> Result<Protocol, ExportSettingsError> {
         match self.find("PROTOCOL") {
             None => Ok(Protocol::Http),
             Some((name, value)) => match value.as_str() {
@@ -215,7 +219,7 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         }
     }
 
-    fn headers(&self) -> Result<Vec<(String, String)>, SettingsError> {
+    fn headers(&self) -> Result<Vec<(String, String)>, ExportSettingsError> {
         let Some((variable, value)) = self.find("HEADERS") else { return Ok(Vec::new()) };
         let meant = "write name=value, with commas between, as in authorization=Basic%20abc";
         let legal = |(name, value): &(String, String)| {
@@ -225,20 +229,20 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         match pairs(&value) {
             Ok(pairs) if pairs.iter().all(legal) => Ok(pairs),
             Ok(_) | Err(_) => {
-                let problem = "is no list of headers".to_owned();
-                Err(SettingsError::Value { variable, problem, meant })
+                let problem = "is not a list of headers".to_owned();
+                Err(ExportSettingsError::Value { variable, problem, meant })
             }
         }
     }
 
-    fn timeout(&self) -> Result<Duration, SettingsError> {
+    fn timeout(&self) -> Result<Duration, ExportSettingsError> {
         let Some((name, value)) = self.find("TIMEOUT") else { return Ok(TIMEOUT) };
         let ms = value.parse().ok().filter(|ms| (1..=TIMEOUT_MS_MAX).contains(ms));
         let meant = "write a whole number of milliseconds, from 1 to 600000";
         ms.map(Duration::from_millis).ok_or_else(|| refused(&name, &value, meant))
     }
 
-    fn gzip(&self) -> Result<bool, SettingsError> {
+    fn gzip(&self) -> Result<bool, ExportSettingsError> {
         match self.find("COMPRESSION") {
             None => Ok(false),
             Some((name, value)) => match value.as_str() {
@@ -249,9 +253,9 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
         }
     }
 
-    fn trust(&self) -> Result<Trust, SettingsError> {
+    fn trust(&self) -> Result<Trust, ExportSettingsError> {
         let mut trust = Trust::default();
-        let problem = |variable| move |source| SettingsError::Trust { variable, source };
+        let problem = |variable| move |source| ExportSettingsError::Trust { variable, source };
         if let Some((name, path)) = self.find("CERTIFICATE") {
             trust.authorities(path.as_ref()).map_err(problem(name))?;
         }
@@ -263,13 +267,17 @@ impl<G: Fn(&str) -> Option<String>> Signal<'_, G> {
                 Ok(trust)
             }
             (Some((variable, _)), None) | (None, Some((variable, _))) => {
-                let problem = "stands alone".to_owned();
-                Err(SettingsError::Value { variable, problem, meant })
+                let problem = "is set without the other".to_owned();
+                Err(ExportSettingsError::Value { variable, problem, meant })
             }
         }
     }
 }
 
-fn refused(variable: &str, value: &str, meant: &'static str) -> SettingsError {
-    SettingsError::Value { variable: variable.to_owned(), problem: format!("is {value:?}"), meant }
+fn refused(variable: &str, value: &str, meant: &'static str) -> ExportSettingsError {
+    ExportSettingsError::Value {
+        variable: variable.to_owned(),
+        problem: format!("is {value:?}"),
+        meant,
+    }
 }
