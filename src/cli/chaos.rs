@@ -15,7 +15,7 @@ use crate::built::Built;
 use crate::chaos::{Allowed, Choice, Permission, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
-use crate::run::{Order, RunError, TrialPlan, run as run_order};
+use crate::run::{RunError, RunRequest, TrialPlan, run as play_request};
 use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
 use crate::verdict::Exit;
@@ -125,21 +125,22 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .build()
         .map_err(|error| Failure::new(Exit::Unable, &error))?;
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::Unable, &error))?;
-    let mut order = order(args, prepared, program);
+    let mut request = request(args, prepared, program);
     let listener = args.metrics.bind()?;
     let mut metering =
-        Metering::start(&order.header, settings.as_ref(), interval, listener, grafana)?;
+        Metering::start(&request.header, settings.as_ref(), interval, listener, grafana)?;
     let sending =
-        settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
-    order.show = Sending::show(sending.as_ref());
-    metering.follow(&mut order.show, &mut order.tell);
-    let played = runtime.block_on(play(&order));
+        settings.map(|settings| Sending::start(&settings, &request.header, live)).transpose()?;
+    request.on_recorder = Sending::show(sending.as_ref());
+    metering.follow(&mut request.on_recorder, &mut request.on_milestone);
+    let played = runtime.block_on(play(&request));
     // Whatever a client still waits for, the process does not, least of all when it was
     // interrupted.
     runtime.shutdown_background();
     played?;
     metering.conclude();
-    let concluded = conclude(&order.folder, args.output, args.junit.as_deref(), sending, metering);
+    let concluded =
+        conclude(&request.folder, args.output, args.junit.as_deref(), sending, metering);
     concluded.map_err(|error| Failure::new(Exit::Unable, &error))
 }
 
@@ -183,7 +184,7 @@ pub(super) fn heal_remains() {
     }
 }
 
-fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
+fn request(args: &RunArgs, prepared: Prepared, program: PathBuf) -> RunRequest {
     let (zero, zero_wall) = (Mono::now(), Wall::now());
     let name = format!("{}-{}", prepared.experiment.name, utc(zero_wall));
     let threshold = prepared.plan.groups.values().map(|group| group.pace.threshold.get()).max();
@@ -212,14 +213,14 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         part: None,
     };
     let progress = Progress::new(trials.count, parts(&header.plan));
-    Order {
+    RunRequest {
         header,
         trials,
         folder: args.out.clone().unwrap_or_else(|| Path::new("tandem-out").join(name)),
         program,
         keep: args.keep,
-        tell: Box::new(move |milestone| progress.tell(milestone)),
-        show: Box::new(|_| {}),
+        on_milestone: Box::new(move |milestone| progress.tell(milestone)),
+        on_recorder: Box::new(|_| {}),
     }
 }
 
@@ -234,10 +235,10 @@ pub(super) fn utc(at: Wall) -> String {
     time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
 }
 
-async fn play(order: &Order) -> Result<(), Failure> {
+async fn play(request: &RunRequest) -> Result<(), Failure> {
     let interrupt = Interrupt::default();
     let _signals = interrupt.listen()?;
-    run_order(order, interrupt.token()).await.map_err(|error| could_not_run(&error))
+    play_request(request, interrupt.token()).await.map_err(|error| could_not_run(&error))
 }
 
 /// Unable; interrupted, where it was; or unknown, where it ran and what it showed is not known.

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Failure;
-use super::able::{Machine, listens};
-use super::room::{descriptors_for, diagnosis};
-use super::which::runtime;
+use super::capabilities::{Machine, listens};
+use super::limits::{descriptors_for, diagnosis};
+use super::topology_args::runtime;
 use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_chosen};
 use crate::controller::{inspect, own_members};
 use crate::guard::{runs, writable};

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::Failure;
-use super::which::{TopologyArgs, runtime};
+use super::topology_args::{TopologyArgs, runtime};
 use crate::controller::down;
 use crate::verdict::Exit;
 

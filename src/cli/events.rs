@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::running::{Found, RunningArgs, status};
-use super::which::runtime;
+use super::topology_args::runtime;
 use super::{Failure, Output};
 use crate::live_view::{Event, line};
-use crate::status_socket::{Ask, Request, Said, VERSION};
+use crate::status_socket::{Ask, Reply, Request, VERSION};
 use crate::verdict::Exit;
 
 /// What happened to a topology that `tandem up` keeps up: deaths, leaders, gaps.
@@ -39,11 +39,11 @@ pub(super) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
 }
 
 async fn tell(args: &EventsArgs) -> Result<Exit, Failure> {
-    let failed = |error: crate::status_socket::InquiryError| Failure::new(Exit::Unable, &error);
-    let Found { door, .. } = args.running.find().await?;
+    let failed = |error: crate::status_socket::StatusError| Failure::new(Exit::Unable, &error);
+    let Found { endpoint, .. } = args.running.find().await?;
     let request = Request { tandem: VERSION, ask: Ask::Events, follow: args.follow };
-    let mut answers = door.ask(request).await.map_err(failed)?;
-    let asked = status(&door, &mut answers).await.map_err(failed)?;
+    let mut answers = endpoint.ask(request).await.map_err(failed)?;
+    let asked = status(&endpoint, &mut answers).await.map_err(failed)?;
     // Those up to now are there all at once.
     let now = match args.output {
         Output::Text => asked.event,
@@ -53,13 +53,13 @@ async fn tell(args: &EventsArgs) -> Result<Exit, Failure> {
     loop {
         let said = answers.next().await.map_err(failed)?;
         let (events, ends) = match said {
-            Said::Event(event) => (past.take(event), None),
-            Said::End { .. } => (past.rest(), Some(Ok(Exit::Pass))),
-            Said::Dropped { missed } => {
+            Reply::Event(event) => (past.take(event), None),
+            Reply::End { .. } => (past.rest(), Some(Ok(Exit::Pass))),
+            Reply::Dropped { missed } => {
                 let why = format!("{missed} events came faster than they were read; ask again");
                 (past.rest(), Some(Err(Failure::text(Exit::Unable, why))))
             }
-            Said::Status(_) | Said::Refused { .. } => (Vec::new(), None),
+            Reply::Status(_) | Reply::Refused { .. } => (Vec::new(), None),
         };
         for event in events {
             match print(args.output, &event) {
@@ -118,7 +118,7 @@ mod tests {
 
     fn event(seq: u64, t: u64) -> Event {
         let what = Happening::Missed { facts: 1 };
-        Event { seq, t: Mono(t), wall: Wall(0), told: Mono(t), what }
+        Event { seq, t: Mono(t), wall: Wall(0), published: Mono(t), what }
     }
 
     #[test]

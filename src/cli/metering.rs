@@ -7,10 +7,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Failure;
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::host::user;
 use crate::journal::Header;
-use crate::run::{Milestone, Show, Tell};
+use crate::run::{Milestone, OnMilestone, OnRecorder};
 use crate::secret::fetch;
 use crate::telemetry::{
     self, Annotations, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Pushed, Scene,
@@ -48,7 +48,7 @@ pub(super) struct MetricsArgs {
 /// Where faults are shown.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct GrafanaArgs {
-    /// Show fault windows on the dashboard of this Grafana, as annotations. As in
+    /// OnRecorder fault windows on the dashboard of this Grafana, as annotations. As in
     /// http://127.0.0.1:3000; the token is read from the variable GRAFANA_TOKEN, or from the file
     /// that GRAFANA_TOKEN_FILE names.
     #[arg(long, value_name = "URL")]
@@ -167,14 +167,14 @@ impl Metering {
     }
 
     /// Lets them follow a run: its facts, and when its members are sent home.
-    pub(super) fn follow(&self, show: &mut Show, tell: &mut Tell) {
+    pub(super) fn follow(&self, show: &mut OnRecorder, tell: &mut OnMilestone) {
         let feed = self.metrics.as_ref().map(Metrics::feed);
         let follower = self.annotations.as_ref().map(Annotations::follower);
         // Kept until the run shows its record, and no longer: what follows it knows when it ends.
         let follower = Mutex::new(follower);
         let shown = std::mem::replace(show, Box::new(|_| {}));
         let counts = feed.clone();
-        *show = Box::new(move |record: &Record| {
+        *show = Box::new(move |record: &Recorder| {
             if let Some(feed) = &counts {
                 feed.hear(record.follow());
             }

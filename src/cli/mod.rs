@@ -10,8 +10,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
-mod able;
 mod broker;
+mod capabilities;
 mod chaos;
 mod compare;
 mod complete;
@@ -21,13 +21,14 @@ mod down;
 mod dry_run;
 mod edge;
 mod events;
-mod exits;
+mod exit_codes;
 mod export;
 mod failure;
 mod guard;
 mod halt;
 mod init;
 mod judged;
+mod limits;
 mod log_lines;
 mod man;
 mod member;
@@ -37,18 +38,17 @@ mod plan;
 mod progress;
 mod recording;
 mod report;
-mod room;
 mod running;
 mod sending;
 mod signals;
 mod status;
 mod suite;
-mod telling;
 mod terminal;
+mod topology_args;
 mod up;
+mod up_telemetry;
 mod upkeep;
 pub mod validate;
-mod which;
 
 pub use failure::Failure;
 pub use suite::summary_schema;
@@ -126,7 +126,7 @@ Exit codes: those of `tandem chaos run`."
 /// The whole command line: every command with its options, examples and exit codes.
 #[must_use]
 pub fn command() -> clap::Command {
-    exits::documented(Cli::command())
+    exit_codes::documented(Cli::command())
 }
 
 /// Writes to the standard output; somebody who reads no further is no error.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::Output;
-use super::which::TopologyArgs;
+use super::topology_args::TopologyArgs;
 use crate::statistics::binomial::{trials_needed, upper};
 use crate::time::Span;
 use crate::topology::Page;

@@ -6,7 +6,9 @@ use super::Failure;
 use crate::chaos::load_topology;
 use crate::ids::TopologyName;
 use crate::live_view::{Picture, clock};
-use crate::status_socket::{Answers, Ask, Door, InquiryError, Request, Said, VERSION, doors};
+use crate::status_socket::{
+    Ask, Endpoint, Replies, Reply, Request, StatusError, VERSION, endpoints,
+};
 use crate::verdict::Exit;
 
 /// Which run.
@@ -22,7 +24,7 @@ pub(super) struct RunningArgs {
 
 /// A run, and how it stood a moment ago.
 pub(super) struct Found {
-    pub(super) door: Door,
+    pub(super) endpoint: Endpoint,
     pub(super) picture: Picture,
 }
 
@@ -34,14 +36,14 @@ impl RunningArgs {
     pub(super) async fn find(&self) -> Result<Found, Failure> {
         let topology = self.topology()?;
         let (mut found, mut silent) = (Vec::new(), Vec::new());
-        for door in doors().map_err(|error| Failure::new(Exit::Unable, &error))? {
-            if self.pid.is_some_and(|pid| pid != door.pid) {
+        for endpoint in endpoints().map_err(|error| Failure::new(Exit::Unable, &error))? {
+            if self.pid.is_some_and(|pid| pid != endpoint.pid) {
                 continue;
             }
-            match ask(&door).await {
-                Ok(picture) => found.push(Found { door, picture }),
+            match ask(&endpoint).await {
+                Ok(picture) => found.push(Found { endpoint, picture }),
                 // It was there a moment ago, and its socket is removed.
-                Err(InquiryError::Dead { .. }) => {}
+                Err(StatusError::Dead { .. }) => {}
                 Err(error) => silent.push(crate::error::chain(&error)),
             }
         }
@@ -81,19 +83,22 @@ fn listed(found: impl Iterator<Item = Found>, silent: &[String]) -> String {
 }
 
 /// How a run stands.
-pub(super) async fn ask(door: &Door) -> Result<Picture, InquiryError> {
+pub(super) async fn ask(endpoint: &Endpoint) -> Result<Picture, StatusError> {
     let request = Request { tandem: VERSION, ask: Ask::Status, follow: false };
-    let mut answers = door.ask(request).await?;
-    status(door, &mut answers).await
+    let mut answers = endpoint.ask(request).await?;
+    status(endpoint, &mut answers).await
 }
 
 /// The first line of an answer, which says how the run stands.
-pub(super) async fn status(door: &Door, answers: &mut Answers) -> Result<Picture, InquiryError> {
+pub(super) async fn status(
+    endpoint: &Endpoint,
+    answers: &mut Replies,
+) -> Result<Picture, StatusError> {
     match answers.next().await? {
-        Said::Status(picture) => Ok(*picture),
-        Said::Event(_) | Said::End { .. } | Said::Dropped { .. } | Said::Refused { .. } => {
+        Reply::Status(picture) => Ok(*picture),
+        Reply::Event(_) | Reply::End { .. } | Reply::Dropped { .. } | Reply::Refused { .. } => {
             let source = std::io::Error::other("it answers what was not asked");
-            Err(InquiryError::Broken { pid: door.pid, source })
+            Err(StatusError::Broken { pid: endpoint.pid, source })
         }
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::Failure;
 use super::judged::{Judged, ReportError};
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::journal::Header;
-use crate::run::Show;
+use crate::run::OnRecorder;
 use crate::telemetry::{Heard, Listener, Live, Scene, Sent, Session, Settings, Target, Traces};
 use crate::verdict::{Exit, Telemetry};
 
@@ -60,9 +60,9 @@ impl Sending {
     }
 
     /// What shows the record to whoever sends logs of it.
-    pub(super) fn show(sending: Option<&Self>) -> Show {
+    pub(super) fn show(sending: Option<&Self>) -> OnRecorder {
         let listener = sending.and_then(|sending| sending.session.listener());
-        Box::new(move |record: &Record| {
+        Box::new(move |record: &Recorder| {
             if let Some(Err(error)) =
                 listener.clone().map(|one: Listener| one.hear(record.follow()))
             {
@@ -94,10 +94,10 @@ impl Sending {
 
     /// What shows the record to whoever sends a trace of each window of it, and logs that lead
     /// there; where traces go nowhere, to whoever sends logs.
-    pub(super) fn show_windows(&self, header: &Header, length: Duration) -> Show {
+    pub(super) fn show_windows(&self, header: &Header, length: Duration) -> OnRecorder {
         let windows = self.session.windows(header, length);
         let Some(feed) = windows else { return Self::show(Some(self)) };
-        Box::new(move |record: &Record| {
+        Box::new(move |record: &Recorder| {
             if let Err(error) = feed.clone().hear(record.follow()) {
                 tracing::warn!(%error, "No traces and no logs of this run are sent.");
             }

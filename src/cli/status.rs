@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use super::running::RunningArgs;
-use super::which::runtime;
+use super::topology_args::runtime;
 use super::{Failure, Output};
 use crate::live_view::{Level, Picture, summary};
 use crate::time::{Mono, Span};

@@ -16,7 +16,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 
 use super::signals::Interrupt;
-use crate::live_view::{Event, Screen, Stroke};
+use crate::live_view::{Event, KeyAction, Screen};
 use crate::run::Service;
 use crate::status_socket::Source;
 use crate::time::Mono;
@@ -29,17 +29,17 @@ const LOOK: Duration = Duration::from_millis(40);
 const SINGLE_MAX: usize = 64;
 
 /// What keys do, beside those that end it.
-const STROKES: [(KeyCode, Stroke); 10] = [
-    (KeyCode::Char('f'), Stroke::Fold),
-    (KeyCode::Up, Stroke::Up),
-    (KeyCode::Char('k'), Stroke::Up),
-    (KeyCode::Down, Stroke::Down),
-    (KeyCode::Char('j'), Stroke::Down),
-    (KeyCode::PageUp, Stroke::PageUp),
-    (KeyCode::PageDown, Stroke::PageDown),
-    (KeyCode::Char(' '), Stroke::PageDown),
-    (KeyCode::Home, Stroke::Home),
-    (KeyCode::End, Stroke::End),
+const STROKES: [(KeyCode, KeyAction); 10] = [
+    (KeyCode::Char('f'), KeyAction::Fold),
+    (KeyCode::Up, KeyAction::Up),
+    (KeyCode::Char('k'), KeyAction::Up),
+    (KeyCode::Down, KeyAction::Down),
+    (KeyCode::Char('j'), KeyAction::Down),
+    (KeyCode::PageUp, KeyAction::PageUp),
+    (KeyCode::PageDown, KeyAction::PageDown),
+    (KeyCode::Char(' '), KeyAction::PageDown),
+    (KeyCode::Home, KeyAction::Home),
+    (KeyCode::End, KeyAction::End),
 ];
 
 /// A page on the terminal. Dropped, the terminal is as it was.
@@ -132,7 +132,7 @@ impl Page {
         let mut any = false;
         loop {
             match self.coming.try_recv() {
-                Ok(event) => self.screen.tell(&event),
+                Ok(event) => self.screen.push_event(&event),
                 // Only the latest are shown anyway.
                 Err(TryRecvError::Lagged(_)) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return any,
@@ -153,6 +153,6 @@ impl Page {
             return true;
         }
         let stroke = STROKES.iter().find(|(key, _)| key == code).map(|(_, stroke)| *stroke);
-        stroke.map(|stroke| self.screen.strike(stroke)).is_some()
+        stroke.map(|stroke| self.screen.apply(stroke)).is_some()
     }
 }

@@ -12,16 +12,16 @@ use super::chaos::{could_not_run, drawn_seed, heal_remains, utc};
 use super::events::print;
 use super::parts::parts;
 use super::signals::Interrupt;
-use super::telling::{Telling, TellingArgs};
 use super::terminal::{self, Terminal};
-use super::which::TopologyArgs;
+use super::topology_args::TopologyArgs;
+use super::up_telemetry::{UpTelemetry, UpTelemetryArgs};
 use super::{Failure, Output, log_lines, log_to_stderr};
 use crate::built::Built;
 use crate::guard::{kept_up, runs};
 use crate::journal::{Bounds, Header, VERSION};
 use crate::live_view::{Happening, farewell};
 use crate::observation::Outcome;
-use crate::run::{Ended, Milestone, Service, Upkeep, keep_up};
+use crate::run::{Ended, Milestone, Service, UpkeepRequest, keep_up};
 use crate::status_socket::Source;
 use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
@@ -73,7 +73,7 @@ pub(super) struct UpArgs {
     #[arg(long)]
     keep: bool,
     #[command(flatten)]
-    telling: TellingArgs,
+    telemetry: UpTelemetryArgs,
     /// How much each journal may hold, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=4_096))]
@@ -86,7 +86,7 @@ pub(super) struct UpArgs {
 
 /// Keeps it up until it ends.
 pub(super) fn run(args: &UpArgs) -> Result<Exit, Failure> {
-    let wanted = args.telling.read()?;
+    let wanted = args.telemetry.read()?;
     let live = Live::default();
     log_to_stderr(wanted.has_traces().then(|| live.layer()));
     let (plan, text) = args.topology.read_with_text()?;
@@ -101,16 +101,16 @@ pub(super) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         .build()
         .map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
-    let mut order = order(args, plan, text, program);
-    let folder = std::path::absolute(&order.folder).map_err(failed)?;
-    let service = Arc::new(Service::new(&order.header, folder));
-    let telling = Telling::start(&wanted, &args.telling, &order.header, live)?;
-    telling.follow(&mut order);
-    let ended = runtime.block_on(play(args, &order, &service));
+    let mut request = request(args, plan, text, program);
+    let folder = std::path::absolute(&request.folder).map_err(failed)?;
+    let service = Arc::new(Service::new(&request.header, folder));
+    let telemetry = UpTelemetry::start(&wanted, &args.telemetry, &request.header, live)?;
+    telemetry.follow(&mut request);
+    let ended = runtime.block_on(play(args, &request, &service));
     // Whatever a client still waits for, the process does not.
     runtime.shutdown_background();
     let Ended { how, why } = ended?;
-    telling.finish();
+    telemetry.finish();
     let exit = match how {
         Outcome::Completed | Outcome::Interrupted => return Ok(Exit::Pass),
         Outcome::Unhealed => Exit::Unhealed,
@@ -133,7 +133,7 @@ fn say_beside(plan: &Plan) {
     }
 }
 
-fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {
+fn request(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> UpkeepRequest {
     let (zero, zero_wall) = (Mono::now(), Wall::now());
     let name = format!("up-{}-{}", plan.topology, utc(zero_wall));
     let header = Header {
@@ -162,15 +162,15 @@ fn order(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> Upkeep {
             log_lines::say(&text);
         }
     };
-    Upkeep {
+    UpkeepRequest {
         header,
         folder: args.out.clone().unwrap_or_else(|| Path::new("tandem-out").join(name)),
         program,
         keep: args.keep,
         lasts: args.lasts.map(Span::get),
         bounds: Bounds { size: u64::from(args.journal_size) << 20, files: args.journal_files },
-        tell: Box::new(tell),
-        show: Box::new(|_| {}),
+        on_milestone: Box::new(tell),
+        on_recorder: Box::new(|_| {}),
     }
 }
 
@@ -194,10 +194,14 @@ fn shows_page(args: &UpArgs) -> bool {
     args.output == Output::Text && terminal::is_there()
 }
 
-async fn play(args: &UpArgs, order: &Upkeep, service: &Arc<Service>) -> Result<Ended, Failure> {
+async fn play(
+    args: &UpArgs,
+    request: &UpkeepRequest,
+    service: &Arc<Service>,
+) -> Result<Ended, Failure> {
     let interrupt = Interrupt::default();
     let _signals = interrupt.listen()?;
-    let kept = keep_up(order, service, interrupt.token());
+    let kept = keep_up(request, service, interrupt.token());
     if !shows_page(args) {
         let lines = Lines::print(service, args.output)?;
         let ended = kept.await.map_err(|error| could_not_run(&error))?;
@@ -206,7 +210,7 @@ async fn play(args: &UpArgs, order: &Upkeep, service: &Arc<Service>) -> Result<E
     }
     tokio::pin!(kept);
     // The page's log stands among the run's, whose folder must not be there before.
-    let log = order.folder.join("logs").join("controller.log");
+    let log = request.folder.join("logs").join("controller.log");
     let page = tokio::select! {
         biased;
         ended = &mut kept => return ended.map_err(|error| could_not_run(&error)),

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::recording::{JournalEnd, Told, tell_with};
 use super::running::ask;
-use super::which::runtime;
+use super::topology_args::runtime;
 use crate::journal::{Header, JournalError, Reading, list_parts};
-use crate::status_socket::doors;
+use crate::status_socket::endpoints;
 use crate::verdict::{Report, Tail};
 
 /// Judges what stands in `dir`, a folder or one file of several.
@@ -36,9 +36,10 @@ fn tail_of(dir: &Path, header: &Header, end: JournalEnd) -> Tail {
 
 /// Whether a process of ours keeps this up. One that belongs to another user cannot be asked.
 fn goes_on(run: &str) -> bool {
-    let (Ok(runtime), Ok(doors)) = (runtime(), doors()) else { return false };
-    let named = |door| runtime.block_on(ask(door)).is_ok_and(|picture| picture.run.name == run);
-    doors.iter().any(named)
+    let (Ok(runtime), Ok(endpoints)) = (runtime(), endpoints()) else { return false };
+    let named =
+        |endpoint| runtime.block_on(ask(endpoint)).is_ok_and(|picture| picture.run.name == run);
+    endpoints.iter().any(named)
 }
 
 /// The files that are there, as seen from the folder of the report.

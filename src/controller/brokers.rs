@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::deployed::Deployed;
 use super::embedded::Embedded;
 use super::provision::remake;
-use super::{ClusterError, Clusters, ProvisionError, Which, whereabouts};
+use super::{BrokerQuery, ClusterError, Clusters, ProvisionError, broker_address};
 use crate::guard::{Guard, Revival};
 use crate::ids::{ClusterName, GroupName, PartitionId};
 use crate::kafka::KafkaError;
@@ -45,7 +45,7 @@ pub enum BrokerError {
     /// The cluster does not answer.
     #[error("the broker of group {group} cannot be found")]
     Kafka {
-        /// Which group.
+        /// BrokerQuery group.
         group: GroupName,
         /// Why not.
         #[source]
@@ -95,7 +95,7 @@ impl Broker {
         clusters: &Clusters,
         group: &GroupName,
     ) -> Result<Self, BrokerError> {
-        Self::asked(plan, clusters, group, Which::Coordinator).await
+        Self::asked(plan, clusters, group, BrokerQuery::Coordinator).await
     }
 
     /// The broker that leads a partition in the ledger of a group now.
@@ -108,7 +108,7 @@ impl Broker {
         group: &GroupName,
         partition: PartitionId,
     ) -> Result<Self, BrokerError> {
-        Self::asked(plan, clusters, group, Which::Leader(partition)).await
+        Self::asked(plan, clusters, group, BrokerQuery::Leader(partition)).await
     }
 
     /// All brokers of a cluster.
@@ -138,7 +138,7 @@ impl Broker {
         plan: &Plan,
         clusters: &Clusters,
         group: &GroupName,
-        which: Which,
+        which: BrokerQuery,
     ) -> Result<Self, BrokerError> {
         let unknown = || BrokerError::Unknown(group.clone());
         let planned = plan.groups.get(group).ok_or_else(unknown)?;
@@ -148,7 +148,7 @@ impl Broker {
         }
         let cluster = clusters.of_controller(&planned.cluster);
         let failed = |source| BrokerError::Kafka { group: group.clone(), source };
-        let found = whereabouts(cluster.clone(), planned, which).await.map_err(failed)?;
+        let found = broker_address(cluster.clone(), planned, which).await.map_err(failed)?;
         let address = found.ok_or_else(unknown)?;
         Ok(Self::deployed(Deployed::at(&address, &cluster)?, &planned.cluster))
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::Record;
+use super::Recorder;
 use super::processors::Processors;
 use crate::guard::Children;
 use crate::observation::What;
@@ -30,7 +30,11 @@ impl Canary {
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn start(record: Arc<Record>, children: Arc<Children>, deployed: bool) -> io::Result<Self> {
+    pub fn start(
+        record: Arc<Recorder>,
+        children: Arc<Children>,
+        deployed: bool,
+    ) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = Builder::new().name("canary".to_owned()).spawn(move || {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::embedded::Embedded;
 use super::revival::keep_alive;
 use super::secured::towards_edges;
-use super::{Edges, EdgesError, ProcessError, Record};
+use super::{Edges, EdgesError, ProcessError, Recorder};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, MemberId};
 use crate::kafka;
@@ -80,7 +80,7 @@ impl Clusters {
         program: &Path,
         logs: &Path,
         guard: &Guard,
-        record: &Arc<Record>,
+        record: &Arc<Recorder>,
     ) -> Result<Self, ClusterError> {
         let mut clusters = Self {
             clients: BTreeMap::new(),
@@ -121,7 +121,7 @@ impl Clusters {
         program: &Path,
         log: PathBuf,
         guard: &Guard,
-        record: &Arc<Record>,
+        record: &Arc<Recorder>,
     ) -> Result<String, ClusterError> {
         let (program, record) = (program.to_owned(), Arc::clone(record));
         let embedded = Arc::new(Embedded::new(name.clone(), program, log, record)?);

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::log_file::LogFile;
 use super::secured::towards_brokers;
-use super::{Process, ProcessError, Record};
+use super::{Process, ProcessError, Recorder};
 use crate::edge::{Answer, Order, Rule};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, FaultId, Life, MemberId};
@@ -41,7 +41,7 @@ pub struct Edges {
 
 /// What is said to it, and what it says.
 struct Shared {
-    record: Arc<Record>,
+    record: Arc<Recorder>,
     inner: Mutex<Inner>,
 }
 
@@ -87,7 +87,7 @@ impl Edges {
         program: &Path,
         logs: &Path,
         guard: &Guard,
-        record: &Arc<Record>,
+        record: &Arc<Recorder>,
     ) -> Result<Self, EdgesError> {
         let log = LogFile::at(logs.join("edges.log"));
         let (process, stdout) = Process::start(program, &["edge".to_owned()], &log, guard)

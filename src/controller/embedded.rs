@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::brokers::{BrokerError, DEATH, STOPPED};
 use super::log_file::LogFile;
-use super::{ClusterError, Process, Record};
+use super::{ClusterError, Process, Recorder};
 use crate::guard::Guard;
 use crate::ids::ClusterName;
 use crate::observation::What;
@@ -38,7 +38,7 @@ pub(super) struct Embedded {
     _reserved: TcpSocket,
     program: PathBuf,
     log: LogFile,
-    record: Arc<Record>,
+    record: Arc<Recorder>,
     life: watch::Sender<Option<Life>>,
     /// A fault pauses it, and asks the kernel itself.
     paused: AtomicBool,
@@ -67,7 +67,7 @@ impl Embedded {
         cluster: ClusterName,
         program: PathBuf,
         log: PathBuf,
-        record: Arc<Record>,
+        record: Arc<Recorder>,
     ) -> Result<Self, ClusterError> {
         let reserve = || {
             let socket = TcpSocket::new_v4()?;

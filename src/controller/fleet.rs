@@ -14,9 +14,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::info_span;
 
-use super::halts::Halts;
 use super::log_file::LogFile;
-use super::{Clusters, Exit, Phase, Process, ProcessError, Record, Slot, Twin, TwinError};
+use super::stop_watcher::StopWatcher;
+use super::{Clusters, Phase, Process, ProcessEnd, ProcessError, Recorder, Slot, Twin, TwinError};
 use crate::guard::Guard;
 use crate::ids::{Incarnation, Life, MemberId};
 use crate::member::{Order, arguments, config_of};
@@ -38,7 +38,7 @@ pub struct Fleet {
     slots: BTreeMap<MemberId, Arc<Slot>>,
     recipes: BTreeMap<MemberId, Recipe>,
     keepers: JoinSet<()>,
-    halts: Option<Halts>,
+    stop_watcher: Option<StopWatcher>,
     stop: CancellationToken,
 }
 
@@ -49,7 +49,7 @@ struct Recipe {
     program: PathBuf,
     log: Arc<LogFile>,
     guard: Arc<Guard>,
-    record: Arc<Record>,
+    record: Arc<Recorder>,
 }
 
 /// What keeps one member alive.
@@ -69,12 +69,12 @@ impl Fleet {
         program: &Path,
         logs: &Path,
         guard: &Arc<Guard>,
-        record: &Arc<Record>,
+        record: &Arc<Recorder>,
         look: Duration,
     ) -> Self {
         let stop = CancellationToken::new();
         let (slots, recipes, keepers) = (BTreeMap::new(), BTreeMap::new(), JoinSet::new());
-        let mut fleet = Self { slots, recipes, keepers, halts: None, stop };
+        let mut fleet = Self { slots, recipes, keepers, stop_watcher: None, stop };
         for group in plan.groups.values() {
             for member in &group.members {
                 let cluster = clusters.of_member(member, &group.cluster);
@@ -95,8 +95,8 @@ impl Fleet {
             }
         }
         let slots: Vec<_> = fleet.slots.values().cloned().collect();
-        match Halts::watch(slots, Arc::clone(record), look) {
-            Ok(halts) => fleet.halts = Some(halts),
+        match StopWatcher::watch(slots, Arc::clone(record), look) {
+            Ok(stop_watcher) => fleet.stop_watcher = Some(stop_watcher),
             Err(error) => tracing::error!(%error, "Stopped members will not be noticed."),
         }
         fleet
@@ -130,7 +130,7 @@ impl Fleet {
     /// Ends all members: asks, waits, kills.
     pub async fn stop(mut self) {
         self.stop.cancel();
-        drop(self.halts.take());
+        drop(self.stop_watcher.take());
         for slot in self.slots.values() {
             if let Some(process) = slot.process() {
                 // One that is stopped reads its orders when it wakes; one that is gone, never.
@@ -217,11 +217,11 @@ pub(super) async fn live_out(
     life: &Life,
     process: &Process,
     facts: ChildStdout,
-    record: &Record,
+    record: &Recorder,
 ) -> Mono {
     let mut relay = pin!(relay(life, facts, record));
     let mut drained = false;
-    let exit: Exit = tokio::select! {
+    let exit: ProcessEnd = tokio::select! {
         biased;
         exit = process.ended() => exit,
         () = &mut relay => {
@@ -234,13 +234,13 @@ pub(super) async fn live_out(
     if !drained {
         tokio::time::timeout(DRAIN, relay).await.ok();
     }
-    let Exit { signal, status } = exit;
+    let ProcessEnd { signal, status } = exit;
     record.note_at(died, Some(life), What::Died { signal, status });
     died
 }
 
 /// Hands every whole line of a member to the record, as a fact of `life`.
-async fn relay(life: &Life, facts: ChildStdout, record: &Record) {
+async fn relay(life: &Life, facts: ChildStdout, record: &Recorder) {
     let mut lines = BufReader::new(facts).lines();
     loop {
         match lines.next_line().await {

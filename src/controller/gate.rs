@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::Record;
+use super::Recorder;
 use crate::ids::GroupName;
 use crate::observation::What;
 use crate::time::Mono;
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Notes each group that has been settled for the stated time, and lets trials through when all
 /// are.
 pub struct Gate {
-    record: Arc<Record>,
+    record: Arc<Recorder>,
     stated: Duration,
     /// Since when each group was settled when that was last noted.
     noted: Mutex<BTreeMap<GroupName, Option<Mono>>>,
@@ -37,7 +37,7 @@ impl Gate {
     /// A gate over these groups.
     #[must_use]
     pub fn new(
-        record: Arc<Record>,
+        record: Arc<Recorder>,
         groups: impl Iterator<Item = GroupName>,
         stated: Duration,
     ) -> Self {

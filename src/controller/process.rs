@@ -28,7 +28,7 @@ pub struct Process {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Exit {
+pub struct ProcessEnd {
     /// The signal that ended it, if one did.
     pub signal: Option<i32>,
     /// The status it ended with, if it did by itself.
@@ -147,15 +147,15 @@ impl Process {
     }
 
     /// Waits until it has ended, and reaps it.
-    pub async fn ended(&self) -> Exit {
+    pub async fn ended(&self) -> ProcessEnd {
         // The only error is a runtime that shuts down, and then nobody asks any more.
         drop(self.pidfd.readable().await);
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         match waitid(WaitId::PidFd(self.pidfd.as_fd()), options) {
             Ok(Some(status)) => {
-                Exit { signal: status.terminating_signal(), status: status.exit_status() }
+                ProcessEnd { signal: status.terminating_signal(), status: status.exit_status() }
             }
-            Ok(None) | Err(_) => Exit::default(),
+            Ok(None) | Err(_) => ProcessEnd::default(),
         }
     }
 

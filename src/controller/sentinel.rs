@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::{Clusters, Record};
+use super::{Clusters, Recorder};
 use crate::ids::ClusterName;
 use crate::kafka::Admin;
 use crate::observation::What;
@@ -43,7 +43,7 @@ impl Sentinels {
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn start(plan: &Plan, clusters: &Clusters, record: &Arc<Record>) -> io::Result<Self> {
+    pub fn start(plan: &Plan, clusters: &Clusters, record: &Arc<Recorder>) -> io::Result<Self> {
         let mut sentinels = Self { stop: Arc::default(), threads: Vec::new() };
         let apart = plan.clusters.iter().filter(|(_, one)| one.address != Address::Embedded);
         for (name, _) in apart {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::Record;
+use super::Recorder;
 use crate::observation::What;
 use crate::time::Suspends;
 
@@ -24,7 +24,7 @@ impl SuspendWatch {
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn start(record: Arc<Record>) -> io::Result<Self> {
+    pub fn start(record: Arc<Recorder>) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let mut suspends = Suspends::watch();

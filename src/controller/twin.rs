@@ -9,7 +9,7 @@ use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
 
 use super::fleet::live_out;
-use super::{Process, ProcessError, Record};
+use super::{Process, ProcessError, Recorder};
 use crate::ids::Life;
 use crate::observation::What;
 
@@ -40,7 +40,7 @@ impl Twin {
         life: Life,
         process: Process,
         facts: ChildStdout,
-        record: Arc<Record>,
+        record: Arc<Recorder>,
     ) -> Self {
         let process = Arc::new(process);
         record.note(Some(&life), What::Started { pid: process.pid() });

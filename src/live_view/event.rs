@@ -23,7 +23,7 @@ pub struct Event {
     pub wall: Wall,
     /// When it was told, on the clock of the journal's facts.
     #[serde(rename = "told_ns")]
-    pub told: Mono,
+    pub published: Mono,
     /// What happened.
     #[serde(flatten)]
     pub what: Happening,

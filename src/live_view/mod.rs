@@ -28,5 +28,5 @@ pub use picture::{
     RolePicture, Run,
 };
 pub use reasons::{LostPicture, ReasonsPicture, STALL_LEAST, StallsPicture, UnconnectedPicture};
-pub use screen::{Screen, Stroke};
+pub use screen::{KeyAction, Screen};
 pub use table::{Moment, Table};

@@ -28,7 +28,7 @@ const COLUMN_MAX: usize = 14;
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stroke {
+pub enum KeyAction {
     /// One line up.
     Up,
     /// One line down.
@@ -66,7 +66,7 @@ impl Screen {
     }
 
     /// Remembers an event.
-    pub fn tell(&mut self, event: &Event) {
+    pub fn push_event(&mut self, event: &Event) {
         if self.events.len() == EVENTS_MAX {
             self.events.remove(0);
         }
@@ -76,16 +76,16 @@ impl Screen {
     }
 
     /// A key was struck.
-    pub fn strike(&mut self, stroke: Stroke) {
+    pub fn apply(&mut self, action: KeyAction) {
         let page = self.shown.max(1);
-        self.offset = match stroke {
-            Stroke::Up => self.offset.saturating_sub(1),
-            Stroke::Down => self.offset + 1,
-            Stroke::PageUp => self.offset.saturating_sub(page),
-            Stroke::PageDown => self.offset + page,
-            Stroke::Home => 0,
-            Stroke::End => self.total,
-            Stroke::Fold => {
+        self.offset = match action {
+            KeyAction::Up => self.offset.saturating_sub(1),
+            KeyAction::Down => self.offset + 1,
+            KeyAction::PageUp => self.offset.saturating_sub(page),
+            KeyAction::PageDown => self.offset + page,
+            KeyAction::Home => 0,
+            KeyAction::End => self.total,
+            KeyAction::Fold => {
                 self.folded = !self.folded;
                 0
             }

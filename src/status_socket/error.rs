@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Why nobody could be asked, or nobody answered.
 #[derive(Debug, thiserror::Error)]
-pub enum InquiryError {
+pub enum StatusError {
     /// The folder of the sockets cannot be made, read or entered.
     #[error("cannot use the folder {}", path.display())]
     Folder {

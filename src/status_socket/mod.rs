@@ -1,10 +1,10 @@
 //! The socket on which a run that goes on is asked how it stands, and both ends of it.
 //!
 //! ```text
-//!  tandem up ---> Desk ----- picture, events ----> Source
+//!  tandem up ---> StatusServer ----- picture, events ----> Source
 //!                  ^
 //!                  |  one line asks, lines answer; JSON
-//!  tandem status, events ---> Door
+//!  tandem status, events ---> Endpoint
 //! ```
 //!
 //! The socket stands in `$XDG_STATE_HOME/tandem/up`, in a folder that only its owner may enter, and
@@ -17,16 +17,16 @@
 //! Everything is bounded: how many ask at once, what one may send, how far one may be behind, and
 //! how long one may take to read. Who does not read disturbs nobody.
 
-mod ask;
-mod desk;
-mod door;
+mod client;
+mod connection;
+mod endpoint;
 mod error;
-mod serve;
-mod words;
+mod protocol;
+mod server;
 
-pub use ask::Answers;
-pub use desk::Desk;
-pub use door::{Door, doors, folder};
-pub use error::InquiryError;
-pub use serve::{Feed, Source};
-pub use words::{ANSWER_MAX, ASK_MAX, Ask, Request, Said, VERSION};
+pub use client::Replies;
+pub use connection::{Feed, Source};
+pub use endpoint::{Endpoint, endpoints, folder};
+pub use error::StatusError;
+pub use protocol::{ANSWER_MAX, ASK_MAX, Ask, Reply, Request, VERSION};
+pub use server::StatusServer;

@@ -93,7 +93,7 @@ fn a_stop_in_which_a_heal_misses_its_time_is_healed_all_the_same() {
     run.signal(Signal::CONT);
     let run = run.finish();
     family.is_gone();
-    says(&run, "the run was healed by its guard: this process stood still for 8.");
+    says(&run, "the guard ended this run, because this process did not run for 8.");
     let report = run.report();
     let gaps = (report.joint.gap.count, report.groups.values().map(|it| it.other.none.gap.count));
     assert_eq!((gaps.0, gaps.1.sum::<u64>()), (0, 0), "nobody was there to see any: {run}");
@@ -110,10 +110,10 @@ fn halts(stage: &Stage, run: Running, family: &Family, ends: &[i32]) {
         (run.finish(), halted.join().unwrap())
     });
     assert_eq!(code, Some(0), "{said}\n{run}");
-    assert!(said.contains(&format!("controller {pid} was asked to end, and did")), "{said}");
+    assert!(said.contains(&format!("controller {pid} ended when asked")), "{said}");
     assert!(run.code().is_some_and(|code| ends.contains(&code)), "{run}");
     if run.code() == Some(4) {
-        says(&run, "the run was healed by its guard: this process stood still for ");
+        says(&run, "the guard ended this run, because this process did not run for ");
     }
     family.is_gone();
     stage.is_healed();

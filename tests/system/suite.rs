@@ -213,7 +213,7 @@ fn a_suite_is_halted_with_its_run() {
         (stage.end(child), halted.join().unwrap())
     });
     assert_eq!(code, Some(0), "{said}\n{suite}");
-    assert!(said.contains(&format!("suite {pid} was asked to end, and did")), "{said}");
+    assert!(said.contains(&format!("suite {pid} ended when asked")), "{said}");
     is_interrupted(&stage, &suite);
     assert_eq!(halt(&[]), (Some(0), "nothing is left to be halted\n".to_owned()));
 }
@@ -230,7 +230,7 @@ fn what_a_suite_is_given_reaches_its_runs() {
     assert!(header.contains("defaults.session=700ms") && header.contains("name=other"), "{header}");
     let said = fs::read_to_string(ended.out.join("01-a-solo.stderr")).unwrap();
     assert!(said.contains("metrics: http://127.0.0.1:"), "{said}");
-    assert!(said.contains("trial 1 of 1: nobody was struck: no gap"), "{said}");
+    assert!(said.contains("trial 1 of 1: no fault was injected: no gap"), "{said}");
 
     let stage = Stage::set(&[("a.yaml", &calm("300ms", ""))]);
     let ended = stage.run(&["-f", SOLO, "--otlp", "nowhere"]);

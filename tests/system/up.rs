@@ -148,7 +148,7 @@ fn one_of_several_must_be_named() {
     assert!(said.contains(&kept), "{said}");
     assert_eq!((ask(&["--pid", &duo.pid().to_string()]).0, solo.status().0), (Some(0), Some(0)));
     let said = halt(&["--all"]);
-    let ended = format!("controller {} was asked to end, and did", solo.pid());
+    let ended = format!("controller {} ended when asked", solo.pid());
     assert!(said.contains(&ended), "{said}");
     assert_eq!((duo.ends().code(), solo.ends().code()), (Some(0), Some(0)));
     assert!(sockets(state.path()).is_empty());
@@ -158,7 +158,7 @@ fn one_of_several_must_be_named() {
 fn it_ends_by_itself_or_at_once() {
     let mut up = Up::start("-f topologies/solo.yaml --for 2s");
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
-    assert!(up.said().contains("ending why=\"its 2s are over\""), "{}", up.said());
+    assert!(up.said().contains("ending why=\"its time of 2s is over\""), "{}", up.said());
     nothing_is_left(up.state());
 
     let mut up = Up::start("-f topologies/solo.yaml");
@@ -185,7 +185,7 @@ fn gaps_that_its_own_guard_made_while_it_stood_still_are_none() {
     std::thread::sleep(Duration::from_secs(6));
     up.signal(Signal::CONT);
     assert_eq!(up.ends().code(), Some(4), "{}", up.said());
-    assert!(up.said().contains("this process stood still for 6."), "{}", up.said());
+    assert!(up.said().contains("this process did not run for 6."), "{}", up.said());
     assert!(up.said().contains(" joint_gaps=0 "), "{}", up.said());
     let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
     let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();

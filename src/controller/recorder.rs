@@ -20,7 +20,7 @@ const FLUSH: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Journal and live view of one run. Nobody who notes a fact waits for the disk.
-pub struct Record {
+pub struct Recorder {
     inner: Mutex<Inner>,
     journal: Queue,
     changed: watch::Sender<()>,
@@ -53,7 +53,7 @@ pub struct Unflushed {
     pub path: std::path::PathBuf,
 }
 
-impl Record {
+impl Recorder {
     /// A record that writes to `journal` and shows itself in `standing`.
     ///
     /// # Errors

@@ -11,9 +11,9 @@ use tokio::net::UnixListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::InquiryError;
-use super::door::{Folder, folder, own_name};
-use super::serve::{Source, attend, turn_away};
+use super::StatusError;
+use super::connection::{Source, attend, turn_away};
+use super::endpoint::{Folder, folder, own_name};
 
 /// How many may ask at once; each follower is one.
 const CLIENTS_MAX: usize = 16;
@@ -24,22 +24,22 @@ const RETRY: Duration = Duration::from_millis(100);
 
 /// A socket that listens. Dropped, it is gone.
 #[derive(Debug)]
-pub struct Desk {
+pub struct StatusServer {
     listener: UnixListener,
     folder: Folder,
     name: String,
 }
 
-impl Desk {
+impl StatusServer {
     /// Makes the socket of this process, which only its owner may open.
     ///
     /// # Errors
     /// The folder or the socket cannot be made, or others could reach it.
-    pub fn open() -> Result<Self, InquiryError> {
+    pub fn open() -> Result<Self, StatusError> {
         let folder = Folder::make(&folder())?;
         let name = own_name();
         let (unfinished, name) = (format!("{name}.new"), format!("{name}.sock"));
-        let refused = |source| InquiryError::Listen { path: folder.shown(&name), source };
+        let refused = |source| StatusError::Listen { path: folder.shown(&name), source };
         let way = folder.way(&unfinished);
         // Somebody with our number died right here.
         fs::remove_file(&way).ok();
@@ -56,7 +56,7 @@ impl Desk {
         self.folder.shown(&self.name)
     }
 
-    /// Answers whoever asks, until stopped; then those who follow are told that it is over.
+    /// Replies whoever asks, until stopped; then those who follow are told that it is over.
     pub async fn serve(self, source: Arc<dyn Source>, stop: CancellationToken) {
         let mut clients = JoinSet::new();
         loop {
@@ -85,7 +85,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for StatusServer {
     fn drop(&mut self) {
         let gone = fs::remove_file(self.folder.way(&self.name));
         if let Err(error) = gone

@@ -6,26 +6,26 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
-use super::words::{ANSWER_MAX, Answer, Request, Said};
-use super::{Door, InquiryError};
+use super::protocol::{ANSWER_MAX, Reply, ReplyLine, Request};
+use super::{Endpoint, StatusError};
 
 /// How long the first line of an answer may take: the other side does nothing that takes longer.
 const ANSWERS: Duration = Duration::from_secs(5);
 
 /// The lines of an answer, as they come.
 #[derive(Debug)]
-pub struct Answers {
+pub struct Replies {
     lines: BufReader<UnixStream>,
     pid: u32,
     begun: bool,
 }
 
-impl Door {
+impl Endpoint {
     /// Asks.
     ///
     /// # Errors
     /// Nobody listens there any more (then the socket was removed), or it is somebody else's.
-    pub async fn ask(&self, request: Request) -> Result<Answers, InquiryError> {
+    pub async fn ask(&self, request: Request) -> Result<Replies, StatusError> {
         let pid = self.pid;
         let asked = async {
             let mut stream = UnixStream::connect(self.way()).await?;
@@ -39,16 +39,16 @@ impl Door {
             Ok(Some(stream))
         };
         match tokio::time::timeout(ANSWERS, asked).await {
-            Err(_) => Err(InquiryError::Silent { pid, within: ANSWERS }),
-            Ok(Ok(None)) => Err(InquiryError::Stranger { pid }),
+            Err(_) => Err(StatusError::Silent { pid, within: ANSWERS }),
+            Ok(Ok(None)) => Err(StatusError::Stranger { pid }),
             Ok(Ok(Some(stream))) => {
-                Ok(Answers { lines: BufReader::new(stream), pid, begun: false })
+                Ok(Replies { lines: BufReader::new(stream), pid, begun: false })
             }
             Ok(Err(error)) if is_dead(&error) => {
                 self.remove();
-                Err(InquiryError::Dead { pid })
+                Err(StatusError::Dead { pid })
             }
-            Ok(Err(source)) => Err(InquiryError::Broken { pid, source }),
+            Ok(Err(source)) => Err(StatusError::Broken { pid, source }),
         }
     }
 }
@@ -58,30 +58,31 @@ fn is_dead(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
 }
 
-impl Answers {
+impl Replies {
     /// The next line; the first comes soon or not at all.
     ///
     /// # Errors
     /// It broke off, refuses, or does not answer.
-    pub async fn next(&mut self) -> Result<Said, InquiryError> {
+    pub async fn next(&mut self) -> Result<Reply, StatusError> {
         let pid = self.pid;
-        let broken = |source| InquiryError::Broken { pid, source };
+        let broken = |source| StatusError::Broken { pid, source };
         let mut line = Vec::new();
         let mut bounded = (&mut self.lines).take(ANSWER_MAX);
         let read = bounded.read_until(b'\n', &mut line);
         if self.begun {
             read.await.map_err(broken)?;
         } else {
-            let silent = |_| InquiryError::Silent { pid, within: ANSWERS };
+            let silent = |_| StatusError::Silent { pid, within: ANSWERS };
             tokio::time::timeout(ANSWERS, read).await.map_err(silent)?.map_err(broken)?;
             self.begun = true;
         }
         if !line.ends_with(b"\n") {
             return Err(broken(io::ErrorKind::UnexpectedEof.into()));
         }
-        let answer: Answer = serde_json::from_slice(&line).map_err(|error| broken(error.into()))?;
-        if let Said::Refused { why } = answer.said {
-            return Err(InquiryError::Refused { pid, why });
+        let answer: ReplyLine =
+            serde_json::from_slice(&line).map_err(|error| broken(error.into()))?;
+        if let Reply::Refused { why } = answer.said {
+            return Err(StatusError::Refused { pid, why });
         }
         Ok(answer.said)
     }

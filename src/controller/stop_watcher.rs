@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::{Phase, Process, Record, Slot};
+use super::{Phase, Process, Recorder, Slot};
 use crate::observation::What;
 use crate::time::Mono;
 
@@ -22,24 +22,24 @@ pub const LOOK_CLOSELY: Duration = Duration::from_micros(300);
 pub const LOOK_NOW_AND_THEN: Duration = Duration::from_millis(5);
 
 /// A running watch; it ends when dropped.
-pub(super) struct Halts {
+pub(super) struct StopWatcher {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Halts {
+impl StopWatcher {
     /// Watches whoever lives in these slots, asking this often.
     ///
     /// # Errors
     /// The system refuses a thread.
     pub(super) fn watch(
         slots: Vec<Arc<Slot>>,
-        record: Arc<Record>,
+        record: Arc<Recorder>,
         look: Duration,
     ) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let thread = Builder::new().name("halts".to_owned()).spawn(move || {
+        let thread = Builder::new().name("stop_watcher".to_owned()).spawn(move || {
             let mut before = Mono::now();
             while !stopped.load(Ordering::Relaxed) {
                 let now = Mono::now();
@@ -56,7 +56,7 @@ impl Halts {
 }
 
 /// Notes what has changed since the look that began at `before`, or since a signal was sent.
-fn look_at(slot: &Slot, before: Mono, record: &Record) {
+fn look_at(slot: &Slot, before: Mono, record: &Recorder) {
     let Some(process) = slot.process() else { return };
     while let Some(stopped) = process.halted() {
         let life = slot.life();
@@ -67,7 +67,7 @@ fn look_at(slot: &Slot, before: Mono, record: &Record) {
     }
 }
 
-impl Drop for Halts {
+impl Drop for StopWatcher {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

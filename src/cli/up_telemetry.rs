@@ -8,7 +8,7 @@ use super::Failure;
 use super::metering::{Metering, MetricsArgs, interval};
 use super::sending::{Sending, settings};
 use crate::journal::Header;
-use crate::run::Upkeep;
+use crate::run::UpkeepRequest;
 use crate::telemetry::{Live, PATIENCE, Settings};
 use crate::time::{Span, SpanError};
 
@@ -17,7 +17,7 @@ const WINDOW: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(3_600
 
 /// Where traces, metrics and logs go.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct TellingArgs {
+pub(super) struct UpTelemetryArgs {
     /// Send traces, logs and metrics to this collector while it goes on, over OTLP; instead of what
     /// OTEL_EXPORTER_OTLP_ENDPOINT names. As in http://127.0.0.1:4318, or with
     /// OTEL_EXPORTER_OTLP_PROTOCOL=grpc http://127.0.0.1:4317. A trace is of one window of time,
@@ -44,7 +44,7 @@ fn window(text: &str) -> Result<Span, String> {
     fits.then_some(span).ok_or_else(|| "write a duration from 5s to 1h, as in 60s".to_owned())
 }
 
-impl TellingArgs {
+impl UpTelemetryArgs {
     /// Reads what is asked for; nothing is touched.
     ///
     /// # Errors
@@ -62,20 +62,20 @@ impl Wanted {
 }
 
 /// What is told of one topology that is kept up.
-pub(super) struct Telling {
+pub(super) struct UpTelemetry {
     metering: Metering,
     sending: Option<Sending>,
     window: Duration,
 }
 
-impl Telling {
+impl UpTelemetry {
     /// Takes the address, and starts what counts and sends; `live` hears of live operations.
     ///
     /// # Errors
     /// Somebody has the address already, or the system refuses.
     pub(super) fn start(
         wanted: &Wanted,
-        args: &TellingArgs,
+        args: &UpTelemetryArgs,
         header: &Header,
         live: Live,
     ) -> Result<Self, Failure> {
@@ -89,11 +89,11 @@ impl Telling {
     }
 
     /// Lets them follow the facts, and when members are sent home.
-    pub(super) fn follow(&self, order: &mut Upkeep) {
+    pub(super) fn follow(&self, request: &mut UpkeepRequest) {
         if let Some(sending) = &self.sending {
-            order.show = sending.show_windows(&order.header, self.window);
+            request.on_recorder = sending.show_windows(&request.header, self.window);
         }
-        self.metering.follow(&mut order.show, &mut order.tell);
+        self.metering.follow(&mut request.on_recorder, &mut request.on_milestone);
     }
 
     /// Everything is over: sends what is left, for two seconds at most; tells what was lost.

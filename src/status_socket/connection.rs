@@ -9,7 +9,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
-use super::words::{ASK_MAX, Ask, Request, Said, VERSION};
+use super::protocol::{ASK_MAX, Ask, Reply, Request, VERSION};
 use crate::live_view::{Event, Picture};
 
 /// How long one may take to say what is wanted.
@@ -37,7 +37,7 @@ struct Version {
 /// Says why nothing is told, if that can be said at once.
 pub(super) fn turn_away(stream: &UnixStream, why: String) {
     // Who does not take even this has lost interest.
-    stream.try_write(&Said::refused(why).line()).ok();
+    stream.try_write(&Reply::refused(why).line()).ok();
 }
 
 /// Hears what is wanted, and answers.
@@ -58,13 +58,13 @@ pub(super) async fn attend(
     match request.ask {
         Ask::Status => {
             let picture = Box::new(source.picture());
-            let _read = say(&mut stream, Said::Status(picture)).await;
+            let _read = say(&mut stream, Reply::Status(picture)).await;
         }
         Ask::Events => {
             let (picture, feed) = (source.picture(), source.feed());
             drop(source);
             // So that who follows knows at once that it is heard, and where all this begins.
-            if say(&mut stream, Said::Status(Box::new(picture))).await {
+            if say(&mut stream, Reply::Status(Box::new(picture))).await {
                 tell(&mut stream, feed, request.follow, &stop).await;
             }
         }
@@ -91,13 +91,13 @@ async fn hear(stream: &mut UnixStream) -> Result<Request, String> {
 async fn tell(stream: &mut UnixStream, feed: Feed, follow: bool, stop: &CancellationToken) {
     let (before, mut coming) = feed;
     for event in before {
-        if !say(stream, Said::Event(Event::clone(&event))).await {
+        if !say(stream, Reply::Event(Event::clone(&event))).await {
             return;
         }
     }
     let last = loop {
         if !follow {
-            break Said::End { over: false };
+            break Reply::End { over: false };
         }
         let event = tokio::select! {
             biased;
@@ -116,34 +116,34 @@ async fn tell(stream: &mut UnixStream, feed: Feed, follow: bool, stop: &Cancella
         };
         match event {
             Ok(event) => {
-                if !say(stream, Said::Event(Event::clone(&event))).await {
+                if !say(stream, Reply::Event(Event::clone(&event))).await {
                     return;
                 }
             }
-            Err(RecvError::Lagged(missed)) => break Said::Dropped { missed },
-            Err(RecvError::Closed) => break Said::End { over: true },
+            Err(RecvError::Lagged(missed)) => break Reply::Dropped { missed },
+            Err(RecvError::Closed) => break Reply::End { over: true },
         }
     };
     say(stream, last).await;
 }
 
 /// What was told right before the end.
-async fn rest(stream: &mut UnixStream, coming: &mut Receiver<Arc<Event>>) -> Said {
+async fn rest(stream: &mut UnixStream, coming: &mut Receiver<Arc<Event>>) -> Reply {
     loop {
         match coming.try_recv() {
             Ok(event) => {
-                if !say(stream, Said::Event(Event::clone(&event))).await {
-                    return Said::End { over: true };
+                if !say(stream, Reply::Event(Event::clone(&event))).await {
+                    return Reply::End { over: true };
                 }
             }
-            Err(TryRecvError::Lagged(missed)) => return Said::Dropped { missed },
-            Err(TryRecvError::Empty | TryRecvError::Closed) => return Said::End { over: true },
+            Err(TryRecvError::Lagged(missed)) => return Reply::Dropped { missed },
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return Reply::End { over: true },
         }
     }
 }
 
 /// Writes a line; whether it was taken.
-async fn say(stream: &mut UnixStream, said: Said) -> bool {
+async fn say(stream: &mut UnixStream, said: Reply) -> bool {
     let line = said.line();
     matches!(tokio::time::timeout(READS, stream.write_all(&line)).await, Ok(Ok(())))
 }

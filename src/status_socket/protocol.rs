@@ -35,16 +35,16 @@ pub enum Ask {
 
 /// A line of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct ReplyLine {
     pub(super) tandem: u32,
     #[serde(flatten)]
-    pub(super) said: Said,
+    pub(super) said: Reply,
 }
 
 /// What a line of an answer says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum Reply {
     /// How everything stands.
     Status(Box<Picture>),
     /// What happened.
@@ -66,10 +66,10 @@ pub enum Said {
     },
 }
 
-impl Said {
+impl Reply {
     /// As a line.
     pub(super) fn line(self) -> Vec<u8> {
-        let answer = Answer { tandem: VERSION, said: self };
+        let answer = ReplyLine { tandem: VERSION, said: self };
         // What cannot be written is a mistake of ours, and told as an empty line.
         let mut line = serde_json::to_vec(&answer).unwrap_or_default();
         line.push(b'\n');

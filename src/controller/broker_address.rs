@@ -1,4 +1,4 @@
-//! Which broker does what, as its cluster says at this moment.
+//! BrokerQuery broker does what, as its cluster says at this moment.
 
 use crate::ids::PartitionId;
 use crate::kafka::{Admin, Cluster, KafkaError};
@@ -6,7 +6,7 @@ use crate::topology::PlannedGroup;
 
 /// A broker, by what it does or is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+pub enum BrokerQuery {
     /// The one that coordinates the group.
     Coordinator,
     /// The one that leads this partition of the group's ledger.
@@ -21,10 +21,10 @@ pub enum Which {
 ///
 /// # Errors
 /// The cluster does not answer.
-pub async fn whereabouts(
+pub async fn broker_address(
     cluster: Cluster,
     group: &PlannedGroup,
-    which: Which,
+    which: BrokerQuery,
 ) -> Result<Option<String>, KafkaError> {
     let PlannedGroup { consumer_group, topic, .. } = group.clone();
     // The client's calls block.
@@ -33,10 +33,14 @@ pub async fn whereabouts(
         let _entered = runtime.enter();
         let admin = Admin::new(&cluster)?;
         match which {
-            Which::Coordinator => runtime.block_on(admin.coordinator(&consumer_group, &topic)),
-            Which::Leader(partition) => admin.leader(&topic, partition),
-            Which::Node(number) => Ok(admin.brokers()?.remove(&number)),
-            Which::At(address) => Ok(admin.brokers()?.into_values().find(|it| *it == address)),
+            BrokerQuery::Coordinator => {
+                runtime.block_on(admin.coordinator(&consumer_group, &topic))
+            }
+            BrokerQuery::Leader(partition) => admin.leader(&topic, partition),
+            BrokerQuery::Node(number) => Ok(admin.brokers()?.remove(&number)),
+            BrokerQuery::At(address) => {
+                Ok(admin.brokers()?.into_values().find(|it| *it == address))
+            }
         }
     });
     // A task that is gone was ended with the runtime, and nobody asks any more.

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, fstat, open};
 
-use super::InquiryError;
-use crate::guard::{Place, state_home};
+use super::StatusError;
+use crate::guard::{PidScope, state_home};
 
 /// The folder of the sockets.
 #[must_use]
@@ -25,7 +25,7 @@ pub fn folder() -> PathBuf {
 
 /// Somebody who can be asked, or could be once.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct Endpoint {
     folder: Arc<Folder>,
     name: String,
     /// The process that listens there.
@@ -41,15 +41,15 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Opens the folder, and makes it where it is missing.
-    pub(super) fn make(path: &Path) -> Result<Self, InquiryError> {
-        let refused = |source| InquiryError::Folder { path: path.to_owned(), source };
+    pub(super) fn make(path: &Path) -> Result<Self, StatusError> {
+        let refused = |source| StatusError::Folder { path: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(refused)?;
         Self::enter(path)
     }
 
     /// Opens the folder, which must be ours alone.
-    fn enter(path: &Path) -> Result<Self, InquiryError> {
-        let refused = |error: rustix::io::Errno| InquiryError::Folder {
+    fn enter(path: &Path) -> Result<Self, StatusError> {
+        let refused = |error: rustix::io::Errno| StatusError::Folder {
             path: path.to_owned(),
             source: error.into(),
         };
@@ -58,7 +58,7 @@ impl Folder {
         let found = fstat(&fd).map_err(refused)?;
         let me = rustix::process::geteuid().as_raw();
         if found.st_uid != me || found.st_mode & 0o077 != 0 {
-            return Err(InquiryError::Open { path: path.to_owned() });
+            return Err(StatusError::Open { path: path.to_owned() });
         }
         Ok(Self { path: path.to_owned(), fd })
     }
@@ -86,10 +86,10 @@ fn here() -> String {
 }
 
 fn host_and_boot() -> (String, String) {
-    let place = Place::here();
+    let pid_scope = PidScope::here();
     let legal = |c: &char| c.is_ascii_alphanumeric() || *c == '.';
-    let host: String = place.host.chars().filter(legal).take(32).collect();
-    (host, place.boot.chars().filter(char::is_ascii_hexdigit).take(12).collect())
+    let host: String = pid_scope.host.chars().filter(legal).take(32).collect();
+    (host, pid_scope.boot.chars().filter(char::is_ascii_hexdigit).take(12).collect())
 }
 
 /// All that may be asked on this machine, in the order of their numbers; what a former boot has
@@ -97,15 +97,15 @@ fn host_and_boot() -> (String, String) {
 ///
 /// # Errors
 /// The folder cannot be read, or is open to others.
-pub fn doors() -> Result<Vec<Door>, InquiryError> {
+pub fn endpoints() -> Result<Vec<Endpoint>, StatusError> {
     let path = folder();
     let folder = match Folder::enter(&path) {
-        Err(InquiryError::Folder { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        Err(StatusError::Folder { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Ok(Vec::new());
         }
         folder => Arc::new(folder?),
     };
-    let refused = |source| InquiryError::Folder { path: path.clone(), source };
+    let refused = |source| StatusError::Folder { path: path.clone(), source };
     let (host, boot) = host_and_boot();
     let mut found = Vec::new();
     for entry in fs::read_dir(&path).map_err(refused)? {
@@ -115,18 +115,18 @@ pub fn doors() -> Result<Vec<Door>, InquiryError> {
             continue;
         };
         let (Some((on, when)), Ok(pid)) = (at.rsplit_once('-'), pid.parse()) else { continue };
-        let door = Door { folder: Arc::clone(&folder), name: name.to_owned(), pid };
+        let endpoint = Endpoint { folder: Arc::clone(&folder), name: name.to_owned(), pid };
         if on == host && when == boot {
-            found.push(door);
+            found.push(endpoint);
         } else if on == host {
-            door.remove();
+            endpoint.remove();
         }
     }
-    found.sort_by_key(|door| door.pid);
+    found.sort_by_key(|endpoint| endpoint.pid);
     Ok(found)
 }
 
-impl Door {
+impl Endpoint {
     /// The way to its socket.
     pub(super) fn way(&self) -> PathBuf {
         self.folder.way(&self.name)
