@@ -64,7 +64,7 @@ fn brokers(plan: Option<&Plan>) -> Result<String, String> {
     }
     let (file, brokers) = Broker::known();
     let brokers =
-        brokers.map_err(|error| format!("{} cannot be believed: {error}", file.display()))?;
+        brokers.map_err(|error| format!("{} cannot be trusted: {error}", file.display()))?;
     let running = brokers.iter().filter(|(_, runs)| *runs).count();
     let file = file.display();
     match (running, brokers.len()) {

@@ -1,23 +1,23 @@
-//! BrokerQuery broker does what, as its cluster says at this moment.
+//! Finds the address of a broker by what it does for a group.
 
 use crate::ids::PartitionId;
 use crate::kafka::{Admin, Cluster, KafkaError};
 use crate::topology::PlannedGroup;
 
-/// A broker, by what it does or is called.
+/// The broker to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BrokerQuery {
-    /// The one that coordinates the group.
+    /// The coordinator of the group.
     Coordinator,
-    /// The one that leads this partition of the group's ledger.
+    /// The leader of this partition of the group's ledger.
     Leader(PartitionId),
-    /// The one of this number.
+    /// The broker with this node id.
     Node(i32),
-    /// The one at this address.
+    /// The broker with this address.
     At(String),
 }
 
-/// Its address in the cluster of a group; nothing where there is none now.
+/// The address of a broker in the cluster of a group; `None` if there is currently none.
 ///
 /// # Errors
 /// The cluster does not answer.
@@ -27,9 +27,9 @@ pub async fn broker_address(
     which: BrokerQuery,
 ) -> Result<Option<String>, KafkaError> {
     let PlannedGroup { consumer_group, topic, .. } = group.clone();
-    // The client's calls block.
+    // The client's calls block the thread.
     let runtime = tokio::runtime::Handle::current();
-    let told = tokio::task::spawn_blocking(move || {
+    let answer = tokio::task::spawn_blocking(move || {
         let _entered = runtime.enter();
         let admin = Admin::new(&cluster)?;
         match which {
@@ -43,6 +43,6 @@ pub async fn broker_address(
             }
         }
     });
-    // A task that is gone was ended with the runtime, and nobody asks any more.
-    told.await.unwrap_or(Ok(None))
+    // This fails only while the runtime shuts down; the result is not used then.
+    answer.await.unwrap_or(Ok(None))
 }

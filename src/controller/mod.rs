@@ -1,5 +1,5 @@
-//! Makes reality match the plan: provisions topics, starts brokers, edges and members, keeps
-//! members alive, and writes down what happens to them.
+//! The controller: carries out the plan. It provisions topics, starts brokers, edges and members,
+//! keeps members alive, and records what happens to them.
 
 mod broker_address;
 mod brokers;

@@ -1,8 +1,7 @@
-//! Notices every stop and every waking of a member, whoever caused it.
+//! Records each time a member's process stops or continues (SIGSTOP, SIGCONT), for any reason.
 //!
-//! The kernel tells a parent that a child was stopped, and not when. So it is asked again and
-//! again: what one look finds and the look before did not find happened between the two, and the
-//! journal has both instants.
+//! The kernel reports to a parent that a child was stopped, but not when. So a thread polls: a
+//! change happened between two looks, and the journal has both instants.
 
 use std::io;
 use std::sync::Arc;
@@ -14,24 +13,24 @@ use super::{Phase, Process, Recorder, Slot};
 use crate::observation::What;
 use crate::time::Mono;
 
-/// How often the kernel is asked where it is measured what a fault costs: a gap has two ends, and
-/// is to be known within two milliseconds.
+/// The polling interval of an experiment. The two ends of a gap must be known within two
+/// milliseconds together.
 pub const LOOK_CLOSELY: Duration = Duration::from_micros(300);
-/// How often where nobody is stopped on purpose, and all the time: to look closely takes a
-/// thirtieth of a core.
+/// The polling interval of `tandem up`, where no fault stops a member. The closer interval would
+/// take a thirtieth of a core, all the time.
 pub const LOOK_NOW_AND_THEN: Duration = Duration::from_millis(5);
 
-/// A running watch; it ends when dropped.
+/// A running watcher. Dropping it ends the thread.
 pub(super) struct StopWatcher {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl StopWatcher {
-    /// Watches whoever lives in these slots, asking this often.
+    /// Watches the processes in these slots, polling every `look`.
     ///
     /// # Errors
-    /// The system refuses a thread.
+    /// The thread cannot be started.
     pub(super) fn watch(
         slots: Vec<Arc<Slot>>,
         record: Arc<Recorder>,
@@ -43,7 +42,7 @@ impl StopWatcher {
             let mut before = Mono::now();
             while !stopped.load(Ordering::Relaxed) {
                 let now = Mono::now();
-                // One call for all of them: this thread wakes often.
+                // One system call for all members, because this thread wakes often.
                 if Process::any_halted() {
                     slots.iter().for_each(|slot| look_at(slot, before, &record));
                 }
@@ -55,7 +54,7 @@ impl StopWatcher {
     }
 }
 
-/// Notes what has changed since the look that began at `before`, or since a signal was sent.
+/// Records what has changed since the look that began at `before`, or since the last signal.
 fn look_at(slot: &Slot, before: Mono, record: &Recorder) {
     let Some(process) = slot.process() else { return };
     while let Some(stopped) = process.halted() {

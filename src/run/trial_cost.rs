@@ -128,8 +128,8 @@ impl TrialCosts {
         } else if let What::FaultAsked { fault, kind, cluster, .. } = &fact.what {
             let member = fact.life.as_ref().map(|life| life.member.to_string());
             let broker = || cluster.as_ref().map(|name| format!("the broker of {name}"));
-            if let Some((trial, whom)) = self.trial(fault.trial).zip(member.or_else(broker)) {
-                trial.hit(kind, whom);
+            if let Some((trial, victim)) = self.trial(fault.trial).zip(member.or_else(broker)) {
+                trial.hit(kind, victim);
             }
         } else if let What::FaultFailed { fault, kind, why, .. } = &fact.what
             && let Some(trial) = self.trial(fault.trial)
@@ -163,10 +163,10 @@ impl TrialCost {
         Self { number, hits, failed, gaps, joint: None, began, ended: None }
     }
 
-    fn hit(&mut self, kind: &str, whom: String) {
+    fn hit(&mut self, kind: &str, victim: String) {
         match self.hits.last_mut().filter(|(last, _)| last == kind) {
-            Some((_, victims)) => victims.push(whom),
-            None => self.hits.push((kind.to_owned(), vec![whom])),
+            Some((_, victims)) => victims.push(victim),
+            None => self.hits.push((kind.to_owned(), vec![victim])),
         }
     }
 }
