@@ -1,4 +1,4 @@
-//! The end that asks.
+//! The client's end of the status socket.
 
 use std::io;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio::net::UnixStream;
 use super::protocol::{ANSWER_MAX, Reply, ReplyLine, Request};
 use super::{Endpoint, StatusError};
 
-/// How long the first line of an answer may take: the other side does nothing that takes longer.
-const ANSWERS: Duration = Duration::from_secs(5);
+/// How long the first line of a reply may take; the server needs milliseconds.
+const FIRST_LINE: Duration = Duration::from_secs(5);
 
-/// The lines of an answer, as they come.
+/// The replies to one request, in the order of their lines.
 #[derive(Debug)]
 pub struct Replies {
     lines: BufReader<UnixStream>,
@@ -21,10 +21,11 @@ pub struct Replies {
 }
 
 impl Endpoint {
-    /// Asks.
+    /// Connects, and sends a request.
     ///
     /// # Errors
-    /// Nobody listens there any more (then the socket was removed), or it is somebody else's.
+    /// The process has ended (the socket is then removed), does not answer, or belongs to another
+    /// user.
     pub async fn ask(&self, request: Request) -> Result<Replies, StatusError> {
         let pid = self.pid;
         let asked = async {
@@ -38,8 +39,8 @@ impl Endpoint {
             stream.write_all(&line).await?;
             Ok(Some(stream))
         };
-        match tokio::time::timeout(ANSWERS, asked).await {
-            Err(_) => Err(StatusError::Silent { pid, within: ANSWERS }),
+        match tokio::time::timeout(FIRST_LINE, asked).await {
+            Err(_) => Err(StatusError::Silent { pid, within: FIRST_LINE }),
             Ok(Ok(None)) => Err(StatusError::Stranger { pid }),
             Ok(Ok(Some(stream))) => {
                 Ok(Replies { lines: BufReader::new(stream), pid, begun: false })
@@ -53,16 +54,16 @@ impl Endpoint {
     }
 }
 
-/// Nobody listens on a socket that is there.
+/// Whether no process listens on the socket any more.
 fn is_dead(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
 }
 
 impl Replies {
-    /// The next line; the first comes soon or not at all.
+    /// The next reply. The first one is waited for within a bound.
     ///
     /// # Errors
-    /// It broke off, refuses, or does not answer.
+    /// The server refuses, does not answer, or the connection broke.
     pub async fn next(&mut self) -> Result<Reply, StatusError> {
         let pid = self.pid;
         let broken = |source| StatusError::Broken { pid, source };
@@ -72,18 +73,18 @@ impl Replies {
         if self.begun {
             read.await.map_err(broken)?;
         } else {
-            let silent = |_| StatusError::Silent { pid, within: ANSWERS };
-            tokio::time::timeout(ANSWERS, read).await.map_err(silent)?.map_err(broken)?;
+            let silent = |_| StatusError::Silent { pid, within: FIRST_LINE };
+            tokio::time::timeout(FIRST_LINE, read).await.map_err(silent)?.map_err(broken)?;
             self.begun = true;
         }
         if !line.ends_with(b"\n") {
             return Err(broken(io::ErrorKind::UnexpectedEof.into()));
         }
-        let answer: ReplyLine =
+        let line: ReplyLine =
             serde_json::from_slice(&line).map_err(|error| broken(error.into()))?;
-        if let Reply::Refused { why } = answer.said {
+        if let Reply::Refused { why } = line.reply {
             return Err(StatusError::Refused { pid, why });
         }
-        Ok(answer.said)
+        Ok(line.reply)
     }
 }

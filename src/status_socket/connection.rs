@@ -1,4 +1,4 @@
-//! One who asks, from its line to the last line of the answer.
+//! One connection of a client, from its request to the last reply.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,35 +12,35 @@ use tokio_util::sync::CancellationToken;
 use super::protocol::{ASK_MAX, Ask, Reply, Request, VERSION};
 use crate::live_view::{Event, Picture};
 
-/// How long one may take to say what is wanted.
-const LISTENS: Duration = Duration::from_secs(5);
-/// How long one may read nothing. Who does not read until then is gone, as far as can be told.
+/// How long a client may take to send its request.
+const REQUEST: Duration = Duration::from_secs(5);
+/// How long a client may read nothing before it is disconnected.
 const READS: Duration = Duration::from_secs(30);
 
-/// Events: those that are remembered, and those to come.
+/// The past events that are kept, and a receiver of new ones.
 pub type Feed = (Vec<Arc<Event>>, Receiver<Arc<Event>>);
 
-/// Who knows the answers. Neither call may wait.
+/// The source of the replies. Neither method may block.
 pub trait Source: Send + Sync + 'static {
-    /// How everything stands.
+    /// The current state.
     fn picture(&self) -> Picture;
-    /// What happened, and what will: no event is missing between the two, and none is in both.
+    /// Past and new events: each event is in exactly one of the two.
     fn feed(&self) -> Feed;
 }
 
-/// The version alone: a later line may have any form.
+/// Only the version of a request: a later version may have any other fields.
 #[derive(serde::Deserialize)]
 struct Version {
     tandem: u32,
 }
 
-/// Says why nothing is told, if that can be said at once.
+/// Sends a refusal, if that is possible without blocking.
 pub(super) fn turn_away(stream: &UnixStream, why: String) {
-    // Who does not take even this has lost interest.
+    // A client that cannot take it is disconnected all the same.
     stream.try_write(&Reply::refused(why).line()).ok();
 }
 
-/// Hears what is wanted, and answers.
+/// Reads the request, and answers it.
 pub(super) async fn attend(
     mut stream: UnixStream,
     source: Arc<dyn Source>,
@@ -48,50 +48,52 @@ pub(super) async fn attend(
 ) {
     let me = rustix::process::geteuid().as_raw();
     if !stream.peer_cred().is_ok_and(|peer| peer.uid() == me) {
-        return turn_away(&stream, "it answers its owner alone".to_owned());
+        return turn_away(&stream, "it answers only its owner".to_owned());
     }
-    let request = match tokio::time::timeout(LISTENS, hear(&mut stream)).await {
+    let request = match tokio::time::timeout(REQUEST, read_request(&mut stream)).await {
         Ok(Ok(request)) => request,
         Ok(Err(why)) => return turn_away(&stream, why),
-        Err(_) => return turn_away(&stream, format!("nothing was asked within {LISTENS:?}")),
+        Err(_) => return turn_away(&stream, format!("no request came within {REQUEST:?}")),
     };
     match request.ask {
         Ask::Status => {
             let picture = Box::new(source.picture());
-            let _read = say(&mut stream, Reply::Status(picture)).await;
+            let _sent = send(&mut stream, Reply::Status(picture)).await;
         }
         Ask::Events => {
             let (picture, feed) = (source.picture(), source.feed());
             drop(source);
-            // So that who follows knows at once that it is heard, and where all this begins.
-            if say(&mut stream, Reply::Status(Box::new(picture))).await {
-                tell(&mut stream, feed, request.follow, &stop).await;
+            // A follower gets the current state at once, as the start of its events.
+            if send(&mut stream, Reply::Status(Box::new(picture))).await {
+                send_events(&mut stream, feed, request.follow, &stop).await;
             }
         }
     }
 }
 
-/// The line that asks.
-async fn hear(stream: &mut UnixStream) -> Result<Request, String> {
+/// Reads the line of the request.
+async fn read_request(stream: &mut UnixStream) -> Result<Request, String> {
     let mut line = Vec::new();
     let mut lines = BufReader::new(stream.take(ASK_MAX));
     let read = lines.read_until(b'\n', &mut line).await;
     if read.is_err() || !line.ends_with(b"\n") {
-        return Err(format!("what is asked is one line of {ASK_MAX} bytes at most"));
+        return Err(format!("a request is one line of at most {ASK_MAX} bytes"));
     }
-    let wrong = |error: serde_json::Error| format!("this asks for nothing: {error}");
+    let wrong = |error: serde_json::Error| format!("this is not a request: {error}");
     let Version { tandem } = serde_json::from_slice(&line).map_err(wrong)?;
     if tandem > VERSION {
-        return Err(format!("version {tandem} is asked for, and {VERSION} is all that is known"));
+        return Err(format!(
+            "the request has version {tandem}, and the latest known version is {VERSION}"
+        ));
     }
     serde_json::from_slice(&line).map_err(wrong)
 }
 
-/// Tells the events, one after the other.
-async fn tell(stream: &mut UnixStream, feed: Feed, follow: bool, stop: &CancellationToken) {
+/// Sends the past events, and with `follow` all new ones.
+async fn send_events(stream: &mut UnixStream, feed: Feed, follow: bool, stop: &CancellationToken) {
     let (before, mut coming) = feed;
     for event in before {
-        if !say(stream, Reply::Event(Event::clone(&event))).await {
+        if !send(stream, Reply::Event(Event::clone(&event))).await {
             return;
         }
     }
@@ -102,10 +104,10 @@ async fn tell(stream: &mut UnixStream, feed: Feed, follow: bool, stop: &Cancella
         let event = tokio::select! {
             biased;
             event = coming.recv() => event,
-            // All that was told before the end was received above.
+            // `biased`: all earlier events are received first.
             () = stop.cancelled() => break rest(stream, &mut coming).await,
             gone = stream.readable() => {
-                // Nothing more is to be asked: who hangs up is gone.
+                // A client sends nothing after its request; this notices when it disconnects.
                 let mut heard = [0; 64];
                 match gone.and_then(|()| stream.try_read(&mut heard)) {
                     Ok(0) => return,
@@ -116,7 +118,7 @@ async fn tell(stream: &mut UnixStream, feed: Feed, follow: bool, stop: &Cancella
         };
         match event {
             Ok(event) => {
-                if !say(stream, Reply::Event(Event::clone(&event))).await {
+                if !send(stream, Reply::Event(Event::clone(&event))).await {
                     return;
                 }
             }
@@ -124,15 +126,15 @@ async fn tell(stream: &mut UnixStream, feed: Feed, follow: bool, stop: &Cancella
             Err(RecvError::Closed) => break Reply::End { over: true },
         }
     };
-    say(stream, last).await;
+    send(stream, last).await;
 }
 
-/// What was told right before the end.
+/// Sends the last events before the end. Returns the final reply.
 async fn rest(stream: &mut UnixStream, coming: &mut Receiver<Arc<Event>>) -> Reply {
     loop {
         match coming.try_recv() {
             Ok(event) => {
-                if !say(stream, Reply::Event(Event::clone(&event))).await {
+                if !send(stream, Reply::Event(Event::clone(&event))).await {
                     return Reply::End { over: true };
                 }
             }
@@ -142,8 +144,8 @@ async fn rest(stream: &mut UnixStream, coming: &mut Receiver<Arc<Event>>) -> Rep
     }
 }
 
-/// Writes a line; whether it was taken.
-async fn say(stream: &mut UnixStream, said: Reply) -> bool {
-    let line = said.line();
+/// Sends a reply. Returns whether the client took it.
+async fn send(stream: &mut UnixStream, reply: Reply) -> bool {
+    let line = reply.line();
     matches!(tokio::time::timeout(READS, stream.write_all(&line)).await, Ok(Ok(())))
 }

@@ -1,9 +1,9 @@
-//! Where those who can be asked are found.
+//! Finds the status sockets of this user.
 //!
-//! A socket is named after the host, its boot and the process: a folder that several machines share
-//! holds others' as well, which are left alone; what a dead process or a former boot has left is
-//! removed. The path of a socket may have 108 bytes only, so it is reached through the descriptor
-//! of its folder.
+//! A socket is named after the host, its boot and the process. A folder that several hosts share
+//! holds their sockets as well; these are ignored. Sockets of dead processes and former boots are
+//! removed. The path of a socket is limited to 108 bytes, so it is opened through the descriptor of
+//! its folder.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -23,16 +23,16 @@ pub fn folder() -> PathBuf {
     state_home().join("tandem/up")
 }
 
-/// Somebody who can be asked, or could be once.
+/// The status socket of a process, which may have ended.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     folder: Arc<Folder>,
     name: String,
-    /// The process that listens there.
+    /// The process that listens on it.
     pub pid: u32,
 }
 
-/// A folder that is ours alone, held open.
+/// A folder that only this user can access, held open.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -40,14 +40,14 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder, and makes it where it is missing.
+    /// Opens the folder, and creates it if it is missing.
     pub(super) fn make(path: &Path) -> Result<Self, StatusError> {
         let refused = |source| StatusError::Folder { path: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(refused)?;
         Self::enter(path)
     }
 
-    /// Opens the folder, which must be ours alone.
+    /// Opens the folder, which must be accessible only to this user.
     fn enter(path: &Path) -> Result<Self, StatusError> {
         let refused = |error: rustix::io::Errno| StatusError::Folder {
             path: path.to_owned(),
@@ -63,23 +63,23 @@ impl Folder {
         Ok(Self { path: path.to_owned(), fd })
     }
 
-    /// The way to `name` in it, which is short whatever the folder is called.
+    /// A path to `name` through the folder's descriptor, which is always short.
     pub(super) fn way(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}/{name}", self.fd.as_raw_fd()))
     }
 
-    /// What `name` in it is called.
+    /// The full path of `name`, for messages.
     pub(super) fn shown(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 }
 
-/// The name of a process's socket, without its ending.
+/// The name of this process's socket, without its extension.
 pub(super) fn own_name() -> String {
     format!("{}-{}", here(), std::process::id())
 }
 
-/// This host and its boot, as names show them.
+/// This host and its boot, as in the name of a socket.
 fn here() -> String {
     let (host, boot) = host_and_boot();
     format!("{host}-{boot}")
@@ -92,11 +92,10 @@ fn host_and_boot() -> (String, String) {
     (host, pid_scope.boot.chars().filter(char::is_ascii_hexdigit).take(12).collect())
 }
 
-/// All that may be asked on this machine, in the order of their numbers; what a former boot has
-/// left is removed.
+/// The status sockets on this host, ordered by process id. Those of former boots are removed.
 ///
 /// # Errors
-/// The folder cannot be read, or is open to others.
+/// The folder cannot be read, or other users can access it.
 pub fn endpoints() -> Result<Vec<Endpoint>, StatusError> {
     let path = folder();
     let folder = match Folder::enter(&path) {
@@ -127,18 +126,18 @@ pub fn endpoints() -> Result<Vec<Endpoint>, StatusError> {
 }
 
 impl Endpoint {
-    /// The way to its socket.
+    /// A short path to its socket.
     pub(super) fn way(&self) -> PathBuf {
         self.folder.way(&self.name)
     }
 
-    /// Nobody will ever answer there.
+    /// Removes the socket of a dead process.
     pub(super) fn remove(&self) {
         if let Err(error) = fs::remove_file(self.way())
             && error.kind() != io::ErrorKind::NotFound
         {
             let path = self.folder.shown(&self.name);
-            tracing::warn!(%error, path = %path.display(), "A dead socket stays.");
+            tracing::warn!(%error, path = %path.display(), "A dead socket could not be removed.");
         }
     }
 }

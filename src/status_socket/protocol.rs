@@ -1,82 +1,82 @@
-//! What is asked and answered, a line each.
+//! The protocol of the status socket: JSON, one object per line.
 
 use serde::{Deserialize, Serialize};
 
 use crate::live_view::{Event, Picture};
 
-/// The version of these words. Who is asked in a later one refuses.
+/// The version of the protocol. A server refuses requests of a later version.
 pub const VERSION: u32 = 1;
-/// The longest line that may ask.
+/// The longest request, in bytes.
 pub const ASK_MAX: u64 = 4 << 10;
-/// The longest line of an answer; a picture of ten thousand roles has half of it.
+/// The longest reply, in bytes; a status with ten thousand roles has half of it.
 pub const ANSWER_MAX: u64 = 8 << 20;
 
-/// The line that asks.
+/// A request, one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// The version.
+    /// The version of the protocol.
     pub tandem: u32,
-    /// What is asked for.
+    /// What is requested.
     pub ask: Ask,
-    /// Events that are still to come, too.
+    /// With [`Ask::Events`]: also send new events.
     #[serde(default)]
     pub follow: bool,
 }
 
-/// What can be asked for.
+/// What a client can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    /// How everything stands.
+    /// The current state.
     Status,
-    /// What happened.
+    /// The events.
     Events,
 }
 
-/// A line of an answer.
+/// One line of the server: a reply with the version of the protocol.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ReplyLine {
     pub(super) tandem: u32,
     #[serde(flatten)]
-    pub(super) said: Reply,
+    pub(super) reply: Reply,
 }
 
-/// What a line of an answer says.
+/// A reply of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// How everything stands.
+    /// The current state.
     Status(Box<Picture>),
-    /// What happened.
+    /// An event.
     Event(Event),
-    /// All was said.
+    /// The last reply: there are no more events.
     End {
-        /// The run is over, and nothing will follow.
+        /// Whether the run is over.
         over: bool,
     },
-    /// So many events were not told: who asked was too slow to read, and is told no more.
+    /// The last reply: the client read too slowly, and events were dropped.
     Dropped {
-        /// How many.
+        /// How many events were dropped.
         missed: u64,
     },
-    /// Nothing is told.
+    /// The last reply: the server refuses the request.
     Refused {
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
 
 impl Reply {
-    /// As a line.
+    /// The reply as a line.
     pub(super) fn line(self) -> Vec<u8> {
-        let answer = ReplyLine { tandem: VERSION, said: self };
-        // What cannot be written is a mistake of ours, and told as an empty line.
-        let mut line = serde_json::to_vec(&answer).unwrap_or_default();
+        let line = ReplyLine { tandem: VERSION, reply: self };
+        // A reply that JSON cannot express is a bug; the client gets an empty line.
+        let mut line = serde_json::to_vec(&line).unwrap_or_default();
         line.push(b'\n');
         line
     }
 
-    /// That nothing is told.
+    /// A refusal.
     pub(super) fn refused(why: impl Into<String>) -> Self {
         Self::Refused { why: why.into() }
     }

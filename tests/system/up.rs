@@ -142,9 +142,8 @@ fn one_of_several_must_be_named() {
         String::from_utf8_lossy(&said.stdout).into_owned()
     };
     let said = halt(&[]);
-    assert!(said.starts_with("nothing is left to be halted\n"), "{said}");
-    let kept =
-        format!("duo is still kept up by process {}: `tandem halt --all` ends it", duo.pid());
+    assert!(said.starts_with("nothing is left to halt\n"), "{said}");
+    let kept = format!("process {} still keeps duo up: `tandem halt --all` ends it", duo.pid());
     assert!(said.contains(&kept), "{said}");
     assert_eq!((ask(&["--pid", &duo.pid().to_string()]).0, solo.status().0), (Some(0), Some(0)));
     let said = halt(&["--all"]);
@@ -241,10 +240,10 @@ fn its_socket_is_its_owners_alone_and_takes_no_nonsense() {
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["status"]["topology"], "solo", "{status}");
     for (line, why) in [
-        (&b"nonsense\n"[..], "this asks for nothing"),
-        (b"{\"tandem\":2,\"ask\":\"status\"}\n", "version 2 is asked for"),
-        (b"{\"tandem\":1,\"ask\":\"everything\"}\n", "this asks for nothing"),
-        (&[b'x'; 5_000], "one line of 4096 bytes"),
+        (&b"nonsense\n"[..], "this is not a request"),
+        (b"{\"tandem\":2,\"ask\":\"status\"}\n", "the request has version 2"),
+        (b"{\"tandem\":1,\"ask\":\"everything\"}\n", "this is not a request"),
+        (&[b'x'; 5_000], "one line of at most 4096 bytes"),
     ] {
         let said = speak(&socket, line);
         assert!(said.contains("refused") && said.contains(why), "{said}");
@@ -284,7 +283,7 @@ fn is_refused_to_another_user(socket: &Path, own: &Path) {
         fs::set_permissions(path, fs::Permissions::from_mode(open)).unwrap();
     }
     let said = ask();
-    assert!(said.contains("it answers its owner alone"), "{said}");
+    assert!(said.contains("it answers only its owner"), "{said}");
 }
 
 #[test]
@@ -304,7 +303,7 @@ fn who_does_not_read_disturbs_nobody() {
         .collect();
     let full = eventually("too many", SOON, || {
         let said = speak(&socket, b"{\"tandem\":1,\"ask\":\"status\"}\n");
-        said.contains("16 others are asking").then_some(said)
+        said.contains("16 other clients are connected").then_some(said)
     });
     assert!(full.contains("refused"), "{full}");
     idle.pop();
