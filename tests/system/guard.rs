@@ -119,7 +119,7 @@ fn halts(stage: &Stage, run: Running, family: &Family, ends: &[i32]) {
     stage.is_healed();
     assert!(stage.ledgers().is_empty(), "{said}");
     let again = stage.halt(&[]);
-    assert_eq!(again, (Some(0), "nothing is left to be halted\n".to_owned()));
+    assert_eq!(again, (Some(0), "nothing is left to halt\n".to_owned()));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_live_run_is_halted() {
     let stage = Stage::set();
     let (run, family) = stage.under_way();
     let of_another = stage.halt(&["-f", "topologies/trio.yaml"]);
-    assert_eq!(of_another, (Some(0), "nothing of trio is left to be halted\n".to_owned()));
+    assert_eq!(of_another, (Some(0), "nothing of trio is left to halt\n".to_owned()));
     assert!(see(run.pid()).is_some() && !stage.is_served(), "that was none of its business");
     halts(&stage, run, &family, &[130]);
 }
@@ -189,7 +189,7 @@ fn what_is_left_when_both_were_killed_is_healed_by_the_next_run() {
     let (family, mut planted) = orphaned(&stage);
     let next = Experiment::of("short.yaml", SHORT).in_state(stage.state()).finish();
     let healed: Vec<_> =
-        next.stderr.lines().filter(|line| line.starts_with("healed what ")).collect();
+        next.stderr.lines().filter(|line| line.starts_with("undid what ")).collect();
     assert_eq!(healed.len(), 1, "{next}");
     assert!(healed[0].contains("disturbed-") && healed[0].ends_with("started 1 broker"), "{next}");
     assert_eq!(next.code(), Some(0), "{next}");

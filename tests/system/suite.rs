@@ -206,7 +206,7 @@ fn a_suite_is_halted_with_its_run() {
         (said.status.code(), String::from_utf8_lossy(&said.stdout).into_owned())
     };
     let of_another = halt(&["-f", "topologies/trio.yaml"]);
-    assert_eq!(of_another, (Some(0), "nothing of trio is left to be halted\n".to_owned()));
+    assert_eq!(of_another, (Some(0), "nothing of trio is left to halt\n".to_owned()));
     // Whoever started it waits for it.
     let (suite, (code, said)) = std::thread::scope(|scope| {
         let halted = scope.spawn(|| halt(&["-f", SOLO]));
@@ -215,7 +215,7 @@ fn a_suite_is_halted_with_its_run() {
     assert_eq!(code, Some(0), "{said}\n{suite}");
     assert!(said.contains(&format!("suite {pid} ended when asked")), "{said}");
     is_interrupted(&stage, &suite);
-    assert_eq!(halt(&[]), (Some(0), "nothing is left to be halted\n".to_owned()));
+    assert_eq!(halt(&[]), (Some(0), "nothing is left to halt\n".to_owned()));
 }
 
 /// Every run gets what the suite is given, and says so where it cannot use it.
