@@ -9,7 +9,7 @@ use rand_chacha::ChaCha12Rng;
 
 use super::arena::{Arena, Victim};
 use super::{Brokers, Far, Network, Sight, Strike};
-use crate::controller::{Broker, Which, whereabouts};
+use crate::controller::{Broker, BrokerQuery, broker_address};
 use crate::edge::Scope;
 use crate::error::chain;
 use crate::ids::GroupName;
@@ -116,9 +116,9 @@ async fn brokers(
     let missing = || format!("cluster {cluster} has no such broker now");
     let (ledger, which) = match &what.from {
         Far::Cluster(_) => return Ok(None),
-        Far::Node(number) => (group, Which::Node(*number)),
-        Far::Address(address) => (group, Which::At(address.clone())),
-        Far::Coordinator(name) => (of(name)?, Which::Coordinator),
+        Far::Node(number) => (group, BrokerQuery::Node(*number)),
+        Far::Address(address) => (group, BrokerQuery::At(address.clone())),
+        Far::Coordinator(name) => (of(name)?, BrokerQuery::Coordinator),
         Far::Leader { role, group: name } => {
             let ledger = of(name)?;
             let mut chance = ChaCha12Rng::seed_from_u64(strike.seed);
@@ -126,10 +126,10 @@ async fn brokers(
             let any = || all.choose(&mut chance).copied();
             let index = role.as_ref().map_or_else(any, |role| plan.role(role));
             let index = index.ok_or_else(missing)?;
-            (ledger, Which::Leader(index.partition(ledger.partitions)))
+            (ledger, BrokerQuery::Leader(index.partition(ledger.partitions)))
         }
     };
     let asking = arena.clusters.of_controller(cluster);
-    let found = whereabouts(asking, ledger, which).await.map_err(|error| chain(&error))?;
+    let found = broker_address(asking, ledger, which).await.map_err(|error| chain(&error))?;
     Ok(Some([found.ok_or_else(missing)?].into()))
 }

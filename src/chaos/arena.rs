@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
 use super::Lookout;
-use crate::controller::{Broker, Clusters, Fleet, Gate, Phase, Record, Slot};
+use crate::controller::{Broker, Clusters, Fleet, Gate, Phase, Recorder, Slot};
 use crate::guard::Guard;
 use crate::ids::{GroupName, Life, MemberId};
 use crate::time::Mono;
@@ -28,7 +28,7 @@ pub struct Arena<'a> {
     /// The members.
     pub fleet: &'a Fleet,
     /// The journal of the run, and the live view of it.
-    pub record: &'a Record,
+    pub record: &'a Recorder,
     /// Waits until every group has settled.
     pub gate: &'a Gate,
     /// Undoes faults if the run cannot.

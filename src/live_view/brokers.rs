@@ -1,4 +1,4 @@
-//! The brokers of embedded clusters: which of them run, and since when.
+//! The state of the brokers of embedded clusters.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::ids::ClusterName;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// All of them, kept fact by fact.
+/// The state of all embedded brokers, updated fact by fact.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Brokers(BTreeMap<ClusterName, Post>);
+pub(super) struct Brokers(BTreeMap<ClusterName, BrokerState>);
 
-/// One of them.
+/// The state of one broker.
 #[derive(Debug, Clone)]
-struct Post {
+struct BrokerState {
     address: String,
     pid: Option<u32>,
     since: Mono,
@@ -23,27 +23,28 @@ struct Post {
 }
 
 impl Brokers {
-    /// Takes a fact; what is to be told of it, where it is about one of them.
+    /// Takes a fact. Returns the event that it makes, if it is about an embedded broker.
     pub(super) fn take(&mut self, fact: &Fact) -> Option<Happening> {
         if let What::ClusterStarted { cluster, address, pid } = &fact.what {
-            let deaths = self.0.get(cluster).map_or(0, |post| post.deaths);
-            let post = Post { address: address.clone(), pid: Some(*pid), since: fact.t, deaths };
-            self.0.insert(cluster.clone(), post);
+            let deaths = self.0.get(cluster).map_or(0, |state| state.deaths);
+            let (address_now, pid_now) = (address.clone(), Some(*pid));
+            let state = BrokerState { address: address_now, pid: pid_now, since: fact.t, deaths };
+            self.0.insert(cluster.clone(), state);
             let (cluster, address, pid) = (cluster.clone(), address.clone(), *pid);
             return Some(Happening::ClusterStarted { cluster, address, pid });
         }
         let What::ClusterDied { cluster } = &fact.what else { return None };
-        if let Some(post) = self.0.get_mut(cluster) {
-            (post.pid, post.since) = (None, fact.t);
-            post.deaths = post.deaths.saturating_add(1);
+        if let Some(state) = self.0.get_mut(cluster) {
+            (state.pid, state.since) = (None, fact.t);
+            state.deaths = state.deaths.saturating_add(1);
         }
         Some(Happening::ClusterDied { cluster: cluster.clone() })
     }
 
-    /// How they stand.
+    /// The state of each broker at `now`.
     pub(super) fn picture(&self, now: Mono) -> BTreeMap<ClusterName, BrokerPicture> {
-        let one = |(cluster, post): (&ClusterName, &Post)| {
-            let Post { address, pid, since, deaths } = post.clone();
+        let one = |(cluster, state): (&ClusterName, &BrokerState)| {
+            let BrokerState { address, pid, since, deaths } = state.clone();
             (cluster.clone(), BrokerPicture { address, pid, for_ms: ms(now.since(since)), deaths })
         };
         self.0.iter().map(one).collect()

@@ -1,9 +1,8 @@
 //! Gaps that are not final yet: those that go on, and those that have just ended.
 //!
-//! The watch tells of a gap when it is certain, and of its end when that is final, both some time
-//! after it was so. A promise is broken when it is broken: so what has been heard of who leads now
-//! counts until it is final, and no longer. It may be corrected, as all that is said of this
-//! moment.
+//! The watch reports a gap when it is certain, and its end when that is final; both come with a
+//! delay. A broken objective must show without that delay. So, until the watch is final, this
+//! module counts the gaps that follow from the current claims. Later facts may correct them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,63 +15,63 @@ use crate::roles::RoleClass;
 use crate::time::Mono;
 use crate::timeline::Interval;
 
-/// The end of what goes on.
+/// The end of an interval that goes on.
 const END: Mono = Mono(u64::MAX);
-/// So long after its end it is final whether there was a gap at all.
+/// How long after its end the watch is final about a gap.
 const FINAL: Duration = LAG.saturating_add(PATIENCE);
 
-/// A time in which a partition was not led, as far as is known.
+/// An interval in which a partition had no leader, as far as is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unled {
-    /// Since when, and until when.
+    /// The interval.
     span: Interval,
-    /// When it was led again the last time before that.
+    /// When the previous such interval ended.
     back: Mono,
 }
 
-/// Gaps that are not final, of each role by itself.
+/// Gaps that are not final, counted for each role.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pending {
     /// How many go on.
     open: u64,
-    /// For how long the longest of them has.
+    /// How long the longest of these has lasted.
     open_ms_max: f64,
-    /// How long the longest is, those included that have just ended.
+    /// The length of the longest, including those that have just ended.
     pub(super) longest_ms: f64,
 }
 
 impl Unled {
-    /// From then on, after an earlier one.
+    /// An interval that begins at `from`, after an earlier one.
     pub(super) fn began(from: Mono, before: Option<Self>) -> Self {
         let back = before.map_or(Mono::ZERO, |before| before.span.until.min(from));
         Self { span: Interval::new(from, END), back }
     }
 
-    /// It is over; nothing where it never was.
+    /// Ends the interval. `None` if it is empty.
     pub(super) fn ended(mut self, until: Mono) -> Option<Self> {
         self.span.until = self.span.until.min(until);
         (!self.span.is_empty()).then_some(self)
     }
 
-    /// Since when, where it goes on.
+    /// Since when it lasts, if it goes on.
     pub(super) fn goes_on_since(self) -> Option<Mono> {
         (self.span.until == END).then_some(self.span.from)
     }
 
-    /// What of it is still not final, once a gap is.
+    /// The interval, unless it belongs to the final `gap`.
     pub(super) fn unless_final(self, gap: Interval) -> Option<Self> {
         (self.span.from >= gap.until).then_some(self)
     }
 
-    /// When neither of the two was led.
+    /// The time in which neither of the two was led.
     fn and(self, other: Self) -> Option<Self> {
         let span = self.span.intersect(other.span);
         (!span.is_empty()).then_some(Self { span, back: self.back.max(other.back) })
     }
 
-    /// The gaps that this and a certain one are, which is not over as far as is final. It may have
-    /// begun before nobody claimed to lead, and it lasts as long as is certain, despite claims in
-    /// between. It is another gap where somebody has led in between.
+    /// The gaps that this interval and a certain gap form; the certain gap goes on as far as the
+    /// watch is final. A certain gap may begin before the last claim ended, and it includes claims
+    /// that were not served. The two are separate gaps if a member led in between.
     fn gaps(self, certain: Option<Interval>) -> [Option<Interval>; 2] {
         let Some(certain) = certain else { return [Some(self.span), None] };
         if self.back <= certain.from || self.span.from <= certain.until {
@@ -85,7 +84,7 @@ impl Unled {
 }
 
 impl Pending {
-    /// What has been counted, with what goes on.
+    /// Adds the open gaps to the final counts.
     pub(super) fn and(self, counts: Counts) -> Counts {
         Counts { open: self.open, open_ms_max: self.open_ms_max, ..counts }
     }
@@ -101,7 +100,7 @@ impl Pending {
 }
 
 impl Table {
-    /// The gaps of a group that are not final, or of all groups together.
+    /// The gaps that are not final, of one group or of all groups together.
     pub(super) fn pending(&self, group: Option<&GroupName>, now: Mono) -> Pending {
         let open = self.open.iter().filter(|(place, _)| place.group.as_ref() == group);
         let open = open.map(|(place, from)| (place.roles.first, *from));
@@ -111,11 +110,11 @@ impl Table {
             let certain = certain.get(&roles.first);
             let certain = certain.map(|from| Interval::new(*from, self.settled));
             let gaps = match (self.unled(group, roles.first, now), certain) {
-                // What has been heard knows of an end, if there is one.
+                // The claims show an end, if there is one.
                 (Some(unled), gap) if gap.is_none_or(|gap| gap.from < unled.span.until) => {
                     unled.gaps(gap)
                 }
-                // It is led again, as far as has been heard; since when is not final.
+                // It is led again by the claims, but since when is not final.
                 (_, Some(gap)) => [Some(Interval::new(gap.from, now)), None],
                 (Some(_) | None, None) => [None; 2],
             };
@@ -126,7 +125,7 @@ impl Table {
         pending
     }
 
-    /// The classes of roles whose gaps are the same: in one group, or in all together.
+    /// The classes of roles with the same gaps, in one group or in all groups together.
     fn classes(&self, group: Option<&GroupName>) -> Vec<RoleClass> {
         match group.and_then(|name| self.plan.groups.get(name)) {
             Some(planned) => self.plan.classes_of(planned).collect(),
@@ -134,7 +133,7 @@ impl Table {
         }
     }
 
-    /// The latest time in which a role was not led in a group, or in none of them.
+    /// The latest interval in which a role was not led, in one group or in all groups together.
     fn unled(&self, group: Option<&GroupName>, role: RoleIndex, now: Mono) -> Option<Unled> {
         let of = |name: &GroupName| {
             let partition = self.plan.groups.get(name)?.partition(role);
@@ -164,17 +163,17 @@ mod tests {
     }
 
     #[test]
-    fn a_certain_gap_is_the_one_that_was_heard_of_or_comes_before_it() {
+    fn a_certain_gap_is_the_one_that_claims_show_or_comes_before_it() {
         let heard = |back, over| Unled { span: span(over), back: Mono(back) };
         let gaps = |unled: Unled, certain| unled.gaps(Some(span(certain)));
         assert_eq!(heard(0, [50, 90]).gaps(None), [Some(span([50, 90])), None]);
-        // It began before nobody claimed to lead.
+        // It began before the last claim ended.
         assert_eq!(gaps(heard(20, [50, 90]), [40, 45]), [Some(span([40, 90])), None]);
-        // It goes on for longer than was heard.
+        // It lasts longer than the claims show.
         assert_eq!(gaps(heard(20, [50, 90]), [40, 95]), [Some(span([40, 95])), None]);
         // The claim in between was not served.
         assert_eq!(gaps(heard(45, [50, 90]), [30, 60]), [Some(span([30, 90])), None]);
-        // It was led in between, as far as has been heard.
+        // A member led in between, as far as the claims show.
         let both = [Some(span([30, 45])), Some(span([50, 90]))];
         assert_eq!(gaps(heard(45, [50, 90]), [30, 40]), both);
     }

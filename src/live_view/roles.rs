@@ -1,4 +1,4 @@
-//! Who leads each role in each group, and how the role stands for that.
+//! The leaders of each role in each group, and the health that follows.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::live::Health;
 use crate::roles::RoleClass;
 use crate::time::Mono;
 
-/// Of more roles than this those that share their partitions stand as one.
+/// With more roles than this, those that share their partitions have one entry.
 const EACH_MAX: u32 = 10_000;
 
 impl Table {
-    /// Each role, in the topology's order; where there are very many, each class of them.
+    /// Each role in the topology's order, or each class of roles if there are very many.
     pub(super) fn roles(&self, now: Mono) -> Vec<RolePicture> {
         let classes = self.plan.classes().filter_map(|roles| self.class(roles, now));
         let classes: Vec<(RoleClass, RolePicture)> = classes.collect();
@@ -59,8 +59,8 @@ impl Table {
         Some((roles, picture))
     }
 
-    /// When the last gap of these roles in all groups at once ended, as far as has been heard: not
-    /// before the time up to which it is certain that it went on, despite claims in between.
+    /// When the last joint gap of these roles ended, by the current claims, but not before the time
+    /// up to which the watch is certain that the gap went on.
     fn joint_gap_until<'a>(
         &self,
         roles: RoleClass,
@@ -73,8 +73,8 @@ impl Table {
     }
 }
 
-/// How a role stands, and since when, that is in these cells, one a group, and whose last gap in
-/// all of them at once ended at `joint`.
+/// The health of a role, and since when. `cells` has its partition in each group; `joint` is when
+/// its last joint gap ended.
 fn stands(cells: &[&Cell], joint: Option<Mono>) -> (Level, Mono) {
     let led = cells.iter().filter(|cell| cell.is_led()).count();
     let lost = || cells.iter().filter_map(|cell| cell.unled_since());
@@ -82,12 +82,12 @@ fn stands(cells: &[&Cell], joint: Option<Mono>) -> (Level, Mono) {
     let level = Level::from(Health::of(led, lost().count(), never));
     let all_led = || cells.iter().map(|cell| cell.led_since).max();
     let since = match level {
-        // The last group to lose it took it down.
+        // Since the last group lost it.
         Level::Down => lost().max(),
-        // The first made it degraded, unless it was down meanwhile.
+        // Since the first group lost it, or since it was last down.
         Level::Degraded => lost().min().max(joint),
         Level::Starting => all_led().max(joint),
-        // Whoever leads: a hand-over without a gap begins nothing anew.
+        // A change of leader without a gap does not count as a new start.
         Level::Led => all_led(),
     };
     (level, since.unwrap_or(Mono::ZERO))

@@ -69,7 +69,7 @@ fn shipped_files_are_found_from_an_empty_folder() {
     let (said, stderr) = tandem.good("chaos run chaos/kill-leader.yaml --dry-run");
     assert!(said.starts_with("kill-leader on duo: 8 trials"), "{said}");
     let shipped = "shipped:/chaos/kill-leader.yaml, shipped:/topologies/duo.yaml";
-    assert_eq!(stderr, format!("not in this folder, shipped: {shipped}\n"));
+    assert_eq!(stderr, format!("not in this folder, so shipped files are used: {shipped}\n"));
     let (said, _) = tandem.good("chaos run chaos/storm.yaml -f topologies/trio.yaml --dry-run");
     assert!(said.starts_with("storm on trio: "), "{said}");
     let (said, _) = tandem.good("plan -x chaos/host-down.yaml");
@@ -90,7 +90,10 @@ fn a_file_that_is_there_goes_before_the_shipped_one() {
     fs::write(tandem.folder().join("topologies/duo.yaml"), own).unwrap();
     let (said, stderr) = tandem.good("chaos run chaos/kill-leader.yaml --dry-run");
     assert!(said.starts_with("kill-leader on mine: "), "{said}");
-    assert_eq!(stderr, "not in this folder, shipped: shipped:/chaos/kill-leader.yaml\n");
+    assert_eq!(
+        stderr,
+        "not in this folder, so shipped files are used: shipped:/chaos/kill-leader.yaml\n"
+    );
     // What a shipped file names is shipped, too.
     let (said, _) = tandem.good("chaos run chaos/host-down.yaml --dry-run");
     assert!(said.starts_with("host-down on duo: "), "{said}");
@@ -138,7 +141,7 @@ fn init_writes_the_shipped_files_and_overwrites_nothing() {
     for (dir, there) in [("mine", SHIPPED[0].path), ("part", "topologies/trio.yaml")] {
         let (code, _, stderr) = tandem.said(&format!("init {dir}"));
         assert_eq!(code, Some(1), "{stderr}");
-        assert!(stderr.starts_with(&format!("{dir}/{there} is there already")), "{stderr}");
+        assert!(stderr.starts_with(&format!("{dir}/{there} exists already")), "{stderr}");
     }
     assert_eq!(fs::read_to_string(part.join("topologies/trio.yaml")).unwrap(), "mine");
     assert!(!part.join("chaos").exists());

@@ -11,7 +11,7 @@ use support::experiment::{Experiment, Finished, LONELY, Running, eventually, sig
 use support::facts::{brief, plan};
 use support::measured::turn;
 use support::recorded::header;
-use tandem::controller::{Canary, Record};
+use tandem::controller::{Canary, Recorder};
 use tandem::guard::Children;
 use tandem::ids::TrialNumber;
 use tandem::journal::{self, Journal};
@@ -78,7 +78,7 @@ fn canary(own: bool) -> Vec<Fact> {
     let plan = plan(1, &[("p1", 1, 1)]);
     let header = header("canary", &plan, &brief(&plan, 1, &[]));
     let record =
-        Record::new(Journal::create(&path, &header).unwrap(), Standing::new(&plan)).unwrap();
+        Recorder::new(Journal::create(&path, &header).unwrap(), Standing::new(&plan)).unwrap();
     let children = Arc::new(Children::default());
     let canary = Canary::start(Arc::new(record), Arc::clone(&children), false).unwrap();
     eventually("the canary", Duration::from_secs(20), has_woken);

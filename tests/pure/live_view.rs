@@ -9,7 +9,7 @@ use support::facts::{Story, at, plan};
 use tandem::ids::ClusterName;
 use tandem::live::Watch;
 use tandem::live_view::{
-    Event, Happening, JournalPicture, Level, Moment, Picture, Run, Screen, Stroke, Table, line,
+    Event, Happening, JournalPicture, KeyAction, Level, Moment, Picture, Run, Screen, Table, line,
     summary,
 };
 use tandem::observation::What;
@@ -35,10 +35,10 @@ impl Playback {
         Self { plan, watch, table, events: Vec::new(), until: Mono::ZERO }
     }
 
-    fn put(&mut self, t: Mono, told: Mono, what: Happening) {
+    fn put(&mut self, t: Mono, published: Mono, what: Happening) {
         let seq = u64::try_from(self.events.len()).unwrap() + 1;
         let wall = Wall(1_700_000_000_000 + i64::try_from(t.0 / 1_000_000).unwrap());
-        self.events.push(Event { seq, t, wall, told, what });
+        self.events.push(Event { seq, t, wall, published, what });
     }
 
     /// Plays a story up to an instant, from where it was played before.
@@ -131,7 +131,7 @@ fn a_death_and_its_effects_are_shown_at_once_and_then_counted() {
         summary(&picture).contains("group p1 on a: 2 gaps go on, the longest for 100 ms, 0 ov")
     );
     let mut screen = Screen::new(false, false);
-    playback.events.iter().for_each(|event| screen.tell(event));
+    playback.events.iter().for_each(|event| screen.push_event(event));
     insta::assert_snapshot!("degraded", page(&playback, &mut screen, 5_100, (100, 24)));
 
     // It is over, and not final yet: nothing of it is forgotten, and it lasts no longer.
@@ -178,7 +178,7 @@ fn a_role_that_no_group_leads_is_down_and_breaks_the_objective() {
     let joint = &picture.objective[0];
     assert!(!joint.kept && joint.longest_ms > 3_000.0, "it goes on, and counts: {joint:?}");
     let mut screen = Screen::new(false, false);
-    playback.events.iter().for_each(|event| screen.tell(event));
+    playback.events.iter().for_each(|event| screen.push_event(event));
     insta::assert_snapshot!("down", page(&playback, &mut screen, 9_000, (100, 24)));
     // A terminal that is far too small shows what it can, and breaks nothing.
     for size in [(1, 1), (20, 4), (40, 10)] {
@@ -223,17 +223,17 @@ fn a_thousand_roles_are_folded_by_their_leaders_or_scrolled() {
     let folded = page(&playback, &mut screen, 2_000, (100, 20));
     assert!(folded.contains("role-0 and 499 more"), "{folded}");
     insta::assert_snapshot!("folded", folded);
-    screen.strike(Stroke::Fold);
+    screen.apply(KeyAction::Fold);
     let first = page(&playback, &mut screen, 2_000, (100, 20));
     assert!(first.contains("role-0 ") && first.contains("of 1000)"), "{first}");
-    screen.strike(Stroke::End);
+    screen.apply(KeyAction::End);
     let last = page(&playback, &mut screen, 2_000, (100, 20));
     assert!(last.contains("role-999"), "{last}");
-    screen.strike(Stroke::PageUp);
-    screen.strike(Stroke::Up);
+    screen.apply(KeyAction::PageUp);
+    screen.apply(KeyAction::Up);
     let middle = page(&playback, &mut screen, 2_000, (100, 20));
     assert!(!middle.contains("role-999") && !middle.contains("role-0 "), "{middle}");
-    screen.strike(Stroke::Home);
+    screen.apply(KeyAction::Home);
     assert_eq!(page(&playback, &mut screen, 2_000, (100, 20)), first);
 }
 
@@ -314,7 +314,7 @@ fn nothing_is_cut_on_a_small_terminal_and_a_large_one_is_used() {
     playback.play(&story, 5_200);
     let mut screen = Screen::new(false, false);
     for event in &playback.events {
-        screen.tell(event);
+        screen.push_event(event);
     }
     let small = page(&playback, &mut screen, 5_200, (80, 24));
     insta::assert_snapshot!("small", small);

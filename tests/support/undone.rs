@@ -325,7 +325,7 @@ fn struck(blow: Blow, run: Running, family: &Family, stage: &Stage) -> Duration 
             run.signal(Signal::CONT);
             let run = run.finish();
             family.is_gone();
-            says(&run, "the run was healed by its guard: this process stood still for ");
+            says(&run, "the guard ended this run, because this process did not run for ");
             if run.code() != Some(1) {
                 no_member_started_after(&run.recording().facts, struck + GONE, &run);
             }

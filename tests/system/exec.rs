@@ -101,7 +101,7 @@ fn one_that_takes_too_long_is_ended_and_undone() {
     let run = experiment(step).with("--allow-exec").finish();
     assert_ne!(run.code(), Some(0), "{run}");
     let reasons = run.report().reasons;
-    let late = "`sleep 600` did not end within 500ms, and was ended";
+    let late = "`sleep 600` did not end within 500ms, and was killed";
     assert!(reasons.iter().any(|why| why.contains(late)), "{run}");
 }
 

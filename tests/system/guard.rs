@@ -93,7 +93,7 @@ fn a_stop_in_which_a_heal_misses_its_time_is_healed_all_the_same() {
     run.signal(Signal::CONT);
     let run = run.finish();
     family.is_gone();
-    says(&run, "the run was healed by its guard: this process stood still for 8.");
+    says(&run, "the guard ended this run, because this process did not run for 8.");
     let report = run.report();
     let gaps = (report.joint.gap.count, report.groups.values().map(|it| it.other.none.gap.count));
     assert_eq!((gaps.0, gaps.1.sum::<u64>()), (0, 0), "no observer was there to see any: {run}");
@@ -110,16 +110,16 @@ fn halts(stage: &Stage, run: Running, family: &Family, ends: &[i32]) {
         (run.finish(), halted.join().unwrap())
     });
     assert_eq!(code, Some(0), "{said}\n{run}");
-    assert!(said.contains(&format!("controller {pid} was asked to end, and did")), "{said}");
+    assert!(said.contains(&format!("controller {pid} ended when asked")), "{said}");
     assert!(run.code().is_some_and(|code| ends.contains(&code)), "{run}");
     if run.code() == Some(4) {
-        says(&run, "the run was healed by its guard: this process stood still for ");
+        says(&run, "the guard ended this run, because this process did not run for ");
     }
     family.is_gone();
     stage.is_healed();
     assert!(stage.ledgers().is_empty(), "{said}");
     let again = stage.halt(&[]);
-    assert_eq!(again, (Some(0), "nothing is left to be halted\n".to_owned()));
+    assert_eq!(again, (Some(0), "nothing is left to halt\n".to_owned()));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_live_run_is_halted() {
     let stage = Stage::set();
     let (run, family) = stage.under_way();
     let of_another = stage.halt(&["-f", "topologies/trio.yaml"]);
-    assert_eq!(of_another, (Some(0), "nothing of trio is left to be halted\n".to_owned()));
+    assert_eq!(of_another, (Some(0), "nothing of trio is left to halt\n".to_owned()));
     assert!(see(run.pid()).is_some() && !stage.is_served(), "that was none of its business");
     halts(&stage, run, &family, &[130]);
 }
@@ -189,7 +189,7 @@ fn the_remains_of_a_killed_run_are_healed_by_the_next_run() {
     let (family, mut planted) = orphaned(&stage);
     let next = Experiment::of("short.yaml", SHORT).in_state(stage.state()).finish();
     let healed: Vec<_> =
-        next.stderr.lines().filter(|line| line.starts_with("healed what ")).collect();
+        next.stderr.lines().filter(|line| line.starts_with("undid what ")).collect();
     assert_eq!(healed.len(), 1, "{next}");
     assert!(healed[0].contains("disturbed-") && healed[0].ends_with("started 1 broker"), "{next}");
     assert_eq!(next.code(), Some(0), "{next}");

@@ -194,7 +194,7 @@ fn a_topic_that_cannot_be_recorded_is_not_created() {
         fs::remove_file(place).unwrap();
     };
     refused(ground.state().join("tandem/runs"), "the ledger of this run cannot be written to");
-    refused(ground.created(), "what is created cannot be recorded under");
+    refused(ground.created(), "the records of created topics in");
 }
 
 #[test]

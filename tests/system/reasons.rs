@@ -84,11 +84,12 @@ fn is_known_to_the_doctor(up: &Up, file: &std::path::Path) {
     let own = "has the members of your own `tandem up`";
     assert!(text.contains(own) && text.contains(&shows) && !text.contains("not ours"), "{text}");
     assert_eq!(said.status.code(), Some(0), "{text}");
-    for heading in ["state folder: a run asks this again", "clusters: a run asks all of this again"]
+    for heading in
+        ["state folder: a run checks this again", "clusters: a run checks all of this again"]
     {
         assert!(text.contains(heading), "{text}");
     }
-    assert!(text.contains("faults: a run asks none of this"), "{text}");
+    assert!(text.contains("faults: a run does not check these"), "{text}");
     // A second run on the same brokers is refused, and names the first.
     let second = output(tandem(up.state()).args(["up", "--for", "1s", "-f"]).arg(file));
     let text = String::from_utf8_lossy(&second.stderr).into_owned();
@@ -182,7 +183,7 @@ fn stalls_and_losses_are_on_every_page() {
     let mut lines = Vec::new();
     for fact in &story.facts {
         if let Some(what) = table.take(fact) {
-            let event = Event { seq: 1, t: fact.t, wall: Wall(0), told: fact.t, what };
+            let event = Event { seq: 1, t: fact.t, wall: Wall(0), published: fact.t, what };
             lines.push(line(&event).split_once(' ').unwrap().1.to_owned());
         }
     }

@@ -176,6 +176,9 @@ fn a_broker_that_dies_again_and_again_ends_it() {
         _ => None,
     });
     let (how, why) = ended.unwrap();
-    assert!(how == Outcome::Broken && why.contains("did not last"), "{how:?}: {why}");
+    assert!(
+        how == Outcome::Broken && why.contains("it died after each of 5 starts"),
+        "{how:?}: {why}"
+    );
     nothing_is_left(up.state());
 }

@@ -210,16 +210,16 @@ fn a_suite_is_halted_with_its_run() {
         (said.status.code(), String::from_utf8_lossy(&said.stdout).into_owned())
     };
     let of_another = halt(&["-f", "topologies/trio.yaml"]);
-    assert_eq!(of_another, (Some(0), "nothing of trio is left to be halted\n".to_owned()));
-    // The process that started it waits for it.
+    assert_eq!(of_another, (Some(0), "nothing of trio is left to halt\n".to_owned()));
+    // Whoever started it waits for it.
     let (suite, (code, said)) = std::thread::scope(|scope| {
         let halted = scope.spawn(|| halt(&["-f", SOLO]));
         (stage.end(child), halted.join().unwrap())
     });
     assert_eq!(code, Some(0), "{said}\n{suite}");
-    assert!(said.contains(&format!("suite {pid} was asked to end, and did")), "{said}");
+    assert!(said.contains(&format!("suite {pid} ended when asked")), "{said}");
     is_interrupted(&stage, &suite);
-    assert_eq!(halt(&[]), (Some(0), "nothing is left to be halted\n".to_owned()));
+    assert_eq!(halt(&[]), (Some(0), "nothing is left to halt\n".to_owned()));
 }
 
 /// Every run gets what the suite is given, and says so where it cannot use it.
@@ -234,7 +234,7 @@ fn options_of_a_suite_reach_its_runs() {
     assert!(header.contains("defaults.session=700ms") && header.contains("name=other"), "{header}");
     let said = fs::read_to_string(ended.out.join("01-a-solo.stderr")).unwrap();
     assert!(said.contains("metrics: http://127.0.0.1:"), "{said}");
-    assert!(said.contains("trial 1 of 1: nobody was struck: no gap"), "{said}");
+    assert!(said.contains("trial 1 of 1: no fault was injected: no gap"), "{said}");
 
     let stage = Stage::set(&[("a.yaml", &calm("300ms", ""))]);
     let ended = stage.run(&["-f", SOLO, "--otlp", "nowhere"]);

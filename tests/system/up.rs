@@ -142,13 +142,12 @@ fn one_of_several_must_be_named() {
         String::from_utf8_lossy(&said.stdout).into_owned()
     };
     let said = halt(&[]);
-    assert!(said.starts_with("nothing is left to be halted\n"), "{said}");
-    let kept =
-        format!("duo is still kept up by process {}: `tandem halt --all` ends it", duo.pid());
+    assert!(said.starts_with("nothing is left to halt\n"), "{said}");
+    let kept = format!("process {} still keeps duo up: `tandem halt --all` ends it", duo.pid());
     assert!(said.contains(&kept), "{said}");
     assert_eq!((ask(&["--pid", &duo.pid().to_string()]).0, solo.status().0), (Some(0), Some(0)));
     let said = halt(&["--all"]);
-    let ended = format!("controller {} was asked to end, and did", solo.pid());
+    let ended = format!("controller {} ended when asked", solo.pid());
     assert!(said.contains(&ended), "{said}");
     assert_eq!((duo.ends().code(), solo.ends().code()), (Some(0), Some(0)));
     assert!(sockets(state.path()).is_empty());
@@ -158,7 +157,7 @@ fn one_of_several_must_be_named() {
 fn it_ends_by_itself_or_at_once() {
     let mut up = Up::start("-f topologies/solo.yaml --for 2s");
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
-    assert!(up.said().contains("ending why=\"its 2s are over\""), "{}", up.said());
+    assert!(up.said().contains("ending why=\"its time of 2s is over\""), "{}", up.said());
     nothing_is_left(up.state());
 
     let mut up = Up::start("-f topologies/solo.yaml");
@@ -185,7 +184,7 @@ fn a_stalled_controller_reports_no_gaps_for_its_guards_shutdown() {
     std::thread::sleep(Duration::from_secs(6));
     up.signal(Signal::CONT);
     assert_eq!(up.ends().code(), Some(4), "{}", up.said());
-    assert!(up.said().contains("this process stood still for 6."), "{}", up.said());
+    assert!(up.said().contains("this process did not run for 6."), "{}", up.said());
     assert!(up.said().contains(" joint_gaps=0 "), "{}", up.said());
     let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
     let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();
@@ -241,10 +240,10 @@ fn its_socket_is_its_owners_alone_and_takes_no_nonsense() {
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["status"]["topology"], "solo", "{status}");
     for (line, why) in [
-        (&b"nonsense\n"[..], "this asks for nothing"),
-        (b"{\"tandem\":2,\"ask\":\"status\"}\n", "version 2 is asked for"),
-        (b"{\"tandem\":1,\"ask\":\"everything\"}\n", "this asks for nothing"),
-        (&[b'x'; 5_000], "one line of 4096 bytes"),
+        (&b"nonsense\n"[..], "this is not a request"),
+        (b"{\"tandem\":2,\"ask\":\"status\"}\n", "the request has version 2"),
+        (b"{\"tandem\":1,\"ask\":\"everything\"}\n", "this is not a request"),
+        (&[b'x'; 5_000], "one line of at most 4096 bytes"),
     ] {
         let said = speak(&socket, line);
         assert!(said.contains("refused") && said.contains(why), "{said}");
@@ -284,7 +283,7 @@ fn is_refused_to_another_user(socket: &Path, own: &Path) {
         fs::set_permissions(path, fs::Permissions::from_mode(open)).unwrap();
     }
     let said = ask();
-    assert!(said.contains("it answers its owner alone"), "{said}");
+    assert!(said.contains("it answers only its owner"), "{said}");
 }
 
 #[test]
@@ -304,7 +303,7 @@ fn a_client_that_does_not_read_disturbs_no_other() {
         .collect();
     let full = eventually("too many", SOON, || {
         let said = speak(&socket, b"{\"tandem\":1,\"ask\":\"status\"}\n");
-        said.contains("16 others are asking").then_some(said)
+        said.contains("16 other clients are connected").then_some(said)
     });
     assert!(full.contains("refused"), "{full}");
     idle.pop();

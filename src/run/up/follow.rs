@@ -1,4 +1,4 @@
-//! Follows the facts of a run as they are written, and tells what comes of them.
+//! Follows the facts of a run, and updates the [`Service`] from them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,37 +7,37 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::{Service, TRIAL};
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::live::{Event, Watch};
 use crate::live_view::Happening;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// Facts of one such time are taken at once: it costs less, and is far below what may pass between
-/// a death and its telling.
+/// Facts of this period are taken together. That costs less, and the delay is far below the time in
+/// which a death must be reported.
 const TOGETHER: Duration = Duration::from_millis(10);
-/// How often it is looked whether the journal is written, and whatever else nobody tells.
+/// How often to check what no fact reports, such as whether the journal is written.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How long what happened before the end may take to be final.
+/// How long after the end the last events may take to become final.
 const FINAL: Duration = Duration::from_secs(1);
 
-/// What is followed, and with what.
+/// The state of following one run.
 struct Follower {
     service: Arc<Service>,
-    record: Arc<Record>,
+    record: Arc<Recorder>,
     facts: Receiver<Arc<Fact>>,
     watch: Watch,
-    /// Whether the journal was written when that was looked at last.
+    /// Whether the journal was being written at the last check.
     written: bool,
-    /// When members were sent home: who leads what from then on is no news.
+    /// When the members were asked to leave. Later changes of leaders are not events.
     ended: Option<Mono>,
 }
 
-/// Follows until members are sent home, and then until all is final.
+/// Follows until the members are asked to leave, and then until all earlier events are final.
 pub(super) async fn follow(
     service: Arc<Service>,
-    record: Arc<Record>,
+    record: Arc<Recorder>,
     facts: Receiver<Arc<Fact>>,
     watch: Watch,
 ) {
@@ -60,17 +60,17 @@ pub(super) async fn follow(
         tokio::time::sleep(TOGETHER).await;
     }
     follower.watch.finish(Mono::now());
-    follower.tell();
+    follower.publish();
 }
 
 impl Follower {
-    /// Whether nothing more is to be told.
+    /// Whether all events are published.
     fn is_over(&self) -> bool {
         let Some(ended) = self.ended else { return false };
         self.watch.poll_timeout().is_none() || Mono::now().since(ended) > FINAL
     }
 
-    /// Takes whatever waits, and tells what comes of it.
+    /// Takes all waiting facts, and publishes the resulting events.
     fn drain(&mut self) {
         loop {
             match self.facts.try_recv() {
@@ -79,17 +79,17 @@ impl Follower {
                 Err(TryRecvError::Empty | TryRecvError::Closed) => break,
             }
         }
-        // Before it is asked for the end: nothing that comes after that is counted.
+        // Read the clock before the end: no later time is counted.
         let now = Mono::now();
         self.ended = self.service.judged_until();
         self.ended.iter().for_each(|end| self.watch.end(*end));
         self.watch.handle_timeout(now);
-        self.tell();
-        self.look_at_journal();
+        self.publish();
+        self.check_journal();
     }
 
-    /// Tells what the watch says.
-    fn tell(&mut self) {
+    /// Publishes the events of the watch.
+    fn publish(&mut self) {
         let mut events: Vec<_> = std::iter::from_fn(|| self.watch.poll_event()).collect();
         if self.ended.is_some() {
             events.retain(|it| {
@@ -107,26 +107,26 @@ impl Follower {
 
     fn take(&mut self, fact: &Fact) {
         self.watch.observe(fact);
-        // Nearly all there are, and there is nothing to be told of them.
+        // Nearly all facts are of these two kinds, and neither makes an event.
         if !matches!(fact.what, What::Renewed { .. } | What::Ticks { .. }) {
             self.service.change(|table| table.take(fact).map(|what| (fact.t, what)));
         }
     }
 
     fn miss(&self, facts: u64) {
-        tracing::warn!(facts, "Facts came faster than they could be followed.");
+        tracing::warn!(facts, "Facts came faster than they could be processed; some are missed.");
         self.service.change(|table| {
             table.miss(facts);
             [(Mono::now(), Happening::Missed { facts })]
         });
     }
 
-    /// What was never led is not missed: it counts from when every group led every role.
+    /// Gaps count only after every group has led every role.
     fn judge(&self) {
         self.service.judge_from(|| self.record.note(None, What::TrialBegan { trial: TRIAL }));
     }
 
-    fn look_at_journal(&mut self) {
+    fn check_journal(&mut self) {
         let journal = self.service.journal();
         if journal.written == self.written {
             return;

@@ -1,4 +1,4 @@
-//! What is known of a topology that is kept up, for whoever wants to see it.
+//! The current state of a topology that is kept up, for the terminal and the status socket.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -6,23 +6,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::broadcast;
 
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::journal::{Header, Written};
 use crate::live_view::{Event, Happening, JournalPicture, Level, Moment, Picture, Run, Table};
 use crate::status_socket::{Feed, Source};
 use crate::time::{Mono, Wall};
 
-/// How many events are remembered for who asks later.
+/// How many past events are kept for clients.
 const REMEMBERED: usize = 1_000;
-/// How far behind one may be who follows; fifty deaths at once are a quarter of it.
+/// How many events a follower may be behind; fifty deaths at once make a quarter of that.
 const BEHIND_MAX: usize = 4_096;
 
-/// How a topology stands, and what happened to it.
+/// The state of a topology, and its events.
 pub struct Service {
     run: Run,
     state: Mutex<State>,
-    told: broadcast::Sender<Arc<Event>>,
-    record: OnceLock<Arc<Record>>,
+    followers: broadcast::Sender<Arc<Event>>,
+    record: OnceLock<Arc<Recorder>>,
 }
 
 struct State {
@@ -38,12 +38,12 @@ struct State {
 enum Judging {
     NotYet,
     Now,
-    /// They counted until then, if ever.
+    /// They counted until then, if they ever did.
     Over(Mono),
 }
 
 impl Service {
-    /// Nothing has happened yet.
+    /// The state before the first fact.
     #[must_use]
     pub fn new(header: &Header, folder: PathBuf) -> Self {
         let run = Run {
@@ -56,38 +56,38 @@ impl Service {
         let table = Table::new(&header.plan, header.zero);
         let (events, seq) = (VecDeque::new(), 0);
         let state = Mutex::new(State { table, events, seq, ends: None, judging: Judging::NotYet });
-        let (told, record) = (broadcast::Sender::new(BEHIND_MAX), OnceLock::new());
-        Self { run, state, told, record }
+        let (followers, record) = (broadcast::Sender::new(BEHIND_MAX), OnceLock::new());
+        Self { run, state, followers, record }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How the whole stands.
+    /// The health of the whole topology.
     #[must_use]
     pub fn health(&self) -> Level {
         self.state().table.health()
     }
 
-    /// The same, for whoever answers.
+    /// This service as the source of the status socket.
     pub(super) fn source(self: &Arc<Self>) -> Arc<dyn Source> {
         let source: Arc<Self> = Arc::clone(self);
         source
     }
 
-    /// Facts are written there from now on.
-    pub(super) fn begin(&self, record: &Arc<Record>) {
+    /// Sets the recorder, whose journal the state reports.
+    pub(super) fn begin(&self, record: &Arc<Recorder>) {
         self.record.get_or_init(|| Arc::clone(record));
     }
 
-    /// It ends by itself then, if ever.
+    /// Sets when the run ends by itself, if it does.
     pub(super) fn ends(&self, ends: Option<Mono>) {
         self.state().ends = ends;
     }
 
-    /// Once all is led, gaps and overlaps count from when `begin` says; never again once that is
-    /// over.
+    /// When every role is led for the first time, gaps and overlaps count from the instant that
+    /// `begin` returns. Does nothing after [`judge_until`](Self::judge_until).
     pub(super) fn judge_from(&self, begin: impl FnOnce() -> Mono) {
         let mut state = self.state();
         if matches!(state.judging, Judging::NotYet) && state.table.health() == Level::Led {
@@ -96,7 +96,8 @@ impl Service {
         }
     }
 
-    /// They count no longer. Where they did, `end` says until when; it hears whether all is led.
+    /// Gaps and overlaps no longer count. If they did, `end` gets whether every role is led, and
+    /// returns the last instant that counts.
     pub(super) fn judge_until(&self, end: impl FnOnce(bool) -> Mono) {
         let mut state = self.state();
         state.judging = Judging::Over(match state.judging {
@@ -106,7 +107,7 @@ impl Service {
         });
     }
 
-    /// Until when they counted, if that is over.
+    /// Until when gaps and overlaps counted; `None` while they count or have not started to.
     pub(super) fn judged_until(&self) -> Option<Mono> {
         match self.state().judging {
             Judging::NotYet | Judging::Now => None,
@@ -114,18 +115,18 @@ impl Service {
         }
     }
 
-    /// Lets the table change, and tells what comes of it.
+    /// Changes the table, and publishes the resulting events.
     pub(super) fn change<I>(&self, change: impl FnOnce(&mut Table) -> I)
     where
         I: IntoIterator<Item = (Mono, Happening)>,
     {
         let mut state = self.state();
         for (t, what) in change(&mut state.table) {
-            self.tell(&mut state, t, what);
+            self.publish(&mut state, t, what);
         }
     }
 
-    /// It ends: the last that is told.
+    /// Publishes the last event: the run ends.
     pub(super) fn end(&self, why: &str) {
         self.change(|table| {
             let (why, joint) = (why.to_owned(), table.joint());
@@ -133,22 +134,22 @@ impl Service {
         });
     }
 
-    /// Told under the lock, so that events are heard in the order of their numbers.
-    fn tell(&self, state: &mut State, t: Mono, what: Happening) {
-        let (told, now) = (Mono::now(), Wall::now());
-        let ago = i64::try_from(told.since(t).as_millis()).unwrap_or(i64::MAX);
+    /// Publishes under the lock, so that followers get the events in the order of their numbers.
+    fn publish(&self, state: &mut State, t: Mono, what: Happening) {
+        let (published, now) = (Mono::now(), Wall::now());
+        let ago = i64::try_from(published.since(t).as_millis()).unwrap_or(i64::MAX);
         let wall = Wall(now.0.saturating_sub(ago));
         state.seq += 1;
-        let event = Arc::new(Event { seq: state.seq, t, wall, told, what });
+        let event = Arc::new(Event { seq: state.seq, t, wall, published, what });
         if state.events.len() == REMEMBERED {
             state.events.pop_front();
         }
         state.events.push_back(Arc::clone(&event));
-        // Nobody listens: it is remembered all the same.
-        self.told.send(event).ok();
+        // Without followers this fails; the event is in `events` all the same.
+        self.followers.send(event).ok();
     }
 
-    /// Where facts are written.
+    /// The state of the journal.
     pub(super) fn journal(&self) -> JournalPicture {
         let Some(record) = self.record.get() else { return JournalPicture::default() };
         let Written { path, why, lost } = record.written();
@@ -158,7 +159,7 @@ impl Service {
 
 impl Source for Service {
     fn picture(&self) -> Picture {
-        // Before the lock: facts are written under another.
+        // Before the lock, because the recorder has a lock of its own.
         let journal = self.journal();
         let state = self.state();
         let (now, wall) = (Mono::now(), Wall::now());
@@ -168,6 +169,6 @@ impl Source for Service {
 
     fn feed(&self) -> Feed {
         let state = self.state();
-        (state.events.iter().cloned().collect(), self.told.subscribe())
+        (state.events.iter().cloned().collect(), self.followers.subscribe())
     }
 }

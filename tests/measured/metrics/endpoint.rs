@@ -34,7 +34,7 @@ fn a_port_that_is_taken_is_refused_before_anything_starts() {
     let address = taken.local_addr().unwrap();
     let (code, stderr, began) = refused(&format!("--metrics {address}"));
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stderr.contains("name another with --metrics") && !began, "{stderr}");
+    assert!(stderr.contains("name another address with --metrics") && !began, "{stderr}");
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn status_answers_its_owner_alone() {
     }
     fs::set_permissions(&socket, Permissions::from_mode(0o666)).unwrap();
     let said = asked(as_nobody("perl"));
-    assert!(said.contains("it answers its owner alone"), "{said}");
+    assert!(said.contains("it answers only its owner"), "{said}");
     // And with the program itself, where that user can run it.
     let program = up.folder().join("tandem");
     support::install(&program);

@@ -1,4 +1,4 @@
-//! What a guard has in its charge: written down first, then held, and undone in the end.
+//! What a guard holds for one run: written to the ledger first, then held, and undone at the end.
 
 use std::io;
 use std::path::Path;
@@ -6,34 +6,34 @@ use std::path::Path;
 use super::lease::LEASE;
 use super::ledger::{Entry, Ledger};
 use super::strays::strays;
-use super::undo::{self, Undone, Ward, lives};
+use super::undo::{self, HeldProcess, Undone, lives};
 use super::{Identity, Revival, Run, UserCommand};
 
-/// More processes than any plan has; beyond it `hold` is refused.
+/// The limit on held processes, more than any plan has. Beyond it, `hold` is refused.
 const HELD_MAX: usize = 10_000;
 
-/// Why a guard comes to its end.
+/// Why a guard ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// Its master said so.
+    /// The controller freed it.
     Freed,
-    /// Its master is gone.
+    /// The controller closed the pipe: it has ended.
     Closed,
-    /// Its master is silent.
+    /// The controller is silent for too long.
     Silent,
 }
 
-/// Of one run.
+/// What the guard of one run must undo.
 #[derive(Default)]
-pub(super) struct Charge {
+pub(super) struct Holdings {
     run: Option<(Run, Ledger)>,
-    held: Vec<Ward>,
+    held: Vec<HeldProcess>,
     promised: Vec<Revival>,
     owed: Vec<UserCommand>,
 }
 
-impl Charge {
-    /// Does what a line says; the answer.
+impl Holdings {
+    /// Carries out one line of the controller, and returns the answer.
     pub(super) fn answer(&mut self, line: &str, runs: &Path) -> String {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let done = match word {
@@ -44,17 +44,17 @@ impl Charge {
             "kept" => self.kept(rest),
             "owe" => self.owe(rest),
             "paid" => self.paid(rest),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "nobody knows what this is")),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "unknown command")),
         };
         done.unwrap_or_else(|error| {
-            tracing::warn!(line, %error, "The guard cannot do this.");
+            tracing::warn!(line, %error, "The guard refused a command.");
             format!("refused: {error}")
         })
     }
 
-    /// Begins the ledger.
-    fn begin(&mut self, told: &str, runs: &Path) -> io::Result<String> {
-        let run = Run { guard: Some(Identity::own()), ..serde_json::from_str(told)? };
+    /// Creates the ledger.
+    fn begin(&mut self, json: &str, runs: &Path) -> io::Result<String> {
+        let run = Run { guard: Some(Identity::own()), ..serde_json::from_str(json)? };
         let ledger = Ledger::create(runs, &run)?;
         self.run = Some((run, ledger));
         Ok("ready".to_owned())
@@ -63,10 +63,13 @@ impl Charge {
     fn hold(&mut self, written: &str) -> io::Result<String> {
         self.held.retain(|(_, process)| lives(process));
         if self.held.len() >= HELD_MAX {
-            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "there are too many"));
+            return Err(io::Error::new(
+                io::ErrorKind::QuotaExceeded,
+                "too many processes are held",
+            ));
         }
         let pid = written.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
-        // One that is dead already needs no holding.
+        // A process that has already ended need not be held.
         if let Some(process) = Identity::of(pid)
             && let Some(pidfd) = process.open()?
         {
@@ -110,22 +113,22 @@ impl Charge {
         ledger.note(entry)
     }
 
-    /// Undoes everything, and closes the ledger where nothing is left.
+    /// Undoes everything, and removes the ledger if nothing is left.
     pub(super) fn undo(mut self, end: End) -> Undone {
         let Some((run, ledger)) = self.run.take() else { return Undone::default() };
         if end == End::Silent {
             self.held.extend(strays(run.controller, &run.mark()));
         }
         let undone = undo::undo(&self.held, &self.owed, &self.promised);
-        // A master that was stopped is still to be ended: its ledger leads to it.
+        // A controller that is only stopped still has to be ended, and its ledger names it.
         let stays = end == End::Silent && run.controller.lives();
         if let Err(error) = ledger.close(&undone, stays) {
-            tracing::warn!(%error, "The ledger of the run stays.");
+            tracing::warn!(%error, "The ledger of the run could not be closed.");
         }
-        // Said last: who reads this may be stopped as well.
+        // Last, because this write may block: the reader of the log may be stopped as well.
         if end == End::Silent {
             let pid = run.controller.pid;
-            tracing::warn!(pid, "A run was silent for {LEASE:?}, and was ended by its guard.");
+            tracing::warn!(pid, "The guard ended a run whose controller was silent for {LEASE:?}.");
         }
         for left in &undone.left {
             tracing::error!("Not healed: {left}.");

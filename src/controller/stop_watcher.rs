@@ -1,8 +1,7 @@
-//! Notices every stop and every waking of a member, whoever caused it.
+//! Records each time a member's process stops or continues (SIGSTOP, SIGCONT), for any reason.
 //!
-//! The kernel tells a parent that a child was stopped, and not when. So it is asked again and
-//! again: what one look finds and the look before did not find happened between the two, and the
-//! journal has both instants.
+//! The kernel reports to a parent that a child was stopped, but not when. So a thread polls: a
+//! change happened between two looks, and the journal has both instants.
 
 use std::io;
 use std::sync::Arc;
@@ -10,40 +9,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::{Phase, Process, Record, Slot};
+use super::{Phase, Process, Recorder, Slot};
 use crate::observation::What;
 use crate::time::Mono;
 
-/// How often the kernel is asked where it is measured what a fault costs: a gap has two ends, and
-/// is to be known within two milliseconds.
+/// The polling interval of an experiment. The two ends of a gap must be known within two
+/// milliseconds together.
 pub const LOOK_CLOSELY: Duration = Duration::from_micros(300);
-/// How often where nobody is stopped on purpose, and all the time: to look closely takes a
-/// thirtieth of a core.
+/// The polling interval of `tandem up`, where no fault stops a member. The closer interval would
+/// take a thirtieth of a core, all the time.
 pub const LOOK_NOW_AND_THEN: Duration = Duration::from_millis(5);
 
-/// A running watch; it ends when dropped.
-pub(super) struct Halts {
+/// A running watcher. Dropping it ends the thread.
+pub(super) struct StopWatcher {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Halts {
-    /// Watches whoever lives in these slots, asking this often.
+impl StopWatcher {
+    /// Watches the processes in these slots, polling every `look`.
     ///
     /// # Errors
-    /// The system refuses a thread.
+    /// The thread cannot be started.
     pub(super) fn watch(
         slots: Vec<Arc<Slot>>,
-        record: Arc<Record>,
+        record: Arc<Recorder>,
         look: Duration,
     ) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let thread = Builder::new().name("halts".to_owned()).spawn(move || {
+        let thread = Builder::new().name("stop_watcher".to_owned()).spawn(move || {
             let mut before = Mono::now();
             while !stopped.load(Ordering::Relaxed) {
                 let now = Mono::now();
-                // One call for all of them: this thread wakes often.
+                // One system call for all members, because this thread wakes often.
                 if Process::any_halted() {
                     slots.iter().for_each(|slot| look_at(slot, before, &record));
                 }
@@ -55,8 +54,8 @@ impl Halts {
     }
 }
 
-/// Notes what has changed since the look that began at `before`, or since a signal was sent.
-fn look_at(slot: &Slot, before: Mono, record: &Record) {
+/// Records what has changed since the look that began at `before`, or since the last signal.
+fn look_at(slot: &Slot, before: Mono, record: &Recorder) {
     let Some(process) = slot.process() else { return };
     while let Some(stopped) = process.halted() {
         let life = slot.life();
@@ -67,7 +66,7 @@ fn look_at(slot: &Slot, before: Mono, record: &Record) {
     }
 }
 
-impl Drop for Halts {
+impl Drop for StopWatcher {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -1,4 +1,5 @@
-//! What the system allows: as many files and sockets as a topology takes, and to see who connects.
+//! Checks the limits of the system: how many files and sockets a process may open, and whether the
+//! kernel identifies the user of a connection.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -6,27 +7,28 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use crate::host::{Descriptors, descriptors, holder};
 use crate::topology::{Plan, Weight};
 
-/// A pidfd and two pipes a member.
+/// Descriptors of the controller per member: a pidfd and two pipes.
 const OF_CONTROLLER: u64 = 3;
-/// A member has up to ten connections while it joins, and an edge two sockets for each.
+/// Connections of a member while it joins; an edge has two sockets for each.
 const OF_BROKER: u64 = 10;
 const OF_EDGES: u64 = 20;
-/// What a process has anyway: its journal, its logs, its clients of brokers.
+/// Descriptors that a process has anyway, for its journal, logs and Kafka clients.
 const BESIDE: u64 = 128;
 
-/// Whether the process that needs most of them gets them.
+/// Whether the limit on descriptors is enough for the members of the plan.
 pub(super) fn descriptors_for(plan: Option<&Plan>) -> (Weight, String) {
     judge(descriptors(), plan.map(members))
 }
 
-/// Whether the kernel says who holds the other end of a connection: without that, edges, embedded
-/// brokers and metrics on the loopback refuse everybody.
+/// Whether the kernel identifies the user at the other end of a connection. Without that, edges,
+/// embedded brokers and metrics on the loopback refuse all clients.
 pub(super) fn diagnosis() -> (Weight, String) {
     match holder_of_own() {
-        Ok(()) => (Weight::Fine, "connections of other users can be told apart".to_owned()),
+        Ok(()) => (Weight::Fine, "connections of other users can be recognised".to_owned()),
         Err(error) => {
-            let why = "so edges, embedded brokers and metrics refuse everybody";
-            (Weight::Refused, format!("the kernel does not say who connects ({error}), {why}"))
+            let why = "so edges, embedded brokers and metrics refuse all clients";
+            let what = "the kernel does not identify the user of a connection";
+            (Weight::Refused, format!("{what} ({error}), {why}"))
         }
     }
 }
@@ -37,7 +39,7 @@ fn holder_of_own() -> io::Result<()> {
     let (server, peer) = listener.accept()?;
     let found = holder(server.local_addr()?, peer)?;
     drop(client);
-    found.map(drop).ok_or_else(|| io::Error::other("it does not know of a connection that is open"))
+    found.map(drop).ok_or_else(|| io::Error::other("it does not list an open connection"))
 }
 
 fn members(plan: &Plan) -> u64 {
@@ -45,10 +47,10 @@ fn members(plan: &Plan) -> u64 {
     u64::try_from(members).unwrap_or(u64::MAX)
 }
 
-/// The process has raised its limit already, as all of ours do.
+/// Judges the limit, which this process has already raised as far as it may.
 fn judge(Descriptors { now, most }: Descriptors, members: Option<u64>) -> (Weight, String) {
     let Some(have) = now else {
-        return (Weight::Fine, "a process may open as many files as it wants".to_owned());
+        return (Weight::Fine, "a process may open any number of files".to_owned());
     };
     let may = format!("a process may open {have} files and sockets");
     let need = |each: u64| each.saturating_mul(members.unwrap_or(0)).saturating_add(BESIDE);
@@ -72,19 +74,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_topology_takes_is_held_against_what_a_process_may_open() {
+    fn the_limit_is_compared_with_what_a_topology_needs() {
         let limit = |now| Descriptors { now: Some(now), most: Some(now) };
         let weight = |now, members| judge(limit(now), members).0;
         assert!(weight(1_024, None) == Weight::Fine);
         assert!(weight(1_024, Some(12)) == Weight::Fine);
         assert!(weight(1_024, Some(100)) == Weight::Warned);
-        assert!(weight(1_024, Some(330)) == Weight::Refused, "three a member, and what is beside");
+        assert!(weight(1_024, Some(330)) == Weight::Refused, "three per member, and the others");
         assert!(weight(30_000, Some(1_000)) == Weight::Fine);
         assert!(judge(Descriptors { now: None, most: None }, Some(9_999)).0 == Weight::Fine);
-        let (_, told) = judge(limit(1_024), Some(1_000));
+        let (_, text) = judge(limit(1_024), Some(1_000));
         assert!(
-            told.contains("1000 members take up to 20128") && told.contains("ulimit"),
-            "{told}"
+            text.contains("1000 members take up to 20128") && text.contains("ulimit"),
+            "{text}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The one place through which every fact goes: to the journal, and into the live view.
+//! The recorder: every fact of a run goes through it, to the journal and to all followers.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,19 +13,19 @@ use crate::observation::{Fact, What};
 use crate::time::Mono;
 use crate::timeline::Standing;
 
-/// How many facts a follower may be behind; with fifty members that is half a minute.
+/// How many facts a follower may be behind; with fifty members, that is half a minute.
 const BEHIND_MAX: usize = 16_384;
-/// How long what waits at the end may take to be written.
+/// How long the last facts may take to be written.
 const FLUSH: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Journal and live view of one run. Nobody who notes a fact waits for the disk.
-pub struct Record {
+/// Records the facts of one run. Recording never waits for the disk.
+pub struct Recorder {
     inner: Mutex<Inner>,
     journal: Queue,
     changed: watch::Sender<()>,
     followers: broadcast::Sender<Arc<Fact>>,
-    /// Cancelled when the journal takes no more: what is not written down was not observed.
+    /// Cancelled when the journal fails: what is not written cannot be judged.
     broken: CancellationToken,
 }
 
@@ -33,31 +33,31 @@ struct Inner {
     standing: Standing,
     seq: u64,
     hole: Option<Hole>,
-    /// How many facts found no room, in all holes.
+    /// How many facts found no room in the queue, in all holes.
     dropped: u64,
 }
 
-/// Facts that found no room, one after the other.
+/// A sequence of facts that found no room in the queue.
 struct Hole {
     from: Mono,
     facts: u64,
 }
 
-/// The disk did not take all in time: what the run showed is not in its journal.
+/// The disk did not take all facts in time, so the journal is incomplete.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the disk blocks: {facts} facts were not written to {} within {FLUSH:?}", path.display())]
 pub struct Unflushed {
-    /// How many.
+    /// How many facts are missing.
     pub facts: usize,
     /// The journal.
     pub path: std::path::PathBuf,
 }
 
-impl Record {
-    /// A record that writes to `journal` and shows itself in `standing`.
+impl Recorder {
+    /// A recorder that writes to `journal` and updates `standing`.
     ///
     /// # Errors
-    /// The system refuses a thread.
+    /// The thread that writes cannot be started.
     pub fn new(journal: impl Into<Sink>, standing: Standing) -> io::Result<Self> {
         let inner = Inner { standing, seq: 0, hole: None, dropped: 0 };
         let broken = CancellationToken::new();
@@ -71,17 +71,17 @@ impl Record {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes what the controller saw of `life`, now; the stamp.
+    /// Records what the controller sees of `life` now. Returns the timestamp.
     pub fn note(&self, life: Option<&Life>, what: What) -> Mono {
         let mut inner = self.inner();
-        // Stamped under the lock, so that the controller's facts stand in the order of their
-        // stamps.
+        // Timestamped under the lock, so that the controller's facts are in the order of their
+        // timestamps.
         let now = Mono::now();
         self.write(&mut inner, now, life, what);
         now
     }
 
-    /// Notes what the controller saw of `life` at `t`.
+    /// Records what the controller saw of `life` at `t`.
     pub fn note_at(&self, t: Mono, life: Option<&Life>, what: What) {
         self.write(&mut self.inner(), t, life, what);
     }
@@ -92,7 +92,7 @@ impl Record {
         self.put(inner, fact);
     }
 
-    /// Takes over what a member told.
+    /// Records a member's fact.
     pub fn take(&self, fact: Fact) {
         self.put(&mut self.inner(), fact);
     }
@@ -112,23 +112,23 @@ impl Record {
         }
         self.changed.send_replace(());
         if self.followers.receiver_count() > 0 {
-            // Nobody follows any more: then nobody misses it.
+            // This fails if the last follower has just gone.
             self.followers.send(fact).ok();
         }
     }
 
-    /// Says that facts are missing, and of which time.
+    /// Records that facts are missing, and from which time.
     fn close_hole(&self, inner: &mut Inner) {
         let Some(Hole { from, facts }) = inner.hole.take() else { return };
-        tracing::warn!(facts, "The disk did not take these facts; their time is unknown.");
+        tracing::warn!(facts, "The disk was too slow for these facts; their time is unknown.");
         let until = Mono::now();
         self.write(inner, until, None, What::Unwritten { from, until, facts });
     }
 
-    /// Waits until all is written, for ten seconds at most. What is noted later may be lost.
+    /// Waits until all facts are written, for at most ten seconds. Later facts may be lost.
     ///
     /// # Errors
-    /// The disk did not take all.
+    /// The disk did not take all facts in time.
     pub async fn flush(&self) -> Result<(), Unflushed> {
         let began = Mono::now();
         loop {
@@ -153,12 +153,12 @@ impl Record {
         }
     }
 
-    /// Looks at who claims what.
+    /// Reads the current claims.
     pub fn look<R>(&self, look: impl FnOnce(&Standing) -> R) -> R {
         look(&self.inner().standing)
     }
 
-    /// Where the facts go, whether they get there, and how many did not.
+    /// The state of the journal: its file, whether it is written, and how many facts were lost.
     #[must_use]
     pub fn written(&self) -> Written {
         let dropped = self.inner().dropped;
@@ -166,14 +166,14 @@ impl Record {
         Written { lost: written.lost + dropped, ..written }
     }
 
-    /// Wakes whoever waits for the view to change.
+    /// A receiver that is notified after each fact.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Hears every fact from now on, in the journal's order. Whoever is too slow is told how many
-    /// facts it has missed, and holds nobody up.
+    /// A receiver of every fact from now on, in the journal's order. A receiver that is too slow
+    /// loses facts, and learns how many; it never blocks the recorder.
     #[must_use]
     pub fn follow(&self) -> broadcast::Receiver<Arc<Fact>> {
         self.followers.subscribe()
@@ -185,7 +185,7 @@ impl Record {
         &self.broken
     }
 
-    /// Why the journal takes no more, if so.
+    /// Why the journal has failed, if it has.
     #[must_use]
     pub fn failure(&self) -> Option<JournalError> {
         self.journal.failure()

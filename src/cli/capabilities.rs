@@ -1,4 +1,4 @@
-//! Which faults this machine can inject, and why not the others.
+//! Checks which faults this machine can inject, and why it cannot inject the others.
 
 use std::net::TcpListener;
 
@@ -7,14 +7,14 @@ use crate::controller::Broker;
 use crate::guard::{Rehearsal, rehearse};
 use crate::topology::{Address, Plan};
 
-/// What this machine was seen to be able to do.
+/// What this machine can do, as tested.
 pub(super) struct Machine {
     stops: Result<(), String>,
     kills: Result<(), String>,
 }
 
 impl Machine {
-    /// Tries it out, on a process of ours.
+    /// Tests it on a process of our own.
     pub(super) fn look() -> Self {
         let rehearsed = std::env::current_exe().and_then(rehearse);
         let refused = |error: std::io::Error| error.to_string();
@@ -29,20 +29,22 @@ impl Machine {
         }
     }
 
-    /// What makes a fault possible on these clusters, or on any where none are named; else why it
-    /// is not.
+    /// What makes a fault possible on the clusters of the plan, or on any cluster without a plan.
+    ///
+    /// # Errors
+    /// The fault is not possible; the reason.
     pub(super) fn can(&self, fault: Kind, plan: Option<&Plan>) -> Result<String, String> {
         let word = fault.word();
-        let mut said = String::new();
+        let mut reason = String::new();
         for need in word.needs {
-            said = match need {
+            reason = match need {
                 Need::Kill => self.kills()?,
                 Need::Stop => self.stops()?,
                 Need::Listen => listens().map(|()| "ports can be opened".to_owned())?,
                 Need::Brokers => brokers(plan)?,
             };
         }
-        Ok(if word.able.is_empty() { said } else { word.able.to_owned() })
+        Ok(if word.able.is_empty() { reason } else { word.able.to_owned() })
     }
 
     fn kills(&self) -> Result<String, String> {
@@ -56,7 +58,7 @@ impl Machine {
     }
 }
 
-/// Embedded ones are a run's own; of all others only those that are written down are touched.
+/// Whether brokers can be killed: embedded ones, and those in the state file of `deploy/kafka/up`.
 fn brokers(plan: Option<&Plan>) -> Result<String, String> {
     let outlives = |plan: &Plan| plan.clusters.values().any(|it| it.address != Address::Embedded);
     if plan.is_some_and(|plan| !outlives(plan)) {
@@ -64,20 +66,20 @@ fn brokers(plan: Option<&Plan>) -> Result<String, String> {
     }
     let (file, brokers) = Broker::known();
     let brokers =
-        brokers.map_err(|error| format!("{} cannot be believed: {error}", file.display()))?;
+        brokers.map_err(|error| format!("{} cannot be trusted: {error}", file.display()))?;
     let running = brokers.iter().filter(|(_, runs)| *runs).count();
     let file = file.display();
     match (running, brokers.len()) {
         (_, 0) => Err(format!(
-            "no broker is known that may be killed: `deploy/kafka/up` starts some, and writes \
-             them down in {file}"
+            "no broker is known that may be killed: `deploy/kafka/up` starts some and lists them \
+             in {file}"
         )),
         (0, all) => Err(format!("none of the {all} brokers in {file} runs: `deploy/kafka/up`")),
         (running, all) => Ok(format!("{running} of the {all} brokers in {file} run")),
     }
 }
 
-/// Whether ports can be opened on this machine for itself, as embedded clusters want.
+/// Whether ports can be opened on the loopback, as embedded clusters need.
 pub(super) fn listens() -> Result<(), String> {
     TcpListener::bind("127.0.0.1:0")
         .map(drop)

@@ -1,5 +1,4 @@
-//! What `tandem up` tells other systems while it goes on: traces, logs and live metrics, with the
-//! code that tells them of an experiment.
+//! Telemetry of `tandem up`: traces, logs and live metrics, sent while it runs.
 
 use std::io::Write;
 use std::time::Duration;
@@ -8,30 +7,30 @@ use super::Failure;
 use super::metering::{Metering, MetricsArgs, interval};
 use super::sending::{Sending, settings};
 use crate::journal::Header;
-use crate::run::Upkeep;
+use crate::run::UpkeepRequest;
 use crate::telemetry::{ExportSettings, Live, PATIENCE};
 use crate::time::{Span, SpanError};
 
-/// The shortest window of a trace, and the longest.
+/// The shortest and the longest window of a trace.
 const WINDOW: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(3_600)];
 
-/// Where traces, metrics and logs go.
+/// The options for traces, metrics and logs.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct TellingArgs {
-    /// Send traces, logs and metrics to this collector while it goes on, over OTLP; instead of what
-    /// OTEL_EXPORTER_OTLP_ENDPOINT names. As in http://127.0.0.1:4318, or with
-    /// OTEL_EXPORTER_OTLP_PROTOCOL=grpc http://127.0.0.1:4317. A trace is of one window of time,
-    /// and leaves a second or a few after it; `tandem export` makes one trace of all journals.
+pub(super) struct UpTelemetryArgs {
+    /// Send traces, logs and metrics to this collector over OTLP while it runs, as in
+    /// http://127.0.0.1:4318, or, with OTEL_EXPORTER_OTLP_PROTOCOL=grpc, http://127.0.0.1:4317
+    /// [default: the value of OTEL_EXPORTER_OTLP_ENDPOINT]. Each trace covers one window of time,
+    /// and is sent a few seconds after it; `tandem export` makes one trace of all journals.
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// Of how much time each trace is that is sent while it goes on, from 5s to 1h.
+    /// The window of time that each trace covers, from 5s to 1h.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = window)]
     window: Span,
     #[command(flatten)]
     metrics: MetricsArgs,
 }
 
-/// What the environment and the command line ask for.
+/// The settings from the environment and the command line.
 pub(super) struct Wanted {
     settings: Option<ExportSettings>,
     interval: Duration,
@@ -44,38 +43,39 @@ fn window(text: &str) -> Result<Span, String> {
     fits.then_some(span).ok_or_else(|| "write a duration from 5s to 1h, as in 60s".to_owned())
 }
 
-impl TellingArgs {
-    /// Reads what is asked for; nothing is touched.
+impl UpTelemetryArgs {
+    /// Reads the settings, and starts nothing.
     ///
     /// # Errors
-    /// Something that is said cannot be meant.
+    /// A setting is invalid.
     pub(super) fn read(&self) -> Result<Wanted, Failure> {
         Ok(Wanted { settings: settings(self.otlp.as_deref())?, interval: interval()? })
     }
 }
 
 impl Wanted {
-    /// Whether anybody wants traces.
+    /// Whether traces are sent.
     pub(super) fn has_traces(&self) -> bool {
         self.settings.as_ref().is_some_and(|settings| settings.traces.is_some())
     }
 }
 
-/// What is told of one topology that is kept up.
-pub(super) struct Telling {
+/// The telemetry of one run of `tandem up`.
+pub(super) struct UpTelemetry {
     metering: Metering,
     sending: Option<Sending>,
     window: Duration,
 }
 
-impl Telling {
-    /// Takes the address, and starts what counts and sends; `live` hears of live operations.
+impl UpTelemetry {
+    /// Binds the address for metrics, and starts to count and send. `live` has the spans of the
+    /// program itself.
     ///
     /// # Errors
-    /// Somebody has the address already, or the system refuses.
+    /// The address is in use, or a thread cannot be started.
     pub(super) fn start(
         wanted: &Wanted,
-        args: &TellingArgs,
+        args: &UpTelemetryArgs,
         header: &Header,
         live: Live,
     ) -> Result<Self, Failure> {
@@ -88,15 +88,16 @@ impl Telling {
         Ok(Self { metering, sending, window: args.window.get() })
     }
 
-    /// Lets them follow the facts, and when members are sent home.
-    pub(super) fn follow(&self, order: &mut Upkeep) {
+    /// Makes it follow the facts, and when the members are asked to leave.
+    pub(super) fn follow(&self, request: &mut UpkeepRequest) {
         if let Some(sending) = &self.sending {
-            order.show = sending.show_windows(&order.header, self.window);
+            request.on_recorder = sending.on_recorder_with_windows(&request.header, self.window);
         }
-        self.metering.follow(&mut order.show, &mut order.tell);
+        self.metering.follow(&mut request.on_recorder, &mut request.on_milestone);
     }
 
-    /// Everything is over: sends what is left, for two seconds at most; tells what was lost.
+    /// Called when the run is over: sends the rest, for at most two seconds, and prints what was
+    /// lost.
     pub(super) fn finish(mut self) {
         self.metering.conclude();
         if let Some(sending) = &self.sending {
@@ -104,11 +105,11 @@ impl Telling {
         }
         let metrics = self.metering.finish();
         let mut err = super::console::err();
-        // Nobody reads it: it is so all the same.
+        // A closed standard error is not an error.
         if let Some(lost) = metrics.and_then(|metrics| metrics.lost()) {
             writeln!(err, "telemetry: {lost}").ok();
         }
-        let Some((told, heard)) = self.sending.map(Sending::finish_heard) else { return };
+        let Some((sent, heard)) = self.sending.map(Sending::finish_heard) else { return };
         if heard.missed() > 0 {
             let missed = heard.missed();
             writeln!(err, "logs: {missed} facts were missed; the journal has them all").ok();
@@ -118,9 +119,9 @@ impl Telling {
             let unknown = "their time is unknown in traces, and the journal has them all";
             writeln!(err, "traces: {missed} facts were missed; {unknown}").ok();
         }
-        if told.lossy() {
-            let told = told.describe().join("; ");
-            writeln!(err, "telemetry: {told}; `tandem export` sends what the journals tell").ok();
+        if sent.lossy() {
+            let sent = sent.describe().join("; ");
+            writeln!(err, "telemetry: {sent}; `tandem export` sends what the journals have").ok();
         }
     }
 }

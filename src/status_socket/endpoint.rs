@@ -1,9 +1,9 @@
-//! Where those who can be asked are found.
+//! Finds the status sockets of this user.
 //!
-//! A socket is named after the host, its boot and the process: a folder that several machines share
-//! holds others' as well, which are left alone; what a dead process or a former boot has left is
-//! removed. The path of a socket may have 108 bytes only, so it is reached through the descriptor
-//! of its folder.
+//! A socket is named after the host, its boot and the process. A folder that several hosts share
+//! holds their sockets as well; these are ignored. Sockets of dead processes and former boots are
+//! removed. The path of a socket is limited to 108 bytes, so it is opened through the descriptor of
+//! its folder.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, fstat, open};
 
-use super::InquiryError;
-use crate::guard::{Place, state_home};
+use super::StatusError;
+use crate::guard::{PidScope, state_home};
 
 /// The folder of the sockets.
 #[must_use]
@@ -23,16 +23,16 @@ pub fn folder() -> PathBuf {
     state_home().join("tandem/up")
 }
 
-/// Somebody who can be asked, or could be once.
+/// The status socket of a process, which may have ended.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct Endpoint {
     folder: Arc<Folder>,
     name: String,
-    /// The process that listens there.
+    /// The process that listens on it.
     pub pid: u32,
 }
 
-/// A folder that is ours alone, held open.
+/// A folder that only this user can access, held open.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -40,16 +40,16 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder, and makes it where it is missing.
-    pub(super) fn make(path: &Path) -> Result<Self, InquiryError> {
-        let refused = |source| InquiryError::Folder { path: path.to_owned(), source };
+    /// Opens the folder, and creates it if it is missing.
+    pub(super) fn make(path: &Path) -> Result<Self, StatusError> {
+        let refused = |source| StatusError::Folder { path: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(refused)?;
         Self::enter(path)
     }
 
-    /// Opens the folder, which must be ours alone.
-    fn enter(path: &Path) -> Result<Self, InquiryError> {
-        let refused = |error: rustix::io::Errno| InquiryError::Folder {
+    /// Opens the folder, which must be accessible only to this user.
+    fn enter(path: &Path) -> Result<Self, StatusError> {
+        let refused = |error: rustix::io::Errno| StatusError::Folder {
             path: path.to_owned(),
             source: error.into(),
         };
@@ -58,54 +58,53 @@ impl Folder {
         let found = fstat(&fd).map_err(refused)?;
         let me = rustix::process::geteuid().as_raw();
         if found.st_uid != me || found.st_mode & 0o077 != 0 {
-            return Err(InquiryError::Open { path: path.to_owned() });
+            return Err(StatusError::Open { path: path.to_owned() });
         }
         Ok(Self { path: path.to_owned(), fd })
     }
 
-    /// The way to `name` in it, which is short whatever the folder is called.
+    /// A path to `name` through the folder's descriptor, which is always short.
     pub(super) fn way(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}/{name}", self.fd.as_raw_fd()))
     }
 
-    /// What `name` in it is called.
+    /// The full path of `name`, for messages.
     pub(super) fn shown(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 }
 
-/// The name of a process's socket, without its ending.
+/// The name of this process's socket, without its extension.
 pub(super) fn own_name() -> String {
     format!("{}-{}", here(), std::process::id())
 }
 
-/// This host and its boot, as names show them.
+/// This host and its boot, as in the name of a socket.
 fn here() -> String {
     let (host, boot) = host_and_boot();
     format!("{host}-{boot}")
 }
 
 fn host_and_boot() -> (String, String) {
-    let place = Place::here();
+    let pid_scope = PidScope::here();
     let legal = |c: &char| c.is_ascii_alphanumeric() || *c == '.';
-    let host: String = place.host.chars().filter(legal).take(32).collect();
-    (host, place.boot.chars().filter(char::is_ascii_hexdigit).take(12).collect())
+    let host: String = pid_scope.host.chars().filter(legal).take(32).collect();
+    (host, pid_scope.boot.chars().filter(char::is_ascii_hexdigit).take(12).collect())
 }
 
-/// All that may be asked on this machine, in the order of their numbers; what a former boot has
-/// left is removed.
+/// The status sockets on this host, ordered by process id. Those of former boots are removed.
 ///
 /// # Errors
-/// The folder cannot be read, or is open to others.
-pub fn doors() -> Result<Vec<Door>, InquiryError> {
+/// The folder cannot be read, or other users can access it.
+pub fn endpoints() -> Result<Vec<Endpoint>, StatusError> {
     let path = folder();
     let folder = match Folder::enter(&path) {
-        Err(InquiryError::Folder { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        Err(StatusError::Folder { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Ok(Vec::new());
         }
         folder => Arc::new(folder?),
     };
-    let refused = |source| InquiryError::Folder { path: path.clone(), source };
+    let refused = |source| StatusError::Folder { path: path.clone(), source };
     let (host, boot) = host_and_boot();
     let mut found = Vec::new();
     for entry in fs::read_dir(&path).map_err(refused)? {
@@ -115,30 +114,30 @@ pub fn doors() -> Result<Vec<Door>, InquiryError> {
             continue;
         };
         let (Some((on, when)), Ok(pid)) = (at.rsplit_once('-'), pid.parse()) else { continue };
-        let door = Door { folder: Arc::clone(&folder), name: name.to_owned(), pid };
+        let endpoint = Endpoint { folder: Arc::clone(&folder), name: name.to_owned(), pid };
         if on == host && when == boot {
-            found.push(door);
+            found.push(endpoint);
         } else if on == host {
-            door.remove();
+            endpoint.remove();
         }
     }
-    found.sort_by_key(|door| door.pid);
+    found.sort_by_key(|endpoint| endpoint.pid);
     Ok(found)
 }
 
-impl Door {
-    /// The way to its socket.
+impl Endpoint {
+    /// A short path to its socket.
     pub(super) fn way(&self) -> PathBuf {
         self.folder.way(&self.name)
     }
 
-    /// Nobody will ever answer there.
+    /// Removes the socket of a dead process.
     pub(super) fn remove(&self) {
         if let Err(error) = fs::remove_file(self.way())
             && error.kind() != io::ErrorKind::NotFound
         {
             let path = self.folder.shown(&self.name);
-            tracing::warn!(%error, path = %path.display(), "A dead socket stays.");
+            tracing::warn!(%error, path = %path.display(), "A dead socket could not be removed.");
         }
     }
 }

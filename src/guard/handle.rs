@@ -1,4 +1,4 @@
-//! The controller's hand on its guard.
+//! The controller's handle to its guard.
 
 use std::ffi::OsStr;
 use std::io;
@@ -16,7 +16,7 @@ use super::line::{GuardError, Line, Loss};
 use super::{Children, Revival, Run, UserCommand, heal, page, runs};
 use crate::time::Mono;
 
-/// How long it may take to undo what its master could not.
+/// How long the guard has to undo what its controller could not.
 const UNDOING: Duration = Duration::from_secs(10);
 
 /// A running guard. Dropping it closes the pipe, and the guard undoes what it holds.
@@ -34,24 +34,24 @@ pub struct Guard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held(());
 
-/// Something is still to be undone; it stands in the ledger, and `tandem halt` tries again.
+/// Something is still to be undone. The ledger lists it, and `tandem halt` tries again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not healed: {}; `tandem halt` tries again", .0.join("; "))]
 pub struct Unhealed(pub Vec<String>);
 
 impl Guard {
-    /// Starts the guard of `run` from `program`, which is `tandem` itself. From then on this
-    /// process must run, and [`pulse`](Self::pulse): once it was stopped for three seconds, or gave
-    /// no pulse for five, its guard ends the run.
+    /// Starts the guard of `run` from `program`, the `tandem` binary. From then on this process
+    /// must keep running and call [`pulse`](Self::pulse): the guard ends the run if the process is
+    /// stopped for three seconds, or gives no pulse for five.
     ///
     /// # Errors
-    /// The process cannot be started, or cannot write its ledger.
+    /// The guard cannot be started, or cannot write its ledger.
     pub fn start(program: impl AsRef<OsStr>, run: &Run) -> Result<Self, GuardError> {
         let mut child = Command::new(program)
             .arg("guard")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Out of the terminal's foreground group, or Ctrl-C would reach it too.
+            // Outside the terminal's foreground group, or Ctrl-C would reach it, too.
             .process_group(0)
             .spawn()
             .map_err(GuardError::Start)?;
@@ -61,8 +61,7 @@ impl Guard {
         let pidfd = pidfd_open(pid, PidfdFlags::empty())
             .map_err(|error| GuardError::Start(error.into()))?;
         let line = Arc::new(Line::new(pidfd, input, output));
-        let told = serde_json::to_string(run).unwrap_or_default();
-        let answer = line.ask(&format!("run {told}"))?;
+        let answer = line.ask(&format!("run {}", json(run)))?;
         if answer != "ready" {
             let why = answer.strip_prefix("refused: ").unwrap_or(&answer).to_owned();
             return Err(GuardError::Ledger { why });
@@ -78,19 +77,19 @@ impl Guard {
         Ok(Self { child, line, renewal: Some(renewal), ledger, folder, mark, children })
     }
 
-    /// The processes of the run, itself among them.
+    /// The processes of the run, including the guard.
     #[must_use]
     pub fn children(&self) -> &Arc<Children> {
         &self.children
     }
 
-    /// Its process id.
+    /// The guard's process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// What the processes of its run bear as [`MARK`](super::MARK) in their environment.
+    /// The value of the variable [`MARK`](super::MARK) in the environment of the run's processes.
     #[must_use]
     pub fn mark(&self) -> &str {
         &self.mark
@@ -102,39 +101,40 @@ impl Guard {
         &self.folder
     }
 
-    /// Whether it is still there, and does its work.
+    /// Whether the guard runs and answers.
     #[must_use]
     pub fn lives(&self) -> bool {
         self.loss().is_none()
     }
 
-    /// Shows that whoever heals runs. A thread renews the lease, and only while this is fresh: that
-    /// the thread lives says nothing of the loop beside it.
+    /// Shows that the task that heals faults makes progress. A thread renews the lease with the
+    /// guard, but only while the last pulse is recent, because the thread may outlive the task.
     pub fn pulse(&self) {
         self.line.pulse();
     }
 
-    /// Why it is there no more, if so.
+    /// Why the guard is lost, if it is.
     #[must_use]
     pub fn loss(&self) -> Option<Loss> {
         self.line.loss()
     }
 
-    /// Whether it was left alone for so long that it may be undoing the run this moment; soon it
-    /// is lost, or it answers.
+    /// Whether the guard got no renewal for so long that it may be undoing the run right now. Soon
+    /// after, it either answers or is lost.
     #[must_use]
     pub fn doubts(&self) -> bool {
         self.line.loss().is_none() && self.line.silence() >= LEASE
     }
 
-    /// From when on it has ended in our stead what we had started, if it has: since it last
-    /// answered, this process stood still.
+    /// If the guard has ended the run in place of this process: its last answer, since when this
+    /// process did not run.
     #[must_use]
     pub fn left_alone(&self) -> Option<Mono> {
         matches!(self.loss(), Some(Loss::Healed(_))).then(|| self.line.answered())
     }
 
-    /// Has it hold a child of ours that was not yet waited for, so that the number is surely its.
+    /// Makes the guard hold a child of this process. The child must not have been reaped, so that
+    /// its pid cannot have been reused.
     ///
     /// # Errors
     /// The guard is gone.
@@ -144,7 +144,7 @@ impl Guard {
         Ok(held)
     }
 
-    /// Has it start a broker again when we are gone before we did.
+    /// Makes the guard start a broker again if this process ends before it has done so.
     ///
     /// # Errors
     /// The guard is gone.
@@ -152,12 +152,12 @@ impl Guard {
         self.ask(&format!("promise {}", json(revival)), "promised")
     }
 
-    /// The broker runs again. A guard that is gone has nothing to forget.
+    /// Cancels a promise: the broker runs again. Does nothing if the guard is gone.
     pub fn kept(&self, revival: &Revival) {
         self.ask(&format!("kept {}", json(revival)), "forgotten").ok();
     }
 
-    /// Has it run a command when we are gone before we did.
+    /// Makes the guard run a command if this process ends before it has done so.
     ///
     /// # Errors
     /// The guard is gone.
@@ -165,7 +165,7 @@ impl Guard {
         self.ask(&format!("owe {}", json(command)), "owed")
     }
 
-    /// The command was run. A guard that is gone has nothing to forget.
+    /// Cancels an owed command: it has run. Does nothing if the guard is gone.
     pub fn paid(&self, command: &UserCommand) {
         self.ask(&format!("paid {}", json(command)), "forgotten").ok();
     }
@@ -175,12 +175,12 @@ impl Guard {
         if answer == expected {
             return Ok(Held(()));
         }
-        let said = io::Error::new(io::ErrorKind::InvalidData, format!("it said {answer:?}"));
-        Err(GuardError::Silent(said))
+        let odd = io::Error::new(io::ErrorKind::InvalidData, format!("it answered {answer:?}"));
+        Err(GuardError::Silent(odd))
     }
 
-    /// Everything was undone by its master: the guard may go. Where it is gone already, or left
-    /// something, that is undone here.
+    /// Ends the guard after the run has undone everything itself. If the guard is already gone, or
+    /// left something, this process undoes the rest.
     ///
     /// # Errors
     /// Something could not be undone.
@@ -188,11 +188,11 @@ impl Guard {
         self.retire();
         let asked = self.line.ask("renew").is_ok();
         let owed = page(&self.ledger).map(|page| page.patience()).unwrap_or_default();
-        let freed = asked && self.line.tell("free").is_ok();
+        let freed = asked && self.line.send("free").is_ok();
         self.replace(freed && self.line.ends(UNDOING + owed))
     }
 
-    /// Does what the guard did not: where it `ended` in peace, that is nothing.
+    /// Undoes what the guard did not undo. `ended` says whether the guard ended by itself.
     fn replace(&mut self, ended: bool) -> Result<(), Unhealed> {
         if !ended {
             self.child.kill().ok();
@@ -206,7 +206,7 @@ impl Guard {
         }
     }
 
-    /// Renews no more.
+    /// Stops the thread that renews the lease.
     fn retire(&mut self) {
         self.line.stop();
         if let Some(renewal) = self.renewal.take() {
@@ -218,7 +218,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // It has a hand on the pipe, too, and would keep it open.
+        // The renewal thread holds the pipe, too, and would keep it open.
         self.retire();
         if self.loss().is_some()
             && let Err(error) = self.replace(false)
@@ -228,7 +228,7 @@ impl Drop for Guard {
     }
 }
 
-/// In one line: JSON has no line breaks of its own.
+/// As JSON in one line.
 fn json(what: &impl serde::Serialize) -> String {
     serde_json::to_string(what).unwrap_or_default()
 }

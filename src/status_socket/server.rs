@@ -1,4 +1,4 @@
-//! The end that is asked: the socket, and how many may ask at once.
+//! The server's end of the status socket: listens, and accepts a limited number of clients.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -11,52 +11,52 @@ use tokio::net::UnixListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::InquiryError;
-use super::door::{Folder, folder, own_name};
-use super::serve::{Source, attend, turn_away};
+use super::StatusError;
+use super::connection::{Source, attend, turn_away};
+use super::endpoint::{Folder, folder, own_name};
 
-/// How many may ask at once; each follower is one.
+/// How many clients may be connected; each follower is one.
 const CLIENTS_MAX: usize = 16;
-/// How long those who follow have to hear that it is over.
+/// How long followers have to read that the run is over.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// How long nobody is let in after the system refused.
+/// The wait after a failed `accept`.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// A socket that listens. Dropped, it is gone.
+/// A listening socket. Dropping it removes the file.
 #[derive(Debug)]
-pub struct Desk {
+pub struct StatusServer {
     listener: UnixListener,
     folder: Folder,
     name: String,
 }
 
-impl Desk {
-    /// Makes the socket of this process, which only its owner may open.
+impl StatusServer {
+    /// Creates the socket of this process, which only its owner may open.
     ///
     /// # Errors
-    /// The folder or the socket cannot be made, or others could reach it.
-    pub fn open() -> Result<Self, InquiryError> {
+    /// The folder or the socket cannot be created, or other users could open it.
+    pub fn open() -> Result<Self, StatusError> {
         let folder = Folder::make(&folder())?;
         let name = own_name();
         let (unfinished, name) = (format!("{name}.new"), format!("{name}.sock"));
-        let refused = |source| InquiryError::Listen { path: folder.shown(&name), source };
+        let refused = |source| StatusError::Listen { path: folder.shown(&name), source };
         let way = folder.way(&unfinished);
-        // Somebody with our number died right here.
+        // An earlier process with this pid may have died at this point.
         fs::remove_file(&way).ok();
         let listener = UnixListener::bind(&way).map_err(refused)?;
         fs::set_permissions(&way, Permissions::from_mode(0o600)).map_err(refused)?;
-        // Whoever finds it finds somebody who listens: what does not answer is taken for dead.
+        // It gets its final name once it listens: clients take a socket that refuses for dead.
         fs::rename(&way, folder.way(&name)).map_err(refused)?;
         Ok(Self { listener, folder, name })
     }
 
-    /// Where it is.
+    /// The path of the socket.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.folder.shown(&self.name)
     }
 
-    /// Answers whoever asks, until stopped; then those who follow are told that it is over.
+    /// Answers clients until `stop` is cancelled; then followers get the end of the run.
     pub async fn serve(self, source: Arc<dyn Source>, stop: CancellationToken) {
         let mut clients = JoinSet::new();
         loop {
@@ -68,14 +68,17 @@ impl Desk {
             };
             match stream {
                 Ok((stream, _)) if clients.len() >= CLIENTS_MAX => {
-                    turn_away(&stream, format!("{CLIENTS_MAX} others are asking; try again"));
+                    turn_away(
+                        &stream,
+                        format!("{CLIENTS_MAX} other clients are connected; try again"),
+                    );
                 }
                 Ok((stream, _)) => {
                     let (source, stop) = (Arc::clone(&source), stop.clone());
                     clients.spawn(attend(stream, source, stop));
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "Nobody can be let in.");
+                    tracing::warn!(%error, "A client of the status socket could not connect.");
                     tokio::time::sleep(RETRY).await;
                 }
             }
@@ -85,13 +88,13 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for StatusServer {
     fn drop(&mut self) {
         let gone = fs::remove_file(self.folder.way(&self.name));
         if let Err(error) = gone
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(%error, path = %self.path().display(), "The socket stays.");
+            tracing::warn!(%error, path = %self.path().display(), "The socket could not be removed.");
         }
     }
 }
