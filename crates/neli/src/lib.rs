@@ -4,18 +4,18 @@
 //!   group ----- handle_membership ---> +------+ ---- poll_event ----> member
 //!   ledger ---- handle_heard --------> | Neli | ---- poll_beacon ---> ledger
 //!   clock ----- handle_timeout ------> |      | ---- poll_timeout --> clock
-//!   anyone ---- handle_leave --------> +------+ ---- leads ---------> anyone
+//!   caller ---- handle_leave --------> +------+ ---- leads ---------> caller
 //! ```
 //!
-//! Feed it what happened, then drain every `poll_*` until it is silent. Each `handle_*` first lets
-//! the clock decide what is over, however late the alarm is.
+//! Feed it what happened, then drain every `poll_*` until it returns `None`. Each `handle_*` first
+//! advances the time, so that a late timer changes nothing.
 //!
 //! This is the non-exclusive mode: a member leads partition `k` while `now - V[k] < T`, where
-//! `V[k]` is the local instant at which it last heard a message there. That the group takes `k`
-//! away ends no claim, for every join and leave takes everything away from everybody for a moment:
-//! a claim ends when the ledger has been silent for `T`, when the member leaves, or when it dies.
+//! `V[k]` is the local instant at which the member last heard a message there. A claim ends when
+//! the ledger has been silent for `T`, when the member leaves, or when it dies. A revocation of `k`
+//! ends no claim, because every join and leave revokes all partitions of all members for a moment.
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
+// Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -42,14 +42,14 @@ use tandem_facts::ids::PartitionId;
 use tandem_facts::observation::{Ending, Horizon};
 use tandem_facts::time::{Mono, Wall};
 
-/// What a member is told of its group; fixed for its life.
+/// The configuration of a member; fixed for its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// `|M|`, read once at start: a ledger never changes its width under a running group.
+    /// `|M|`, read once at start: the number of partitions does not change while a group runs.
     pub width: NonZeroU32,
-    /// `T`: for how long a claim outlives the last message of its partition.
+    /// `T`: how long a claim outlives the last message of its partition.
     pub threshold: Duration,
-    /// `tau`: how often a beacon is published on every partition.
+    /// `tau`: the interval at which the member publishes a beacon on every partition.
     pub beacon: Duration,
 }
 
@@ -63,7 +63,7 @@ pub struct Neli {
 }
 
 impl Neli {
-    /// A member that has heard nothing yet; its first beacons are due at once.
+    /// A member that has heard nothing yet. Its first beacons are due at once.
     #[must_use]
     pub fn new(now: Mono, config: Config) -> Self {
         Self {
@@ -76,8 +76,8 @@ impl Neli {
 
     /// A message of `partition`, appended by the broker at `stamp`, reached this member.
     ///
-    /// The non-exclusive mode goes by the instant of receipt, so that no clock need agree with
-    /// another; `stamp` is for the modes that do not.
+    /// The non-exclusive mode uses the instant of receipt, so that clocks need not agree. `stamp`
+    /// is for other modes.
     pub fn handle_heard(&mut self, now: Mono, partition: PartitionId, stamp: Wall) {
         self.handle_timeout(now);
         let _by_receipt_alone = stamp;
@@ -90,11 +90,11 @@ impl Neli {
         }
     }
 
-    /// The group gave or took partitions.
+    /// The group assigned or revoked partitions.
     pub fn handle_membership(&mut self, now: Mono, change: &Membership) {
         self.handle_timeout(now);
         match change {
-            // Whoever got a partition knows best that it needs a message now.
+            // A new owner needs a message on its partitions at once, so it publishes there itself.
             Membership::Assigned(assignment) => self.beacons.hasten(now, &assignment.partitions),
             Membership::Revoked(partitions) | Membership::Lost(partitions) => {
                 self.beacons.calm(partitions);
@@ -102,7 +102,7 @@ impl Neli {
         }
     }
 
-    /// Time has passed: claims that have lapsed end, beacons that are due become ready.
+    /// Time has passed: claims that have lapsed end, and beacons that are due become ready.
     pub fn handle_timeout(&mut self, now: Mono) {
         for claim in self.vector.expire(now) {
             self.events.push_back(Event::Ended { claim, why: Ending::Silence });
@@ -110,7 +110,7 @@ impl Neli {
         self.beacons.advance(now);
     }
 
-    /// The member goes: it claims nothing and publishes nothing from now on.
+    /// The member leaves: it claims and publishes nothing from now on.
     pub fn handle_leave(&mut self, now: Mono) {
         self.handle_timeout(now);
         self.gone = true;
@@ -120,13 +120,13 @@ impl Neli {
         }
     }
 
-    /// What has changed, in order.
+    /// The next change of leadership, in order.
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// A partition on which a beacon is to be published now.
+    /// The next partition on which to publish a beacon now.
     #[must_use]
     pub fn poll_beacon(&mut self) -> Option<PartitionId> {
         self.beacons.poll()
@@ -138,13 +138,14 @@ impl Neli {
         [self.vector.next_lapse(), self.beacons.next()].into_iter().flatten().min()
     }
 
-    /// Whether this member leads `partition` at `now`, whatever it was told before.
+    /// Whether this member leads `partition` at `now`, even if events of earlier instants say
+    /// otherwise.
     #[must_use]
     pub fn leads(&self, now: Mono, partition: PartitionId) -> bool {
         self.vector.claim(partition).is_some_and(|claim| now < claim.until)
     }
 
-    /// Every claim, with how far it reaches.
+    /// Every claim with its current end.
     pub fn claims(&self) -> impl Iterator<Item = Horizon> + '_ {
         self.vector.claims()
     }
