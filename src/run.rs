@@ -11,7 +11,7 @@ use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::observation::Outcome;
 use crate::time::Mono;
-use crate::timeline::Standing;
+use crate::timeline::LiveState;
 
 mod ending;
 mod error;
@@ -44,7 +44,7 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     let logs = scene.prepare_folder()?;
     let set = async {
         let journal = Journal::create(&order.journal(), &order.header)?;
-        let record = Record::new(journal, Standing::new(&order.header.plan));
+        let record = Record::new(journal, LiveState::new(&order.header.plan));
         let record = record.map_err(RunError::Thread)?;
         let record = Arc::new(record);
         (order.show)(&record);

@@ -25,7 +25,7 @@ use crate::live::Watch;
 use crate::observation::{Outcome, What};
 use crate::status_socket::Desk;
 use crate::time::{Mono, Span};
-use crate::timeline::Standing;
+use crate::timeline::LiveState;
 
 mod follow;
 mod service;
@@ -93,7 +93,7 @@ pub async fn keep_up(
     let desk = Desk::open().inspect_err(|_| scene.sweep())?;
     let set = async {
         let journal = Rolling::create(&order.folder, order.header.clone(), order.bounds)?;
-        let record = Record::new(journal, Standing::new(plan)).map_err(RunError::Thread)?;
+        let record = Record::new(journal, LiveState::new(plan)).map_err(RunError::Thread)?;
         let record = Arc::new(record);
         let facts = record.follow();
         service.begin(&record);

@@ -56,7 +56,7 @@ impl Outstanding {
         self.waiting.front().is_some_and(|waiting| waiting.made.is_some())
     }
 
-    /// The token to which the broker's next answer belongs, whatever that answer's bytes are.
+    /// The token to which the broker's next answer belongs. Tokens are matched by order alone.
     pub(super) fn token(&mut self) -> Option<Head> {
         self.waiting.pop_front_if(|waiting| waiting.head.api == TOKEN).map(|waiting| waiting.head)
     }

@@ -19,7 +19,7 @@ pub enum Refusal {
     #[error("no process of this machine holds the other end")]
     Gone,
     /// The kernel does not report who holds the other end.
-    #[error("the kernel does not say who holds the other end")]
+    #[error("the kernel does not report who holds the other end")]
     Unknown(#[source] io::Error),
 }
 

@@ -21,9 +21,9 @@ const CONNECTED: [u8; 5] = [1, 4, 5, 8, 11];
 /// The length of netlink's header, followed by `struct inet_diag_req_v2` or `struct inet_diag_msg`.
 const HEADER: usize = 16;
 const ASKED: usize = HEADER + 56;
-const TOLD: usize = HEADER + 72;
+const ANSWERED: usize = HEADER + 72;
 
-/// The user who holds the far end of the connection between `local` and `peer`, whose near end is
+/// The user that holds the far end of the connection between `local` and `peer`, whose near end is
 /// open; none if no process of this machine holds it: the peer is on another machine, or closed.
 ///
 /// # Errors
@@ -61,21 +61,21 @@ fn question(own: SocketAddr, far: SocketAddr) -> Vec<u8> {
     ask
 }
 
-fn answer(told: &[u8], own: SocketAddr, far: SocketAddr) -> io::Result<Option<u32>> {
+fn answer(bytes: &[u8], own: SocketAddr, far: SocketAddr) -> io::Result<Option<u32>> {
     let odd = || io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer is cut off");
-    let kind = field(told, 4).map(u16::from_ne_bytes).ok_or_else(odd)?;
+    let kind = field(bytes, 4).map(u16::from_ne_bytes).ok_or_else(odd)?;
     if kind == ERROR {
-        let code = field(told, HEADER).map(i32::from_ne_bytes).ok_or_else(odd)?;
+        let code = field(bytes, HEADER).map(i32::from_ne_bytes).ok_or_else(odd)?;
         let error = io::Error::from_raw_os_error(code.saturating_neg());
         // ENOENT: there is no such socket.
         return if error.kind() == io::ErrorKind::NotFound { Ok(None) } else { Err(error) };
     }
-    if kind != BY_FAMILY || told.len() < TOLD {
+    if kind != BY_FAMILY || bytes.len() < ANSWERED {
         return Err(odd());
     }
-    let byte = |at: usize| told.get(at).copied().unwrap_or_default();
-    let number = |at: usize| field(told, at).map(u32::from_ne_bytes).unwrap_or_default();
-    let port = |at: usize| field(told, at).map(u16::from_be_bytes).unwrap_or_default();
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+    let number = |at: usize| field(bytes, at).map(u32::from_ne_bytes).unwrap_or_default();
+    let port = |at: usize| field(bytes, at).map(u16::from_be_bytes).unwrap_or_default();
     // Without such a connection, the kernel may return the listener on that port.
     let same = port(HEADER + 4) == own.port() && port(HEADER + 6) == far.port();
     // A socket without a holder has inode 0, and the kernel reports root as its user.
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_says_who_holds_the_other_end_and_when_nobody_does() {
+    fn the_kernel_reports_the_holder_of_the_other_end_if_there_is_one() {
         let me = rustix::process::geteuid().as_raw();
         for listen in ["127.0.0.1:0", "[::1]:0"] {
             let Ok(listener) = TcpListener::bind(listen) else {

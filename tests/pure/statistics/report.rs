@@ -86,7 +86,7 @@ fn a_claim_that_was_reached_is_told_and_one_that_was_not_is_unknown() {
     assert!(claimed.confidence.probability_max.unwrap() < 0.1);
     let text = render(&claimed, "out", false);
     assert!(text.contains("29 of at most 30 trials"), "{text}");
-    assert!(line(&claimed).ends_with("stopped, for gap_probability < 10 % (95 %) holds"));
+    assert!(line(&claimed).ends_with("stopped: gap_probability < 10 % (95 %) holds"));
 
     let hopeless = report(&[Seen::Nothing, Seen::Gap], until(0.1, 1, 30));
     let stopping = hopeless.confidence.stopping.as_ref().unwrap();

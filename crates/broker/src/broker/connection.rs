@@ -54,7 +54,7 @@ pub(super) async fn converse(
     match outcome {
         Ok(()) => tracing::debug!(%peer, "A connection was closed by the other side."),
         Err(error @ CloseReason::NoRoom) => {
-            tracing::warn!(%peer, %error, "A connection was closed.")
+            tracing::warn!(%peer, %error, "A connection was closed.");
         }
         Err(error) => tracing::debug!(%peer, %error, "A connection was closed."),
     }

@@ -35,7 +35,7 @@ pub struct Join {
     pub protocols: Vec<Protocol>,
     /// Whether a new member must join twice: from version 4 on (KIP-394).
     pub needs_known_id: bool,
-    /// Whether the answer can tell the leader to keep the assignment: from version 9 on.
+    /// Whether the leader can be asked to keep the assignment: from version 9 on.
     pub can_skip_assignment: bool,
 }
 

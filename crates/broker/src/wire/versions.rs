@@ -7,8 +7,8 @@ use super::WireError;
 use super::api::number;
 use super::shape::Walker;
 
-/// Kafka's UNSUPPORTED_VERSION: an answer with this error is in version 0, whatever version was
-/// requested (KIP-35).
+/// Kafka's UNSUPPORTED_VERSION: an answer with this error is in version 0 for every
+/// requested version (KIP-35).
 const UNSUPPORTED_VERSION: i16 = 35;
 /// The first version with compact lengths. The header of the answer never has tagged fields.
 const FLEXIBLE: i16 = 3;

@@ -66,8 +66,8 @@ mod tests {
         let mut suspends = Suspends { seen: Duration::from_secs(7), looked: Mono(100 * MS) };
         let slept = |seconds| Duration::from_secs(seconds);
         assert_eq!(suspends.compare(slept(7), Mono(150 * MS)), None);
-        let told = suspends.compare(slept(3_607), Mono(200 * MS));
-        assert_eq!(told, Some((Mono(150 * MS), Mono(200 * MS))));
+        let found = suspends.compare(slept(3_607), Mono(200 * MS));
+        assert_eq!(found, Some((Mono(150 * MS), Mono(200 * MS))));
         assert_eq!(suspends.compare(slept(3_607), Mono(250 * MS)), None);
         assert_eq!(
             suspends.compare(slept(3_608), Mono(300 * MS)).map(|it| it.0),

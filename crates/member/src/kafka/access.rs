@@ -80,7 +80,7 @@ impl Cluster {
         KafkaError::Configuration { cluster: self.bootstrap.clone(), source: Box::new(source) }
     }
 
-    /// The user as whom we authenticate, for messages.
+    /// Our user on the cluster, for messages.
     pub(super) fn user(&self) -> String {
         let properties = &self.access.properties;
         if let Some(name) = properties.get("sasl.username") {
