@@ -35,7 +35,8 @@ proptest! {
             let original = answer(key, version, &named);
             let frame = written(key, version, &original);
             let addresses = broker_addresses(number(key), version, &frame).unwrap();
-            let found: Vec<_> = addresses.found.iter().map(|at| (at.host.clone(), at.port)).collect();
+            let listed = addresses.found.iter();
+            let found: Vec<_> = listed.map(|at| (at.host.clone(), at.port)).collect();
             let single = key == ApiKey::FindCoordinator && version < 4;
             let most = if single { 1 } else { named.len() };
             let said = |(_, host, port): &(i32, String, u16)| (host.clone(), i32::from(*port));

@@ -44,8 +44,9 @@ fn trials_without_a_joint_gap_bound_its_probability_exactly() {
     assert_eq!(together.why.as_deref(), Some("undefined: p2 had no gap"));
     assert_eq!(
         line(&report),
-        "confidence no joint gap in 8 trials: at most 31.2 % of such trials have one (95 %) it \
-         takes 299 to show < 1 % p95 of gaps takes 72 trials with one; 8 in p1"
+        "confidence no joint gap in 8 trials: at most 31.2 % of such trials have one (95 %) \
+         showing < 1 % needs 299 trials without a joint gap p95 of gaps takes 72 trials with one; 8 \
+         in p1"
     );
 }
 

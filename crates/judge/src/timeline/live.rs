@@ -89,7 +89,7 @@ impl LifeLine {
             self.open.contains(key) || spoke.is_some_and(|spoke| claim.until >= spoke)
         });
         let open = claims.map(|(key, claim)| {
-            // The claim may be renewed, or end; or ticks that are still to come may be missing.
+            // The claim may be renewed, or end; or it goes on, and its ticks are still to come.
             let began = self.piece_of(key.0, *claim).from.max(woke);
             let runs = self.ticks.get(&key.0).map_or(&[][..], Vec::as_slice);
             let ticked = runs.iter().rev().find(|run| run.from < claim.until);
