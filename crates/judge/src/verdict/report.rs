@@ -267,9 +267,9 @@ impl CauseKind {
             Self::Restart => {
                 Some("members were restarted: roles move to them and are led twice meanwhile")
             }
-            Self::Broker => Some("a broker died, stopped or did not answerwithout a fault"),
-            Self::Death => Some("a member diedwithout a fault"),
-            Self::Stop => Some("a member was stopped (SIGSTOP)without a fault"),
+            Self::Broker => Some("a broker died, stopped or did not answer without a fault"),
+            Self::Death => Some("a member died without a fault"),
+            Self::Stop => Some("a member was stopped (SIGSTOP) without a fault"),
             Self::Start => Some("members joined for the first time: roles move to them"),
             Self::None => Some("no known cause explains these"),
         }
