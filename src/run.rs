@@ -11,7 +11,7 @@ use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::observation::Outcome;
 use crate::time::Mono;
-use crate::timeline::Standing;
+use crate::timeline::LiveState;
 
 mod ending;
 mod error;
@@ -45,7 +45,7 @@ pub async fn run(request: &RunRequest, interrupt: &CancellationToken) -> Result<
     let logs = spec.prepare_folder()?;
     let set = async {
         let journal = Journal::create(&request.journal(), &request.header)?;
-        let record = Recorder::new(journal, Standing::new(&request.header.plan));
+        let record = Recorder::new(journal, LiveState::new(&request.header.plan));
         let record = record.map_err(RunError::Thread)?;
         let record = Arc::new(record);
         (request.on_recorder)(&record);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::ids::{GroupName, RoleIndex};
 use crate::time::{Mono, Span};
-use crate::timeline::Standing;
+use crate::timeline::LiveState;
 use crate::topology::Plan;
 use crate::verdict::{Condition, Measure, Subject};
 
@@ -29,7 +29,7 @@ impl<'a> Lookout<'a> {
 
     /// Evaluates the condition once. Returns a description of the violation. An interval counts
     /// from the call that first saw it, so its length is never overstated.
-    pub fn look(&mut self, now: Mono, standing: &Standing) -> Option<String> {
+    pub fn look(&mut self, now: Mono, standing: &LiveState) -> Option<String> {
         let mut since = BTreeMap::new();
         for roles in self.plan.classes() {
             for group in self.subjects() {
@@ -59,7 +59,7 @@ impl<'a> Lookout<'a> {
     fn is_on(
         &self,
         now: Mono,
-        standing: &Standing,
+        standing: &LiveState,
         group: Option<&GroupName>,
         role: RoleIndex,
     ) -> bool {

@@ -7,7 +7,7 @@ use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::{Broker, BrokerError, Settings};
+use crate::broker::{Broker, BrokerError, BrokerSettings};
 
 /// Run a small Kafka broker in memory, for first use, tests and chaos.
 ///
@@ -57,8 +57,9 @@ async fn serve(args: &BrokerArgs) -> Result<(), BrokerCommandError> {
     let system = BrokerCommandError::System;
     let interrupt = signal(SignalKind::interrupt()).map_err(system)?;
     let terminate = signal(SignalKind::terminate()).map_err(system)?;
-    let broker =
-        Broker::bind(args.listen, Settings::default()).await.map_err(BrokerCommandError::Broker)?;
+    let broker = Broker::bind(args.listen, BrokerSettings::default())
+        .await
+        .map_err(BrokerCommandError::Broker)?;
     let line = serde_json::json!({ "listening": broker.address().to_string() });
     let mut out = io::stdout();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(system)?;

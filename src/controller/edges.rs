@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::log_file::LogFile;
 use super::secured::towards_brokers;
 use super::{Process, ProcessError, Recorder};
-use crate::edge::{Answer, Order, Rule};
+use crate::edge::{Answer, EdgeCommand, Rule};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, FaultId, Life, MemberId};
 use crate::kafka::{Cluster, KafkaError};
@@ -108,7 +108,7 @@ impl Edges {
                 let (client, cluster) = (member.clone(), group.cluster.clone());
                 let seen = seen(&cluster);
                 let tls = towards_brokers(&seen).map_err(EdgesError::Kafka)?;
-                let open = Order::Open { client, cluster, bootstrap: seen.bootstrap, tls };
+                let open = EdgeCommand::Open { client, cluster, bootstrap: seen.bootstrap, tls };
                 let opened = edges.send(&open).await?;
                 let Answer::Opened { bootstrap } = opened else { return Err(odd(&opened)) };
                 edges.bootstraps.insert(member.clone(), bootstrap);
@@ -148,7 +148,7 @@ impl Edges {
         victims: Vec<Life>,
     ) -> Result<Mono, EdgesError> {
         self.shared.inner().victims.entry(fault.clone()).or_default().extend(victims);
-        let answer = self.send(&Order::Break { fault: fault.clone(), rule }).await?;
+        let answer = self.send(&EdgeCommand::Break { fault: fault.clone(), rule }).await?;
         let Answer::InForce { t } = answer else { return Err(odd(&answer)) };
         Ok(t)
     }
@@ -158,13 +158,13 @@ impl Edges {
     /// # Errors
     /// Rules may still be in force.
     pub async fn heal(&self, fault: &FaultId) -> Result<Mono, EdgesError> {
-        let answer = self.send(&Order::Heal { fault: fault.clone() }).await?;
+        let answer = self.send(&EdgeCommand::Heal { fault: fault.clone() }).await?;
         let Answer::Healed { t } = answer else { return Err(odd(&answer)) };
         Ok(t)
     }
 
     /// Sends an order, and waits for its answer.
-    async fn send(&self, order: &Order) -> Result<Answer, EdgesError> {
+    async fn send(&self, order: &EdgeCommand) -> Result<Answer, EdgesError> {
         let line = serde_json::to_string(order).unwrap_or_default();
         let (sender, answer) = oneshot::channel();
         {

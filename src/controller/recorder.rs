@@ -11,7 +11,7 @@ use crate::ids::Life;
 use crate::journal::{JournalError, Queue, Sink, Written};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
-use crate::timeline::Standing;
+use crate::timeline::LiveState;
 
 /// How many facts a follower may be behind; with fifty members, that is half a minute.
 const BEHIND_MAX: usize = 16_384;
@@ -30,7 +30,7 @@ pub struct Recorder {
 }
 
 struct Inner {
-    standing: Standing,
+    standing: LiveState,
     seq: u64,
     hole: Option<Hole>,
     /// How many facts found no room in the queue, in all holes.
@@ -58,7 +58,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The thread that writes cannot be started.
-    pub fn new(journal: impl Into<Sink>, standing: Standing) -> io::Result<Self> {
+    pub fn new(journal: impl Into<Sink>, standing: LiveState) -> io::Result<Self> {
         let inner = Inner { standing, seq: 0, hole: None, dropped: 0 };
         let broken = CancellationToken::new();
         let journal = Queue::start(journal.into(), broken.clone())?;
@@ -154,7 +154,7 @@ impl Recorder {
     }
 
     /// Reads the current claims.
-    pub fn look<R>(&self, look: impl FnOnce(&Standing) -> R) -> R {
+    pub fn look<R>(&self, look: impl FnOnce(&LiveState) -> R) -> R {
         look(&self.inner().standing)
     }
 

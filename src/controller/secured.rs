@@ -96,6 +96,6 @@ mod tests {
         let nowhere = Secret::Env("TANDEM_NO_SUCH_VARIABLE".to_owned());
         let cluster = cluster(&[("security.protocol", "ssl")], &[("ssl.ca.location", nowhere)]);
         let text = crate::error::chain(&towards_brokers(&cluster).unwrap_err());
-        assert!(text.contains("`ssl.ca.location` of h:1 cannot be had"), "{text}");
+        assert!(text.contains("cannot read secret `ssl.ca.location` of h:1"), "{text}");
     }
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::replacing::Replacing;
 use crate::controller::Recorder;
 use crate::ids::TrialNumber;
-use crate::statistics::sequential::{Decision, Rule, Standing};
+use crate::statistics::sequential::{Decision, Rule, Series};
 use crate::time::Mono;
 use crate::timeline::{Recent, Timeline};
 use crate::topology::Plan;
@@ -32,7 +32,7 @@ const BESIDE: Duration = Duration::from_secs(1);
 pub(super) struct Stopping {
     plan: Arc<Plan>,
     rule: Rule,
-    standing: Standing,
+    series: Series,
     /// How many more trials are played regardless of their results.
     owed: u64,
     recent: Arc<Mutex<Recent>>,
@@ -63,8 +63,8 @@ impl Stopping {
         });
         let plan = Arc::new(plan.clone());
         let owed = u64::from(until.min);
-        let standing = Standing::default();
-        Some(Self { plan, rule, standing, owed, recent, _follower: follower })
+        let series = Series::default();
+        Some(Self { plan, rule, series, owed, recent, _follower: follower })
     }
 
     /// Whether the run is over after this trial, which ended at `end`: its claim holds, or can no
@@ -99,8 +99,8 @@ impl Stopping {
         let (left, disturbed) = (replacing.left(trial), replacing.is_disturbed(trial));
         self.owed = self.owed.saturating_sub(u64::from(!disturbed));
         let decision = match found.and_then(|(_, had)| had).filter(|_| !disturbed) {
-            Some(had) => self.rule.decide(&mut self.standing, had, left),
-            None => self.rule.prospect(&self.standing, left),
+            Some(had) => self.rule.decide(&mut self.series, had, left),
+            None => self.rule.prospect(&self.series, left),
         };
         match decision {
             Decision::Open => false,

@@ -25,7 +25,7 @@ use crate::live::Watch;
 use crate::observation::{Outcome, What};
 use crate::status_socket::StatusServer;
 use crate::time::{Mono, Span};
-use crate::timeline::Standing;
+use crate::timeline::LiveState;
 
 mod follow;
 mod service;
@@ -101,7 +101,7 @@ pub async fn keep_up(
     let server = StatusServer::open().inspect_err(|_| spec.sweep())?;
     let set = async {
         let journal = Rolling::create(&request.folder, request.header.clone(), request.bounds)?;
-        let record = Recorder::new(journal, Standing::new(plan)).map_err(RunError::Thread)?;
+        let record = Recorder::new(journal, LiveState::new(plan)).map_err(RunError::Thread)?;
         let record = Arc::new(record);
         let facts = record.follow();
         service.begin(&record);

@@ -24,7 +24,7 @@ use crate::ids::{FaultId, TrialNumber};
 use crate::journal::Header;
 use crate::observation::Outcome;
 use crate::time::Mono;
-use crate::timeline::{Incident, Interval, Record, Timeline, Trial};
+use crate::timeline::{Incident, Interval, RunRecord, Timeline, Trial};
 use crate::topology::{Objective, Plan};
 
 /// All traces of a run.
@@ -207,7 +207,7 @@ pub(super) fn counts(found: &[Found]) -> [KeyValue; 3] {
 }
 
 /// The stalls of the host in `window`, as events of a root span.
-pub(super) fn stalls(context: &RunContext, record: &Record, window: Interval) -> Vec<Event> {
+pub(super) fn stalls(context: &RunContext, record: &RunRecord, window: Interval) -> Vec<Event> {
     let stalls = record.stalls.iter();
     let stalls = stalls.filter(|stall| !stall.intersect(window).is_empty());
     let event = |stall: &Interval| {

@@ -84,7 +84,7 @@ const PURE: &[&str] = &[
     "edge/lane.rs",
     "edge/limits.rs",
     "edge/line.rs",
-    "edge/order.rs",
+    "edge/command.rs",
     "edge/outstanding.rs",
     "edge/pace.rs",
     "edge/rewrite.rs",

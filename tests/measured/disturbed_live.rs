@@ -17,7 +17,7 @@ use tandem::ids::TrialNumber;
 use tandem::journal::{self, Journal};
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
-use tandem::timeline::{Lateness, Processors, Standing};
+use tandem::timeline::{Lateness, LiveState, Processors};
 use tandem::verdict::Verdict;
 
 /// A hog is there for so long.
@@ -78,7 +78,7 @@ fn canary(own: bool) -> Vec<Fact> {
     let plan = plan(1, &[("p1", 1, 1)]);
     let header = header("canary", &plan, &brief(&plan, 1, &[]));
     let record =
-        Recorder::new(Journal::create(&path, &header).unwrap(), Standing::new(&plan)).unwrap();
+        Recorder::new(Journal::create(&path, &header).unwrap(), LiveState::new(&plan)).unwrap();
     let children = Arc::new(Children::default());
     let canary = Canary::start(Arc::new(record), Arc::clone(&children), false).unwrap();
     eventually("the canary", Duration::from_secs(20), has_woken);

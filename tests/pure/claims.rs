@@ -69,7 +69,7 @@ joint.gap.max <= bound.group.gap
 group.gap.max <= bound.group.takeover
                              ^ unknown bound 'takeover': one of gap, overlap
 group.gap.max <= bound.gap
-                 ^ 'bound.gap' is no bound: write bound.joint.gap or bound.group.overlap
+                 ^ 'bound.gap' is not a bound: write bound.joint.gap or bound.group.overlap
 group.p 1.gap.max < 1s
       ^ a group name consists of letters, digits, '.', '_' and '-', not ' '
 ";

@@ -10,8 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use proptest::prelude::*;
 use tandem::groups::{
-    Commit, Coordinator, Departure, Heartbeat, Join, Leave, Protocol, ReplyBody, Settings, Sync,
-    Token,
+    Commit, Coordinator, CoordinatorSettings, Departure, Heartbeat, Join, Leave, Protocol,
+    ReplyBody, Sync, Token,
 };
 use tandem::time::Mono;
 
@@ -70,11 +70,11 @@ struct World {
 
 impl World {
     fn new(initial_delay: Duration) -> Self {
-        let settings = Settings {
+        let settings = CoordinatorSettings {
             members_max: MEMBERS_MAX,
             initial_delay,
             new_member_join: Duration::from_secs(5),
-            ..Settings::default()
+            ..CoordinatorSettings::default()
         };
         Self {
             coordinator: Coordinator::new(settings),

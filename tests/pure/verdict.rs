@@ -123,8 +123,8 @@ fn unobserved_time_is_unknown_and_not_a_pass() {
     assert_eq!(
         report.reasons,
         [
-            "All groups together: 47 ms could not be observed, so joint_gap <= 0s cannot be told.",
-            "Group p2: some time could not be observed, so leaders_per_group >= 1 cannot be told.",
+            "All groups together: 47 ms could not be observed, so joint_gap <= 0s is unknown.",
+            "Group p2: some time could not be observed, so leaders_per_group >= 1 is unknown.",
         ]
     );
     assert_eq!((report.verdict, report.unknown_ms), (Verdict::Unknown, 200.0));

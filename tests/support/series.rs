@@ -129,7 +129,7 @@ pub fn disturbances<'a>(parts: impl IntoIterator<Item = &'a Part>) -> String {
     for (number, part) in (1..).zip(parts) {
         all += usize::try_from(part.report.trials).unwrap() + part.disturbed().len();
         for trial in part.disturbed() {
-            let whom = trial.whom.as_ref().map_or("the controller".to_owned(), ToString::to_string);
+            let whom = trial.life.as_ref().map_or("the controller".to_owned(), ToString::to_string);
             disturbed.push(format!(
                 "trial {} of run {number}: {} ({whom} kept waiting for {:.0} ms)",
                 trial.trial,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tandem::groups::{
-    Coordinator, Fault, Heartbeat, Join, JoinReply, Protocol, ReplyBody, Settings, Sync, SyncReply,
-    Token,
+    Coordinator, CoordinatorSettings, Fault, Heartbeat, Join, JoinReply, Protocol, ReplyBody, Sync,
+    SyncReply, Token,
 };
 use tandem::ids::PartitionId;
 use tandem::neli::{Assignment, Config, Event, Heard, Membership, Neli, Pulse};
@@ -84,7 +84,7 @@ impl World {
             terms,
             luck,
             width,
-            coordinator: Coordinator::new(Settings::default()),
+            coordinator: Coordinator::new(CoordinatorSettings::default()),
             clients: (0..members).map(|_| client()).collect(),
             agenda: BTreeMap::new(),
             order: 0,

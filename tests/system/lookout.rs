@@ -6,7 +6,7 @@ use support::experiment::Experiment;
 use support::facts::{Story, at, plan};
 use tandem::chaos::Lookout;
 use tandem::observation::{Outcome, What};
-use tandem::timeline::Standing;
+use tandem::timeline::LiveState;
 use tandem::verdict::Condition;
 
 /// What a lookout says of a story, looking each 20 ms: when, and in words.
@@ -15,7 +15,7 @@ fn sees(condition: &str, record: impl Fn(&mut Story)) -> Option<(u64, String)> {
     let mut story = Story::default();
     record(&mut story);
     let condition: Condition = condition.parse().unwrap();
-    let (mut standing, mut lookout) = (Standing::new(&plan), Lookout::new(&condition, &plan));
+    let (mut standing, mut lookout) = (LiveState::new(&plan), Lookout::new(&condition, &plan));
     let mut facts = story.facts.iter().peekable();
     (1_000..6_000).step_by(20).find_map(|now| {
         while let Some(fact) = facts.next_if(|fact| fact.t <= at(now)) {

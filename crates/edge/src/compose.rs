@@ -1,5 +1,5 @@
-//! Answers that no broker gave: a request's own answer, in its version, with an error code where
-//! clients look for it. Pure.
+//! Composes answers in the broker's place: a valid answer in the request's version, with an error
+//! code where clients look for it. Pure.
 
 use bytes::Bytes;
 use kafka_protocol::messages::leave_group_response::MemberResponse;
@@ -10,11 +10,11 @@ use kafka_protocol::messages::{
 };
 
 use super::compose_topics as topics;
-use super::error::Parting;
+use super::error::CloseReason;
 use super::head::Head;
 use tandem_broker::wire::{Incoming, WireError, encode, number, parse_foreign};
 
-/// The requests that can be answered here.
+/// The requests that can be answered.
 const ANSWERED: [ApiKey; 12] = [
     ApiKey::Produce,
     ApiKey::Fetch,
@@ -30,16 +30,16 @@ const ANSWERED: [ApiKey; 12] = [
     ApiKey::InitProducerId,
 ];
 
-/// Whether a request can be answered here.
+/// Whether requests of this API can be answered.
 pub(super) fn can_answer(api: i16) -> bool {
     ANSWERED.iter().any(|key| number(*key) == api)
 }
 
-/// Answers a request, its length included in both.
+/// Composes the answer to a request; both include their length prefix.
 ///
 /// # Errors
-/// Where the request cannot be read, or is none that can be answered here.
-pub(super) fn compose(head: &Head, mut framed: Bytes, code: i16) -> Result<Bytes, Parting> {
+/// The request cannot be read, or its API cannot be answered.
+pub(super) fn compose(head: &Head, mut framed: Bytes, code: i16) -> Result<Bytes, CloseReason> {
     let request = framed.split_off(framed.len().min(4));
     let unsupported = WireError::Unsupported { key: head.api, version: head.version };
     let Incoming::Request(request) = parse_foreign(request)? else {
@@ -71,7 +71,7 @@ fn answer(version: i16, request: RequestKind, code: i16) -> Option<ResponseKind>
             JoinGroupResponse::default()
                 .with_error_code(code)
                 .with_generation_id(-1)
-                // Null since version 7 only.
+                // Nullable since version 7.
                 .with_protocol_name(Some(kafka_protocol::protocol::StrBytes::default()))
                 .with_member_id(ask.member_id),
         ),
@@ -85,7 +85,8 @@ fn answer(version: i16, request: RequestKind, code: i16) -> Option<ResponseKind>
     })
 }
 
-/// Of the whole, and of each member: some clients look at the one, some at the other.
+/// Sets the code for the whole and for each member, since some clients check the one, some the
+/// other.
 fn leave(version: i16, ask: LeaveGroupRequest, code: i16) -> LeaveGroupResponse {
     let answer = LeaveGroupResponse::default().with_error_code(code);
     if version < 3 {

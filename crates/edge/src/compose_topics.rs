@@ -1,5 +1,5 @@
-//! Answers that no broker gave, where the code stands at each topic, partition, group or key that
-//! the request names. Pure.
+//! Composes answers in which each topic, partition, group or key of the request has its own error
+//! code. Pure.
 
 use kafka_protocol::messages::fetch_response::{FetchableTopicResponse, PartitionData};
 use kafka_protocol::messages::find_coordinator_response::Coordinator;
@@ -37,8 +37,8 @@ pub(super) fn produce(ask: ProduceRequest, code: i16) -> ProduceResponse {
     ProduceResponse::default().with_responses(topics.collect())
 }
 
-/// A request that goes on with a session names no partition; its answer has the code for the whole,
-/// upon which clients begin a new session and name all of them.
+/// A request within a fetch session names no partition. Its answer has one code for the whole, on
+/// which clients start a new session and name all partitions.
 pub(super) fn fetch(version: i16, ask: FetchRequest, code: i16) -> FetchResponse {
     let whole = if ask.topics.is_empty() && version >= 7 { code } else { 0 };
     let topics = ask.topics.into_iter().map(|topic| {
@@ -71,11 +71,11 @@ pub(super) fn list_offsets(ask: ListOffsetsRequest, code: i16) -> ListOffsetsRes
     ListOffsetsResponse::default().with_topics(topics.collect())
 }
 
-/// No brokers are named, since none are known here: a client keeps those that it knows. Where it
-/// asks for all topics, there is a place for the code since version 13 only.
+/// The answer names no brokers, as none are known here; a client keeps those that it knows. For a
+/// request for all topics, the code has a place since version 13 only.
 pub(super) fn metadata(version: i16, ask: MetadataRequest, code: i16) -> MetadataResponse {
     let topics = ask.topics.unwrap_or_default().into_iter().map(|topic| {
-        // Null since version 12 only.
+        // Nullable since version 12.
         let name = topic.name.or_else(|| (version < 12).then(Default::default));
         MetadataResponseTopic::default()
             .with_error_code(code)
@@ -102,7 +102,8 @@ pub(super) fn offset_commit(ask: OffsetCommitRequest, code: i16) -> OffsetCommit
     OffsetCommitResponse::default().with_topics(topics.collect())
 }
 
-/// The code stands at each group since version 8, for the whole since 2, at each partition before.
+/// The code is set for each group since version 8, for the whole since version 2, and at each
+/// partition before.
 pub(super) fn offset_fetch(
     version: i16,
     ask: OffsetFetchRequest,

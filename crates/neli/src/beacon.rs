@@ -1,9 +1,9 @@
-//! When to publish on which partition.
+//! When to publish a beacon on which partition.
 //!
 //! "Each member publishes a beacon on every partition each interval `tau`. No partition may dry
-//! up." Besides, the new owner of a partition publishes there at once and again each [`HASTE`]
-//! until it hears something: its first fetch starts at the end of the log, and a beacon that was
-//! appended before that end was looked up is never delivered.
+//! up." In addition, a member that was just assigned a partition publishes there at once and again
+//! every [`HASTE`] until it hears a message. Its first fetch starts at the end of the log, so a
+//! beacon that was appended before the client looked up that end is never delivered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -14,20 +14,20 @@ use tandem_facts::time::Mono;
 
 use super::{Config, Pulse};
 
-/// How often a new owner publishes until it hears.
+/// The interval at which a new owner publishes until it hears a message.
 const HASTE: Duration = Duration::from_millis(10);
-/// How often at most: then the ordinary beacons must do.
+/// The greatest number of such beacons; after them only the regular ones follow.
 const HASTE_TIMES: u32 = 20;
 
 #[derive(Debug)]
 pub(super) struct Beacons {
     width: NonZeroU32,
     interval: Duration,
-    /// Whether the program lets the next round go; `None` where it has no say.
+    /// Whether the program has allowed the next round; `None` if it has no say.
     pulsed: Option<bool>,
-    /// When the next round over all partitions is due; none once silenced.
+    /// When the next round over all partitions is due; none after [`silence`](Self::silence).
     round: Option<Mono>,
-    /// New partitions that nothing was heard on yet: when the next is due, and how many are left.
+    /// New partitions without a message yet: when the next beacon is due, and how many remain.
     hasty: BTreeMap<PartitionId, (Mono, u32)>,
     ready: BTreeSet<PartitionId>,
 }
@@ -62,7 +62,7 @@ impl Beacons {
         {
             self.pulsed = self.pulsed.map(|_| false);
             self.ready.extend((0..self.width.get()).map(PartitionId));
-            // A round that was missed is not made up for: beacons say "now", and nothing else.
+            // Missed rounds are skipped: a beacon only says that its author is alive now.
             let next = due + self.interval;
             let late = next <= now || self.pulsed.is_some();
             self.round = Some(if late { now + self.interval } else { next });

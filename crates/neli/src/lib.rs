@@ -4,23 +4,23 @@
 //!   group ----- handle_membership ---> +------+ ---- poll_event ----> member
 //!   ledger ---- handle_heard --------> | Neli | ---- poll_beacon ---> ledger
 //!   clock ----- handle_timeout ------> |      | ---- poll_timeout --> clock
-//!   anyone ---- handle_leave --------> +------+ ---- leads ---------> anyone
+//!   caller ---- handle_leave --------> +------+ ---- leads ---------> caller
 //! ```
 //!
-//! Feed it what happened, then drain every `poll_*` until it is silent. Each `handle_*` first lets
-//! the clock decide what is over, however late the alarm is.
+//! Feed it what happened, then drain every `poll_*` until it returns `None`. Each `handle_*` first
+//! advances the time, so that a late timer changes nothing.
 //!
 //! In the non-exclusive mode a member leads partition `k` while `now - V[k] < T`, where `V[k]` is
-//! the local instant at which it last heard a message there. A revocation ends no claim, because
-//! every join and leave revokes all partitions of all members for a moment: a claim ends when the
-//! ledger has been silent for `T`, when the member leaves, or when it dies.
+//! the local instant at which the member last heard a message there. A claim ends when the ledger
+//! has been silent for `T`, when the member leaves, or when it dies. A revocation of `k` ends no
+//! claim, because every join and leave revokes all partitions of all members for a moment.
 //!
 //! In the fast mode a member leads a partition that it holds, from the assignment on, while
 //! `now - V[k] < Q`. `V[k]` starts with the assignment; then only messages count that the member
 //! itself has published since, and each by the instant of its sending, so that a backlog renews
 //! nothing. A revocation ends the claim. Only the holder publishes.
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
+// Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -47,14 +47,15 @@ use tandem_facts::ids::PartitionId;
 use tandem_facts::observation::{Ending, Horizon, Mode};
 use tandem_facts::time::Mono;
 
-/// What a member knows of its group; fixed for its life.
+/// The configuration of a member; fixed for its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// `|M|`, read once at start: a ledger never changes its width under a running group.
+    /// `|M|`, read once at start: the number of partitions does not change while a group runs.
     pub width: NonZeroU32,
-    /// `T`, in the fast mode `Q`: for how long a claim outlives the last message of its partition.
+    /// `T`, in the fast mode `Q`: how long a claim outlives the last message of its partition.
     pub threshold: Duration,
-    /// `tau`: how often a beacon is published: on every partition, in the fast mode on those held.
+    /// `tau`: the interval at which the member publishes a beacon on every partition, in the fast
+    /// mode on those that it holds.
     pub beacon: Duration,
     /// When a claim holds and what ends it.
     pub mode: Mode,
@@ -75,7 +76,7 @@ pub struct Neli {
 }
 
 impl Neli {
-    /// A member that has heard nothing yet; its first beacons are due at once.
+    /// A member that has heard nothing yet. Its first beacons are due at once.
     #[must_use]
     pub fn new(now: Mono, config: Config) -> Self {
         Self {
@@ -90,8 +91,8 @@ impl Neli {
 
     /// A message reached this member.
     ///
-    /// The non-exclusive mode goes by the instant of receipt, so that no two clocks need agree. The
-    /// fast mode counts only messages that this member has published since it holds the partition.
+    /// The non-exclusive mode uses the instant of receipt, so that clocks need not agree. The fast
+    /// mode counts only messages that this member has published since it holds the partition.
     pub fn handle_heard(&mut self, now: Mono, message: Heard) {
         self.handle_timeout(now);
         if self.gone {
@@ -111,7 +112,7 @@ impl Neli {
         }
     }
 
-    /// The group gave or took partitions.
+    /// The group assigned or revoked partitions.
     pub fn handle_membership(&mut self, now: Mono, change: &Membership) {
         self.handle_timeout(now);
         match change {
@@ -174,7 +175,7 @@ impl Neli {
         self.beacons.advance(now);
     }
 
-    /// The member goes: it claims nothing and publishes nothing from now on.
+    /// The member leaves: it claims and publishes nothing from now on.
     pub fn handle_leave(&mut self, now: Mono) {
         self.handle_timeout(now);
         self.gone = true;
@@ -185,14 +186,14 @@ impl Neli {
         }
     }
 
-    /// What has changed, in order.
+    /// The next change of leadership, in order.
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// A partition on which a beacon is to be published now. In the fast mode it carries the life
-    /// of its sender and the instant of its sending.
+    /// The next partition on which to publish a beacon now. In the fast mode the beacon carries the
+    /// life of its sender and the instant of its sending.
     #[must_use]
     pub fn poll_beacon(&mut self) -> Option<PartitionId> {
         match self.mode {
@@ -210,13 +211,14 @@ impl Neli {
         [self.vector.next_lapse(), self.beacons.next()].into_iter().flatten().min()
     }
 
-    /// Whether this member leads `partition` at `now`: compared with the clock at each call.
+    /// Whether this member leads `partition` at `now`, even if events of earlier instants say
+    /// otherwise.
     #[must_use]
     pub fn leads(&self, now: Mono, partition: PartitionId) -> bool {
         self.vector.claim(partition).is_some_and(|claim| now < claim.until)
     }
 
-    /// Every claim, with how far it reaches.
+    /// Every claim with its current end.
     pub fn claims(&self) -> impl Iterator<Item = Horizon> + '_ {
         self.vector.claims()
     }

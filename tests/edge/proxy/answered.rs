@@ -8,7 +8,7 @@ use kafka_protocol::messages::{
     ApiKey, ApiVersionsResponse, FindCoordinatorResponse, ResponseHeader, ResponseKind,
 };
 use kafka_protocol::protocol::Decodable;
-use tandem::wire::{SUPPORTED, number, places};
+use tandem::wire::{SUPPORTED, broker_addresses, number};
 
 use crate::proxy::upstream::Echo;
 use support::edge::process::{Client, Edges};
@@ -79,16 +79,15 @@ fn every_broker_that_is_named_is_behind_an_edge() {
     let mut known: Option<Vec<i32>> = None;
     for (key, version) in naming_versions() {
         let frame = puppet.says(key, version, &answer(key, version, &named)).unwrap();
-        let found = places(number(key), version, &frame).unwrap().found;
-        assert!(found.iter().all(|place| place.host == "127.0.0.1"), "{key:?} {version}");
-        let ports: Vec<i32> = found.iter().map(|place| place.port).collect();
+        let found = broker_addresses(number(key), version, &frame).unwrap().found;
+        assert!(found.iter().all(|address| address.host == "127.0.0.1"), "{key:?} {version}");
+        let ports: Vec<i32> = found.iter().map(|address| address.port).collect();
         // Everywhere the same, as it was when all were named for the first time.
         let known = known.get_or_insert_with(|| ports.clone());
         assert_eq!(ports, known[..ports.len()], "{key:?} {version}");
-        let heard = found
-            .iter()
-            .zip(&named)
-            .map(|(place, (id, host, _))| (*id, host.clone(), u16::try_from(place.port).unwrap()));
+        let heard = found.iter().zip(&named).map(|(address, (id, host, _))| {
+            (*id, host.clone(), u16::try_from(address.port).unwrap())
+        });
         assert_eq!(read(key, version, frame), answer(key, version, &heard.collect()));
     }
     for (port, echo) in known.unwrap().into_iter().zip(&echoes) {
@@ -180,7 +179,7 @@ fn tokens_without_a_header_pass_and_requests_are_known_again() {
     }
     let named = vec![(1, "127.0.0.1".to_owned(), 9)];
     let frame = puppet.says(ApiKey::Metadata, 9, &answer(ApiKey::Metadata, 9, &named)).unwrap();
-    assert_ne!(places(3, 9, &frame).unwrap().found[0].port, 9);
+    assert_ne!(broker_addresses(3, 9, &frame).unwrap().found[0].port, 9);
 }
 
 /// All that the embedded broker speaks, in all versions, as it says it without an edge.

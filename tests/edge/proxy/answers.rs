@@ -193,7 +193,7 @@ fn unanswerable_requests_are_refused_and_change_nothing() {
         (rule("p1-1", Direction::Both, &[], answer()), "name the requests"),
         (rule("p1-1", Direction::ToClient, &[12], answer()), "name the other direction"),
         (rule("p1-1", Direction::Both, &[], slow), "0 bytes a second"),
-        (nowhere, "\"nowhere\" is no host:port"),
+        (nowhere, "\"nowhere\" is not host:port"),
     ] {
         let said = edges.refuses(rule);
         assert!(said.contains(why), "{said}");

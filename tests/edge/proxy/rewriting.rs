@@ -6,7 +6,9 @@ use kafka_protocol::messages::api_versions_response::ApiVersion;
 use kafka_protocol::messages::{ApiKey, ApiVersionsResponse, ResponseHeader, ResponseKind};
 use kafka_protocol::protocol::Decodable;
 use proptest::prelude::*;
-use tandem::wire::{Naming, WireError, cap_versions, naming, newest_naming, number, places};
+use tandem::wire::{
+    Naming, WireError, broker_addresses, cap_versions, naming, newest_naming, number,
+};
 
 use support::naming_answers::{Brokers, KEYS, answer, naming_versions, text, written};
 
@@ -32,8 +34,9 @@ proptest! {
         for (key, version) in naming_versions() {
             let original = answer(key, version, &named);
             let frame = written(key, version, &original);
-            let places = places(number(key), version, &frame).unwrap();
-            let found: Vec<_> = places.found.iter().map(|at| (at.host.clone(), at.port)).collect();
+            let addresses = broker_addresses(number(key), version, &frame).unwrap();
+            let listed = addresses.found.iter();
+            let found: Vec<_> = listed.map(|at| (at.host.clone(), at.port)).collect();
             let single = key == ApiKey::FindCoordinator && version < 4;
             let most = if single { 1 } else { named.len() };
             let said = |(_, host, port): &(i32, String, u16)| (host.clone(), i32::from(*port));
@@ -41,16 +44,16 @@ proptest! {
             prop_assert_eq!(found, expected, "{:?} {}", key, version);
 
             let others: Vec<_> = (0..most).map(|at| Some((edge.clone(), at as u16 + 1))).collect();
-            let replaced = places.replaced(&frame, &others);
+            let replaced = addresses.replaced(&frame, &others);
             let ports = named.iter().zip(1..).map(|((id, _, _), port)| (*id, edge.clone(), port));
             let expected = answer(key, version, &ports.collect());
             prop_assert_eq!(read(key, version, &replaced), expected, "{:?} {}", key, version);
 
             // The same again: every byte as it was.
-            let same = places.found.iter().map(|at| Some((at.host.clone(), at.port as u16)));
-            prop_assert_eq!(&places.replaced(&frame, &same.collect::<Vec<_>>())[..], &frame[..]);
+            let same = addresses.found.iter().map(|at| Some((at.host.clone(), at.port as u16)));
+            prop_assert_eq!(&addresses.replaced(&frame, &same.collect::<Vec<_>>())[..], &frame[..]);
             let none = vec![None; most];
-            prop_assert_eq!(&places.replaced(&frame, &none)[..], &frame[..]);
+            prop_assert_eq!(&addresses.replaced(&frame, &none)[..], &frame[..]);
         }
     }
 }
@@ -62,8 +65,8 @@ fn unknown_fields_stay() {
     said.unknown_tagged_fields.insert(5, Bytes::from_static(b"later"));
     said.node_endpoints[0].unknown_tagged_fields.insert(9, Bytes::from_static(b"even later"));
     let frame = written(ApiKey::Fetch, 17, &ResponseKind::Fetch(said.clone()));
-    let places = places(1, 17, &frame).unwrap();
-    let replaced = places.replaced(&frame, &[Some(("127.0.0.1".to_owned(), 5))]);
+    let addresses = broker_addresses(1, 17, &frame).unwrap();
+    let replaced = addresses.replaced(&frame, &[Some(("127.0.0.1".to_owned(), 5))]);
     (said.node_endpoints[0].host, said.node_endpoints[0].port) = (text("127.0.0.1"), 5);
     assert_eq!(read(ApiKey::Fetch, 17, &replaced), ResponseKind::Fetch(said));
 }
@@ -75,7 +78,7 @@ fn every_response_that_names_brokers_is_known_in_its_newest_version() {
         let newest = key.valid_versions().max;
         assert_eq!(naming(number(key), newest), Naming::Known, "{key:?}");
         assert_eq!(naming(number(key), newest + 1), Naming::TooNew, "{key:?}");
-        let unknown = places(number(key), newest + 1, &[0; 100]);
+        let unknown = broker_addresses(number(key), newest + 1, &[0; 100]);
         assert!(matches!(unknown, Err(WireError::Unsupported { .. })));
     }
     assert_eq!(naming(number(ApiKey::Fetch), 15), Naming::Never);
@@ -88,10 +91,10 @@ fn damaged_answers_are_refused_and_reserve_nothing() {
     for (key, version) in naming_versions() {
         let frame = written(key, version, &answer(key, version, &named));
         for at in 0..frame.len() {
-            drop(places(number(key), version, &frame[..at]));
+            drop(broker_addresses(number(key), version, &frame[..at]));
             let mut absurd = frame.clone();
             absurd[at..].fill(0x7f);
-            drop(places(number(key), version, &absurd));
+            drop(broker_addresses(number(key), version, &absurd));
         }
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tandem::groups::{
-    Commit, CommittedOffset, Coordinator, Departure, Heartbeat, Join, Leave, Protocol, ReplyBody,
-    Settings, Sync, Token, TopicPartition,
+    Commit, CommittedOffset, Coordinator, CoordinatorSettings, Departure, Heartbeat, Join, Leave,
+    Protocol, ReplyBody, Sync, Token, TopicPartition,
 };
 use tandem::time::Mono;
 
@@ -29,7 +29,7 @@ struct World<'a> {
 
 /// Plays the requests that the bytes spell.
 pub fn coordinator(bytes: &[u8]) {
-    let settings = Settings {
+    let settings = CoordinatorSettings {
         members_max: MEMBERS_MAX,
         // A static member that does not come is waited for as often as its rebalance timeout
         // fits into its session.
@@ -39,7 +39,7 @@ pub fn coordinator(bytes: &[u8]) {
         metadata_bytes_max: 64,
         offset_metadata_bytes_max: 8,
         initial_delay: Duration::from_millis(u64::from(bytes.first().copied().unwrap_or(0))),
-        ..Settings::default()
+        ..CoordinatorSettings::default()
     };
     let mut world = World {
         bytes: bytes.iter(),

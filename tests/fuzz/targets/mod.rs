@@ -8,7 +8,8 @@ mod groups;
 use bytes::Bytes;
 use tandem::time::Wall;
 use tandem::wire::{
-    Batch, WireError, cap_versions, frame_length, newest_naming, parse, parse_foreign, places,
+    Batch, WireError, broker_addresses, cap_versions, frame_length, newest_naming, parse,
+    parse_foreign,
 };
 
 pub use groups::coordinator;
@@ -35,11 +36,11 @@ pub fn answer(bytes: &[u8]) {
         assert_eq!(capped.len(), frame.len());
         assert_eq!(cap_versions(version, &capped, newest_naming), Ok(capped));
     }
-    let Ok(found) = places(key, version, frame) else { return };
+    let Ok(found) = broker_addresses(key, version, frame) else { return };
     let others: Vec<_> =
         (1..).map(|port| Some(("127.0.0.1".to_owned(), port))).take(found.found.len()).collect();
     let replaced = found.replaced(frame, &others);
-    let again = places(key, version, &replaced).unwrap();
+    let again = broker_addresses(key, version, &replaced).unwrap();
     let heard = again.found.iter().map(|at| (at.host.clone(), at.port));
     let named = others.iter().flatten().map(|(host, port)| (host.clone(), i32::from(*port)));
     assert!(heard.eq(named));

@@ -103,17 +103,21 @@ fn by_passwords(secured: &Secured, old: &str) {
     all_fail(
         secured,
         &[
-            (&[], wrong("TANDEM_MEMBER_PASSWORD"), "it refuses user tandem-member: the name, the"),
+            (
+                &[],
+                wrong("TANDEM_MEMBER_PASSWORD"),
+                "the cluster refuses user tandem-member: the name, the",
+            ),
             (
                 &[],
                 wrong("TANDEM_CONTROLLER_PASSWORD"),
-                "it refuses user tandem-controller: the name",
+                "the cluster refuses user tandem-controller: the name",
             ),
             (&[&localhost], None, "is for another host than localhost (it is for 127.0.0.1)"),
             (&[&place], None, &expired),
             (&[], Some(("TANDEM_KAFKA_CA", &other_ca)), "is from an authority that is not in"),
             (&[other], None, "broker's supported mechanisms: SCRAM-SHA-512,PLAIN"),
-            (&[open], None, "nobody answers within 10s"),
+            (&[open], None, "no answer within 10s"),
             (&[secret], None, "secret `sasl.password` of"),
             (&[secret], None, "cannot read the file /nowhere/at/all"),
         ],
@@ -146,7 +150,7 @@ fn by_certificates(secured: &Secured, old: &str) {
     let stale = look(&shown(old), &controller);
     let expired = format!("the certificate {old} expired on");
     let bare = look("", "");
-    let message = "us without a certificate, and none is named as `ssl.certificate.location`";
+    let message = "a client without a certificate: set `ssl.certificate.location`";
     all_fail(
         secured,
         &[
@@ -164,6 +168,6 @@ fn before_members_are_started(secured: &Secured) {
     run.arg("--out").arg(&out).env("TANDEM_MEMBER_PASSWORD", "wrong-password");
     let done = said(run, SOON);
     assert_eq!(done.code, Some(1), "{}", done.text);
-    assert!(done.text.contains("it refuses user tandem-member"), "{}", done.text);
+    assert!(done.text.contains("the cluster refuses user tandem-member"), "{}", done.text);
     assert!(!out.join("logs/p1-1.log").exists());
 }

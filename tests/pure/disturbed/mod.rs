@@ -38,7 +38,7 @@ fn a_passing_trial_and_a_failing_one_are_disturbed_alike_and_both_are_shown() {
         (report.trials, report.groups.values().next().unwrap().other.none.gap.count),
         (8, 0)
     );
-    assert_eq!((of.trials[1].stalled_ms, of.trials[1].whom.as_ref()), (100.0, None));
+    assert_eq!((of.trials[1].stalled_ms, of.trials[1].life.as_ref()), (100.0, None));
     let broke = |why: &String| why.contains("broke group.gap.max <= 200ms");
     assert!(of.trials[1].reasons.iter().any(broke), "{of:?}");
     assert!((of.p_value.unwrap() - 0.2).abs() < 1e-9, "one of two, and none of eight: {of:?}");
@@ -190,7 +190,7 @@ fn the_report_names_the_thread_that_was_held_up() {
     story.says("p1-2.1", 9_500, late);
     look(&mut story, [6_100, 6_200], 90);
     let of = judged(&asked(4, 2), story, 4).disturbed.unwrap();
-    assert_eq!(of.trials[0].whom, Some(life("p1-2.1")));
+    assert_eq!(of.trials[0].life, Some(life("p1-2.1")));
     assert_eq!((of.trials[0].stalled_ms, of.trials[0].late_ms), (81.0, 100.0));
 }
 

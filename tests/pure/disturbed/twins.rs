@@ -84,7 +84,7 @@ proptest! {
         looks in looks(),
     ) {
         let span = Interval::new(at(from), at(from + length));
-        let late = Lateness { whom: None, span, waited: waited.map(Duration::from_millis) };
+        let late = Lateness { life: None, span, waited: waited.map(Duration::from_millis) };
         let imposed = late.imposed(&looks);
         let naive = naive_imposed(&late, &looks);
         prop_assert!((imposed.as_secs_f64() * 1e3 - naive).abs() < 1e-3, "{imposed:?} {naive}");

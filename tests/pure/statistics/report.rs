@@ -44,8 +44,9 @@ fn trials_without_a_joint_gap_bound_its_probability_exactly() {
     assert_eq!(together.why.as_deref(), Some("undefined: p2 had no gap"));
     assert_eq!(
         line(&report),
-        "confidence no joint gap in 8 trials: at most 31.2 % of such trials have one (95 %) it \
-         takes 299 to show < 1 % p95 of gaps takes 72 trials with one; 8 in p1"
+        "confidence no joint gap in 8 trials: at most 31.2 % of such trials have one (95 %) \
+         showing < 1 % needs 299 trials without a joint gap p95 of gaps takes 72 trials with one; 8 \
+         in p1"
     );
 }
 
@@ -86,7 +87,7 @@ fn a_reached_claim_is_reported_and_one_not_reached_is_unknown() {
     assert!(claimed.confidence.probability_max.unwrap() < 0.1);
     let text = render(&claimed, "out", false);
     assert!(text.contains("29 of at most 30 trials"), "{text}");
-    assert!(line(&claimed).ends_with("stopped, for gap_probability < 10 % (95 %) holds"));
+    assert!(line(&claimed).ends_with("stopped: gap_probability < 10 % (95 %) holds"));
 
     let hopeless = report(&[Seen::Nothing, Seen::Gap], until(0.1, 1, 30));
     let stopping = hopeless.confidence.stopping.as_ref().unwrap();

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tandem::groups::{
-    Commit, CommittedOffset, Departure, Heartbeat, Join, Leave, Protocol, Settings, Sync,
-    TopicPartition,
+    Commit, CommittedOffset, CoordinatorSettings, Departure, Heartbeat, Join, Leave, Protocol,
+    Sync, TopicPartition,
 };
 use tandem::time::Mono;
 
@@ -65,10 +65,10 @@ impl<'a> Line<'a> {
     }
 }
 
-pub fn settings(line: &Line<'_>) -> Settings {
-    let default = Settings::default();
+pub fn settings(line: &Line<'_>) -> CoordinatorSettings {
+    let default = CoordinatorSettings::default();
     let members_max = line.settings.get("members_max").map(|text| text.parse().unwrap());
-    Settings {
+    CoordinatorSettings {
         initial_delay: line.span("initial_delay", 0),
         session_min: line.span("session_min", 100),
         members_max: members_max.unwrap_or(default.members_max),

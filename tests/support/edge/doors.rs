@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use kafka_protocol::messages::ApiKey;
-use tandem::wire::{Naming, naming, number, places};
+use tandem::wire::{Naming, broker_addresses, naming, number};
 
 use super::owner::{Owner, owner};
 
@@ -123,7 +123,7 @@ fn hear(frame: &[u8], asked: &Asked, seen: &Mutex<Seen>) {
     };
     let moving = [ApiKey::Produce, ApiKey::Fetch].map(number).contains(&api);
     if moving && naming(api, version) == Naming::Known {
-        let named = places(api, version, frame).unwrap();
+        let named = broker_addresses(api, version, frame).unwrap();
         if !named.found.is_empty() {
             seen.lock().unwrap().redirected.insert((client, api, version));
         }

@@ -19,10 +19,10 @@ use super::state::{Call, NODE, State, text};
 use super::topic::{Config, Topic};
 use tandem_facts::ids::TopicName;
 
-/// An error code, and why.
+/// An error code and its reason.
 type Refusal = (i16, String);
 
-/// A topic that may be created: its width and settings.
+/// The width and configuration of a topic that may be created.
 type Accepted = (usize, Config);
 
 impl State {
@@ -95,7 +95,7 @@ impl State {
         Ok((width, config))
     }
 
-    /// Whether the broker can hold so many partitions more.
+    /// Whether the broker can hold this many additional partitions.
     pub(super) fn has_room_for(&self, partitions: usize) -> bool {
         let held: usize = self.topics.values().map(|topic| topic.logs().len()).sum();
         held.saturating_add(partitions) <= self.settings.partitions_max
@@ -137,7 +137,7 @@ impl State {
     }
 }
 
-/// How many partitions are asked for: a number, the default of one, or a list of where they go.
+/// The requested number of partitions: a number, the default of one, or a list of assignments.
 fn width(topic: &CreatableTopic) -> Result<usize, Refusal> {
     let invalid = |why: &str| (INVALID_PARTITIONS, why.to_owned());
     if !topic.assignments.is_empty() {

@@ -1,4 +1,5 @@
-//! Each request to its handler. A closed list: what is not on it was refused by `wire/`.
+//! Dispatches each request to its handler. `wire/` has already refused all APIs that are not listed
+//! here.
 
 use kafka_protocol::messages::api_versions_response::ApiVersion;
 use kafka_protocol::messages::{ApiVersionsResponse, RequestKind, ResponseKind};
@@ -12,7 +13,7 @@ use crate::groups::ReplyBody;
 use crate::wire::{Request, SUPPORTED, number};
 use tandem_facts::time::{Mono, Wall};
 
-/// The answer, or none where none is wanted; nothing at all where the broker goes down.
+/// The answer, or none if the client wants none. No answer at all while the broker shuts down.
 #[expect(clippy::wildcard_enum_match_arm, reason = "those that never wait are listed below")]
 pub(super) async fn answer(
     hub: &Hub,
@@ -45,7 +46,7 @@ pub(super) async fn answer(
     Some(Some(response))
 }
 
-/// Those that never wait.
+/// The requests that are answered without waiting.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the rest never passes `wire/`")]
 fn at_once(state: &mut State, call: &Call<'_>, request: RequestKind) -> Option<ResponseKind> {
     use RequestKind as Ask;
@@ -82,7 +83,7 @@ fn api_versions() -> ApiVersionsResponse {
     ApiVersionsResponse::default().with_api_keys(spoken.collect())
 }
 
-/// To a client that is newer than the broker.
+/// For a client that is newer than the broker.
 pub(super) fn refuse_api_versions() -> ApiVersionsResponse {
     api_versions().with_error_code(UNSUPPORTED_VERSION)
 }

@@ -1,4 +1,4 @@
-//! OffsetCommit and OffsetFetch: from the wire to the coordinator and back.
+//! OffsetCommit and OffsetFetch: conversion between the wire and the coordinator.
 
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
@@ -19,7 +19,7 @@ use super::membership::{code, owned};
 use super::state::{Call, State, text};
 use crate::groups::{Commit, CommittedOffset, Position, TopicPartition};
 
-/// What somebody has read of one topic: partition and offset, or none.
+/// The committed offsets of one topic: partition and offset, or none.
 type Read = (String, Vec<(i32, Option<CommittedOffset>)>);
 
 impl State {
@@ -30,7 +30,7 @@ impl State {
     ) -> OffsetCommitResponse {
         let positions: Vec<Position> =
             ask.topics.iter().flat_map(|topic| self.positions(topic)).collect();
-        // As in Kafka, a commit that names no partition that exists never reaches the group.
+        // As in Kafka, a commit without existing partitions does not reach the group.
         let nothing = positions.is_empty();
         let commit = Commit {
             group: ask.group_id.to_string(),
@@ -69,7 +69,7 @@ impl State {
         OffsetCommitResponse::default().with_topics(topics.collect())
     }
 
-    /// The positions on partitions that exist; Kafka refuses the others before it asks the group.
+    /// The positions on existing partitions. Kafka refuses the others before it asks the group.
     fn positions(&self, topic: &OffsetCommitRequestTopic) -> Vec<Position> {
         let name = topic.name.as_str();
         let Some(found) = self.topics.get(name) else { return Vec::new() };
@@ -116,7 +116,7 @@ impl State {
         OffsetFetchResponse::default().with_groups(groups)
     }
 
-    /// What was asked for, in its order; everything where nothing was named.
+    /// The requested offsets in the order of the request, or all if it names none.
     fn read_offsets(
         &mut self,
         call: &Call<'_>,

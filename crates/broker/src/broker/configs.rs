@@ -1,4 +1,4 @@
-//! DescribeConfigs: what is set, and where it comes from.
+//! DescribeConfigs: settings and their sources.
 
 use kafka_protocol::messages::create_topics_response::CreatableTopicConfigs;
 use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
@@ -14,7 +14,7 @@ use super::topic::{Config, KNOWN};
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
 
-/// Where a value comes from, by Kafka's numbers. It must never be -1, at which librdkafka dies.
+/// The source of a value, with Kafka's numbers. It must never be -1, on which librdkafka aborts.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     DynamicTopic = 1,
@@ -22,7 +22,7 @@ enum Source {
     Default = 5,
 }
 
-/// A setting, its value, and where that comes from.
+/// The name of a setting, its value, and the value's source.
 type Entry = (String, String, Source);
 
 impl State {

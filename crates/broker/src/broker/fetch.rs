@@ -1,4 +1,4 @@
-//! Fetch: batches go out, at once or as soon as there are enough.
+//! Fetch: sends batches at once, or as soon as there are enough.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::state::{Call, Caller, State};
 use crate::wire::FRAME_BYTES_MAX;
 use tandem_facts::time::Mono;
 
-/// Waits for `min_bytes` or `max_wait_ms`, whichever is first. An error does not wait.
+/// Waits for `min_bytes` or `max_wait_ms`, whichever comes first. Errors are answered at once.
 pub(super) async fn fetch(hub: &Hub, call: &Call<'_>, ask: &FetchRequest) -> FetchResponse {
-    // No sessions are kept (KIP-227): a full fetch is answered with session 0, and whoever
-    // believes to have a session is told that it is gone.
+    // The broker keeps no fetch sessions (KIP-227): it answers a full fetch with session 0, and any
+    // other session with FETCH_SESSION_ID_NOT_FOUND.
     if ask.session_id != 0 && ask.session_epoch > 0 {
         return FetchResponse::default().with_error_code(FETCH_SESSION_ID_NOT_FOUND);
     }
@@ -35,7 +35,7 @@ pub(super) async fn fetch(hub: &Hub, call: &Call<'_>, ask: &FetchRequest) -> Fet
         if let Some(response) = ready {
             return response;
         }
-        // Both may be dropped: the next round looks at the logs and at the clock.
+        // Both arms are cancel-safe: the next round checks the logs and the clock.
         tokio::select! {
             () = call.caller.wake.notified() => {}
             () = tokio::time::sleep(left) => {}
@@ -52,7 +52,7 @@ impl State {
                 topic.partitions.iter().map(move |asked| (topic.topic.as_str(), asked))
             })
         };
-        // Nothing asked for is waited for all the same, as Kafka does.
+        // As in Kafka, a request for no partitions waits, too.
         for (name, asked) in wanted() {
             let Ok(log) = self.readable(name, asked) else { return true };
             let most = usize::try_from(asked.partition_max_bytes).unwrap_or(0);
@@ -108,7 +108,7 @@ impl State {
     }
 }
 
-/// One partition's share of the answer; the first of all may exceed the limits by its first batch.
+/// The answer for one partition. The first batch of the first partition may exceed the limits.
 fn data(
     asked: &FetchPartition,
     found: Result<&Log, i16>,

@@ -1,4 +1,4 @@
-//! ListGroups, DescribeGroups, DeleteGroups: what an operator asks.
+//! ListGroups, DescribeGroups, DeleteGroups: requests of operators.
 
 use kafka_protocol::messages::delete_groups_response::DeletableGroupResult;
 use kafka_protocol::messages::describe_groups_response::{DescribedGroup, DescribedGroupMember};
@@ -14,7 +14,7 @@ use super::membership::code;
 use super::state::{Call, State, text};
 use crate::groups::{Description, Fault, MemberDescription};
 
-/// Nobody asked who may do what (KIP-430).
+/// Kafka's value for authorized operations that were not requested (KIP-430).
 const NO_OPERATIONS: i32 = i32::MIN;
 
 impl State {
@@ -34,7 +34,7 @@ impl State {
             let group = ListedGroup::default()
                 .with_group_id(text(line.group).into())
                 .with_protocol_type(text(line.protocol_type));
-            // What a version cannot say must not be said.
+            // Fields that a version lacks must stay at their defaults.
             let group = if call.version >= 4 {
                 group.with_group_state(text(line.state.to_string()))
             } else {
@@ -57,7 +57,7 @@ impl State {
                 .with_authorized_operations(NO_OPERATIONS);
             match description {
                 Some(description) => described(group, description),
-                // Since version 6 (KIP-1043) a missing group is an error, before it was dead.
+                // Since version 6 (KIP-1043) a missing group is an error; before, it was dead.
                 None if call.version >= 6 => group
                     .with_group_state(text("Dead"))
                     .with_error_code(Fault::GroupIdNotFound.code())

@@ -1,4 +1,4 @@
-//! ListOffsets: where a log begins, where it ends, and what came at a certain time.
+//! ListOffsets: the first and the next offset of a log, and the offset at a time.
 
 use kafka_protocol::messages::list_offsets_response::{
     ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
@@ -28,7 +28,7 @@ impl State {
                 match found.and_then(|topic| topic.log(asked.partition_index)) {
                     Some(log) => {
                         let (stamp, offset) = look_up(log, asked.timestamp);
-                        // Before version 4 there was no epoch, and it cannot be said.
+                        // The field exists since version 4.
                         let epoch = if call.version < 4 { -1 } else { 0 };
                         response.with_timestamp(stamp).with_offset(offset).with_leader_epoch(epoch)
                     }
@@ -43,7 +43,7 @@ impl State {
     }
 }
 
-/// A stamp and an offset; -1 is Kafka's word for none.
+/// A timestamp and an offset; -1 is Kafka's value for none.
 fn look_up(log: &Log, asked: i64) -> (i64, i64) {
     let found = match asked {
         LATEST => return (-1, log.end()),

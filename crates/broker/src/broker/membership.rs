@@ -1,4 +1,4 @@
-//! JoinGroup, SyncGroup, Heartbeat, LeaveGroup: from the wire to the coordinator and back.
+//! JoinGroup, SyncGroup, Heartbeat, LeaveGroup: conversion between the wire and the coordinator.
 
 use std::time::Duration;
 
@@ -27,7 +27,8 @@ impl State {
         let session = millis(ask.session_timeout_ms);
         let protocols = ask.protocols.into_iter().map(|protocol| Protocol {
             name: protocol.name.to_string(),
-            // A copy: the subscription lives long, and would keep the whole request alive.
+            // A copy, because the subscription lives long and would keep the whole request in
+            // memory.
             metadata: bytes::Bytes::copy_from_slice(&protocol.metadata),
         });
         let join = Join {
@@ -38,7 +39,7 @@ impl State {
             client_host: format!("/{}", call.caller.peer),
             suffix: self.unique().to_string(),
             session,
-            // Version 0 has no rebalance timeout of its own.
+            // Version 0 has no separate rebalance timeout.
             rebalance: if call.version == 0 { session } else { millis(ask.rebalance_timeout_ms) },
             protocol_type: ask.protocol_type.to_string(),
             protocols: protocols.collect(),
@@ -89,7 +90,7 @@ impl State {
     }
 
     pub(super) fn leave(&mut self, call: &Call<'_>, ask: LeaveGroupRequest) -> LeaveGroupResponse {
-        // Before version 3 a request names one member, and its error is that of the answer.
+        // Before version 3 a request names one member, and that member's error is the answer's.
         let single = call.version < 3;
         let members = if single {
             vec![Departure { member_id: ask.member_id.to_string(), instance_id: None }]
@@ -115,12 +116,12 @@ impl State {
 
 fn describe(departed: Departed) -> MemberResponse {
     MemberResponse::default()
-        .with_member_id(text(departed.who.member_id))
-        .with_group_instance_id(departed.who.instance_id.map(text))
+        .with_member_id(text(departed.departure.member_id))
+        .with_group_instance_id(departed.departure.instance_id.map(text))
         .with_error_code(code(departed.outcome))
 }
 
-/// A join's answer. Nothing may be null that the version cannot say as null.
+/// Converts a join's answer. A field that is not nullable in this version must not be null.
 pub(super) fn join_response(version: i16, reply: JoinReply) -> JoinGroupResponse {
     let response = JoinGroupResponse::default().with_member_id(text(reply.member_id));
     match reply.outcome {
@@ -147,7 +148,7 @@ pub(super) fn join_response(version: i16, reply: JoinReply) -> JoinGroupResponse
     }
 }
 
-/// A sync's answer.
+/// Converts a sync's answer.
 pub(super) fn sync_response(reply: SyncReply) -> SyncGroupResponse {
     match reply {
         Err(fault) => SyncGroupResponse::default().with_error_code(fault.code()),
@@ -167,7 +168,7 @@ pub(super) fn owned(text: Option<&StrBytes>) -> Option<String> {
     text.map(ToString::to_string)
 }
 
-/// A negative timeout is none at all, and out of every range.
+/// A negative timeout becomes zero, which is out of every range.
 fn millis(ms: i32) -> Duration {
     Duration::from_millis(u64::try_from(ms).unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! Metadata, FindCoordinator, DescribeCluster: where everything is. It is always here.
+//! Metadata, FindCoordinator, DescribeCluster: this broker is the answer to each.
 
 use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
 use kafka_protocol::messages::find_coordinator_response::Coordinator;
@@ -17,12 +17,12 @@ use super::state::{Call, NODE, State, text};
 use super::topic::Topic;
 use tandem_facts::ids::TopicName;
 
-/// Nobody asked who may do what (KIP-430).
+/// Kafka's value for authorized operations that were not requested (KIP-430).
 const NO_OPERATIONS: i32 = i32::MIN;
 
 impl State {
     pub(super) fn metadata(&self, call: &Call<'_>, ask: &MetadataRequest) -> MetadataResponse {
-        // Before version 1 an empty list asks for all topics, since then null does.
+        // In version 0 an empty list requests all topics; since version 1 null does.
         let asked = ask.topics.as_deref().filter(|list| call.version > 0 || !list.is_empty());
         let topics = match asked {
             None => self.topics.iter().map(|(name, topic)| found(name, topic)).collect(),
@@ -86,7 +86,7 @@ impl State {
     }
 }
 
-/// All groups have their coordinator here; there are no transactions.
+/// This broker coordinates all groups; there are no transactions.
 pub(super) fn find(call: &Call<'_>, ask: &FindCoordinatorRequest) -> FindCoordinatorResponse {
     let error = if ask.key_type == 0 { NONE } else { INVALID_REQUEST };
     let (host, port) = if error == NONE { place(call) } else { (String::new(), -1) };
@@ -109,7 +109,7 @@ pub(super) fn find(call: &Call<'_>, ask: &FindCoordinatorRequest) -> FindCoordin
     FindCoordinatorResponse::default().with_coordinators(each.collect())
 }
 
-/// Where this caller can find the broker.
+/// The broker's address as this client uses it.
 fn place(call: &Call<'_>) -> (String, i32) {
     (call.caller.local.ip().to_string(), i32::from(call.caller.local.port()))
 }

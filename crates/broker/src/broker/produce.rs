@@ -1,4 +1,4 @@
-//! Produce and InitProducerId: batches come in.
+//! Produce and InitProducerId: appends batches.
 
 use kafka_protocol::messages::produce_request::PartitionProduceData;
 use kafka_protocol::messages::produce_response::{PartitionProduceResponse, TopicProduceResponse};
@@ -15,7 +15,8 @@ use super::state::{Call, State};
 use crate::wire::{Batch, BatchError};
 use tandem_facts::time::Wall;
 
-/// Where a batch went: its first offset, the broker's stamp if there is one, the log's start.
+/// The result of an append: the first offset, the broker's timestamp if there is one, and the log's
+/// start.
 type Placed = (i64, Option<Wall>, i64);
 
 impl State {

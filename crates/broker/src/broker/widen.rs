@@ -1,5 +1,5 @@
-//! CreatePartitions: a topic becomes wider, never narrower. Nobody should do that to the topic of a
-//! running group; a test that wants to see the alarm does.
+//! CreatePartitions: adds partitions to a topic. It must not be used on the topic of a running
+//! group, except by tests of the alarm for it.
 
 use kafka_protocol::messages::create_partitions_request::CreatePartitionsTopic;
 use kafka_protocol::messages::create_partitions_response::CreatePartitionsTopicResult;
@@ -35,7 +35,7 @@ impl State {
         CreatePartitionsResponse::default().with_results(results)
     }
 
-    /// The new width, or an error code and why.
+    /// The new width, or an error code and its reason.
     fn check_width(&self, asked: &CreatePartitionsTopic) -> Result<usize, (i16, &'static str)> {
         let topic = self.topics.get(asked.name.as_str());
         let topic = topic.ok_or((UNKNOWN_TOPIC_OR_PARTITION, "there is no such topic"))?;

@@ -1,5 +1,5 @@
-//! Brokers that are away, and who misses them: one that a fault took until that is healed, one that
-//! died of itself until another answers in its place.
+//! Brokers that are down, and the groups on them. A broker that a fault took is down until the
+//! fault is healed; one that died by itself, until another one starts in its cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,10 @@ use crate::roster::Roster;
 use tandem_facts::ids::{ClusterName, FaultId, GroupName};
 use tandem_facts::observation::{Fact, What};
 
-/// What members believe says little while a broker of theirs is away: they will believe it for a
-/// while.
+/// While a broker is down, the claims of its groups' members mean little: they last on for a while.
 #[derive(Debug, Clone)]
 pub(super) struct Away {
-    /// The groups on the brokers of each cluster.
+    /// The groups on each cluster.
     on: BTreeMap<ClusterName, BTreeSet<GroupName>>,
     taken: BTreeMap<FaultId, BTreeSet<GroupName>>,
     dead: BTreeSet<ClusterName>,
@@ -24,11 +23,11 @@ impl Away {
         Self { on, taken: BTreeMap::new(), dead: BTreeSet::new() }
     }
 
-    /// Takes a fact of nobody's life; the groups that have their broker back with it.
+    /// Takes a fact about no life; returns the groups whose broker is back.
     pub(super) fn observe(&mut self, fact: &Fact) -> BTreeSet<GroupName> {
         if let What::FaultAsked { fault, broker: Some(_), cluster, .. } = &fact.what {
             let on = cluster.as_ref().and_then(|cluster| self.on.get(cluster));
-            // Of a broker of nobody knows which cluster, everybody may miss it.
+            // If the broker's cluster is unknown, any group may be affected.
             let all = || self.on.values().flatten().cloned().collect();
             let groups = on.cloned().unwrap_or_else(all);
             self.taken.entry(fault.clone()).or_default().extend(groups);
@@ -47,7 +46,7 @@ impl Away {
         BTreeSet::new()
     }
 
-    /// The broker that a group misses, if it misses one.
+    /// The missing broker of a group, if there is one.
     pub(super) fn missed_by(&self, group: &GroupName) -> Option<Obstacle> {
         let mut taken = self.taken.iter();
         let by_fault = taken.find(|(_, groups)| groups.contains(group));

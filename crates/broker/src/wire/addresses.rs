@@ -1,5 +1,5 @@
-//! Where answers say where brokers are: found in the bytes and replaced there, so that everything
-//! else stays as it came, fields that nobody here knows included.
+//! Finds and replaces brokers' addresses in the bytes of an answer. All other bytes stay unchanged,
+//! unknown fields included.
 
 use std::ops::Range;
 
@@ -7,47 +7,47 @@ use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::ApiKey;
 
 use super::WireError;
-use super::shape::Shape::{Blob, Many, One, Place as Where, Tagged, Text};
+use super::shape::Shape::{Address as Where, Blob, Many, One, Tagged, Text};
 use super::shape::{Field, Seen, Walker};
 use super::shapes::{BOOL, I8, I16, I32, I64, UUID, all, since, until};
 
-/// Whether an answer says where brokers are.
+/// Whether an answer contains brokers' addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
     /// It never does.
     Never,
-    /// It may, and they can be found.
+    /// It may, and their positions are known.
     Known,
-    /// It does so in older versions; this one is too new for its places to be known.
+    /// It does in older versions; this version is too new to know the positions.
     TooNew,
 }
 
-/// Where a broker is, as an answer says it.
+/// The address of a broker in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// Its host.
+pub struct BrokerAddress {
+    /// The host.
     pub host: String,
-    /// Its port.
+    /// The port.
     pub port: i32,
     at: Range<usize>,
 }
 
-/// All of an answer, in the order in which they stand there.
+/// The addresses in an answer, in the order of their positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
-    /// They.
-    pub found: Vec<Place>,
+pub struct BrokerAddresses {
+    /// The addresses.
+    pub found: Vec<BrokerAddress>,
     compact: bool,
     tag: Option<(Range<usize>, Range<usize>)>,
 }
 
-/// The answers that say it.
-struct Telling {
+/// The layout of an answer that contains brokers' addresses.
+struct Layout {
     key: ApiKey,
     since: i16,
     newest: i16,
     fields: &'static [Field],
-    /// Whether the places may stand in a tagged field, at the end of everything.
+    /// Whether the addresses may be in a tagged field, which follows all other fields.
     to_the_end: bool,
 }
 
@@ -144,115 +144,121 @@ const SHARE_ACKNOWLEDGE: &[Field] = &[
     all(ENDPOINTS),
 ];
 
-const fn telling(key: ApiKey, since: i16, newest: i16, fields: &'static [Field]) -> Telling {
+const fn layout(key: ApiKey, since: i16, newest: i16, fields: &'static [Field]) -> Layout {
     let to_the_end = matches!(key, ApiKey::Produce | ApiKey::Fetch);
-    Telling { key, since, newest, fields, to_the_end }
+    Layout { key, since, newest, fields, to_the_end }
 }
 
-/// All of them. Quorum answers name controllers, to which no client connects.
-const TELLING: [Telling; 7] = [
-    telling(ApiKey::Metadata, 0, 13, METADATA),
-    telling(ApiKey::FindCoordinator, 0, 6, FIND_COORDINATOR),
-    telling(ApiKey::DescribeCluster, 0, 2, DESCRIBE_CLUSTER),
-    telling(ApiKey::Produce, 10, 13, PRODUCE),
-    telling(ApiKey::Fetch, 16, 18, FETCH),
-    telling(ApiKey::ShareFetch, 0, 1, SHARE_FETCH),
-    telling(ApiKey::ShareAcknowledge, 0, 1, SHARE_ACKNOWLEDGE),
+/// The layouts of all such answers. Quorum answers contain controllers, to which no client
+/// connects.
+const LAYOUTS: [Layout; 7] = [
+    layout(ApiKey::Metadata, 0, 13, METADATA),
+    layout(ApiKey::FindCoordinator, 0, 6, FIND_COORDINATOR),
+    layout(ApiKey::DescribeCluster, 0, 2, DESCRIBE_CLUSTER),
+    layout(ApiKey::Produce, 10, 13, PRODUCE),
+    layout(ApiKey::Fetch, 16, 18, FETCH),
+    layout(ApiKey::ShareFetch, 0, 1, SHARE_FETCH),
+    layout(ApiKey::ShareAcknowledge, 0, 1, SHARE_ACKNOWLEDGE),
 ];
 
-/// The newest version of an answer in which brokers can be found; none where it never names any.
+/// The newest version of an answer with known positions of addresses; none if the answer never
+/// contains any.
 #[must_use]
 pub fn newest_naming(key: i16) -> Option<i16> {
-    telling_of(key).map(|telling| telling.newest)
+    layout_of(key).map(|layout| layout.newest)
 }
 
-fn telling_of(key: i16) -> Option<&'static Telling> {
+fn layout_of(key: i16) -> Option<&'static Layout> {
     let key = ApiKey::try_from(key).ok()?;
-    TELLING.iter().find(|telling| telling.key == key)
+    LAYOUTS.iter().find(|layout| layout.key == key)
 }
 
-/// Whether the answer to a request of that number and version says where brokers are.
+/// Whether the answer to a request with this key and version contains brokers' addresses.
 #[must_use]
 pub fn naming(key: i16, version: i16) -> Naming {
-    match telling_of(key) {
-        Some(telling) if version > telling.newest => Naming::TooNew,
-        Some(telling) if version >= telling.since => Naming::Known,
+    match layout_of(key) {
+        Some(layout) if version > layout.newest => Naming::TooNew,
+        Some(layout) if version >= layout.since => Naming::Known,
         Some(_) | None => Naming::Never,
     }
 }
 
-/// Finds them in an answer, its length not included; none where it names none.
+/// Finds the brokers' addresses in an answer without its length prefix.
 ///
 /// # Errors
-/// Where the bytes do not have the shape of that answer, or are too new for it to be known.
-pub fn places(key: i16, version: i16, frame: &[u8]) -> Result<Places, WireError> {
+/// The bytes do not follow the shape of the answer, or the version is too new.
+pub fn broker_addresses(
+    key: i16,
+    version: i16,
+    frame: &[u8],
+) -> Result<BrokerAddresses, WireError> {
     let malformed = || WireError::Malformed { key, version };
-    let Some(telling) = telling_of(key).filter(|_| naming(key, version) == Naming::Known) else {
+    let Some(layout) = layout_of(key).filter(|_| naming(key, version) == Naming::Known) else {
         return Err(WireError::Unsupported { key, version });
     };
-    let compact = telling.key.response_header_version(version) > 0;
-    let seen = walk(telling, version, compact, frame).ok_or_else(malformed)?;
-    let found = seen.places.into_iter().map(|(at, host, port)| Place { host, port, at });
-    Ok(Places { found: found.collect(), compact, tag: seen.tag })
+    let compact = layout.key.response_header_version(version) > 0;
+    let seen = walk(layout, version, compact, frame).ok_or_else(malformed)?;
+    let found = seen.addresses.into_iter().map(|(at, host, port)| BrokerAddress { host, port, at });
+    Ok(BrokerAddresses { found: found.collect(), compact, tag: seen.tag })
 }
 
-fn walk(telling: &Telling, version: i16, compact: bool, frame: &[u8]) -> Option<Seen> {
+fn walk(layout: &Layout, version: i16, compact: bool, frame: &[u8]) -> Option<Seen> {
     let mut walker = Walker::new(frame, version, compact);
     walker.skip(4)?;
     walker.tags()?;
-    if telling.to_the_end {
-        walker.fields(telling.fields)?;
+    if layout.to_the_end {
+        walker.fields(layout.fields)?;
     } else {
-        walker.first(telling.fields)?;
+        walker.first(layout.fields)?;
     }
     Some(walker.seen())
 }
 
-impl Places {
-    /// The answer with another address at each place for which there is one; the frame must be the
-    /// one in which the places were found, and the list as long as theirs.
+impl BrokerAddresses {
+    /// The answer with these addresses replaced where `others` has one. `frame` must be the answer
+    /// in which the addresses were found, and `others` as long as `found`.
     #[must_use]
     pub fn replaced(&self, frame: &[u8], others: &[Option<(String, u16)>]) -> Bytes {
         let mut edits: Vec<(Range<usize>, BytesMut)> = Vec::new();
         let (mut removed, mut added) = (0, 0);
-        for (place, other) in self.found.iter().zip(others) {
+        for (address, other) in self.found.iter().zip(others) {
             let Some((host, port)) = other else { continue };
-            let said = self.said(host, *port);
-            removed += place.at.len();
-            added += said.len();
-            edits.push((place.at.clone(), said));
+            let encoded = self.encoded(host, *port);
+            removed += address.at.len();
+            added += encoded.len();
+            edits.push((address.at.clone(), encoded));
         }
         if let Some((size, contents)) = &self.tag {
-            // Not negative: what is removed stands within the contents.
-            let mut said = BytesMut::new();
-            put_varint(&mut said, (contents.len() + added).saturating_sub(removed));
-            edits.insert(0, (size.clone(), said));
+            // Not negative, since the replaced bytes lie within the contents.
+            let mut encoded = BytesMut::new();
+            put_varint(&mut encoded, (contents.len() + added).saturating_sub(removed));
+            edits.insert(0, (size.clone(), encoded));
         }
         let mut bytes = BytesMut::with_capacity(frame.len() + added + 5);
         let mut from = 0;
-        for (at, said) in edits {
+        for (at, encoded) in edits {
             bytes.put_slice(frame.get(from..at.start).unwrap_or_default());
-            bytes.put_slice(&said);
+            bytes.put_slice(&encoded);
             from = at.end;
         }
         bytes.put_slice(frame.get(from..).unwrap_or_default());
         bytes.freeze()
     }
 
-    fn said(&self, host: &str, port: u16) -> BytesMut {
-        let mut said = BytesMut::new();
+    fn encoded(&self, host: &str, port: u16) -> BytesMut {
+        let mut encoded = BytesMut::new();
         if self.compact {
-            put_varint(&mut said, host.len() + 1);
+            put_varint(&mut encoded, host.len() + 1);
         } else {
-            said.put_i16(i16::try_from(host.len()).unwrap_or(i16::MAX));
+            encoded.put_i16(i16::try_from(host.len()).unwrap_or(i16::MAX));
         }
-        said.put_slice(host.as_bytes());
-        said.put_i32(i32::from(port));
-        said
+        encoded.put_slice(host.as_bytes());
+        encoded.put_i32(i32::from(port));
+        encoded
     }
 }
 
-/// Seven bits a byte, the lowest first.
+/// Seven bits per byte, the lowest first.
 fn put_varint(bytes: &mut BytesMut, mut value: usize) {
     loop {
         let low = u8::try_from(value & 0x7f).unwrap_or_default();

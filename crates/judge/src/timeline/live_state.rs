@@ -1,7 +1,7 @@
-//! Who claims what at this moment: the live view, fed fact by fact while a run goes on.
+//! The current state of all groups, updated fact by fact while a run goes on.
 //!
-//! It serves the gate before a trial and the choice of victims. It judges nothing: the report is
-//! computed afterwards from all facts, those that came late included.
+//! The gate before a trial and the choice of victims use it. It judges nothing: the report is
+//! computed afterwards from all facts, late ones included.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,91 +14,90 @@ use tandem_facts::ids::{
 use tandem_facts::observation::{Fact, Horizon, What};
 use tandem_facts::time::{Mono, Wall};
 
-/// The live view of all groups of a roster.
+/// The current state of all groups of a roster.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct LiveState {
     homes: BTreeMap<MemberId, GroupName>,
-    groups: BTreeMap<GroupName, Company>,
+    groups: BTreeMap<GroupName, GroupState>,
     away: Away,
     hindrances: Hindrances,
 }
 
-/// One group.
+/// The state of one group.
 #[derive(Debug, Clone)]
-struct Company {
-    /// The partitions that bear a role.
+struct GroupState {
+    /// The partitions that have roles.
     bearing: BTreeSet<PartitionId>,
-    /// How many partitions there are.
+    /// The number of partitions.
     width: usize,
-    seats: BTreeMap<MemberId, Chair>,
-    /// The latest fact that unsettles a group.
+    members: BTreeMap<MemberId, MemberState>,
+    /// The latest fact that unsettles the group.
     changed: Mono,
 }
 
-/// One member: its lives, which are two where a second process bears its name.
+/// The state of one member: one life, or two while a second process has its name.
 #[derive(Debug, Clone, Default)]
-struct Chair {
-    lives: BTreeMap<Incarnation, Seat>,
-    /// Faults that have it in their hands until they are healed.
+struct MemberState {
+    lives: BTreeMap<Incarnation, LifeState>,
+    /// Faults that affect the member until they are healed.
     cut: BTreeSet<FaultId>,
 }
 
-/// One life of a member.
+/// The state of one life of a member.
 #[derive(Debug, Clone, Default)]
-struct Seat {
+struct LifeState {
     alive: bool,
     stopped: bool,
-    /// Its partitions were taken back, and it was given none since: a rebalance is under way.
+    /// Whether its partitions were revoked and none assigned since: a rebalance is under way.
     between: bool,
-    /// The group gave this life partitions, or it claims some.
+    /// Whether the group assigned partitions to this life, or the life claims some.
     joined: bool,
     claims: BTreeMap<PartitionId, (Term, Mono)>,
-    /// What its wall clock said last, and when.
+    /// The last reading of its wall clock, and when.
     clock: Option<(Mono, Wall)>,
 }
 
 /// What keeps a group from being settled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// The roster knows no such group.
+    /// The roster has no such group.
     #[error("there is no group {0}")]
     Stranger(GroupName),
-    /// A member is stopped, and would wake with claims of its own.
+    /// A member is stopped, and would continue with old claims.
     #[error("{0} is stopped")]
     Stopped(MemberId),
-    /// What passes between a member and its brokers is not what should: what it believes says
-    /// little.
-    #[error("{member} is still in the hands of fault {fault}")]
+    /// A fault affects the traffic between a member and its brokers, so its claims mean little.
+    #[error("fault {fault} still affects {member}")]
     Cut {
-        /// Which member.
+        /// The member.
         member: MemberId,
-        /// Which fault.
+        /// The fault.
         fault: FaultId,
     },
-    /// A member's partitions were taken back, and it waits for others.
+    /// A member's partitions were revoked, and it waits for new ones.
     #[error("{0} is in a rebalance")]
     Rebalancing(MemberId),
-    /// A member lives, and the group does not count on it yet: its join is still to come.
+    /// A member is alive, but has not joined the group yet.
     #[error("{0} has not joined yet")]
     Unjoined(MemberId),
     /// A fault took a broker of the group.
     #[error("the broker of fault {0} is not back")]
     Broker(FaultId),
-    /// A broker of the group died of itself.
+    /// A broker of the group died by itself.
     #[error("the broker of cluster {0} died")]
     Dead(ClusterName),
-    /// A partition that bears a role has no leader, or several.
+    /// A partition with roles has no leader, or several.
     #[error("partition {partition} has {leaders} leaders")]
     Leaders {
-        /// Which partition.
+        /// The partition.
         partition: PartitionId,
-        /// How many living members claim it.
+        /// The number of living members that claim it.
         leaders: usize,
     },
 }
 
-impl Standing {
-    /// Nobody lives yet.
+impl LiveState {
+    /// A state without living members.
     #[must_use]
     pub fn new(roster: impl Into<Roster>) -> Self {
         let roster = &roster.into();
@@ -106,52 +105,59 @@ impl Standing {
             let name = name.clone();
             group.members.iter().map(move |member| (member.clone(), name.clone())).collect()
         };
-        let company = |group: &crate::roster::RosterGroup| Company {
+        let state = |group: &crate::roster::RosterGroup| GroupState {
             bearing: roster.classes_of(group).map(|roles| group.partition(roles.first)).collect(),
             width: PartitionId(group.partitions.get()).index(),
-            seats: group.members.iter().map(|member| (member.clone(), Chair::default())).collect(),
+            members: group
+                .members
+                .iter()
+                .map(|member| (member.clone(), MemberState::default()))
+                .collect(),
             changed: Mono::ZERO,
         };
         Self {
             homes: roster.groups.iter().flat_map::<Vec<_>, _>(home).collect(),
-            groups: roster.groups.iter().map(|(name, g)| (name.clone(), company(g))).collect(),
+            groups: roster.groups.iter().map(|(name, g)| (name.clone(), state(g))).collect(),
             away: Away::new(roster),
             hindrances: Hindrances::default(),
         }
     }
 
-    /// Takes a fact into account. What a dead or a former life says is ignored here.
+    /// Takes a fact. Facts of dead and former lives are ignored.
     pub fn observe(&mut self, fact: &Fact) {
         self.hindrances.observe(fact);
         let Some(life) = &fact.life else { return self.observe_broker(fact) };
         let Some(home) = self.homes.get(&life.member) else { return };
-        let Some(company) = self.groups.get_mut(home) else { return };
-        let Some(chair) = company.seats.get_mut(&life.member) else { return };
-        // What is between a member and its brokers stays there, whichever life it lives.
-        let cut = chair.observe_network(fact);
+        let Some(state) = self.groups.get_mut(home) else { return };
+        let Some(member_state) = state.members.get_mut(&life.member) else { return };
+        // Faults between a member and its brokers affect all lives of the member.
+        let cut = member_state.observe_network(fact);
         let unsettles = if matches!(fact.what, What::Started { .. }) {
-            chair.lives.retain(|_, seat| seat.alive);
-            chair.lives.insert(life.incarnation, Seat { alive: true, ..Seat::default() });
+            member_state.lives.retain(|_, life_state| life_state.alive);
+            member_state
+                .lives
+                .insert(life.incarnation, LifeState { alive: true, ..LifeState::default() });
             true
         } else {
-            let seat = chair.lives.get_mut(&life.incarnation).filter(|seat| seat.alive);
-            seat.is_some_and(|seat| seat.observe(fact))
+            let life_state =
+                member_state.lives.get_mut(&life.incarnation).filter(|life_state| life_state.alive);
+            life_state.is_some_and(|life_state| life_state.observe(fact))
         };
         if unsettles || cut {
-            company.changed = company.changed.max(fact.t);
+            state.changed = state.changed.max(fact.t);
         }
     }
 
-    /// What is of nobody's life may be of a broker.
+    /// A fact about no life may be about a broker.
     fn observe_broker(&mut self, fact: &Fact) {
         for name in self.away.observe(fact) {
-            if let Some(company) = self.groups.get_mut(&name) {
-                company.changed = company.changed.max(fact.t);
+            if let Some(state) = self.groups.get_mut(&name) {
+                state.changed = state.changed.max(fact.t);
             }
         }
     }
 
-    /// The living members of `group` whose claim on `partition` reaches beyond `now`.
+    /// The living members of `group` whose claim on `partition` lasts beyond `now`.
     pub fn leaders(
         &self,
         now: Mono,
@@ -161,54 +167,55 @@ impl Standing {
         self.claiming(now, group, partition).map(|(member, _)| member)
     }
 
-    /// Who claims, a line a life.
+    /// The members that claim, one entry per life.
     fn claiming(
         &self,
         now: Mono,
         group: &GroupName,
         partition: PartitionId,
-    ) -> impl Iterator<Item = (&MemberId, &Seat)> {
-        let lives = self.groups.get(group).into_iter().flat_map(Company::lives);
-        lives.filter(move |(_, seat)| {
-            seat.claims.get(&partition).is_some_and(|(_, until)| *until > now)
+    ) -> impl Iterator<Item = (&MemberId, &LifeState)> {
+        let lives = self.groups.get(group).into_iter().flat_map(GroupState::lives);
+        lives.filter(move |(_, life_state)| {
+            life_state.claims.get(&partition).is_some_and(|(_, until)| *until > now)
         })
     }
 
-    /// Those of them that run, and so can act.
+    /// Those of them whose process is not stopped, so that they can serve.
     pub fn serving(
         &self,
         now: Mono,
         group: &GroupName,
         partition: PartitionId,
     ) -> impl Iterator<Item = &MemberId> {
-        let serving = self.claiming(now, group, partition).filter(|(_, seat)| !seat.stopped);
+        let serving =
+            self.claiming(now, group, partition).filter(|(_, life_state)| !life_state.stopped);
         serving.map(|(member, _)| member)
     }
 
-    /// The members of `group` whose latest life has not ended, as far as is known.
+    /// The members of `group` whose latest life has not ended, as far as known.
     pub fn living(&self, group: &GroupName) -> impl Iterator<Item = &MemberId> {
-        let seats = self.groups.get(group).into_iter().flat_map(|company| &company.seats);
-        seats.filter_map(|(member, chair)| {
-            chair.lives.values().any(|seat| seat.alive).then_some(member)
+        let members = self.groups.get(group).into_iter().flat_map(|state| &state.members);
+        members.filter_map(|(member, member_state)| {
+            member_state.lives.values().any(|life_state| life_state.alive).then_some(member)
         })
     }
 
-    /// What a member's wall clock said last in this life, and when, if it ever did.
+    /// The last reading of the life's wall clock, and when, if there was one.
     #[must_use]
     pub fn clock(&self, life: &Life) -> Option<(Mono, Wall)> {
-        let company = self.groups.get(self.homes.get(&life.member)?)?;
-        company.seats.get(&life.member)?.lives.get(&life.incarnation)?.clock
+        let state = self.groups.get(self.homes.get(&life.member)?)?;
+        state.members.get(&life.member)?.lives.get(&life.incarnation)?.clock
     }
 
-    /// For how long the host kept the instrument or a member from running, by trial.
+    /// How long the host kept the instrument or a member from running, by trial.
     #[must_use]
     pub fn hindrances(&self) -> &Hindrances {
         &self.hindrances
     }
 
-    /// Since when `group` is settled, if it is: every partition that bears a role is claimed by
-    /// exactly one living member, nobody is stopped or has still to join, and no process came or
-    /// went and no partition moved since.
+    /// Since when `group` is settled, if it is: exactly one living member claims every partition
+    /// that has roles, no member is stopped or has still to join, and since then no process came or
+    /// went and no partition moved.
     #[must_use]
     pub fn settled_since(&self, now: Mono, group: &GroupName) -> Option<Mono> {
         self.look(now, group).ok()
@@ -221,40 +228,40 @@ impl Standing {
     }
 
     fn look(&self, now: Mono, group: &GroupName) -> Result<Mono, Obstacle> {
-        let Some(company) = self.groups.get(group) else {
+        let Some(state) = self.groups.get(group) else {
             return Err(Obstacle::Stranger(group.clone()));
         };
         if let Some(missed) = self.away.missed_by(group) {
             return Err(missed);
         }
-        let mut since = company.changed;
-        // Whoever is left without a partition may not be told so.
-        let living = company.lives().filter(|(_, seat)| seat.alive).count();
-        let all_join = living <= company.width;
+        let mut since = state.changed;
+        // A member without a partition may receive no assignment.
+        let living = state.lives().filter(|(_, life_state)| life_state.alive).count();
+        let all_join = living <= state.width;
         let mut leaders: BTreeMap<_, usize> =
-            company.bearing.iter().map(|&partition| (partition, 0)).collect();
-        for (member, chair) in &company.seats {
-            if let Some(fault) = chair.cut.first() {
+            state.bearing.iter().map(|&partition| (partition, 0)).collect();
+        for (member, member_state) in &state.members {
+            if let Some(fault) = member_state.cut.first() {
                 let (member, fault) = (member.clone(), fault.clone());
                 return Err(Obstacle::Cut { member, fault });
             }
         }
-        for (member, seat) in company.lives() {
-            if seat.stopped {
+        for (member, life_state) in state.lives() {
+            if life_state.stopped {
                 return Err(Obstacle::Stopped(member.clone()));
             }
-            if all_join && seat.alive && seat.between {
+            if all_join && life_state.alive && life_state.between {
                 return Err(Obstacle::Rebalancing(member.clone()));
             }
-            if all_join && seat.alive && !seat.joined {
+            if all_join && life_state.alive && !life_state.joined {
                 return Err(Obstacle::Unjoined(member.clone()));
             }
-            for (partition, &(_, until)) in &seat.claims {
+            for (partition, &(_, until)) in &life_state.claims {
                 let Some(count) = leaders.get_mut(partition) else { continue };
                 if until > now {
                     *count += 1;
                 } else {
-                    since = since.max(until); // it ran out, and nobody has said so yet
+                    since = since.max(until); // the claim expired, and its end is not reported yet
                 }
             }
         }
@@ -265,19 +272,19 @@ impl Standing {
     }
 }
 
-impl Company {
+impl GroupState {
     /// Every life of every member.
-    fn lives(&self) -> impl Iterator<Item = (&MemberId, &Seat)> {
-        let of = |(member, chair)| {
-            let Chair { lives, .. }: &Chair = chair;
-            lives.values().map(move |seat| (member, seat))
+    fn lives(&self) -> impl Iterator<Item = (&MemberId, &LifeState)> {
+        let of = |(member, member_state)| {
+            let MemberState { lives, .. }: &MemberState = member_state;
+            lives.values().map(move |life_state| (member, life_state))
         };
-        self.seats.iter().flat_map(of)
+        self.members.iter().flat_map(of)
     }
 }
 
-impl Chair {
-    /// Takes a fact about what is between it and its brokers; says whether that changed.
+impl MemberState {
+    /// Takes a fact about the traffic with brokers. Returns whether a fault began or ended.
     fn observe_network(&mut self, fact: &Fact) -> bool {
         if let What::FaultAsked { fault, class, .. } = &fact.what
             && class.holds()
@@ -289,11 +296,11 @@ impl Chair {
     }
 }
 
-impl Seat {
-    /// Takes a fact of its own living life; says whether it unsettles the group.
+impl LifeState {
+    /// Takes a fact of a living life. Returns whether it unsettles the group.
     fn observe(&mut self, fact: &Fact) -> bool {
         let unsettles = self.take(fact);
-        // The fact that told of its assignment may be lost.
+        // The fact with the assignment may be lost.
         self.joined |= matches!(fact.what, What::Assigned { .. }) || !self.claims.is_empty();
         unsettles
     }
@@ -335,7 +342,7 @@ impl Seat {
                 true
             }
             What::Leaving => true,
-            // The fact that told of an assignment may be lost in it.
+            // A fact with an assignment may be lost in the hole.
             What::Hole { .. } => {
                 self.between = false;
                 false
@@ -370,8 +377,8 @@ impl Seat {
         }
     }
 
-    /// A renewal names all claims of a member: one that is new here was told in a fact that was
-    /// lost, one that is missing has ended in such a fact.
+    /// A renewal contains all claims of a member. A new one began in a lost fact, and a missing one
+    /// ended in a lost fact.
     fn renew(&mut self, claims: &[Horizon]) -> bool {
         let known = self.claims.len();
         let mut kept = 0;

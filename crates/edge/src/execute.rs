@@ -1,30 +1,30 @@
-//! Each order to what it changes.
+//! Executes commands.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::book;
+use super::command::{Answer, Direction, EdgeCommand, Effect, Rule};
 use super::compose::can_answer;
+use super::edges;
 use super::hub::{Hub, State};
 use super::limits::RULES_MAX;
 use super::listener::{learn, open, resolve};
-use super::order::{Answer, Direction, Effect, Order, Rule};
 use super::rewrite::HOST;
 use super::rules::Active;
 use super::tls::Security;
 use tandem_facts::ids::{ClusterName, FaultId, MemberId};
 use tandem_facts::time::Mono;
 
-/// A request that has passed in part has so long to pass; then its connection is reset.
+/// A request that has passed in part gets this much time to pass; then its connection is reset.
 const FINISH: Duration = Duration::from_secs(1);
-/// How often it is looked whether all have finished.
+/// The interval at which the state is checked.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Does what is ordered, and says when it was done.
-pub(super) async fn obey(hub: &Arc<Hub>, order: Order) -> Answer {
-    match order {
-        Order::Open { client, cluster, bootstrap, tls } => {
+/// Executes a command. Returns when it is done.
+pub(super) async fn execute(hub: &Arc<Hub>, command: EdgeCommand) -> Answer {
+    match command {
+        EdgeCommand::Open { client, cluster, bootstrap, tls } => {
             let security = match tls.as_ref().map(Security::of).transpose() {
                 Ok(security) => security,
                 Err(error) => return Answer::Refused { why: tandem_host::error::chain(&error) },
@@ -34,15 +34,15 @@ pub(super) async fn obey(hub: &Arc<Hub>, order: Order) -> Answer {
                 Err(why) => Answer::Refused { why },
             }
         }
-        Order::Break { fault, rule } => match refusal(&rule) {
+        EdgeCommand::Break { fault, rule } => match refusal(&rule) {
             Some(why) => Answer::Refused { why },
             None => put_in_force(hub, fault, rule).await,
         },
-        Order::Heal { fault } => heal(hub, &fault).await,
+        EdgeCommand::Heal { fault } => heal(hub, &fault).await,
     }
 }
 
-/// Where the client finds its edges.
+/// Opens the edges to the brokers in `bootstrap`. Returns the edges' addresses.
 async fn open_all(
     hub: &Arc<Hub>,
     client: &MemberId,
@@ -50,7 +50,7 @@ async fn open_all(
     bootstrap: &str,
     security: Option<&Security>,
 ) -> Result<String, String> {
-    let read = |text| book::address(text).ok_or_else(|| format!("{text:?} is no host:port"));
+    let read = |text| edges::address(text).ok_or_else(|| format!("{text:?} is not host:port"));
     let brokers: Vec<_> = bootstrap.split(',').map(read).collect::<Result<_, _>>()?;
     let mut found = Vec::new();
     for broker in brokers {
@@ -65,20 +65,20 @@ async fn open_all(
 /// Why a rule cannot be put in force, if it cannot.
 fn refusal(rule: &Rule) -> Option<String> {
     if rule.apis.as_ref().is_some_and(BTreeSet::is_empty) {
-        return Some("a rule about single requests names none".to_owned());
+        return Some("a rule for single requests must name at least one".to_owned());
     }
     match &rule.effect {
         Effect::Slow { bytes_per_second: Some(0), .. } => {
             Some("nothing passes at 0 bytes a second: stall it instead".to_owned())
         }
         Effect::Answer { .. } if rule.direction == Direction::ToClient => {
-            Some("requests are answered, and no answers: name the other direction".to_owned())
+            Some("a rule can answer requests only: choose the other direction".to_owned())
         }
         Effect::Answer { .. } => match &rule.apis {
-            None => Some("name the requests that are to be answered".to_owned()),
+            None => Some("name the requests to answer".to_owned()),
             Some(apis) => {
                 let other = apis.iter().find(|api| !can_answer(**api))?;
-                Some(format!("requests of number {other} cannot be answered here"))
+                Some(format!("cannot answer requests of API {other}"))
             }
         },
         Effect::Drop | Effect::Stall | Effect::Reset | Effect::Slow { .. } => None,
@@ -88,8 +88,8 @@ fn refusal(rule: &Rule) -> Option<String> {
 async fn put_in_force(hub: &Hub, fault: FaultId, rule: Rule) -> Answer {
     let mut addresses = BTreeSet::new();
     for broker in rule.scope.brokers.iter().flatten() {
-        let Some((host, port)) = book::address(broker) else {
-            return Answer::Refused { why: format!("{broker:?} is no host:port") };
+        let Some((host, port)) = edges::address(broker) else {
+            return Answer::Refused { why: format!("{broker:?} is not host:port") };
         };
         addresses.extend(resolve(host, port).await);
     }
@@ -98,11 +98,11 @@ async fn put_in_force(hub: &Hub, fault: FaultId, rule: Rule) -> Answer {
         if state.rules.len() >= RULES_MAX {
             return None;
         }
-        for edge in state.book.all() {
+        for edge in state.edges.all() {
             edge.await_no_more(&active.fault);
         }
         state.rules.push(active.clone());
-        Some(state.standings.latest())
+        Some(state.connections.latest())
     });
     let Some(latest) = latest else {
         return Answer::Refused { why: format!("{RULES_MAX} rules are in force already") };
@@ -110,14 +110,14 @@ async fn put_in_force(hub: &Hub, fault: FaultId, rule: Rule) -> Answer {
     let began = Mono::now();
     let mut doomed = false;
     loop {
-        let open = hub.with(|state| state.standings.unsettled(&active, latest));
+        let open = hub.with(|state| state.connections.unsettled(&active, latest));
         if open.is_empty() {
             return Answer::InForce { t: Mono::now() };
         }
         if !doomed && Mono::now().since(began) > FINISH {
             tracing::warn!(open = open.len(), "Requests do not end; their connections are reset.");
             doomed = true;
-            hub.change(|state| state.standings.doom(&open));
+            hub.change(|state| state.connections.doom(&open));
         }
         tokio::time::sleep(LOOK).await;
     }
@@ -130,8 +130,8 @@ async fn heal(hub: &Hub, fault: &FaultId) -> Answer {
         expect_answers(state, &lifted);
     });
     let began = Mono::now();
-    // Those that lost bytes are reset by now, or they are dead.
-    while !hub.with(|state| state.standings.lost_by(fault)).is_empty()
+    // Connections that lost bytes have been reset by then, or are dead.
+    while !hub.with(|state| state.connections.lost_by(fault)).is_empty()
         && Mono::now().since(began) < FINISH
     {
         tokio::time::sleep(LOOK).await;
@@ -139,12 +139,12 @@ async fn heal(hub: &Hub, fault: &FaultId) -> Answer {
     Answer::Healed { t: Mono::now() }
 }
 
-/// From now on, the first answer is told where one of these rules was in force.
+/// Waits for the first answer on each edge where one of these rules was in force.
 fn expect_answers(state: &State, lifted: &[Active]) {
-    for edge in state.book.all() {
+    for edge in state.edges.all() {
         let here = || lifted.iter().filter(|active| active.concerns(&edge.concerned()));
         let Some(first) = here().next() else { continue };
-        // Any answer will do where every byte was concerned.
+        // Any answer counts if a rule concerned all bytes.
         let every = here().any(|active| active.rule.apis.is_none());
         let apis = here().flat_map(|active| active.rule.apis.iter().flatten().copied());
         edge.await_answer(&first.fault, (!every).then(|| apis.collect()));

@@ -10,16 +10,16 @@ use super::rules::Concerned;
 use super::tls::Security;
 use tandem_facts::ids::{ClusterName, FaultId, MemberId};
 
-/// The way of one client to one broker.
+/// The edge of one client to one broker.
 #[derive(Debug)]
 pub(super) struct Edge {
     pub client: MemberId,
     pub cluster: ClusterName,
     pub host: String,
     pub port: u16,
-    /// Where the client finds it.
+    /// The port on which the edge listens.
     pub listens: u16,
-    /// How it speaks to its broker.
+    /// The TLS settings towards the broker; none for a plain connection.
     pub security: Option<Security>,
     name: String,
     unreachable: AtomicBool,
@@ -27,7 +27,7 @@ pub(super) struct Edge {
     awaited: Mutex<Vec<Awaited>>,
 }
 
-/// A healed fault whose first answer has not been seen yet.
+/// A healed fault without an answer from the broker since.
 #[derive(Debug)]
 struct Awaited {
     fault: FaultId,
@@ -36,16 +36,16 @@ struct Awaited {
 
 /// All edges.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct EdgeTable {
     clients: BTreeMap<(MemberId, ClusterName), BTreeMap<String, Arc<Edge>>>,
 }
 
-/// A broker's address as orders and answers write it.
+/// A broker's address as commands and answers write it.
 pub(super) fn name(host: &str, port: u16) -> String {
     format!("{host}:{port}")
 }
 
-/// `host:port`, an IPv6 address in brackets or not; what stands before `://` does not matter.
+/// Parses `host:port`, an IPv6 address with or without brackets. A prefix up to `://` is ignored.
 pub(super) fn address(text: &str) -> Option<(&str, u16)> {
     let text = text.trim();
     let text = text.split_once("://").map_or(text, |(_, rest)| rest);
@@ -64,7 +64,7 @@ impl Edge {
         security: Option<Security>,
     ) -> Self {
         let addresses = OnceLock::new();
-        // An address that is no name need not be asked for.
+        // An IP address needs no lookup.
         if let Ok(ip) = host.parse::<IpAddr>() {
             addresses.set(vec![SocketAddr::new(ip, port).to_string()]).ok();
         }
@@ -85,27 +85,27 @@ impl Edge {
         }
     }
 
-    /// The address of its broker.
+    /// The address of the broker.
     pub(super) fn broker(&self) -> String {
         self.name.clone()
     }
 
-    /// Whether its broker can be reached now; whether that is news.
+    /// Records whether the broker is reachable. Returns whether that has changed.
     pub(super) fn is_reachable(&self, now: bool) -> bool {
         self.unreachable.swap(!now, Ordering::Relaxed) == now
     }
 
-    /// What its broker's name stands for.
+    /// The addresses to which the broker's name resolves, once they are known.
     pub(super) fn resolved(&self) -> Option<&[String]> {
         self.addresses.get().map(Vec::as_slice)
     }
 
-    /// The name of its broker stands for these.
+    /// Sets the addresses to which the broker's name resolves.
     pub(super) fn resolves_to(&self, addresses: Vec<String>) {
         self.addresses.set(addresses).ok();
     }
 
-    /// What rules look at.
+    /// The properties by which rules select edges.
     pub(super) fn concerned(&self) -> Concerned<'_> {
         Concerned {
             client: &self.client,
@@ -115,7 +115,7 @@ impl Edge {
         }
     }
 
-    /// A fault was lifted; its first answer, to one of these requests, is waited for.
+    /// A fault was lifted: wait for the first answer to one of these requests.
     pub(super) fn await_answer(&self, fault: &FaultId, apis: Option<BTreeSet<i16>>) {
         let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
         awaited.retain(|other| other.fault != *fault);
@@ -125,13 +125,14 @@ impl Edge {
         awaited.push(Awaited { fault: fault.clone(), apis });
     }
 
-    /// A fault is in force again.
+    /// The fault is in force again: do not wait any more.
     pub(super) fn await_no_more(&self, fault: &FaultId) {
         let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
         awaited.retain(|other| other.fault != *fault);
     }
 
-    /// Answers to these requests have reached the client; the faults for which they are the first.
+    /// Answers to these requests have reached the client. Returns the faults whose first answer is
+    /// among them.
     pub(super) fn reached(&self, apis: &[i16]) -> Vec<FaultId> {
         let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
         let met = |awaited: &mut Awaited| {
@@ -142,7 +143,7 @@ impl Edge {
     }
 }
 
-impl Book {
+impl EdgeTable {
     /// The edge of a client to a broker.
     pub(super) fn find(
         &self,
@@ -153,7 +154,7 @@ impl Book {
         self.clients.get(&(client.clone(), cluster.clone()))?.get(broker).cloned()
     }
 
-    /// Whether this client may have one more.
+    /// Whether this client may have one more edge.
     pub(super) fn has_room(&self, client: &MemberId, cluster: &ClusterName) -> bool {
         let own = self.clients.get(&(client.clone(), cluster.clone())).map_or(0, BTreeMap::len);
         own < CLIENT_EDGES_MAX && self.all().count() < EDGES_MAX
