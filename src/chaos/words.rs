@@ -131,7 +131,7 @@ impl JsonSchema for Weights {
             Kind::stormy().map(|kind| (kind.as_str().to_owned(), weight.clone().to_value()));
         json_schema!({
             "type": "object",
-            "description": "The faults to draw from, each with its weight, as in {kill: 3, pause: 1}.",
+            "description": "The faults, each with its weight, as in {kill: 3, pause: 1}.",
             "properties": serde_json::Map::from_iter(weights),
             "additionalProperties": false
         })

@@ -77,7 +77,7 @@ const tandem = (() => {
         brief(all.reduce((most, it) => Math.max(most, it.length), 0)));
     return `${one.name}: ${said.join("; ") || "nothing found"}`;
   };
-  const tell = (one, it) => {
+  const note = (one, it) => {
     const cause = data.causes[it.cause];
     const what = it.kind === "unknown" ? "unknown for" : it.kind + " of";
     const trial = shown.length > 1 ? `, trial ${it.trial}` : "";
@@ -87,5 +87,5 @@ const tandem = (() => {
       (it.open ? ", still open when the trial ended" : "");
   };
 
-  return { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell, calls };
+  return { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, note, calls };
 })();

@@ -1,7 +1,7 @@
 // Draws the lanes of all roles from the page's data, so that readers can zoom and move in time. All
 // content is present in the page without it.
 (() => {
-  const { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell, calls } =
+  const { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, note, calls } =
     tandem;
   if (!data.trials.length) return;
   const by = (id) => document.getElementById(id);
@@ -235,7 +235,7 @@
     const faults = data.faults.filter((it) => it.asked <= at && at < (it.healed ?? end));
     const stall = data.stalls.find(([from, until]) => from <= at && at < until);
     return [
-      found ? tell(one, found) : `${one.name}${one.where}, at ${ms(at)}`,
+      found ? note(one, found) : `${one.name}${one.where}, at ${ms(at)}`,
       served.length ? "served by " + served.map((it) => one.lives[it[2]][0]).join(", ") : "",
       ...faults.map((it) => `${it.kind} ${it.id} of ${it.targets.join(", ") || "no member"}`),
       stall ? `the host stalled for ${ms(stall[1] - stall[0])}` : "",
@@ -251,7 +251,7 @@
     const [at, it] = row.list[row.at], room = Math.max(it.length, SECOND / 4);
     look(it.from - room, it.until + room);
     const box = row.canvas.getBoundingClientRect();
-    const text = `${row.at + 1} of ${all}. ${tell(row.lanes[at], it)}.`;
+    const text = `${row.at + 1} of ${all}. ${note(row.lanes[at], it)}.`;
     say(text, box.left + box.width / 3, box.bottom - 8);
   };
 

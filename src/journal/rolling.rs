@@ -189,7 +189,7 @@ impl Rolling {
             if number < first_kept
                 && let Err(error) = fs::remove_file(&path)
             {
-                tracing::warn!(%error, path = %path.display(), "An old journal file could not be removed.");
+                tracing::warn!(%error, path = %path.display(), "An old journal file stays.");
             }
         }
     }

@@ -53,7 +53,7 @@ pub(super) fn listen() -> io::Result<Receiver<MemberCommand>> {
                 match serde_json::from_str(&line) {
                     Ok(command) => send(&commands, command),
                     Err(error) => {
-                        tracing::warn!(%error, line, "This line is not a command; it is ignored.")
+                        tracing::warn!(%error, line, "This line is not a command; it is ignored.");
                     }
                 }
             }

@@ -84,7 +84,7 @@ impl Heard {
         self.missed.fetch_add(facts, Ordering::Relaxed);
     }
 
-    /// How many facts were missed, because they came too fast; the journal tells how many of them
+    /// How many facts were missed, because they came too fast; the journal shows how many of them
     /// have log records.
     #[must_use]
     pub fn missed(&self) -> u64 {
@@ -119,7 +119,7 @@ impl Listener {
                             break;
                         }
                     }
-                    // The journal tells later which of them have log records.
+                    // The journal shows later which of them have log records.
                     Err(RecvError::Lagged(missed)) => heard.miss(missed),
                     Err(RecvError::Closed) => break,
                 }

@@ -72,8 +72,8 @@ fn cluster(name: &ClusterName, facts: &ClusterFacts, findings: &mut Vec<Finding>
         findings.push(Finding::new(
             Weight::Warned,
             format!(
-                "cluster {name} delays the first assignment of an empty group by {delay}: to avoid that, \
-                 set `group.initial.rebalance.delay.ms=0`"
+                "cluster {name} delays the first assignment of an empty group by {delay}: to \
+                 avoid that, set `group.initial.rebalance.delay.ms=0`"
             ),
         ));
     }
@@ -105,8 +105,8 @@ fn session(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &m
         (None, _) | (_, None) => (
             Weight::Warned,
             format!(
-                "group {name}: cannot check whether cluster {cluster} allows session {session}: that \
-                 requires DescribeConfigs on the cluster"
+                "group {name}: cannot check whether cluster {cluster} allows session {session}: \
+                 that requires DescribeConfigs on the cluster"
             ),
         ),
     };
@@ -135,7 +135,7 @@ fn ledger(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mu
         all.push(Finding::new(
             Weight::Refused,
             format!(
-                "consumer group {consumer_group} of group {name} has foreign members \
+                "consumer group {consumer_group} of group {name} has members that are not ours \
                  ({names}): stop them, or set another `consumer_group`"
             ),
         ));
@@ -147,8 +147,8 @@ fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Find
     let replicas = group.replication.map_or(0, usize::from);
     if replicas > brokers {
         let text = format!(
-            "group {name}: topic {topic} should have {replicas} replicas but there are {brokers} \
-             broker(s): set `replication: {brokers}` or less"
+            "group {name}: topic {topic} should have {replicas} replicas but there are \
+             {brokers} broker(s): set `replication: {brokers}` or less"
         );
         return Finding::new(Weight::Refused, text);
     }
@@ -165,8 +165,8 @@ fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Find
         Some(why) => Finding::new(
             Weight::Refused,
             format!(
-                "group {name}: topic {topic} is missing and cluster {} refuses to create it ({why}): \
-                 create it with {} partitions, or grant the right to create it",
+                "group {name}: topic {topic} is missing and cluster {} refuses to create it \
+                 ({why}): create it with {} partitions, or grant the right to create it",
                 group.cluster, group.partitions
             ),
         ),
@@ -318,7 +318,7 @@ defaults: {session: 1s}
         assert_eq!(all, [Weight::Refused; 3]);
         assert!(findings[0].1.contains("has 3 partitions and 4 are planned"), "{findings:?}");
         assert!(findings[1].1.contains("refuses to create it (not allowed)"), "{findings:?}");
-        assert!(findings[2].1.contains("foreign members (x)"), "{findings:?}");
+        assert!(findings[2].1.contains("members that are not ours (x)"), "{findings:?}");
     }
     #[test]
     fn more_replicas_in_sync_than_there_are_brokers_are_refused() {

@@ -190,8 +190,8 @@ fn promise(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
     if groups > 1 {
         writeln!(
             f,
-            "  one leader at all times with faults in up to {} of the {groups} groups: for k leaders \
-             despite f faults, use k + f groups",
+            "  one leader at all times with faults in up to {} of the {groups} groups: for k \
+             leaders despite f faults, use k + f groups",
             groups - 1
         )?;
     }

@@ -50,8 +50,8 @@ fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec
     if width > roles.saturating_mul(2) {
         let empty = width - roles;
         warnings.push(format!(
-            "`{name}` has {width} partitions for {roles} roles: {empty} partitions have no role, and a \
-             member that holds only those leads nothing"
+            "`{name}` has {width} partitions for {roles} roles: {empty} partitions have no role, \
+             and a member that holds only those leads nothing"
         ));
     }
     if roles > width.saturating_mul(4) {

@@ -149,7 +149,7 @@ fn init_writes_the_shipped_files_and_overwrites_nothing() {
     assert_eq!(code, Some(2));
     let (said, _) = tandem.good("init --list");
     let line = said.lines().find(|line| line.starts_with("chaos/calm.yaml ")).unwrap();
-    assert!(line.contains("Does nothing for a minute"), "{said}");
+    assert!(line.contains("Injects no fault for a minute"), "{said}");
     assert!(said.lines().all(|line| !Path::new(line).is_absolute()));
 }
 

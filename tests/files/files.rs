@@ -101,12 +101,7 @@ fn a_missing_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let huge = folder.path().join("huge.yaml");
     fs::write(&huge, "#\n".repeat(1 << 20)).unwrap();
-    assert!(
-        check(&huge)
-            .unwrap_err()
-            .to_string()
-            .ends_with("is longer than 1 MiB; no file of this kind is")
-    );
+    assert!(check(&huge).unwrap_err().to_string().ends_with("is longer than 1 MiB"));
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn without_a_topology_the_message_says_how_to_name_one() {
     for args in [&["up"][..], &["down"]] {
         let error = said(args);
         assert!(error.starts_with("topologies/duo.yaml: cannot be read: "), "{error}");
-        assert!(error.contains("name yours with -f"), "{args:?}: {error}");
+        assert!(error.contains("name your own with -f"), "{args:?}: {error}");
     }
     let named = said(&["plan", "-f", "mine.yaml"]);
     assert!(named.contains("mine.yaml: cannot be read") && !named.contains("-f"), "{named}");

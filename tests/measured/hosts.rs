@@ -180,10 +180,10 @@ fn the_dry_run_lists_what_a_machine_takes_down() {
     let done = output(tandem(folder.path()).args(args).args(["--dry-run", "--seed", "42"]));
     let page = String::from_utf8_lossy(&done.stdout).into_owned();
     for line in [
-        "  a broker: all of cluster a, on host alpha\n",
+        "  a broker: the only one of cluster a, on host alpha\n",
         "  to      everything on any host\n",
         "          among p1-1, p1-2, p1-3, p2-1, p2-2, p2-3\n",
-        "  undone  a member that died is started again after 2s, brokers after 5s, at the same address,",
+        "  undone  a member that died is started again after 2s, brokers after 5s, at the same",
     ] {
         assert!(page.contains(line), "{line}: {page}");
     }
@@ -272,5 +272,5 @@ fn a_machine_that_stands_still_wakes_with_its_broker() {
     let window = fault.healed_ms.unwrap() - fault.in_force_ms.unwrap();
     assert!(fault.failed.is_none() && window >= 2_000.0, "{fault:?}\n{run}");
     let gap = report.groups[&"p1".parse::<GroupName>().unwrap()].fault.gap;
-    assert!(gap.max_ms.unwrap() > 1_900.0, "no_leaders serves meanwhile: {run}");
+    assert!(gap.max_ms.unwrap() > 1_900.0, "no member serves meanwhile: {run}");
 }

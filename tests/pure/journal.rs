@@ -119,7 +119,7 @@ fn an_earlier_version_is_refused_with_the_reason() {
     let error = read(&path).unwrap_err();
     assert!(matches!(error, JournalError::Older { found: 1, known: 2, .. }), "{error}");
     let said = error.to_string();
-    assert!(said.contains("whose faults do not say what they do"), "{said}");
+    assert!(said.contains("which lacks the class of each fault"), "{said}");
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn a_number_of_members_is_chosen_among_the_living() {
     assert_eq!(ever("{group: p1, mode: 34%}").len(), 3);
     assert_eq!(ever("{group: p1, mode: leaders}"), sets(&[&["p1-1", "p1-2", "p1-3"]]));
     let few = resolve("{group: p2, mode: 3}", 1).unwrap_err();
-    assert_eq!(few.to_string(), "2 of the 3 members of p2 that are wanted are running");
+    assert_eq!(few.to_string(), "only 2 of 3 wanted members of p2 are running");
     assert_eq!(resolve("{member: p2-3}", 1).unwrap_err().to_string(), "member p2-3 is not running");
     assert_eq!(ever("{mode: one, across: {groups: all}}").len(), 6);
 }

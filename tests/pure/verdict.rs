@@ -105,9 +105,9 @@ fn failed_faults_make_the_verdict_unknown() {
             let why = Some("no broker".to_owned());
             story.run(9_500, What::Ended { how: Outcome::Broken, why });
         }),
-        ("Fault 1.z failed: p1-2 does not run.", |story| {
+        ("Fault 1.z failed: p1-2 is not running.", |story| {
             story.asked("p1-2.1", 6_500, "1.z", "pause").settled("p1", 6_600);
-            story.run(6_501, failed("1.z", "kill", "p1-2 does not run")).completed(9_500);
+            story.run(6_501, failed("1.z", "kill", "p1-2 is not running")).completed(9_500);
         }),
     ];
     for (reason, extra) in cases {

@@ -112,7 +112,7 @@ fn cut(
     Cut { traces: cut, own: traces.own(), records }
 }
 
-/// Cuts a whole history into windows of this length. Returns how often there was a gap.
+/// Asserts that windows of this length agree with the whole timeline. Returns the number of gaps.
 fn agrees(plan: &Plan, facts: &[Fact], length: u64, delay: impl FnMut() -> Duration) -> usize {
     let length = Duration::from_millis(length);
     let cut = cut(plan, length, &arrivals(facts, delay), |_| false);

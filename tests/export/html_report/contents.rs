@@ -215,6 +215,6 @@ fn a_run_of_which_nothing_is_known_has_a_page_too() {
     let plan = support::facts::plan(2, &[("p1", 1, 2)]);
     let brief = support::facts::brief(&plan, 1, &[]);
     let page = Fixture::new(plan, &brief, &[]).page();
-    assert!(page.contains("UNKNOWN") && page.contains("No trial was played to its end"));
+    assert!(page.contains("UNKNOWN") && page.contains("No trial was completed"));
     assert!(page.contains("No fault was injected."));
 }

@@ -215,8 +215,8 @@ fn up_at_rest() {
     let text = format!("{} spans of {ended} windows", spans.len());
     claims.add("its windows arrived", text, ended >= 2 && spans.len() > 3_000);
     let text = format!(
-        "1,000 roles, 64 partitions, 3 groups of 5: the controller {:.1} MiB; exported to a collector \
-        {:.1} %, {:.1} MiB",
+        "1,000 roles, 64 partitions, 3 groups of 5: the controller {:.1} MiB; exported to a \
+         collector {:.1} %, {:.1} MiB",
         off.resident_mib, on.core_percent, on.resident_mib
     );
     append("up-at-rest", &folder, &Row::without_trials(1, &text), &claims);

@@ -85,10 +85,10 @@ fn invalid_values_are_refused_with_a_hint() {
     refuses("OTEL_EXPORTER_OTLP_CERTIFICATE", "Cargo.toml", "no certificate in PEM");
     refuses("OTEL_EXPORTER_OTLP_CLIENT_KEY", "k.pem", "both or neither");
     refuses("OTEL_TRACES_EXPORTER", "zipkin", "write otlp, or none");
-    refuses("OTEL_RESOURCE_ATTRIBUTES", "pricing", "has no key=value at place 1");
+    refuses("OTEL_RESOURCE_ATTRIBUTES", "pricing", "has no key=value at position 1");
     refuses("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4318", "write an address");
     let secret = refused(&[ALL, ("OTEL_EXPORTER_OTLP_HEADERS", "authorization: Bearer s3cret")]);
-    assert!(secret.contains("is no list of headers") && !secret.contains("s3cret"), "{secret}");
+    assert!(secret.contains("is not a list of headers") && !secret.contains("s3cret"), "{secret}");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_wrong_setting_ends_a_run_before_it_begins() {
     let order = Experiment::calm("1s").with("--trials 1 --otlp collector");
     let run = order.finish();
     assert_eq!(run.code(), Some(2), "{run}");
-    assert!(run.stderr.contains("--otlp is no address of a collector: write"), "{run}");
+    assert!(run.stderr.contains("--otlp is not an address of a collector: write"), "{run}");
     assert!(!run.out.exists(), "nothing was made: {run}");
 }
 

@@ -137,7 +137,7 @@ fn items_rejected_in_a_successful_response_are_lost() {
         let done = export(journal.path(), &receiver, protocol);
         assert_eq!(done.0, Some(1), "{}", done.1);
         assert!(done.1.contains("lost 3 spans, 0 log records"), "{}", done.1);
-        assert!(done.1.contains("the collector refused 3 items: not these"), "{}", done.1);
+        assert!(done.1.contains("the collector rejected 3 items: not these"), "{}", done.1);
     }
 }
 

@@ -270,7 +270,7 @@ fn cut_off() -> Story {
     story
 }
 
-/// The controller stood still, and its guard ended all.
+/// The controller stalled, and its guard ended the run.
 fn left_alone() -> Story {
     let mut story = Story::default();
     story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);

@@ -104,7 +104,7 @@ fn every_key_and_password_of_librdkafka_is_a_secret() {
     for row in list.lines().filter(|row| row.contains(" | ")) {
         let name = row.split('|').next().unwrap().trim();
         let about = row.rsplit(" | ").next().unwrap().to_ascii_lowercase();
-        // A folder is not a command, and neither is a file that all users can write.
+        // A path is not a secret, and neither are public parts.
         let place = about.starts_with("path to") || about.starts_with("file or directory path");
         let words = [
             "private key string",
