@@ -47,8 +47,8 @@
 //! # Rules for all rooms
 //!
 //! - A pure room has no I/O, clock or randomness: `now` is an argument.
-//! - [`Mono`](time::Mono) measures durations; [`Wall`](time::Wall) is the timestamp of a broker.
-//! The   two are never compared.
+//! - [`Mono`](time::Mono) measures durations, [`Wall`](time::Wall) is the timestamp of a broker;
+//!   they are never compared.
 //! - A timer may be late, so every handler first advances the time.
 //! - What could not be observed is unknown, and never a pass.
 //! - Everything is bounded: queues, waits, memory, files. To shut something down: ask, wait, kill.
