@@ -228,7 +228,7 @@ impl Shared {
                     drop(first.map(|waiting| waiting.send(answer)));
                 }
                 Err(error) => {
-                    tracing::warn!(%error, line, "The edges sent a line that is not an answer.")
+                    tracing::warn!(%error, line, "The edges sent a line that is not an answer.");
                 }
             }
         }

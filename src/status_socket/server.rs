@@ -78,7 +78,7 @@ impl StatusServer {
                     clients.spawn(attend(stream, source, stop));
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "A client of the status socket could not connect.");
+                    tracing::warn!(%error, "A client cannot connect.");
                     tokio::time::sleep(RETRY).await;
                 }
             }
@@ -94,7 +94,7 @@ impl Drop for StatusServer {
         if let Err(error) = gone
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(%error, path = %self.path().display(), "The socket could not be removed.");
+            tracing::warn!(%error, path = %self.path().display(), "The socket was not removed.");
         }
     }
 }
