@@ -21,8 +21,8 @@ use kafka_protocol::messages::{
     ProduceRequest, ProduceResponse,
 };
 
-pub(super) fn produce(ask: ProduceRequest, code: i16) -> ProduceResponse {
-    let topics = ask.topic_data.into_iter().map(|topic| {
+pub(super) fn produce(request: ProduceRequest, code: i16) -> ProduceResponse {
+    let topics = request.topic_data.into_iter().map(|topic| {
         let partitions = topic.partition_data.iter().map(|partition| {
             PartitionProduceResponse::default()
                 .with_index(partition.index)
@@ -39,9 +39,9 @@ pub(super) fn produce(ask: ProduceRequest, code: i16) -> ProduceResponse {
 
 /// A request within a fetch session names no partition. Its answer has one code for the whole, on
 /// which clients start a new session and name all partitions.
-pub(super) fn fetch(version: i16, ask: FetchRequest, code: i16) -> FetchResponse {
-    let whole = if ask.topics.is_empty() && version >= 7 { code } else { 0 };
-    let topics = ask.topics.into_iter().map(|topic| {
+pub(super) fn fetch(version: i16, request: FetchRequest, code: i16) -> FetchResponse {
+    let whole = if request.topics.is_empty() && version >= 7 { code } else { 0 };
+    let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|partition| {
             PartitionData::default()
                 .with_partition_index(partition.partition)
@@ -57,8 +57,8 @@ pub(super) fn fetch(version: i16, ask: FetchRequest, code: i16) -> FetchResponse
     FetchResponse::default().with_error_code(whole).with_responses(topics.collect())
 }
 
-pub(super) fn list_offsets(ask: ListOffsetsRequest, code: i16) -> ListOffsetsResponse {
-    let topics = ask.topics.into_iter().map(|topic| {
+pub(super) fn list_offsets(request: ListOffsetsRequest, code: i16) -> ListOffsetsResponse {
+    let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|partition| {
             ListOffsetsPartitionResponse::default()
                 .with_partition_index(partition.partition_index)
@@ -73,8 +73,8 @@ pub(super) fn list_offsets(ask: ListOffsetsRequest, code: i16) -> ListOffsetsRes
 
 /// The answer names no brokers, as none are known here; a client keeps those that it knows. For a
 /// request for all topics, the code has a place since version 13 only.
-pub(super) fn metadata(version: i16, ask: MetadataRequest, code: i16) -> MetadataResponse {
-    let topics = ask.topics.unwrap_or_default().into_iter().map(|topic| {
+pub(super) fn metadata(version: i16, request: MetadataRequest, code: i16) -> MetadataResponse {
+    let topics = request.topics.unwrap_or_default().into_iter().map(|topic| {
         // Nullable since version 12.
         let name = topic.name.or_else(|| (version < 12).then(Default::default));
         MetadataResponseTopic::default()
@@ -87,8 +87,8 @@ pub(super) fn metadata(version: i16, ask: MetadataRequest, code: i16) -> Metadat
     if version >= 13 { answer.with_error_code(code) } else { answer }
 }
 
-pub(super) fn offset_commit(ask: OffsetCommitRequest, code: i16) -> OffsetCommitResponse {
-    let topics = ask.topics.into_iter().map(|topic| {
+pub(super) fn offset_commit(request: OffsetCommitRequest, code: i16) -> OffsetCommitResponse {
+    let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|partition| {
             OffsetCommitResponsePartition::default()
                 .with_partition_index(partition.partition_index)
@@ -106,17 +106,17 @@ pub(super) fn offset_commit(ask: OffsetCommitRequest, code: i16) -> OffsetCommit
 /// partition before.
 pub(super) fn offset_fetch(
     version: i16,
-    ask: OffsetFetchRequest,
+    request: OffsetFetchRequest,
     code: i16,
 ) -> OffsetFetchResponse {
     let answer = OffsetFetchResponse::default();
     if version >= 8 {
-        let groups = ask.groups.into_iter().map(|group| {
+        let groups = request.groups.into_iter().map(|group| {
             OffsetFetchResponseGroup::default().with_group_id(group.group_id).with_error_code(code)
         });
         return answer.with_groups(groups.collect());
     }
-    let topics = ask.topics.unwrap_or_default().into_iter().map(|topic| {
+    let topics = request.topics.unwrap_or_default().into_iter().map(|topic| {
         let partitions = topic.partition_indexes.iter().map(|partition| {
             OffsetFetchResponsePartition::default()
                 .with_partition_index(*partition)
@@ -132,8 +132,8 @@ pub(super) fn offset_fetch(
     if version >= 2 { answer.with_error_code(code) } else { answer }
 }
 
-pub(super) fn coordinators(ask: FindCoordinatorRequest, code: i16) -> FindCoordinatorResponse {
-    let coordinators = ask.coordinator_keys.into_iter().map(|key| {
+pub(super) fn coordinators(request: FindCoordinatorRequest, code: i16) -> FindCoordinatorResponse {
+    let coordinators = request.coordinator_keys.into_iter().map(|key| {
         Coordinator::default()
             .with_key(key)
             .with_node_id(BrokerId(-1))

@@ -246,7 +246,7 @@ impl Line {
         loop {
             match self.side_mut(way).lane.step(now, rules)? {
                 Step::Wait => return Ok(drained),
-                Step::Begin(head) if way == Way::ToBroker => self.outstanding.asked(head)?,
+                Step::Begin(head) if way == Way::ToBroker => self.outstanding.sent(head)?,
                 Step::Begin(_) => {}
                 Step::Answer(head, code, request) => {
                     let answer = compose(&head, request, code)?;

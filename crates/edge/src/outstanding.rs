@@ -24,7 +24,7 @@ struct Waiting {
 
 impl Outstanding {
     /// The broker receives a request.
-    pub(super) fn asked(&mut self, head: Head) -> Result<(), CloseReason> {
+    pub(super) fn sent(&mut self, head: Head) -> Result<(), CloseReason> {
         if head.silent { Ok(()) } else { self.push(Waiting { head, made: None }) }
     }
 

@@ -80,8 +80,8 @@ pub fn user(name: &str) -> io::Result<u32> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
-    let asked = Command::new("id").args(["-u", "--", name]).stdin(Stdio::null()).output()?;
-    let number = String::from_utf8_lossy(&asked.stdout).trim().parse().ok();
+    let output = Command::new("id").args(["-u", "--", name]).stdin(Stdio::null()).output()?;
+    let number = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
     let none = || io::Error::new(io::ErrorKind::NotFound, format!("there is no user {name}"));
-    number.filter(|_| asked.status.success()).ok_or_else(none)
+    number.filter(|_| output.status.success()).ok_or_else(none)
 }

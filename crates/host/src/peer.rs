@@ -41,24 +41,24 @@ pub fn holder(local: SocketAddr, peer: SocketAddr) -> io::Result<Option<u32>> {
 
 /// The request for the socket that is bound to `own` and connected to `far`.
 fn question(own: SocketAddr, far: SocketAddr) -> Vec<u8> {
-    let mut ask = Vec::with_capacity(ASKED);
-    ask.extend(u32::try_from(ASKED).unwrap_or_default().to_ne_bytes());
-    ask.extend(BY_FAMILY.to_ne_bytes());
-    ask.extend(REQUEST.to_ne_bytes());
+    let mut request = Vec::with_capacity(ASKED);
+    request.extend(u32::try_from(ASKED).unwrap_or_default().to_ne_bytes());
+    request.extend(BY_FAMILY.to_ne_bytes());
+    request.extend(REQUEST.to_ne_bytes());
     // The sequence number, and the port id of the requester, which the kernel fills in.
-    ask.extend([0; 8]);
+    request.extend([0; 8]);
     let family = if own.is_ipv4() { INET } else { INET6 };
     // The socket alone, in any state.
-    ask.extend([family, TCP, 0, 0]);
-    ask.extend(u32::MAX.to_ne_bytes());
-    ask.extend(own.port().to_be_bytes());
-    ask.extend(far.port().to_be_bytes());
-    ask.extend(octets(own.ip()));
-    ask.extend(octets(far.ip()));
+    request.extend([family, TCP, 0, 0]);
+    request.extend(u32::MAX.to_ne_bytes());
+    request.extend(own.port().to_be_bytes());
+    request.extend(far.port().to_be_bytes());
+    request.extend(octets(own.ip()));
+    request.extend(octets(far.ip()));
     // Any interface; `INET_DIAG_NOCOOKIE`.
-    ask.extend([0; 4]);
-    ask.extend([0xff; 8]);
-    ask
+    request.extend([0; 4]);
+    request.extend([0xff; 8]);
+    request
 }
 
 fn answer(bytes: &[u8], own: SocketAddr, far: SocketAddr) -> io::Result<Option<u32>> {

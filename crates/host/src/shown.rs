@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_steers_a_terminal_is_spelled_out() {
-        for (said, seen) in [
+        for (raw, seen) in [
             ("plain, ümlaut\n\ttab\n", "plain, ümlaut\n\ttab\n"),
             ("\u{1b}]0;title\u{7}", "\\u001b]0;title\\u0007"),
             ("\u{1b}[2J\u{1b}[1;1Hgone", "\\u001b[2J\\u001b[1;1Hgone"),
@@ -125,8 +125,8 @@ mod tests {
             ("\u{9b}2J\u{7f}\u{0}", "\\u009b2J\\u007f\\u0000"),
             ("a\u{202e}b\u{2066}c", "a\\u202eb\\u2066c"),
         ] {
-            assert_eq!(shown(&[said], true), seen);
-            assert_eq!(shown(&[said], false), seen);
+            assert_eq!(shown(&[raw], true), seen);
+            assert_eq!(shown(&[raw], false), seen);
         }
     }
 
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn json_stays_json() {
-        let said = serde_json::to_string("\u{9b}2J\u{1b}[31m\u{202e}").unwrap();
-        let seen: String = serde_json::from_str(&shown(&[&said], true)).unwrap();
+        let raw = serde_json::to_string("\u{9b}2J\u{1b}[31m\u{202e}").unwrap();
+        let seen: String = serde_json::from_str(&shown(&[&raw], true)).unwrap();
         assert_eq!(seen, "\u{9b}2J\u{1b}[31m\u{202e}");
     }
 

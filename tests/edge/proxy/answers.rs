@@ -189,9 +189,9 @@ fn unanswerable_requests_are_refused_and_change_nothing() {
     let mut nowhere = rule("p1-1", Direction::Both, &[], Effect::Stall);
     nowhere.scope.brokers = Some(["nowhere".to_owned()].into());
     for (rule, why) in [
-        (rule("p1-1", Direction::Both, &[12, 19], answer()), "number 19 cannot be answered"),
+        (rule("p1-1", Direction::Both, &[12, 19], answer()), "requests of API 19"),
         (rule("p1-1", Direction::Both, &[], answer()), "name the requests"),
-        (rule("p1-1", Direction::ToClient, &[12], answer()), "name the other direction"),
+        (rule("p1-1", Direction::ToClient, &[12], answer()), "choose the other direction"),
         (rule("p1-1", Direction::Both, &[], slow), "0 bytes a second"),
         (nowhere, "\"nowhere\" is not host:port"),
     ] {

@@ -45,8 +45,8 @@ fn trials_without_a_joint_gap_bound_its_probability_exactly() {
     assert_eq!(
         line(&report),
         "confidence no joint gap in 8 trials: at most 31.2 % of such trials have one (95 %) \
-         showing < 1 % needs 299 trials without a joint gap p95 of gaps takes 72 trials with one; 8 \
-         in p1"
+         showing < 1 % needs 299 trials without a joint gap p95 of gaps takes 72 trials with one; \
+         8 in p1"
     );
 }
 

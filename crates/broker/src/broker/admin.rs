@@ -26,16 +26,16 @@ type Refusal = (i16, String);
 type Accepted = (usize, Config);
 
 impl State {
-    pub(super) fn create_topics(&mut self, ask: CreateTopicsRequest) -> CreateTopicsResponse {
+    pub(super) fn create_topics(&mut self, request: CreateTopicsRequest) -> CreateTopicsResponse {
         let mut seen = BTreeSet::new();
         let mut twice = BTreeSet::new();
-        for topic in &ask.topics {
+        for topic in &request.topics {
             if !seen.insert(topic.name.to_string()) {
                 twice.insert(topic.name.to_string());
             }
         }
-        let mut topics = Vec::with_capacity(ask.topics.len());
-        for topic in ask.topics {
+        let mut topics = Vec::with_capacity(request.topics.len());
+        for topic in request.topics {
             let name = topic.name.to_string();
             let accepted = if twice.contains(&name) {
                 Err((INVALID_REQUEST, "the topic is named twice".to_owned()))
@@ -44,7 +44,7 @@ impl State {
             };
             let result = CreatableTopicResult::default().with_name(topic.name);
             topics.push(match accepted {
-                Ok(accepted) => self.create(result, name, accepted, ask.validate_only),
+                Ok(accepted) => self.create(result, name, accepted, request.validate_only),
                 Err((code, why)) => result
                     .with_error_code(code)
                     .with_error_message(Some(text(why)))
@@ -104,10 +104,10 @@ impl State {
     pub(super) fn delete_topics(
         &mut self,
         call: &Call<'_>,
-        ask: DeleteTopicsRequest,
+        request: DeleteTopicsRequest,
     ) -> DeleteTopicsResponse {
-        let by_name = ask.topic_names.into_iter().map(|name| (Some(name), Uuid::nil()));
-        let by_either = ask.topics.into_iter().map(|topic| (topic.name, topic.topic_id));
+        let by_name = request.topic_names.into_iter().map(|name| (Some(name), Uuid::nil()));
+        let by_either = request.topics.into_iter().map(|topic| (topic.name, topic.topic_id));
         let mut responses = Vec::new();
         for (name, id) in by_name.chain(by_either) {
             let missing =

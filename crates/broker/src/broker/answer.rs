@@ -49,26 +49,30 @@ pub(super) async fn answer(
 /// The requests that are answered without waiting.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the rest never passes `wire/`")]
 fn at_once(state: &mut State, call: &Call<'_>, request: RequestKind) -> Option<ResponseKind> {
-    use RequestKind as Ask;
-    use ResponseKind as Say;
+    use RequestKind as Req;
+    use ResponseKind as Resp;
     Some(match request {
-        Ask::ApiVersions(_) => Say::ApiVersions(api_versions()),
-        Ask::Metadata(ask) => Say::Metadata(state.metadata(call, &ask)),
-        Ask::DescribeCluster(ask) => Say::DescribeCluster(state.describe_cluster(call, &ask)),
-        Ask::FindCoordinator(ask) => Say::FindCoordinator(super::metadata::find(call, &ask)),
-        Ask::ListOffsets(ask) => Say::ListOffsets(state.list_offsets(call, &ask)),
-        Ask::Heartbeat(ask) => Say::Heartbeat(state.heartbeat(call, &ask)),
-        Ask::LeaveGroup(ask) => Say::LeaveGroup(state.leave(call, ask)),
-        Ask::OffsetCommit(ask) => Say::OffsetCommit(state.commit(call, ask)),
-        Ask::OffsetFetch(ask) => Say::OffsetFetch(state.offsets(call, ask)),
-        Ask::DescribeGroups(ask) => Say::DescribeGroups(state.describe_groups(call, ask)),
-        Ask::ListGroups(ask) => Say::ListGroups(state.list_groups(call, &ask)),
-        Ask::DeleteGroups(ask) => Say::DeleteGroups(state.delete_groups(call, ask)),
-        Ask::CreateTopics(ask) => Say::CreateTopics(state.create_topics(ask)),
-        Ask::CreatePartitions(ask) => Say::CreatePartitions(state.create_partitions(ask)),
-        Ask::DeleteTopics(ask) => Say::DeleteTopics(state.delete_topics(call, ask)),
-        Ask::DescribeConfigs(ask) => Say::DescribeConfigs(state.describe_configs(ask)),
-        Ask::InitProducerId(ask) => Say::InitProducerId(state.init_producer_id(&ask)),
+        Req::ApiVersions(_) => Resp::ApiVersions(api_versions()),
+        Req::Metadata(request) => Resp::Metadata(state.metadata(call, &request)),
+        Req::DescribeCluster(request) => {
+            Resp::DescribeCluster(state.describe_cluster(call, &request))
+        }
+        Req::FindCoordinator(request) => {
+            Resp::FindCoordinator(super::metadata::find(call, &request))
+        }
+        Req::ListOffsets(request) => Resp::ListOffsets(state.list_offsets(call, &request)),
+        Req::Heartbeat(request) => Resp::Heartbeat(state.heartbeat(call, &request)),
+        Req::LeaveGroup(request) => Resp::LeaveGroup(state.leave(call, request)),
+        Req::OffsetCommit(request) => Resp::OffsetCommit(state.commit(call, request)),
+        Req::OffsetFetch(request) => Resp::OffsetFetch(state.offsets(call, request)),
+        Req::DescribeGroups(request) => Resp::DescribeGroups(state.describe_groups(call, request)),
+        Req::ListGroups(request) => Resp::ListGroups(state.list_groups(call, &request)),
+        Req::DeleteGroups(request) => Resp::DeleteGroups(state.delete_groups(call, request)),
+        Req::CreateTopics(request) => Resp::CreateTopics(state.create_topics(request)),
+        Req::CreatePartitions(request) => Resp::CreatePartitions(state.create_partitions(request)),
+        Req::DeleteTopics(request) => Resp::DeleteTopics(state.delete_topics(call, request)),
+        Req::DescribeConfigs(request) => Resp::DescribeConfigs(state.describe_configs(request)),
+        Req::InitProducerId(request) => Resp::InitProducerId(state.init_producer_id(&request)),
         _ => return None,
     })
 }

@@ -26,14 +26,18 @@ enum Source {
 type Entry = (String, String, Source);
 
 impl State {
-    pub(super) fn describe_configs(&self, ask: DescribeConfigsRequest) -> DescribeConfigsResponse {
-        let results = ask.resources.into_iter().map(|resource| self.describe_resource(resource));
+    pub(super) fn describe_configs(
+        &self,
+        request: DescribeConfigsRequest,
+    ) -> DescribeConfigsResponse {
+        let results =
+            request.resources.into_iter().map(|resource| self.describe_resource(resource));
         DescribeConfigsResponse::default().with_results(results.collect())
     }
 
-    fn describe_resource(&self, asked: DescribeConfigsResource) -> DescribeConfigsResult {
-        let name = asked.resource_name.as_str();
-        let found = match asked.resource_type {
+    fn describe_resource(&self, requested: DescribeConfigsResource) -> DescribeConfigsResult {
+        let name = requested.resource_name.as_str();
+        let found = match requested.resource_type {
             TOPIC => match self.topics.get(name) {
                 Some(topic) => Ok(topic_entries(&topic.config)),
                 None => Err((UNKNOWN_TOPIC_OR_PARTITION, "there is no such topic")),
@@ -42,17 +46,17 @@ impl State {
             BROKER => Err((INVALID_REQUEST, "there is no such broker")),
             _ => Err((INVALID_REQUEST, "only topics and brokers have settings here")),
         };
-        let result = DescribeConfigsResult::default().with_resource_type(asked.resource_type);
+        let result = DescribeConfigsResult::default().with_resource_type(requested.resource_type);
         let result = match found {
             Ok(entries) => {
-                let keys = asked.configuration_keys.as_deref();
+                let keys = requested.configuration_keys.as_deref();
                 let wanted = |name: &str| keys.is_none_or(|keys| keys.iter().any(|k| k == name));
                 let entries = entries.into_iter().filter(|(name, ..)| wanted(name));
                 result.with_configs(entries.map(described).collect())
             }
             Err((code, why)) => result.with_error_code(code).with_error_message(Some(text(why))),
         };
-        result.with_resource_name(asked.resource_name)
+        result.with_resource_name(requested.resource_name)
     }
 
     fn broker_entries(&self) -> Vec<Entry> {

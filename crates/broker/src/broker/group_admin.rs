@@ -21,14 +21,14 @@ impl State {
     pub(super) fn list_groups(
         &mut self,
         call: &Call<'_>,
-        ask: &ListGroupsRequest,
+        request: &ListGroupsRequest,
     ) -> ListGroupsResponse {
         let wanted = |filter: &[StrBytes], value: &str| {
             filter.is_empty() || filter.iter().any(|one| one.eq_ignore_ascii_case(value))
         };
         let listed = self.coordinator.handle_list(call.now).into_iter().filter(|line| {
-            wanted(&ask.states_filter, &line.state.to_string())
-                && wanted(&ask.types_filter, "classic")
+            wanted(&request.states_filter, &line.state.to_string())
+                && wanted(&request.types_filter, "classic")
         });
         let groups = listed.map(|line| {
             let group = ListedGroup::default()
@@ -48,9 +48,9 @@ impl State {
     pub(super) fn describe_groups(
         &mut self,
         call: &Call<'_>,
-        ask: DescribeGroupsRequest,
+        request: DescribeGroupsRequest,
     ) -> DescribeGroupsResponse {
-        let each = ask.groups.into_iter().map(|name| {
+        let each = request.groups.into_iter().map(|name| {
             let description = self.coordinator.handle_describe(call.now, name.as_str());
             let group = DescribedGroup::default()
                 .with_group_id(name)
@@ -71,9 +71,9 @@ impl State {
     pub(super) fn delete_groups(
         &mut self,
         call: &Call<'_>,
-        ask: DeleteGroupsRequest,
+        request: DeleteGroupsRequest,
     ) -> DeleteGroupsResponse {
-        let each = ask.groups_names.into_iter().map(|name| {
+        let each = request.groups_names.into_iter().map(|name| {
             let outcome = self.coordinator.handle_delete(call.now, name.as_str());
             DeletableGroupResult::default().with_group_id(name).with_error_code(code(outcome))
         });

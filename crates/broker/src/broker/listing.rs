@@ -18,16 +18,16 @@ impl State {
     pub(super) fn list_offsets(
         &self,
         call: &Call<'_>,
-        ask: &ListOffsetsRequest,
+        request: &ListOffsetsRequest,
     ) -> ListOffsetsResponse {
-        let topics = ask.topics.iter().map(|topic| {
+        let topics = request.topics.iter().map(|topic| {
             let found = self.topics.get(topic.name.as_str());
-            let partitions = topic.partitions.iter().map(|asked| {
+            let partitions = topic.partitions.iter().map(|requested| {
                 let response = ListOffsetsPartitionResponse::default()
-                    .with_partition_index(asked.partition_index);
-                match found.and_then(|topic| topic.log(asked.partition_index)) {
+                    .with_partition_index(requested.partition_index);
+                match found.and_then(|topic| topic.log(requested.partition_index)) {
                     Some(log) => {
-                        let (stamp, offset) = look_up(log, asked.timestamp);
+                        let (stamp, offset) = look_up(log, requested.timestamp);
                         // The field exists since version 4.
                         let epoch = if call.version < 4 { -1 } else { 0 };
                         response.with_timestamp(stamp).with_offset(offset).with_leader_epoch(epoch)
@@ -44,8 +44,8 @@ impl State {
 }
 
 /// A timestamp and an offset; -1 is Kafka's value for none.
-fn look_up(log: &Log, asked: i64) -> (i64, i64) {
-    let found = match asked {
+fn look_up(log: &Log, requested: i64) -> (i64, i64) {
+    let found = match requested {
         LATEST => return (-1, log.end()),
         EARLIEST => return (-1, log.start()),
         MAX_TIMESTAMP => log.newest(),

@@ -9,7 +9,7 @@ use tandem_facts::ids::{FaultId, PartitionId, Term};
 use tandem_facts::observation::{Fact, FaultClass, Horizon, What};
 use tandem_facts::time::Mono;
 
-/// A longer pause between ticks is not service.
+/// A longer hole in the ticks is not service.
 pub(super) const TICKLESS_NS_MAX: u64 = 100_000_000;
 
 /// A leading life reports its ticks every 50 ms and its claims every 100 ms. If a life that claims
@@ -170,7 +170,7 @@ impl LifeLine {
         self.open = open;
     }
 
-    /// Runs of ticks that are no further apart than ticks may be become one.
+    /// Merges runs of ticks unless the hole between them is too long to be service.
     fn tick(&mut self, partitions: &[PartitionId], from: Mono, until: Mono) {
         for partition in partitions {
             let runs = self.ticks.entry(*partition).or_default();

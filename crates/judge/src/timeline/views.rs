@@ -7,11 +7,9 @@
 //!   uncertainty.
 //! - **Served**: a claim without the stops (from the request of the pause, or from the last check
 //!   that did not find it, until the process continues), cut where the death was requested, and
-//!   without pauses of more than 100 ms between ticks. So no gap is overlooked. The uncertainty of
-//!   an
+//!   without holes of more than 100 ms in the ticks. So no gap is overlooked. The uncertainty of an
 //!   end is the time to its confirmation; that of a resumption, the time from the last check that
-//!   did
-//!   not find it to the first tick after it.
+//!   did not find it to the first tick after it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -142,7 +140,7 @@ impl View {
     }
 }
 
-/// The pauses between the ticks of a piece of service that are too long to be service.
+/// The holes in the ticks of a piece of service that are too long to be service.
 fn tickless(piece: Interval, runs: impl Iterator<Item = Interval>) -> IntervalSet {
     let end = Interval::new(piece.until, piece.until);
     let mut last = piece.from;

@@ -57,8 +57,8 @@ pub fn render_within(report: &Report, place: &str, colour: bool, columns: usize)
     for ruling in merged(&report.assertions) {
         page.items("assertion", [ruled(ruling, true)].into_iter());
     }
-    let said = |(_, texts): &(&str, Vec<String>)| !texts.is_empty();
-    for (label, texts) in closing(report, place).into_iter().filter(said) {
+    let filled = |(_, texts): &(&str, Vec<String>)| !texts.is_empty();
+    for (label, texts) in closing(report, place).into_iter().filter(filled) {
         page.items(label, texts.into_iter().map(plain));
     }
     if let Some(telemetry) = &report.telemetry {

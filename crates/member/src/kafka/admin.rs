@@ -253,10 +253,10 @@ impl Admin {
 
 /// Repeats a request while the coordinator is not ready: after a start of the cluster or the loss
 /// of a broker, the coordinator is still loading its ledger.
-pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
+pub(super) fn patiently<T>(mut send: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
     let began = Mono::now();
     loop {
-        let answer = ask();
+        let answer = send();
         let code = answer.as_ref().err().and_then(Error::rdkafka_error_code);
         let passing = matches!(
             code,
