@@ -76,7 +76,7 @@ pub enum Recall {
 
 /// A member that is paused for `d` serves nothing meanwhile. When it wakes, it still holds its
 /// earlier claims, and the messages that waited for it renew them once more. In the fast mode only
-/// a message that it sends after it woke renews a claim, until its next heartbeat finds it expelled.
+/// a message that it sends after waking renews a claim, until its next heartbeat finds it expelled.
 fn pause(terms: &Terms, d: Duration) -> Bound {
     let threshold = terms.threshold;
     let asleep = d.min(threshold).saturating_sub(terms.soonest()).saturating_sub(terms.grace);
