@@ -161,7 +161,7 @@ fn a_file_that_is_wrong_keeps_all_from_starting() {
     assert!(torn.stderr.contains("z.yaml:3:10: unclosed bracket"), "{torn}");
     let empty = Stage::set(&[]).run(&[]);
     assert_eq!(empty.code, 2, "{empty}");
-    assert!(empty.stderr.contains("no experiment in it"), "{empty}");
+    assert!(empty.stderr.contains("the folder has no experiments"), "{empty}");
 }
 
 /// A suite of two long runs, of which the first is in its trial.
