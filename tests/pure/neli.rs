@@ -1,10 +1,10 @@
 //! The protocol of one member, as transcripts under `tests/data/neli/`: an input a line, and below
 //! `----` what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
-//! Inputs: `member width=W threshold=MS beacon=MS` begins, at 0; `fast` and `pulsed` behind it choose
-//! the mode and the pacing of the beacons. Then, each with `at=MS`: `heard partition=K` (`sent=MS`
-//! of a message of its own), `pulse`, `assigned K,K`, `revoked K,K`, `lost K,K`, `timeout`, `leave`,
-//! and `who`, which asks for the partitions led. Instants are milliseconds.
+//! Inputs: `member width=W threshold=MS beacon=MS` begins, at 0; `fast` and `pulsed` behind it
+//! choose the mode and the pacing of the beacons. Then, each with `at=MS`: `heard partition=K`
+//! (`sent=MS` of a message of its own), `pulse`, `assigned K,K`, `revoked K,K`, `lost K,K`,
+//! `timeout`, `leave`, and `who`, which asks for the partitions led. Instants are milliseconds.
 
 #![allow(
     clippy::as_conversions,

@@ -107,7 +107,8 @@ fn a_second_run_beside_the_first_names_it() {
     let text = String::from_utf8_lossy(&second.stderr).into_owned();
     let pid = first.pid();
     let ways = format!("`tandem status --pid {pid}` shows it, `kill -INT {pid}` ends it");
-    assert!(text.contains("another `tandem up` of solo is running") && text.contains(&ways), "{text}");
+    let names_it = text.contains("another `tandem up` of solo is running");
+    assert!(names_it && text.contains(&ways), "{text}");
     first.signal(Signal::INT);
     assert_eq!(first.ends().code(), Some(0), "{}", first.said());
     assert!(!first.said().contains("another `tandem up`"), "{}", first.said());
