@@ -28,6 +28,7 @@
 
 mod beacon;
 mod event;
+pub mod membership;
 mod vector;
 
 use std::collections::VecDeque;
