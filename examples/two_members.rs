@@ -12,7 +12,7 @@ use std::time::Duration;
 use tandem_broker::broker::{Broker, Settings};
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::time::Span;
-use tandem_member::kafka::{Admin, Cluster, TopicSettings};
+use tandem_member::kafka::{Admin, Cluster, MembershipClient, TopicSettings};
 use tandem_member::{Config, Member};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +35,7 @@ fn config(life: &str, cluster: &Cluster) -> Result<Config, Box<dyn Error>> {
         beacon: Duration::from_millis(100),
         threshold: Duration::from_secs(2),
         assignor: "roundrobin".to_owned(),
+        membership: MembershipClient::Library,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
 use crate::kafka::Cluster;
 use crate::member;
 use crate::time::Span;
-use crate::topology::{Access, Secret, is_secret};
+use crate::topology::{Access, MembershipClient, Secret, is_secret};
 use crate::verdict::Exit;
 
 /// Live as one member of a group, until told to leave.
@@ -56,6 +56,9 @@ pub(super) struct MemberArgs {
     /// How the group hands out partitions.
     #[arg(long, default_value = "roundrobin")]
     assignor: String,
+    /// What speaks for it in its group: `librdkafka`, or `own`, which is Tandem itself.
+    #[arg(long, value_name = "CLIENT", default_value_t)]
+    membership: MembershipClient,
     /// A further property of the Kafka client; may be given several times.
     #[arg(long = "property", value_name = "KEY=VALUE", value_parser = property)]
     properties: Vec<(String, String)>,
@@ -103,6 +106,7 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
         beacon: args.beacon.get(),
         threshold: args.threshold.get(),
         assignor: args.assignor,
+        membership: args.membership,
     };
     member::run(&config).map_err(|error| Failure::new(Exit::Unable, &error))?;
     Ok(Exit::Pass)

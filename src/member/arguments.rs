@@ -3,7 +3,7 @@
 use tandem_member::Config;
 
 use crate::ids::Life;
-use crate::kafka::Cluster;
+use crate::kafka::{Cluster, MembershipClient};
 use crate::time::Span;
 use crate::topology::PlannedGroup;
 
@@ -22,6 +22,7 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         beacon: group.pace.beacon.get(),
         threshold: group.pace.threshold.get(),
         assignor: group.pace.assignor.as_str().to_owned(),
+        membership: MembershipClient::default(),
     }
 }
 
@@ -43,6 +44,7 @@ pub fn arguments(config: &Config) -> Vec<String> {
     option("beacon", Span(config.beacon).to_string());
     option("threshold", Span(config.threshold).to_string());
     option("assignor", config.assignor.clone());
+    option("membership", config.membership.as_str().to_owned());
     for (key, value) in &config.cluster.access.properties {
         option("property", format!("{key}={value}"));
     }

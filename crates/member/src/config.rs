@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
 
-use crate::kafka::Cluster;
+use crate::kafka::{Cluster, MembershipClient};
 
 /// What one life of one member needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,4 +32,6 @@ pub struct Config {
     pub threshold: Duration,
     /// `partition.assignment.strategy`.
     pub assignor: String,
+    /// What speaks for the member in its group.
+    pub membership: MembershipClient,
 }

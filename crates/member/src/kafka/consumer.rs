@@ -11,7 +11,7 @@ use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
 use super::voice::Voice;
 use super::{Cluster, ConsumerSettings, KafkaError};
-use tandem_facts::ids::PartitionId;
+use tandem_facts::ids::{PartitionId, TopicName};
 use tandem_facts::time::{Mono, Wall};
 use tandem_neli::{Assignment, Membership};
 
@@ -30,6 +30,9 @@ pub struct Consumer {
     bootstrap: String,
     wake: Duration,
     woken: Mono,
+    /// Whether the client itself is in the group.
+    subscribed: bool,
+    topic: TopicName,
 }
 
 /// What the group told since it was last asked. The callback runs inside `poll`, on the thread that
@@ -51,14 +54,42 @@ impl Consumer {
     /// # Errors
     /// The client's refusal of its configuration or subscription.
     pub fn subscribe(cluster: &Cluster, settings: &ConsumerSettings) -> Result<Self, KafkaError> {
+        let consumer = Self::apart(cluster, settings)?;
+        let refused = |source| cluster.refused(source);
+        consumer.inner.subscribe(&[settings.topic.as_str()]).map_err(refused)?;
+        Ok(Self { subscribed: true, ..consumer })
+    }
+
+    /// A consumer that is in no group and reads what it is made to [`hold`](Self::hold).
+    ///
+    /// # Errors
+    /// The client's refusal of its configuration.
+    pub fn apart(cluster: &Cluster, settings: &ConsumerSettings) -> Result<Self, KafkaError> {
         let refused = |source| cluster.refused(source);
         let (config, veil) = cluster.consumer(settings)?;
         let context = Rebalances { told: Mutex::default(), voice: Voice::new(veil) };
         let inner: BaseConsumer<Rebalances> =
             config.create_with_context(context).map_err(refused)?;
-        inner.subscribe(&[settings.topic.as_str()]).map_err(refused)?;
         let (bootstrap, wake) = (cluster.bootstrap.clone(), settings.wake);
-        Ok(Self { inner, bootstrap, wake, woken: Mono::ZERO })
+        let topic = settings.topic.clone();
+        Ok(Self { inner, bootstrap, wake, woken: Mono::ZERO, subscribed: false, topic })
+    }
+
+    /// Reads these partitions from now on, and no others: a new one from its end, one that was read
+    /// before from where that was.
+    pub fn hold(&mut self, partitions: &[PartitionId]) {
+        let mut list = TopicPartitionList::new();
+        let read = self.inner.position().unwrap_or_default();
+        for partition in partitions {
+            let Ok(number) = i32::try_from(partition.0) else { continue };
+            let before = read.find_partition(self.topic.as_str(), number);
+            let offset = match before.map(|element| element.offset()) {
+                Some(Offset::Offset(offset)) => Offset::Offset(offset),
+                Some(_) | None => Offset::End,
+            };
+            report(list.add_partition_offset(self.topic.as_str(), number, offset));
+        }
+        report(self.inner.assign(&list));
     }
 
     /// The next message, or nothing after `wait`. What the group told meanwhile is in
@@ -69,7 +100,7 @@ impl Consumer {
     pub fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Heard>, KafkaError> {
         // A classic heartbeat has no timer of its own: it leaves when the client's main loop wakes,
         // by itself in steps of about 500 ms. Asking for the assignment wakes it.
-        if now.since(self.woken) >= self.wake {
+        if self.subscribed && now.since(self.woken) >= self.wake {
             self.woken = now;
             let _woken: KafkaResult<TopicPartitionList> = self.inner.assignment();
         }
@@ -106,7 +137,9 @@ impl Consumer {
     /// Leaves the group, so that its partitions move at once. Closing can hang: the caller bounds
     /// it.
     pub fn leave(self) {
-        self.inner.unsubscribe();
+        if self.subscribed {
+            self.inner.unsubscribe();
+        }
         drop(self.inner);
     }
 }
