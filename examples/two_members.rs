@@ -12,7 +12,7 @@ use std::time::Duration;
 use tandem_broker::broker::{Broker, BrokerSettings};
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::time::Span;
-use tandem_member::kafka::{Admin, Cluster, TopicSettings};
+use tandem_member::kafka::{Admin, Cluster, MembershipClient, TopicSettings};
 use tandem_member::{Config, Member, Mode, Pulse};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -37,6 +37,7 @@ fn config(life: &str, cluster: &Cluster) -> Result<Config, Box<dyn Error>> {
         mode: Mode::NonExclusive,
         pulse: Pulse::Clock,
         assignor: "roundrobin".to_owned(),
+        membership: MembershipClient::Library,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
 use crate::kafka::Cluster;
 use crate::member;
 use crate::time::Span;
-use crate::topology::{Access, Secret, is_secret};
+use crate::topology::{Access, MembershipClient, Secret, is_secret};
 use crate::verdict::Exit;
 use crate::yaml::choices;
 
@@ -61,6 +61,9 @@ pub(super) struct MemberArgs {
     /// The partition assignor of the group.
     #[arg(long, default_value = "roundrobin")]
     assignor: String,
+    /// The client of the group: `librdkafka`, or `own`, which is Tandem itself.
+    #[arg(long, value_name = "CLIENT", default_value_t)]
+    membership: MembershipClient,
     /// A property of the Kafka client; can be repeated.
     #[arg(long = "property", value_name = "KEY=VALUE", value_parser = property)]
     properties: Vec<(String, String)>,
@@ -116,6 +119,7 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
         mode: args.mode,
         pulse: Pulse::Clock,
         assignor: args.assignor,
+        membership: args.membership,
     };
     member::run(&config).map_err(|error| Failure::new(Exit::Unable, &error))?;
     Ok(Exit::Pass)

@@ -4,7 +4,7 @@
 use tandem_member::{Config, Pulse};
 
 use crate::ids::Life;
-use crate::kafka::Cluster;
+use crate::kafka::{Cluster, MembershipClient};
 use crate::time::Span;
 use crate::topology::PlannedGroup;
 
@@ -25,6 +25,7 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         mode: group.pace.mode,
         pulse: Pulse::Clock,
         assignor: group.pace.assignor.as_str().to_owned(),
+        membership: MembershipClient::default(),
     }
 }
 
@@ -47,6 +48,7 @@ pub fn arguments(config: &Config) -> Vec<String> {
     option("threshold", Span(config.threshold).to_string());
     option("mode", config.mode.as_str().to_owned());
     option("assignor", config.assignor.clone());
+    option("membership", config.membership.as_str().to_owned());
     for (key, value) in &config.cluster.access.properties {
         option("property", format!("{key}={value}"));
     }

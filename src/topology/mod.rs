@@ -23,7 +23,7 @@ mod strangers;
 mod terms;
 mod written;
 
-pub use crate::kafka::{Access, ClusterFacts, is_secret};
+pub use crate::kafka::{Access, ClusterFacts, MembershipClient, is_secret};
 pub use crate::roles::{Count, Roles};
 pub use crate::roster::{Bound, Bounds, Mode, Objective, Range};
 pub use crate::secret::Secret;

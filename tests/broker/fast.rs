@@ -10,7 +10,7 @@ use std::time::Duration;
 use support::foreign::confluent::script;
 use support::foreign::{Background, Broker, eventually};
 use tandem::ids::{Life, PartitionId};
-use tandem::kafka::{Admin, Cluster, TopicSettings};
+use tandem::kafka::{Admin, Cluster, MembershipClient, TopicSettings};
 use tandem::time::{Mono, Span};
 use tandem_member::{Config, Event, Member, Mode, Pulse};
 
@@ -36,6 +36,7 @@ fn config(name: &str, broker: &Broker, pulse: Pulse) -> Config {
         mode: Mode::Fast,
         pulse,
         assignor: "roundrobin".to_owned(),
+        membership: MembershipClient::default(),
     }
 }
 

@@ -11,6 +11,7 @@ mod journal;
 mod limits;
 mod live;
 mod live_view;
+mod membership;
 mod neli;
 mod paper;
 mod plan;

@@ -7,7 +7,7 @@ use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
 use tandem_facts::observation::Mode;
 use tandem_neli::Pulse;
 
-use crate::kafka::Cluster;
+use crate::kafka::{Cluster, MembershipClient};
 
 /// The configuration of one life of one member.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,4 +40,6 @@ pub struct Config {
     pub pulse: Pulse,
     /// `partition.assignment.strategy`.
     pub assignor: String,
+    /// What speaks for the member in its group.
+    pub membership: MembershipClient,
 }

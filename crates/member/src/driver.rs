@@ -10,7 +10,8 @@ use tandem_facts::time::{Mono, Skew, Wall, WallClock};
 use tandem_neli::{Event as Change, Heard, Membership, Neli};
 
 use crate::contact::{Contact, Counters};
-use crate::kafka::{Consumer, ConsumerSettings, KafkaError, Producer};
+use crate::kafka::{Consumer, ConsumerSettings, KafkaError, MembershipClient, Producer};
+use crate::own_group::OwnGroup;
 use crate::{Claims, Config, Event};
 
 /// The longest wait for the client to close, since closing can hang.
@@ -45,7 +46,13 @@ pub(crate) type OnEvent = Box<dyn FnMut(Mono, Event) + Send>;
 /// A member whose clients have started.
 pub(crate) struct Driver {
     state: State,
+    ears: Ears,
+}
+
+/// What a member hears with, and what speaks for it in its group where that is not the same.
+struct Ears {
     consumer: Consumer,
+    own: Option<OwnGroup>,
     wake: Duration,
 }
 
@@ -89,7 +96,14 @@ impl Driver {
         let stale = config.threshold / 3;
         let client_id = config.life.to_string();
         let producer = Producer::new(&config.cluster, &client_id, &config.topic, stale)?;
-        let consumer = Consumer::subscribe(&config.cluster, &consumer_settings(config))?;
+        let settings = consumer_settings(config);
+        let (consumer, own) = match config.membership {
+            MembershipClient::Library => (Consumer::subscribe(&config.cluster, &settings)?, None),
+            MembershipClient::Own => {
+                let own = OwnGroup::new(Mono::now(), config)?;
+                (Consumer::apart(&config.cluster, &settings)?, Some(own))
+            }
+        };
         let protocol = tandem_neli::Config {
             width: config.width,
             threshold: config.threshold,
@@ -109,20 +123,53 @@ impl Driver {
             contact: Contact::new(now),
             heard: 0,
         };
-        Ok(Self { state: member, consumer, wake: config.wake })
+        Ok(Self { state: member, ears: Ears { consumer, own, wake: config.wake } })
     }
 
     /// Runs until a command to leave arrives. The caller drops the returned producer.
     pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
-        self.state.live(self.consumer, commands, self.wake);
+        self.state.live(self.ears, commands);
         self.state.producer
     }
 }
 
+impl Ears {
+    /// The next message within `wait`, or less where the group wants something.
+    fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Heard>, KafkaError> {
+        let group = self.own.as_ref().map(|own| own.patience(now));
+        self.consumer.heard(now, wait.min(self.wake).min(group.unwrap_or(self.wake)))
+    }
+
+    /// What the group gave and took since the last call.
+    fn changes(&mut self) -> Vec<Membership> {
+        let Some(own) = &mut self.own else { return self.consumer.changes() };
+        let changes: Vec<Membership> = own.turn();
+        if !changes.is_empty() {
+            self.consumer.hold(&own.held());
+        }
+        changes
+    }
+
+    /// Leaves the group, says so to `left`, and closes the client. Closing can hang.
+    fn leave(self, left: impl FnOnce()) {
+        match self.own {
+            None => {
+                self.consumer.leave();
+                left();
+            }
+            Some(own) => {
+                own.leave(LEAD_ON);
+                left();
+                self.consumer.leave();
+            }
+        }
+    }
+}
+
 impl State {
-    fn live(&mut self, mut consumer: Consumer, commands: &Receiver<Command>, wake: Duration) {
+    fn live(&mut self, mut ears: Ears, commands: &Receiver<Command>) {
         loop {
-            for input in self.next(&mut consumer, commands, wake) {
+            for input in self.next(&mut ears, commands) {
                 let now = Mono::now();
                 match input {
                     Input::Heard(heard) => {
@@ -131,7 +178,7 @@ impl State {
                     }
                     Input::Group(change) => self.regroup(now, &change),
                     Input::Quiet => self.core.handle_timeout(now),
-                    Input::Command(Command::Leave) => return self.leave(consumer),
+                    Input::Command(Command::Leave) => return self.leave(ears),
                     Input::Command(Command::Pulse) => self.core.handle_pulse(now),
                     Input::Command(Command::Clock(skew)) => {
                         self.clock = WallClock::shifted(skew, now);
@@ -140,7 +187,7 @@ impl State {
                 }
                 self.drain(now);
             }
-            self.look_at_contact(&consumer);
+            self.look_at_contact(&ears.consumer);
         }
     }
 
@@ -159,12 +206,7 @@ impl State {
     }
 
     /// The inputs of one wake period, in order.
-    fn next(
-        &self,
-        consumer: &mut Consumer,
-        commands: &Receiver<Command>,
-        wake: Duration,
-    ) -> Vec<Input> {
+    fn next(&self, ears: &mut Ears, commands: &Receiver<Command>) -> Vec<Input> {
         match commands.try_recv() {
             Ok(command) => return vec![Input::Command(command)],
             // The program dropped the member.
@@ -172,9 +214,9 @@ impl State {
             Err(TryRecvError::Empty) => {}
         }
         let now = Mono::now();
-        let wait = self.core.poll_timeout().map_or(wake, |due| due.since(now).min(wake));
-        let heard = consumer.heard(now, wait);
-        let mut inputs: Vec<Input> = consumer.changes().into_iter().map(Input::Group).collect();
+        let due = self.core.poll_timeout().map(|due| due.since(now));
+        let heard = ears.heard(now, due.unwrap_or(ears.wake));
+        let mut inputs: Vec<Input> = ears.changes().into_iter().map(Input::Group).collect();
         match heard {
             Ok(Some(heard)) => inputs.push(Input::Heard(heard)),
             Ok(None) => inputs.push(Input::Quiet),
@@ -243,7 +285,7 @@ impl State {
     /// Leaves the group. The member leads until it has left, since the other members learn of its
     /// leave only at their next heartbeats; then it ends every claim and reports it. It waits for
     /// no successor: break before make.
-    fn leave(&mut self, consumer: Consumer) {
+    fn leave(&mut self, ears: Ears) {
         self.producer.discard();
         if self.mark.is_some() {
             // In the fast mode the successor leads at once: no claim outlasts the membership.
@@ -253,9 +295,10 @@ impl State {
         }
         let (done, closed) = std::sync::mpsc::channel();
         let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
-            consumer.leave();
             // The receiver is gone if closing took too long.
-            done.send(()).ok();
+            ears.leave(|| {
+                done.send(()).ok();
+            });
         });
         let left = closing.is_ok() && closed.recv_timeout(LEAD_ON).is_ok();
         let now = Mono::now();

@@ -44,6 +44,7 @@ mod contact;
 mod driver;
 mod event;
 mod handle;
+mod own_group;
 
 pub use claims::Claims;
 pub use config::Config;

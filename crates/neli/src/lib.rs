@@ -33,6 +33,7 @@
 
 mod beacon;
 mod event;
+pub mod membership;
 mod vector;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -12,7 +12,7 @@ use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 use super::error_log::ErrorLog;
 use super::mark::sent_by;
 use super::{Cluster, ConsumerSettings, KafkaError};
-use tandem_facts::ids::PartitionId;
+use tandem_facts::ids::{PartitionId, TopicName};
 use tandem_facts::time::Mono;
 use tandem_neli::{Assignment, Heard, Membership};
 
@@ -24,6 +24,9 @@ pub struct Consumer {
     life: String,
     wake: Duration,
     woken: Mono,
+    /// Whether the client itself is in the group.
+    subscribed: bool,
+    topic: TopicName,
 }
 
 /// Collects assignment changes. The callback runs inside `poll`, on the polling thread, which then
@@ -45,14 +48,42 @@ impl Consumer {
     /// # Errors
     /// The client's refusal of its configuration or subscription.
     pub fn subscribe(cluster: &Cluster, settings: &ConsumerSettings) -> Result<Self, KafkaError> {
+        let consumer = Self::apart(cluster, settings)?;
+        let refused = |source| cluster.refused(source);
+        consumer.inner.subscribe(&[settings.topic.as_str()]).map_err(refused)?;
+        Ok(Self { subscribed: true, ..consumer })
+    }
+
+    /// A consumer that is in no group and reads what it is made to [`hold`](Self::hold).
+    ///
+    /// # Errors
+    /// The client's refusal of its configuration.
+    pub fn apart(cluster: &Cluster, settings: &ConsumerSettings) -> Result<Self, KafkaError> {
         let refused = |source| cluster.refused(source);
         let (config, redaction) = cluster.consumer(settings)?;
         let context = Rebalances { state: Mutex::default(), errors: ErrorLog::new(redaction) };
         let inner: BaseConsumer<Rebalances> =
             config.create_with_context(context).map_err(refused)?;
-        inner.subscribe(&[settings.topic.as_str()]).map_err(refused)?;
         let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
-        Ok(Self { inner, bootstrap, life, wake: settings.wake, woken: Mono::ZERO })
+        let (topic, wake) = (settings.topic.clone(), settings.wake);
+        Ok(Self { inner, bootstrap, life, wake, woken: Mono::ZERO, subscribed: false, topic })
+    }
+
+    /// Reads these partitions from now on, and no others: a new one from its end, one that was read
+    /// before from where that was.
+    pub fn hold(&mut self, partitions: &[PartitionId]) {
+        let mut list = TopicPartitionList::new();
+        let read = self.inner.position().unwrap_or_default();
+        for partition in partitions {
+            let Ok(number) = i32::try_from(partition.0) else { continue };
+            let before = read.find_partition(self.topic.as_str(), number);
+            let offset = match before.map(|element| element.offset()) {
+                Some(Offset::Offset(offset)) => Offset::Offset(offset),
+                Some(_) | None => Offset::End,
+            };
+            report(list.add_partition_offset(self.topic.as_str(), number, offset));
+        }
+        report(self.inner.assign(&list));
     }
 
     /// The next message, or none after `wait`; it may have any key, value and headers. The changes
@@ -63,7 +94,7 @@ impl Consumer {
     pub fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Heard>, KafkaError> {
         // The classic heartbeat has no timer of its own: librdkafka sends it when its main loop
         // wakes, by default about every 500 ms. A request for the assignment wakes the loop.
-        if now.since(self.woken) >= self.wake {
+        if self.subscribed && now.since(self.woken) >= self.wake {
             self.woken = now;
             let _woken: KafkaResult<TopicPartitionList> = self.inner.assignment();
         }
@@ -100,7 +131,9 @@ impl Consumer {
     /// Leaves the group, so that its partitions move at once. Closing can hang, so the caller has
     /// to bound it.
     pub fn leave(self) {
-        self.inner.unsubscribe();
+        if self.subscribed {
+            self.inner.unsubscribe();
+        }
         drop(self.inner);
     }
 }

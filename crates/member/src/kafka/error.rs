@@ -41,6 +41,17 @@ pub enum KafkaError {
         /// The property and its value.
         what: String,
     },
+    /// Group membership of our own does not go with this.
+    #[error(
+        "{cluster} is to be used with `{what}`, which `membership: own` does not know: use \
+         `membership: librdkafka`"
+    )]
+    OwnMembership {
+        /// The cluster's address.
+        cluster: String,
+        /// The setting and its value.
+        what: String,
+    },
     /// The cluster does not accept connections, or not ours.
     #[error("cannot connect to {cluster}")]
     Closed {
@@ -110,6 +121,7 @@ impl KafkaError {
             | Self::Topic { .. }
             | Self::Secret { .. }
             | Self::Lean { .. }
+            | Self::OwnMembership { .. }
             | Self::Right { .. } => false,
             Self::Closed { source, .. } => source.is_transient(),
         }

@@ -1,0 +1,47 @@
+//! Who speaks for a member in its group: the client or Tandem itself.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What speaks for a member in its consumer group: finds the coordinator, joins, shares out, sends
+/// heartbeats.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MembershipClient {
+    /// The Kafka client, librdkafka.
+    #[default]
+    #[serde(rename = "librdkafka")]
+    Library,
+    /// Tandem itself, over plain connections of its own; librdkafka only reads and writes messages.
+    Own,
+}
+
+impl MembershipClient {
+    const ALL: [Self; 2] = [Self::Library, Self::Own];
+
+    /// The word for it in a topology.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Library => "librdkafka",
+            Self::Own => "own",
+        }
+    }
+}
+
+impl fmt::Display for MembershipClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for MembershipClient {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|client| client.as_str() == text);
+        found.ok_or_else(|| format!("`{text}` is neither `librdkafka` nor `own`"))
+    }
+}

@@ -1,0 +1,216 @@
+//! Group membership of our own: the core of `tandem_neli::membership`, driven over connections of
+//! its own. librdkafka only reads and writes messages.
+//!
+//! The core runs on the thread that works, so a member that hangs sends no heartbeat: the group
+//! takes its partitions away after a session, and not only after `max.poll.interval.ms`. The
+//! threads here carry bytes and decide nothing.
+
+mod line;
+mod wire;
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use line::{Address, Answer, Line};
+use wire::Speaker;
+
+use crate::Config;
+use crate::kafka::KafkaError;
+use tandem_facts::ids::PartitionId;
+use tandem_facts::time::Mono;
+use tandem_neli::Membership;
+use tandem_neli::membership::{
+    Assignors, GroupConfig, GroupEvent, GroupMember, Outgoing, Refusal, RequestId,
+};
+
+/// How long others wait for this member to join again, at the least; as librdkafka's members say.
+const REBALANCE_LEAST: Duration = Duration::from_secs(10);
+const BACKOFF: Duration = Duration::from_millis(20);
+const BACKOFF_MOST: Duration = Duration::from_millis(200);
+/// How soon an answer is looked for while the group rebalances.
+const HURRY: Duration = Duration::from_millis(5);
+/// A member that the group refuses tries again after this: a right may be granted meanwhile.
+const REFUSED: Duration = Duration::from_secs(5);
+
+/// A member's own place in its group.
+pub(crate) struct OwnGroup {
+    config: GroupConfig,
+    core: GroupMember,
+    speaker: Arc<Speaker>,
+    bootstrap: Vec<Address>,
+    /// Which address of the bootstrap list is asked next.
+    next: usize,
+    lines: Vec<Line>,
+    answers: Receiver<Answer>,
+    to_answers: Sender<Answer>,
+    /// When a member that was refused begins anew.
+    again: Option<Mono>,
+}
+
+impl OwnGroup {
+    /// A member that is about to find its coordinator.
+    ///
+    /// # Errors
+    /// The cluster wants TLS or SASL, or the assignor is not known.
+    pub(crate) fn new(now: Mono, config: &Config) -> Result<Self, KafkaError> {
+        let unfit = |what: String| KafkaError::OwnMembership {
+            cluster: config.cluster.bootstrap.clone(),
+            what,
+        };
+        if let Some(what) = config.cluster.access.beyond_plaintext() {
+            return Err(unfit(what));
+        }
+        let assignors = Assignors::parse(&config.assignor);
+        let assignors = assignors.ok_or_else(|| unfit(format!("assignor: {}", config.assignor)))?;
+        let group = GroupConfig {
+            group: config.consumer_group.clone(),
+            topic: config.topic.clone(),
+            width: config.width,
+            instance: None,
+            assignors,
+            session: config.session,
+            heartbeat: config.heartbeat,
+            rebalance: config.session.max(REBALANCE_LEAST),
+            renews_id: false,
+            backoff: BACKOFF,
+            backoff_max: BACKOFF_MOST,
+            // Two lives never begin in the same nanosecond of a host, and if they did, no harm.
+            seed: now.0,
+        };
+        let speaker = Speaker::new(config.life.to_string(), &group);
+        let (to_answers, answers) = channel();
+        Ok(Self {
+            core: GroupMember::new(now, group.clone()),
+            config: group,
+            speaker: Arc::new(speaker),
+            bootstrap: Address::list(&config.cluster.bootstrap),
+            next: 0,
+            lines: Vec::new(),
+            answers,
+            to_answers,
+            again: None,
+        })
+    }
+
+    /// Takes in what was answered, sends what is due, and returns what the group gave and took.
+    pub(crate) fn turn(&mut self) -> Vec<Membership> {
+        while let Ok(answer) = self.answers.try_recv() {
+            self.take(answer);
+        }
+        let events = self.advance(Mono::now()).into_iter();
+        let change = |event| match event {
+            GroupEvent::Group(change) => Some(change),
+            GroupEvent::Left | GroupEvent::Failed(_) => None,
+        };
+        events.filter_map(change).collect()
+    }
+
+    /// How long the caller may wait before the next [`turn`](Self::turn), at the most.
+    pub(crate) fn patience(&self, now: Mono) -> Duration {
+        let due = [self.core.poll_timeout(), self.again].into_iter().flatten().min();
+        let wait = due.map_or(REFUSED, |due| due.since(now));
+        if self.core.is_stable() { wait } else { wait.min(HURRY) }
+    }
+
+    /// All that the member holds.
+    pub(crate) fn held(&self) -> Vec<PartitionId> {
+        self.core.held().collect()
+    }
+
+    /// Leaves the group, and returns once it has, or after `within`.
+    pub(crate) fn leave(mut self, within: Duration) {
+        let end = Mono::now() + within;
+        self.core.handle_leave(Mono::now());
+        self.again = None;
+        loop {
+            let now = Mono::now();
+            drop(self.advance(now));
+            let Some(due) = self.core.poll_timeout().map(|due| due.min(end)) else { return };
+            if now >= end {
+                return;
+            }
+            // Nothing is due right now: an answer, or the next instant.
+            let wait = due.since(now).max(Duration::from_millis(1));
+            if let Ok(answer) = self.answers.recv_timeout(wait) {
+                self.take(answer);
+            }
+        }
+    }
+
+    fn take(&mut self, answer: Answer) {
+        let Answer { id, response } = answer;
+        let now = Mono::now();
+        if let Some(line) = self.lines.iter_mut().find(|line| line.carries(id)) {
+            line.free();
+        }
+        if let Some(response) = response {
+            self.core.handle_response(now, id, response);
+        } else {
+            self.lines.retain(|line| !line.is_down());
+            self.next = self.next.wrapping_add(1);
+            self.core.handle_failure(now, id);
+        }
+    }
+
+    fn advance(&mut self, now: Mono) -> Vec<GroupEvent> {
+        self.core.handle_timeout(now);
+        if self.again.is_some_and(|again| again <= now) {
+            self.again = None;
+            self.core = GroupMember::new(now, GroupConfig { seed: now.0, ..self.config.clone() });
+        }
+        let mut events = Vec::new();
+        loop {
+            if let Some(event) = self.core.poll_event() {
+                if let GroupEvent::Failed(refusal) = event {
+                    self.refused(now, refusal);
+                }
+                events.push(event);
+            } else if let Some(id) = self.core.poll_abandoned() {
+                self.lines.retain(|line| !line.carries(id));
+            } else if let Some(outgoing) = self.core.poll_request(Mono::now()) {
+                self.send(outgoing);
+            } else {
+                return events;
+            }
+        }
+    }
+
+    fn refused(&mut self, now: Mono, refusal: Refusal) {
+        tracing::error!(%refusal, "The group refuses this member; it tries again in {REFUSED:?}.");
+        self.again = Some(now + REFUSED);
+    }
+
+    /// Hands a request to an idle connection to the right broker, or to a new one. A connection on
+    /// which a Join or a Sync waits carries nothing else.
+    fn send(&mut self, outgoing: Outgoing) {
+        let Outgoing { id, to, request } = outgoing;
+        let address = match to {
+            Some(broker) => Address { host: broker.host, port: broker.port },
+            None => self.some_broker(),
+        };
+        let idle = self.lines.iter().position(|line| line.is_idle_to(&address));
+        let at = idle.unwrap_or_else(|| {
+            self.lines.retain(|line| line.is_busy() || *line.address() == address);
+            let line = Line::open(address, Arc::clone(&self.speaker), self.to_answers.clone());
+            self.lines.push(line);
+            self.lines.len() - 1
+        });
+        let sent = self.lines.get_mut(at).is_some_and(|line| line.send(id, request));
+        if !sent {
+            self.lines.remove(at);
+            self.fail(id);
+        }
+    }
+
+    /// The answer to a request that could not even be handed over: it comes like any other.
+    fn fail(&self, id: RequestId) {
+        // The receiver is this value's own.
+        self.to_answers.send(Answer { id, response: None }).ok();
+    }
+
+    fn some_broker(&self) -> Address {
+        let at = self.next.checked_rem(self.bootstrap.len()).unwrap_or(0);
+        self.bootstrap.get(at).cloned().unwrap_or_default()
+    }
+}

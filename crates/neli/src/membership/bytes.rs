@@ -1,0 +1,106 @@
+//! Kafka's primitive types, to and from bytes.
+
+use tandem_facts::ids::PartitionId;
+
+use super::Partitions;
+
+/// Bytes that are still to be read. Lengths are not trusted: nothing is reserved for them.
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    pub(super) fn i16(&mut self) -> Option<i16> {
+        self.array().map(i16::from_be_bytes)
+    }
+
+    pub(super) fn i32(&mut self) -> Option<i32> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    /// The length of an array; one that is null is empty.
+    pub(super) fn length(&mut self) -> Option<usize> {
+        match self.i32()? {
+            -1 => Some(0),
+            length => usize::try_from(length).ok(),
+        }
+    }
+
+    pub(super) fn string(&mut self) -> Option<String> {
+        let length = usize::try_from(self.i16()?).ok()?;
+        String::from_utf8(self.take(length)?.to_vec()).ok()
+    }
+
+    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = self.length()?;
+        self.take(length)
+    }
+
+    pub(super) fn partitions(&mut self) -> Option<Partitions> {
+        let mut all = Partitions::new();
+        for _ in 0..self.length()? {
+            let topic = self.string()?;
+            let partitions = all.entry(topic).or_default();
+            for _ in 0..self.length()? {
+                partitions.insert(PartitionId(u32::try_from(self.i32()?).ok()?));
+            }
+        }
+        Some(all)
+    }
+}
+
+/// Bytes as they grow.
+#[derive(Default)]
+pub(super) struct Writer(Vec<u8>);
+
+impl Writer {
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub(super) fn i16(&mut self, value: i16) {
+        self.0.extend(value.to_be_bytes());
+    }
+
+    pub(super) fn i32(&mut self, value: i32) {
+        self.0.extend(value.to_be_bytes());
+    }
+
+    pub(super) fn length(&mut self, length: usize) {
+        self.i32(i32::try_from(length).unwrap_or(i32::MAX));
+    }
+
+    /// Names of topics have at most 249 bytes.
+    pub(super) fn string(&mut self, text: &str) {
+        self.i16(i16::try_from(text.len()).unwrap_or(i16::MAX));
+        self.0.extend(text.as_bytes());
+    }
+
+    pub(super) fn null_string(&mut self) {
+        self.i16(-1);
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.length(bytes.len());
+        self.0.extend(bytes);
+    }
+
+    pub(super) fn partitions(&mut self, all: &Partitions) {
+        self.length(all.len());
+        for (topic, partitions) in all {
+            self.string(topic);
+            self.length(partitions.len());
+            for partition in partitions {
+                self.i32(i32::try_from(partition.0).unwrap_or(i32::MAX));
+            }
+        }
+    }
+}

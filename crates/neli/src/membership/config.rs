@@ -1,0 +1,77 @@
+//! What a group member is given at its start; fixed for its life.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use super::Assignor;
+use tandem_facts::ids::{ConsumerGroup, TopicName};
+
+/// What one life of one member needs to know of its group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// `group.id`.
+    pub group: ConsumerGroup,
+    /// The one topic that it subscribes to and, as leader, shares out.
+    pub topic: TopicName,
+    /// The number of partitions of the topic.
+    pub width: NonZeroU32,
+    /// `group.instance.id`: makes it a static member, which keeps its partitions over a restart.
+    pub instance: Option<String>,
+    /// The assignors that it offers.
+    pub assignors: Assignors,
+    /// `session.timeout.ms`: the coordinator drops a member that it has not heard from for so long.
+    pub session: Duration,
+    /// `heartbeat.interval.ms`.
+    pub heartbeat: Duration,
+    /// How long the coordinator waits for this member to join again; `max.poll.interval.ms` of
+    /// other clients.
+    pub rebalance: Duration,
+    /// Whether the member takes a new id, and leaves for the old one, where it does not know what
+    /// became of a Join. It costs the group a rebalance more, and [`GroupMember::proof`] needs it.
+    ///
+    /// [`GroupMember::proof`]: super::GroupMember::proof
+    pub renews_id: bool,
+    /// The wait before the first retry; each further one is twice as long.
+    pub backoff: Duration,
+    /// The longest wait before a retry.
+    pub backoff_max: Duration,
+    /// Spreads the retries of members that fail together. Another number for each life.
+    pub seed: u64,
+}
+
+/// One or more assignors, the preferred one first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignors {
+    first: Assignor,
+    others: Vec<Assignor>,
+}
+
+impl Assignors {
+    /// The assignors of a comma-separated list, as in `partition.assignment.strategy`; none where
+    /// one is not known, or where eager and cooperative ones stand side by side.
+    #[must_use]
+    pub fn parse(list: &str) -> Option<Self> {
+        let mut named = list.split(',').map(|name| Assignor::from_name(name.trim()));
+        let first = named.next()??;
+        let others: Vec<Assignor> = named.collect::<Option<_>>()?;
+        let alike = others.iter().all(|it| it.is_cooperative() == first.is_cooperative());
+        alike.then_some(Self { first, others })
+    }
+
+    /// Whether members keep their partitions while they join again.
+    #[must_use]
+    pub const fn are_cooperative(&self) -> bool {
+        self.first.is_cooperative()
+    }
+
+    /// The assignors, the preferred one first.
+    pub fn iter(&self) -> impl Iterator<Item = Assignor> + '_ {
+        std::iter::once(self.first).chain(self.others.iter().copied())
+    }
+}
+
+impl From<Assignor> for Assignors {
+    fn from(first: Assignor) -> Self {
+        Self { first, others: Vec::new() }
+    }
+}

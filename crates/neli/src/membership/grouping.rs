@@ -1,0 +1,127 @@
+//! In and out of generations: what a member holds, gives back and loses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Assignor, GroupEvent, GroupMember, Joined, Partitions, Phase, Previous, StickyData,
+    Subscription, decode_assignment, encode_assignment,
+};
+use crate::{Assignment, Membership};
+use tandem_facts::ids::PartitionId;
+use tandem_facts::time::Mono;
+
+impl GroupMember {
+    /// Joins again under the id that it has, if any; an eager member gives everything back first.
+    pub(super) fn rejoin(&mut self, now: Mono, at: Mono) {
+        if !self.config.assignors.are_cooperative() {
+            self.revoke_all();
+        }
+        self.abandon_waiting(now);
+        self.phase = Phase::Joining;
+        self.proved = None;
+        self.due = at;
+    }
+
+    /// The member has fallen out of its generation: what it held may be another member's.
+    pub(super) fn lose(&mut self) {
+        self.generation = None;
+        self.proved = None;
+        let lost: Vec<PartitionId> = std::mem::take(&mut self.held).into_iter().collect();
+        if !lost.is_empty() {
+            self.events.push_back(GroupEvent::Group(Membership::Lost(lost)));
+        }
+    }
+
+    /// Joins again as a new member.
+    pub(super) fn restart(&mut self, now: Mono, at: Mono) {
+        self.lose();
+        self.member_id.clear();
+        self.confirmed = false;
+        self.abandon_waiting(now);
+        self.rejoin(now, at);
+    }
+
+    pub(super) fn revoke_all(&mut self) {
+        let held: Vec<PartitionId> = std::mem::take(&mut self.held).into_iter().collect();
+        self.revoke(held);
+    }
+
+    fn revoke(&mut self, partitions: Vec<PartitionId>) {
+        if !partitions.is_empty() {
+            self.events.push_back(GroupEvent::Group(Membership::Revoked(partitions)));
+        }
+    }
+
+    /// What the member offers as it joins.
+    pub(super) fn protocols(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let offer = |assignor: Assignor| (assignor.name(), self.subscription(assignor).encode());
+        self.config.assignors.iter().map(offer).collect()
+    }
+
+    fn subscription(&self, assignor: Assignor) -> Subscription {
+        let sticky = match (assignor, &self.previous) {
+            (Assignor::Sticky | Assignor::CooperativeSticky, Some(previous)) => {
+                let generation = Some(previous.generation);
+                StickyData { previous: self.of_topic(&previous.partitions), generation }.encode()
+            }
+            (Assignor::Range | Assignor::RoundRobin, _) | (_, None) => Vec::new(),
+        };
+        // Whoever holds nothing belongs to no generation as far as a leader is concerned.
+        let generation = if self.held.is_empty() { None } else { self.generation };
+        Subscription {
+            topics: BTreeSet::from([self.config.topic.to_string()]),
+            user_data: sticky,
+            owned: self.of_topic(&self.held),
+            generation,
+        }
+    }
+
+    fn of_topic(&self, partitions: &BTreeSet<PartitionId>) -> Partitions {
+        if partitions.is_empty() {
+            return Partitions::new();
+        }
+        Partitions::from([(self.config.topic.to_string(), partitions.clone())])
+    }
+
+    /// The shares of all members, encoded; none where another member leads.
+    pub(super) fn share_out(&self, protocol: Assignor, joined: Joined) -> Vec<(String, Vec<u8>)> {
+        if joined.leader != joined.member_id || joined.skip_assignment {
+            return Vec::new();
+        }
+        // A subscription that makes no sense wants nothing.
+        let candidates = joined.members.into_iter().map(|member| {
+            let subscription = Subscription::decode(&member.metadata).unwrap_or_default();
+            protocol.candidate(member.member_id, member.instance_id, subscription)
+        });
+        let candidates: Vec<_> = candidates.collect();
+        let topics = BTreeMap::from([(self.config.topic.to_string(), self.config.width.get())]);
+        let shares = protocol.assign(&topics, &candidates);
+        shares.into_iter().map(|(id, share)| (id, encode_assignment(&share))).collect()
+    }
+
+    /// The leader has given the member its share; false where that cannot be read.
+    pub(super) fn settle(&mut self, now: Mono, generation: i32, share: &[u8]) -> bool {
+        let Some(mut share) = decode_assignment(share) else { return false };
+        let width = self.config.width.get();
+        let mut given = share.remove(self.config.topic.as_str()).unwrap_or_default();
+        given.retain(|partition| partition.0 < width);
+        let taken: Vec<PartitionId> = self.held.difference(&given).copied().collect();
+        let gave_back = !taken.is_empty();
+        self.revoke(taken);
+        self.held.clone_from(&given);
+        let assignment = Assignment {
+            generation: Some(generation),
+            member_id: Some(self.member_id.clone()),
+            partitions: given.iter().copied().collect(),
+        };
+        self.events.push_back(GroupEvent::Group(Membership::Assigned(assignment)));
+        self.previous = Some(Previous { generation, partitions: given });
+        self.phase = Phase::Stable { since: now };
+        self.beat_due = now;
+        if gave_back {
+            // Cooperative: what was given back can be given away in the next generation.
+            self.rejoin(now, now);
+        }
+        true
+    }
+}

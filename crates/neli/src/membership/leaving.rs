@@ -1,0 +1,64 @@
+//! How a member goes: it gives its partitions back and leaves for every id that it was given.
+
+use super::flight::Kind;
+use super::{GroupEvent, GroupMember, Phase, Refusal};
+use tandem_facts::time::Mono;
+
+impl GroupMember {
+    /// The member goes: it gives its partitions back at once. A dynamic member leaves the group,
+    /// so that they move at once; a static one only falls silent, as clients of Kafka do, and a
+    /// successor with its instance id gets them.
+    pub fn handle_leave(&mut self, now: Mono) {
+        self.handle_timeout(now);
+        self.go(now, None);
+    }
+
+    /// Goes; where a refusal drives it out, because of that.
+    pub(super) fn go(&mut self, now: Mono, failed: Option<Refusal>) {
+        if matches!(self.phase, Phase::Leaving { .. } | Phase::Ended) {
+            return;
+        }
+        match failed {
+            Some(_) => self.lose(),
+            None => self.revoke_all(),
+        }
+        self.proved = None;
+        self.generation = None;
+        // An anonymous join has to be answered first: only the answer says whom to leave for.
+        if self.waiting.as_ref().is_some_and(|flight| !flight.is_anonymous_join()) {
+            self.abandon_waiting(now);
+        }
+        if self.prompt.as_ref().is_some_and(|it| matches!(it.kind, Kind::Heartbeat { .. })) {
+            self.abandon_prompt();
+        }
+        let stays =
+            self.config.instance.is_some() || failed.is_some_and(|it| !it.leaves_a_member());
+        let id = std::mem::take(&mut self.member_id);
+        if !id.is_empty() && !stays {
+            self.departures.push_back(id);
+        }
+        self.due = now;
+        self.phase = Phase::Leaving { until: now + self.config.session, failed };
+        self.end_if_gone(now);
+    }
+
+    /// Ends the member once it has left for every id, or cannot in time.
+    pub(super) fn end_if_gone(&mut self, now: Mono) {
+        let Phase::Leaving { until, failed } = self.phase else { return };
+        let leaving = matches!(&self.prompt, Some(flight) if flight.kind == Kind::Leave);
+        let waits = self.waiting.is_some() || !self.orphans.is_empty();
+        let busy = leaving || !self.departures.is_empty();
+        // A static member has nothing to leave for.
+        let gone = !busy && (!waits || self.config.instance.is_some());
+        if !gone && now < until {
+            return;
+        }
+        self.abandon_waiting(now);
+        self.abandon_prompt();
+        self.abandoned.extend(std::mem::take(&mut self.orphans).into_keys());
+        self.departures.clear();
+        self.phase = Phase::Ended;
+        let event = failed.map_or(GroupEvent::Left, GroupEvent::Failed);
+        self.events.push_back(event);
+    }
+}

@@ -1,0 +1,210 @@
+//! Assignors: the examples of Kafka's documentation, and what holds for any group.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use tandem::ids::PartitionId;
+use tandem::neli::membership::{Assignor, Assignors, Candidate, Partitions, Shares};
+
+fn candidate(id: &str, topics: &[&str]) -> Candidate {
+    let topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
+    Candidate { member_id: id.to_owned(), topics, ..Candidate::default() }
+}
+
+fn topics(of: &[(&str, u32)]) -> BTreeMap<String, u32> {
+    of.iter().map(|(topic, width)| ((*topic).to_owned(), *width)).collect()
+}
+
+/// As `a: t0 t1 | b: u0`.
+fn show(shares: &Shares) -> String {
+    let share = |(id, share): (&String, &Partitions)| {
+        let slots = share.iter().flat_map(|(t, ks)| ks.iter().map(move |k| format!(" {t}{k}")));
+        format!("{id}:{}", slots.collect::<String>())
+    };
+    shares.iter().map(share).collect::<Vec<_>>().join(" | ")
+}
+
+/// The candidates as they would join again, with what they were given.
+fn again(members: &[Candidate], shares: &Shares, generation: i32) -> Vec<Candidate> {
+    let with = |member: &Candidate| Candidate {
+        owned: shares.get(&member.member_id).cloned().unwrap_or_default(),
+        generation: Some(generation),
+        ..member.clone()
+    };
+    members.iter().map(with).collect()
+}
+
+#[test]
+fn range_gives_runs_topic_by_topic() {
+    let members = [candidate("b", &["t", "u"]), candidate("a", &["t", "u"])];
+    let shares = Assignor::Range.assign(&topics(&[("t", 3), ("u", 3)]), &members);
+    assert_eq!(show(&shares), "a: t0 t1 u0 u1 | b: t2 u2");
+    // One that does not subscribe, and one more than there are partitions.
+    let members = [candidate("a", &["t"]), candidate("b", &["t"]), candidate("c", &["u"])];
+    let shares = Assignor::Range.assign(&topics(&[("t", 1), ("u", 2)]), &members);
+    assert_eq!(show(&shares), "a: t0 | b: | c: u0 u1");
+}
+
+#[test]
+fn roundrobin_gives_in_turn_and_passes_over_those_that_do_not_subscribe() {
+    let members = [candidate("a", &["t", "u"]), candidate("b", &["t", "u"])];
+    let shares = Assignor::RoundRobin.assign(&topics(&[("t", 3), ("u", 3)]), &members);
+    assert_eq!(show(&shares), "a: t0 t2 u1 | b: t1 u0 u2");
+    let members =
+        [candidate("a", &["t"]), candidate("b", &["t", "u"]), candidate("c", &["t", "u", "v"])];
+    let shares = Assignor::RoundRobin.assign(&topics(&[("t", 1), ("u", 2), ("v", 3)]), &members);
+    assert_eq!(show(&shares), "a: t0 | b: u0 | c: u1 v0 v1 v2");
+}
+
+#[test]
+fn static_members_come_first_and_by_their_instance_ids() {
+    let with = |id: &str, instance: &str| Candidate {
+        instance_id: Some(instance.to_owned()),
+        ..candidate(id, &["t"])
+    };
+    let members = [candidate("a", &["t"]), with("z", "i1"), with("b", "i2")];
+    let shares = Assignor::Range.assign(&topics(&[("t", 3)]), &members);
+    assert_eq!(show(&shares), "a: t2 | b: t1 | z: t0");
+}
+
+#[test]
+fn sticky_moves_no_more_than_an_even_share() {
+    let (all, members) = (topics(&[("t", 8)]), ["a", "b"].map(|id| candidate(id, &["t"])));
+    let first = Assignor::Sticky.assign(&all, &members);
+    assert_eq!(show(&first), "a: t0 t2 t4 t6 | b: t1 t3 t5 t7");
+    let mut members = again(&members, &first, 1);
+    members.push(candidate("c", &["t"]));
+    let second = Assignor::Sticky.assign(&all, &members);
+    assert_eq!(show(&second), "a: t0 t2 t4 | b: t1 t3 t5 | c: t6 t7");
+    // One goes: what it had is shared out, and nothing else moves.
+    let third = Assignor::Sticky.assign(&all, &again(&members[1..], &second, 2));
+    assert_eq!(show(&third), "b: t1 t2 t3 t5 | c: t0 t4 t6 t7");
+}
+
+#[test]
+fn what_the_latest_generation_says_counts_and_a_tie_is_nobodys() {
+    let all = topics(&[("t", 4)]);
+    let owns = |id: &str, ks: &[u32], generation| Candidate {
+        owned: [("t".to_owned(), ks.iter().copied().map(PartitionId).collect())].into(),
+        generation,
+        ..candidate(id, &["t"])
+    };
+    let stale = [owns("a", &[0, 1], Some(3)), owns("b", &[1, 2, 3], Some(4))];
+    assert_eq!(show(&Assignor::Sticky.assign(&all, &stale)), "a: t0 t3 | b: t1 t2");
+    // `a` may still hold t1, so `b`, which holds it as well, goes on; t3 has to be let go of.
+    let shares = Assignor::CooperativeSticky.assign(&all, &stale);
+    assert_eq!(show(&shares), "a: t0 | b: t1 t2");
+    let tied = [owns("a", &[0, 1], Some(4)), owns("b", &[1, 2], Some(4))];
+    assert_eq!(show(&Assignor::Sticky.assign(&all, &tied)), "a: t0 t1 | b: t2 t3");
+    // More than there is, and a topic that it does not want any more.
+    let odd = [owns("a", &[0, 9], None), Candidate { topics: BTreeSet::new(), ..stale[1].clone() }];
+    assert_eq!(show(&Assignor::Sticky.assign(&all, &odd)), "a: t0 t1 t2 t3 | b:");
+    // Nothing of what `b` holds is given away before it lets go of it.
+    assert_eq!(show(&Assignor::CooperativeSticky.assign(&all, &odd)), "a: t0 | b:");
+}
+
+#[test]
+fn names_are_kafkas_and_lists_do_not_mix_eager_with_cooperative() {
+    let named = |list| Assignors::parse(list).map(|it| it.iter().map(Assignor::name).collect());
+    assert_eq!(named("range, roundrobin"), Some(vec!["range", "roundrobin"]));
+    assert_eq!(named("cooperative-sticky"), Some(vec!["cooperative-sticky"]));
+    assert_eq!(named("sticky,cooperative-sticky"), None);
+    assert_eq!(named("range,uniform"), None);
+    assert_eq!(named(""), None);
+}
+
+fn shared() -> impl Strategy<Value = (BTreeMap<String, u32>, Vec<Candidate>)> {
+    let topics = prop::collection::btree_map("[t-v]", 0_u32..12, 1..4);
+    let wants = prop::collection::btree_set("[t-v]", 0..4);
+    let owned = prop::collection::btree_map(
+        "[t-v]",
+        prop::collection::btree_set((0_u32..14).prop_map(PartitionId), 0..5),
+        0..3,
+    );
+    let member = (wants, owned, prop::option::of(0..3));
+    (topics, prop::collection::vec(member, 1..6)).prop_map(|(topics, members)| {
+        let named = |(at, (topics, owned, generation))| Candidate {
+            member_id: format!("m{at}"),
+            instance_id: None,
+            topics,
+            owned,
+            generation,
+        };
+        (topics, members.into_iter().enumerate().map(named).collect())
+    })
+}
+
+/// Who has each partition; panics where two have it, or one that does not want it.
+fn owners(shares: &Shares, members: &[Candidate]) -> BTreeMap<(String, PartitionId), String> {
+    let mut owners = BTreeMap::new();
+    for (id, share) in shares {
+        let member = members.iter().find(|member| member.member_id == *id).unwrap();
+        for (topic, partitions) in share {
+            assert!(member.topics.contains(topic), "{id} does not want {topic}");
+            for partition in partitions {
+                let other = owners.insert((topic.clone(), *partition), id.clone());
+                assert_eq!(other, None, "{topic}{partition} is given twice");
+            }
+        }
+    }
+    owners
+}
+
+fn load(share: &Partitions) -> usize {
+    share.values().map(BTreeSet::len).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 1_000, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_partition_that_a_member_wants_has_one_owner((topics, members) in shared()) {
+        for assignor in [Assignor::Range, Assignor::RoundRobin, Assignor::Sticky] {
+            let shares = assignor.assign(&topics, &members);
+            prop_assert_eq!(shares.len(), members.len(), "each member has a share");
+            let owners = owners(&shares, &members);
+            for (topic, &width) in &topics {
+                let wanted = members.iter().any(|member| member.topics.contains(topic));
+                for k in (0..width).map(PartitionId) {
+                    prop_assert_eq!(owners.contains_key(&(topic.clone(), k)), wanted);
+                }
+            }
+        }
+    }
+
+    /// The loads of two members that subscribe alike differ by one at most, and none moves a
+    /// second time.
+    #[test]
+    fn sticky_is_even_and_rests((topics, members) in shared()) {
+        let shares = Assignor::Sticky.assign(&topics, &members);
+        for one in &members {
+            for other in members.iter().filter(|other| other.topics == one.topics) {
+                let (one, other) = (&shares[&one.member_id], &shares[&other.member_id]);
+                prop_assert!(load(one).abs_diff(load(other)) <= 1, "{}", show(&shares));
+            }
+        }
+        let next = Assignor::Sticky.assign(&topics, &again(&members, &shares, 9));
+        prop_assert_eq!(show(&next), show(&shares));
+    }
+
+    /// A cooperative generation gives nothing that another member holds, and after a few of them
+    /// the shares are what an eager one would leave alone.
+    #[test]
+    fn cooperative_takes_some_generations((topics, members) in shared()) {
+        let mut joining = members;
+        for generation in 9..13 {
+            let shares = Assignor::CooperativeSticky.assign(&topics, &joining);
+            for ((topic, k), owner) in owners(&shares, &joining) {
+                let holds =
+                    |it: &&Candidate| it.owned.get(&topic).is_some_and(|ks| ks.contains(&k));
+                let mut holders = joining.iter().filter(holds).map(|it| &it.member_id).peekable();
+                prop_assert!(holders.peek().is_none() || holders.any(|holder| *holder == owner));
+            }
+            joining = again(&joining, &shares, generation);
+        }
+        let last = Assignor::CooperativeSticky.assign(&topics, &joining);
+        prop_assert_eq!(show(&last), show(&Assignor::Sticky.assign(&topics, &joining)));
+    }
+}

@@ -1,0 +1,114 @@
+//! ConsumerProtocol as bytes: written as Kafka's schemas say, and read from any version.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use tandem::ids::PartitionId;
+use tandem::neli::membership::{
+    Assignor, Partitions, StickyData, Subscription, decode_assignment, encode_assignment,
+};
+
+fn partitions(of: &[(&str, &[u32])]) -> Partitions {
+    let some = |ks: &[u32]| ks.iter().copied().map(PartitionId).collect::<BTreeSet<_>>();
+    of.iter().map(|(topic, ks)| ((*topic).to_owned(), some(ks))).collect()
+}
+
+fn subscription() -> Subscription {
+    Subscription {
+        topics: BTreeSet::from(["t".to_owned()]),
+        user_data: vec![9],
+        owned: partitions(&[("t", &[1, 258])]),
+        generation: Some(5),
+    }
+}
+
+/// By hand, from `ConsumerProtocolSubscription.json`.
+const WRITTEN: &[u8] = b"\x00\x03\
+    \x00\x00\x00\x01\x00\x01t\
+    \x00\x00\x00\x01\x09\
+    \x00\x00\x00\x01\x00\x01t\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x01\x02\
+    \x00\x00\x00\x05\
+    \xff\xff";
+
+#[test]
+fn a_subscription_is_written_in_version_3() {
+    assert_eq!(subscription().encode(), WRITTEN);
+    assert_eq!(Subscription::decode(WRITTEN), Some(subscription()));
+    let empty = Subscription::default();
+    assert_eq!(Subscription::decode(&empty.encode()), Some(empty));
+}
+
+#[test]
+fn older_and_newer_subscriptions_are_read() {
+    let versioned = |version: u8, bytes: &[u8]| [&[0, version], bytes].concat();
+    let read =
+        |version: u8, end: usize| Subscription::decode(&versioned(version, &WRITTEN[2..end]));
+    let end = WRITTEN.len();
+    let older = Subscription { generation: None, ..subscription() };
+    assert_eq!(read(2, end - 2), Some(subscription()));
+    assert_eq!(read(1, end - 6), Some(older.clone()));
+    assert_eq!(read(0, end - 25), Some(Subscription { owned: Partitions::new(), ..older }));
+    let newer = [versioned(9, &WRITTEN[2..]), vec![1, 2, 3]].concat();
+    assert_eq!(Subscription::decode(&newer), Some(subscription()));
+    // User data that is null, as Java writes it.
+    let null = b"\x00\x00\x00\x00\x00\x01\x00\x01t\xff\xff\xff\xff";
+    let read = Subscription::decode(null).unwrap();
+    assert_eq!((read.topics.len(), read.user_data.len()), (1, 0));
+}
+
+#[test]
+fn an_assignment_is_written_in_version_0() {
+    let share = partitions(&[("t", &[0, 7])]);
+    let written = b"\x00\x00\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x02\
+        \x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x00";
+    assert_eq!(encode_assignment(&share), written);
+    assert_eq!(decode_assignment(written), Some(share));
+    assert_eq!(decode_assignment(b""), Some(Partitions::new()), "a leader forgot the member");
+    assert_eq!(decode_assignment(b"\x00\x00\x00\x00"), None);
+}
+
+#[test]
+fn the_user_data_of_sticky_is_told_from_other_bytes() {
+    let data = StickyData { previous: partitions(&[("t", &[3])]), generation: Some(2) };
+    let written = b"\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00\x02";
+    assert_eq!(data.encode(), written);
+    assert_eq!(StickyData::decode(written), Some(data.clone()));
+    // Clients before 2.1 do not say the generation.
+    let older = StickyData { generation: None, ..data };
+    assert_eq!(StickyData::decode(&written[..written.len() - 4]), Some(older));
+    assert_eq!(StickyData::decode(b"\x00\x00\x00\x05"), None, "a generation alone");
+    assert_eq!(StickyData::decode(b""), None);
+}
+
+#[test]
+fn the_generation_is_found_wherever_a_client_says_it() {
+    let said = |user_data: &[u8], generation| {
+        let user_data = user_data.to_vec();
+        let subscription = Subscription { user_data, generation, ..subscription() };
+        let assignor = Assignor::CooperativeSticky;
+        assignor.candidate("m".to_owned(), None, subscription).generation
+    };
+    let sticky = StickyData { previous: Partitions::new(), generation: Some(7) }.encode();
+    assert_eq!(said(&sticky, Some(8)), Some(8), "KIP-792");
+    assert_eq!(said(&sticky, None), Some(7), "librdkafka before 2.3");
+    assert_eq!(said(b"\x00\x00\x00\x09", None), Some(9), "Java before 3.2");
+    assert_eq!(said(b"\xff\xff\xff\xff", None), None);
+    assert_eq!(said(b"", None), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_are_too_odd_to_be_read(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        if let Some(read) = Subscription::decode(&bytes) {
+            prop_assert_eq!(Subscription::decode(&read.encode()), Some(read));
+        }
+        if let Some(read) = StickyData::decode(&bytes) {
+            prop_assert_eq!(StickyData::decode(&read.encode()), Some(read));
+        }
+        if let Some(read) = decode_assignment(&bytes) {
+            prop_assert_eq!(decode_assignment(&encode_assignment(&read)), Some(read));
+        }
+    }
+}

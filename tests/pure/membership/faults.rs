@@ -1,0 +1,101 @@
+//! What disturbs a group.
+
+use super::network::Link;
+use super::world::{Happening, World, ms};
+
+/// A disturbance. Places are counted modulo the number of members.
+#[derive(Debug, Clone)]
+pub(super) enum Fault {
+    /// The process dies; another life begins after a while, if ever.
+    Kill { place: usize, back_after_ms: Option<u64> },
+    /// The member leaves.
+    Leave { place: usize, back_after_ms: Option<u64> },
+    /// Packets are held, and delivered when the network heals.
+    Stall { place: usize, ms: u64 },
+    /// Connections are reset, and new ones as well.
+    Reset { place: usize, ms: u64 },
+    /// The next Join is delivered late.
+    HoldJoin { place: usize, ms: u64 },
+    /// The next answers are lost, and their connections with them.
+    LoseAnswers { place: usize, times: u32 },
+    /// The coordinator is away, and another broker goes on with its state, or with none.
+    Coordinator { ms: u64, forgets: bool },
+}
+
+impl World {
+    fn place(&self, place: usize) -> usize {
+        place % self.places.len()
+    }
+
+    pub(super) fn inject(&mut self, fault: &Fault) {
+        self.note(&format!("!! {fault:?}"));
+        let now = self.now;
+        if let Fault::Stall { ms: lasts, .. }
+        | Fault::Reset { ms: lasts, .. }
+        | Fault::Coordinator { ms: lasts, .. } = fault
+        {
+            self.disturbs_until(now + ms(*lasts));
+        }
+        match *fault {
+            Fault::Kill { place, back_after_ms } => {
+                let place = self.place(place);
+                self.places[place].core = None;
+                self.come_back(place, back_after_ms);
+            }
+            Fault::Leave { place, back_after_ms } => {
+                let place = self.place(place);
+                if let Some(core) = &mut self.places[place].core {
+                    core.handle_leave(now);
+                    self.come_back(place, back_after_ms);
+                }
+            }
+            Fault::Stall { place, ms: lasts } => {
+                let place = self.place(place);
+                self.places[place].link = Link::Stalled(now + ms(lasts));
+            }
+            Fault::Reset { place, ms: lasts } => {
+                let place = self.place(place);
+                self.places[place].link = Link::Reset(now + ms(lasts));
+            }
+            Fault::HoldJoin { place, ms: lasts } => {
+                let place = self.place(place);
+                self.wires.hold.entry(place).or_default().push_back(ms(lasts));
+            }
+            Fault::LoseAnswers { place, times } => {
+                let place = self.place(place);
+                self.wires.lose.insert(place, times);
+            }
+            Fault::Coordinator { ms: lasts, forgets } => {
+                if self.away_since.is_none() {
+                    self.away_since = Some(now);
+                    self.lose_parked();
+                    if forgets {
+                        self.forget_everything();
+                    }
+                    self.after(ms(lasts), Happening::CoordinatorBack);
+                }
+            }
+        }
+    }
+
+    fn come_back(&mut self, place: usize, after_ms: Option<u64>) {
+        if let Some(after) = after_ms {
+            self.disturbs_until(self.now + ms(after));
+            self.after(ms(after), Happening::Revived { place });
+        }
+    }
+
+    pub(super) fn coordinator_back(&mut self) {
+        if let Some(since) = self.away_since.take() {
+            self.away += self.now.since(since);
+            self.broker += 1;
+        }
+    }
+
+    /// Nothing that is sent from now on is held or lost, once the faults under way are over.
+    pub(super) fn calm(&mut self) {
+        self.note("!! no more faults");
+        self.wires.hold.clear();
+        self.wires.lose.clear();
+    }
+}

@@ -1,0 +1,110 @@
+//! Whole groups under random faults: a generation gives no partition to two members, and once the
+//! faults cease, the group settles within a bound and stays settled.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tandem::neli::membership::Assignor;
+
+use super::faults::Fault;
+use super::world::{REBALANCE, SESSION, Story, World, ms};
+
+/// No fault lasts longer than this.
+const LONGEST_MS: u64 = 2_500;
+
+fn fault() -> impl Strategy<Value = Fault> {
+    let place = || 0_usize..4;
+    let lasts = || 1..LONGEST_MS;
+    let back = || prop_oneof![4 => (0_u64..1_500).prop_map(Some), 1 => Just(None)];
+    prop_oneof![
+        3 => (place(), back())
+            .prop_map(|(place, back_after_ms)| Fault::Kill { place, back_after_ms }),
+        2 => (place(), back())
+            .prop_map(|(place, back_after_ms)| Fault::Leave { place, back_after_ms }),
+        3 => (place(), lasts()).prop_map(|(place, ms)| Fault::Stall { place, ms }),
+        3 => (place(), lasts()).prop_map(|(place, ms)| Fault::Reset { place, ms }),
+        2 => (place(), lasts()).prop_map(|(place, ms)| Fault::HoldJoin { place, ms }),
+        2 => (place(), 1_u32..4).prop_map(|(place, times)| Fault::LoseAnswers { place, times }),
+        2 => (lasts(), prop::bool::weighted(0.3))
+            .prop_map(|(ms, forgets)| Fault::Coordinator { ms, forgets }),
+    ]
+}
+
+fn story() -> impl Strategy<Value = Story> {
+    let assignor = prop_oneof![
+        Just(Assignor::Range),
+        Just(Assignor::RoundRobin),
+        Just(Assignor::Sticky),
+        Just(Assignor::CooperativeSticky),
+    ];
+    let faults = prop::collection::vec((0_u64..2_000, fault()), 0..8);
+    let delay = prop_oneof![2 => Just(0_u64), 1 => Just(300)];
+    let kind =
+        prop_oneof![2 => Just((true, false)), 3 => Just((false, false)), 3 => Just((false, true))];
+    (any::<u64>(), 2_usize..=4, 1_u32..=8, assignor, kind, delay, faults).prop_map(
+        |(seed, members, width, assignor, (is_static, renews_id), initial_delay_ms, faults)| {
+            Story { seed, members, width, assignor, is_static, renews_id, initial_delay_ms, faults }
+        },
+    )
+}
+
+/// The least time after which the group is settled for good; panics where it never is.
+fn settles(world: &mut World) -> Duration {
+    while world.has_faults() {
+        world.run(world.now + ms(20));
+    }
+    world.calm();
+    let calm = world.calm_from();
+    world.run(calm);
+    let mut settled = None;
+    let end = calm + REBALANCE + SESSION * 5;
+    while world.now < end {
+        world.run(world.now + ms(20));
+        let generations = world.generations();
+        if world.unsettled().is_some() {
+            settled = None;
+        } else if settled.as_ref().is_none_or(|(_, was)| *was != generations) {
+            settled = Some((world.now, generations));
+        }
+    }
+    let why = world.unsettled();
+    let Some((at, _)) = settled else { panic!("never settled: {why:?}") };
+    at.since(calm)
+}
+
+/// How long a group may take once the effects of all faults are over. Dead and pending members are
+/// expired after a session, one after the other where a dead one leads. A static member whose
+/// predecessor had not synced lets the coordinator wait for that one in vain, for as long as it
+/// waits for anyone.
+fn bound(story: &Story) -> Duration {
+    if story.is_static { REBALANCE + ms(500) } else { SESSION * 2 }
+}
+
+/// Plays a story to its end, and prints what happened where that is a bad one.
+fn play(story: &Story) -> Duration {
+    let mut world = World::new(story.clone());
+    let took = catch_unwind(AssertUnwindSafe(|| {
+        let took = settles(&mut world);
+        for (at, place) in world.places.iter().enumerate() {
+            assert_eq!(place.failed, None, "m{at} gave up");
+        }
+        assert!(took <= bound(story), "settled {took:?} after the last fault");
+        took
+    }));
+    took.unwrap_or_else(|panic| {
+        eprintln!("{story:#?}\n{}", world.log.join("\n"));
+        resume_unwind(panic)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_group_gives_nothing_twice_and_settles_in_time(story in story()) {
+        play(&story);
+    }
+}

@@ -1,0 +1,10 @@
+//! The member's side of a consumer group: transcripts, assignors, and whole groups in virtual time
+//! against the coordinator of the embedded broker.
+
+mod assignors;
+mod bytes;
+mod faults;
+mod groups;
+mod network;
+mod transcripts;
+mod world;

@@ -1,0 +1,291 @@
+//! The network between members and brokers, and what a broker does with a request that arrives.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+use super::world::{Happening, REBALANCE, SESSION, World};
+use tandem::groups::{
+    Coordinator, Departure, Fault, Heartbeat, Join, JoinReply, Leave, Protocol, ReplyBody, Sync,
+    SyncReply, Token,
+};
+use tandem::neli::membership::{
+    Joined, JoinedMember, Outgoing, Refusal, Request, RequestId, Response,
+};
+use tandem::time::Mono;
+
+/// How a member's packets fare.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Link {
+    #[default]
+    Open,
+    /// Held until an instant, and delivered then.
+    Stalled(Mono),
+    /// Connections are reset.
+    Reset(Mono),
+}
+
+/// What the network remembers.
+pub(super) struct Wires {
+    rng: ChaCha8Rng,
+    /// Requests of which the member has closed the connection: their answers go nowhere.
+    closed: BTreeSet<(usize, u32, RequestId)>,
+    /// What waits at the coordinator, of which epoch.
+    parked: BTreeMap<Token, (usize, u32, RequestId, u32)>,
+    tokens: u64,
+    /// The next Join of a place is held for so long.
+    pub(super) hold: BTreeMap<usize, VecDeque<Duration>>,
+    /// The next answer to a place is lost, its connection with it.
+    pub(super) lose: BTreeMap<usize, u32>,
+}
+
+impl Wires {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            closed: BTreeSet::new(),
+            parked: BTreeMap::new(),
+            tokens: 0,
+            hold: BTreeMap::new(),
+            lose: BTreeMap::new(),
+        }
+    }
+
+    fn latency(&mut self) -> Duration {
+        Duration::from_micros(self.rng.random_range(100..4_000))
+    }
+
+    fn flips(&mut self) -> bool {
+        self.rng.random()
+    }
+
+    pub(super) fn close(&mut self, place: usize, life: u32, id: RequestId) {
+        self.closed.insert((place, life, id));
+    }
+}
+
+impl World {
+    fn link(&self, place: usize) -> Link {
+        match self.places[place].link {
+            Link::Stalled(until) | Link::Reset(until) if until <= self.now => Link::Open,
+            link => link,
+        }
+    }
+
+    pub(super) fn send(&mut self, place: usize, life: u32, outgoing: Outgoing) {
+        let id = outgoing.id;
+        let latency = self.wires.latency();
+        let is_join = matches!(outgoing.request, Request::Join(_));
+        let held = if is_join {
+            self.wires.hold.get_mut(&place).and_then(VecDeque::pop_front)
+        } else {
+            None
+        };
+        let arrives = Happening::Arrives { place, life, outgoing };
+        match (self.link(place), held) {
+            (Link::Open, None) => self.after(latency, arrives),
+            (Link::Open, Some(held)) => {
+                self.disturbs_until(self.now + latency + held);
+                self.after(latency + held, arrives);
+            }
+            // What was sent is delivered in the end, even if its sender is dead by then.
+            (Link::Stalled(until), _) => self.at(until + latency, arrives),
+            (Link::Reset(_), _) => {
+                if self.wires.flips() {
+                    self.after(latency, arrives);
+                }
+                self.wires.close(place, life, id);
+                self.after(latency * 2, Happening::Lost { place, life, id });
+            }
+        }
+    }
+
+    fn answer(&mut self, place: usize, life: u32, id: RequestId, response: Response) {
+        if self.wires.closed.contains(&(place, life, id)) {
+            return;
+        }
+        let latency = self.wires.latency();
+        if let Some(times) = self.wires.lose.get_mut(&place).filter(|times| **times > 0) {
+            *times -= 1;
+            return self.after(latency, Happening::Lost { place, life, id });
+        }
+        let epoch = self.epoch;
+        let answered = Happening::Answered { place, life, id, epoch, response };
+        match self.link(place) {
+            Link::Open => self.after(latency, answered),
+            Link::Stalled(until) => self.at(until + latency, answered),
+            Link::Reset(_) => self.after(latency, Happening::Lost { place, life, id }),
+        }
+    }
+
+    /// The connections of everything that waits at the coordinator are lost.
+    pub(super) fn lose_parked(&mut self) {
+        for (place, life, id, _) in std::mem::take(&mut self.wires.parked).into_values() {
+            let latency = self.wires.latency();
+            self.after(latency, Happening::Lost { place, life, id });
+        }
+    }
+
+    pub(super) fn coordinator_now(&self) -> Mono {
+        self.away_since.unwrap_or(self.now) - self.away
+    }
+
+    pub(super) fn coordinator_alarm(&self) -> Option<Mono> {
+        if self.away_since.is_some() {
+            return None;
+        }
+        self.coordinator.poll_timeout().map(|at| at + self.away)
+    }
+
+    pub(super) fn coordinator_timeout(&mut self) {
+        if self.away_since.is_none() {
+            let now = self.coordinator_now();
+            self.coordinator.handle_timeout(now);
+            self.deliver();
+        }
+    }
+
+    pub(super) fn forget_everything(&mut self) {
+        self.epoch += 1;
+        self.coordinator = Coordinator::new(self.coordinator.settings().clone());
+    }
+
+    /// A request reaches the broker to which it was sent.
+    pub(super) fn arrive(&mut self, place: usize, life: u32, outgoing: Outgoing) {
+        let Outgoing { id, to, request } = outgoing;
+        if life < self.places[place].life && matches!(request, Request::Join(_)) {
+            self.places[place].haunted = self.story.is_static;
+        }
+        let refuse = |refusal| Response::Refused { refusal, member_id: None };
+        let right = to.as_ref().is_none_or(|broker| broker.id == self.broker);
+        if self.away_since.is_some() {
+            let response = match &request {
+                Request::FindCoordinator => refuse(Refusal::CoordinatorNotAvailable),
+                _ if !right => refuse(Refusal::NotCoordinator),
+                // A broker that is gone resets; one that only loads says so.
+                _ if self.wires.flips() => refuse(Refusal::CoordinatorLoadInProgress),
+                _ => {
+                    let latency = self.wires.latency();
+                    return self.after(latency, Happening::Lost { place, life, id });
+                }
+            };
+            return self.answer(place, life, id, response);
+        }
+        if request == Request::FindCoordinator {
+            let broker = self.where_is_the_coordinator();
+            return self.answer(place, life, id, Response::Coordinator(broker));
+        }
+        if !right {
+            return self.answer(place, life, id, refuse(Refusal::NotCoordinator));
+        }
+        self.coordinate(place, life, id, request);
+        self.deliver();
+    }
+
+    fn coordinate(&mut self, place: usize, life: u32, id: RequestId, request: Request) {
+        let (now, group) = (self.coordinator_now(), "g".to_owned());
+        let instance_id = self.instance(place);
+        self.wires.tokens += 1;
+        let token = Token(self.wires.tokens);
+        let done = match request {
+            Request::FindCoordinator => return,
+            Request::Join(join) => {
+                self.wires.parked.insert(token, (place, life, id, self.epoch));
+                let protocols = join.protocols.into_iter().map(|(name, metadata)| Protocol {
+                    name: name.to_owned(),
+                    metadata: metadata.into(),
+                });
+                let join = Join {
+                    group,
+                    member_id: join.member_id,
+                    instance_id,
+                    client_id: format!("m{place}.{life}"),
+                    client_host: String::new(),
+                    suffix: token.0.to_string(),
+                    session: SESSION,
+                    rebalance: REBALANCE,
+                    protocol_type: "consumer".to_owned(),
+                    protocols: protocols.collect(),
+                    needs_known_id: true,
+                    can_skip_assignment: true,
+                };
+                return self.coordinator.handle_join(now, token, &join);
+            }
+            Request::Sync(sync) => {
+                self.wires.parked.insert(token, (place, life, id, self.epoch));
+                let shares = sync.assignments.into_iter().map(|(id, share)| (id, share.into()));
+                let sync = Sync {
+                    group,
+                    member_id: sync.member_id,
+                    instance_id,
+                    generation: sync.generation,
+                    protocol_type: Some("consumer".to_owned()),
+                    protocol: Some(sync.protocol.to_owned()),
+                    must_name_protocol: true,
+                    assignments: shares.collect(),
+                };
+                return self.coordinator.handle_sync(now, token, &sync);
+            }
+            Request::Heartbeat { member_id, generation } => {
+                let beat = Heartbeat { group, member_id, instance_id, generation };
+                self.coordinator.handle_heartbeat(now, &beat)
+            }
+            Request::Leave { member_id } => {
+                let leave = Leave { group, members: vec![Departure { member_id, instance_id }] };
+                let departed = self.coordinator.handle_leave(now, &leave);
+                departed.and_then(|departed| departed[0].outcome)
+            }
+        };
+        self.answer(place, life, id, done.map_or_else(refused, |()| Response::Done));
+    }
+
+    /// Sends what the coordinator has ready.
+    fn deliver(&mut self) {
+        while let Some(reply) = self.coordinator.poll_reply() {
+            let parked = self.wires.parked.remove(&reply.token);
+            // A coordinator that was away meanwhile has lost the connection.
+            let Some((place, life, id, epoch)) = parked else { continue };
+            if epoch == self.epoch {
+                let response = match reply.body {
+                    ReplyBody::Join(reply) => joined(reply),
+                    ReplyBody::Sync(reply) => synced(reply),
+                };
+                self.answer(place, life, id, response);
+            }
+        }
+    }
+}
+
+fn refused(fault: Fault) -> Response {
+    Response::Refused { refusal: Refusal::from_code(fault.code()).unwrap(), member_id: None }
+}
+
+fn joined(reply: JoinReply) -> Response {
+    match reply.outcome {
+        Err(fault) => {
+            let refusal = Refusal::from_code(fault.code()).unwrap();
+            Response::Refused { refusal, member_id: Some(reply.member_id) }
+        }
+        Ok(joined) => {
+            let members = joined.members.into_iter().map(|member| JoinedMember {
+                member_id: member.member_id,
+                instance_id: member.instance_id,
+                metadata: member.metadata.to_vec(),
+            });
+            Response::Joined(Joined {
+                member_id: reply.member_id,
+                generation: joined.generation,
+                protocol: joined.protocol.unwrap_or_default(),
+                leader: joined.leader,
+                skip_assignment: joined.skip_assignment,
+                members: members.collect(),
+            })
+        }
+    }
+}
+
+fn synced(reply: SyncReply) -> Response {
+    reply.map_or_else(refused, |synced| Response::Synced(synced.assignment.to_vec()))
+}

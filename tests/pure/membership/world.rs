@@ -1,0 +1,398 @@
+//! A group in virtual time: members, a network that is disturbed, and the coordinator of the
+//! embedded broker. What must hold at every instant is checked at every instant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tandem::groups::{Coordinator, CoordinatorSettings, State};
+use tandem::ids::PartitionId;
+use tandem::neli::Membership;
+use tandem::neli::membership::{
+    Assignor, Broker, GroupConfig, GroupEvent, GroupMember, Outgoing, Refusal, RequestId, Response,
+};
+use tandem::time::Mono;
+
+use super::faults::Fault;
+use super::network::{Link, Wires};
+
+pub(super) const SESSION: Duration = Duration::from_millis(1_000);
+pub(super) const REBALANCE: Duration = Duration::from_millis(3_000);
+const HEARTBEAT: Duration = Duration::from_millis(100);
+
+pub(super) const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// What a test draws.
+#[derive(Debug, Clone)]
+pub(super) struct Story {
+    pub(super) seed: u64,
+    pub(super) members: usize,
+    pub(super) width: u32,
+    pub(super) assignor: Assignor,
+    pub(super) is_static: bool,
+    pub(super) renews_id: bool,
+    pub(super) initial_delay_ms: u64,
+    /// Each with the milliseconds since the one before.
+    pub(super) faults: Vec<(u64, Fault)>,
+}
+
+/// One member process after the other in one place.
+pub(super) struct Place {
+    pub(super) life: u32,
+    pub(super) core: Option<GroupMember>,
+    pub(super) link: Link,
+    /// Why a life of it failed, if one did.
+    pub(super) failed: Option<Refusal>,
+    /// Whether a Join of a dead static life arrived late, which fences the living one.
+    pub(super) haunted: bool,
+}
+
+/// Something that happens at an instant.
+#[derive(Debug, Clone)]
+pub(super) enum Happening {
+    /// A request reaches a broker.
+    Arrives {
+        place: usize,
+        life: u32,
+        outgoing: Outgoing,
+    },
+    /// An answer reaches a member.
+    Answered {
+        place: usize,
+        life: u32,
+        id: RequestId,
+        epoch: u32,
+        response: Response,
+    },
+    /// A member learns that a connection is lost.
+    Lost {
+        place: usize,
+        life: u32,
+        id: RequestId,
+    },
+    Fault(Fault),
+    /// A new life begins.
+    Revived {
+        place: usize,
+    },
+    CoordinatorBack,
+}
+
+pub(super) struct World {
+    pub(super) story: Story,
+    pub(super) now: Mono,
+    pub(super) places: Vec<Place>,
+    pub(super) wires: Wires,
+    pub(super) coordinator: Coordinator,
+    /// A coordinator without its state has another number.
+    pub(super) epoch: u32,
+    /// The epoch of the answer that was delivered last.
+    answering: u32,
+    /// How long the coordinator was away so far: its clock stands still meanwhile.
+    pub(super) away: Duration,
+    /// Since when it is away.
+    pub(super) away_since: Option<Mono>,
+    /// The broker that coordinates the group.
+    pub(super) broker: i32,
+    queue: BTreeMap<(Mono, u64), Happening>,
+    order: u64,
+    /// How many faults are still to come.
+    faults: usize,
+    /// When the last effect of a fault is over: a packet that it held, a life that begins.
+    calm_from: Mono,
+    /// Who was given a partition in a generation of a coordinator.
+    owners: BTreeMap<(u32, i32, PartitionId), usize>,
+    pub(super) log: Vec<String>,
+}
+
+impl World {
+    pub(super) fn new(story: Story) -> Self {
+        let settings = CoordinatorSettings {
+            initial_delay: ms(story.initial_delay_ms),
+            new_member_join: Duration::from_mins(5),
+            ..CoordinatorSettings::default()
+        };
+        let wires = Wires::new(story.seed);
+        let mut world = Self {
+            now: Mono::ZERO + ms(10),
+            places: Vec::new(),
+            wires,
+            coordinator: Coordinator::new(settings),
+            epoch: 0,
+            answering: 0,
+            away: Duration::ZERO,
+            away_since: None,
+            broker: 1,
+            queue: BTreeMap::new(),
+            order: 0,
+            faults: story.faults.len(),
+            calm_from: Mono::ZERO,
+            owners: BTreeMap::new(),
+            log: Vec::new(),
+            story,
+        };
+        for place in 0..world.story.members {
+            let link = Link::default();
+            world.places.push(Place { life: 0, core: None, link, failed: None, haunted: false });
+            world.begin(place);
+        }
+        let mut at = world.now;
+        for (after, fault) in world.story.faults.clone() {
+            at = at + ms(after);
+            world.at(at, Happening::Fault(fault));
+        }
+        world
+    }
+
+    pub(super) fn at(&mut self, at: Mono, what: Happening) {
+        self.order += 1;
+        self.queue.insert((at.max(self.now), self.order), what);
+    }
+
+    pub(super) fn has_faults(&self) -> bool {
+        self.faults > 0
+    }
+
+    /// A fault has effects until then.
+    pub(super) fn disturbs_until(&mut self, until: Mono) {
+        self.calm_from = self.calm_from.max(until);
+    }
+
+    pub(super) fn calm_from(&self) -> Mono {
+        self.calm_from.max(self.now)
+    }
+
+    pub(super) fn after(&mut self, wait: Duration, what: Happening) {
+        self.at(self.now + wait, what);
+    }
+
+    pub(super) fn instance(&self, place: usize) -> Option<String> {
+        self.story.is_static.then(|| format!("i{place}"))
+    }
+
+    pub(super) fn where_is_the_coordinator(&self) -> Broker {
+        Broker { id: self.broker, host: "h".to_owned(), port: 9092 }
+    }
+
+    /// A new life in a place.
+    pub(super) fn begin(&mut self, place: usize) {
+        let life = self.places[place].life + 1;
+        let config = GroupConfig {
+            group: "g".parse().unwrap(),
+            topic: "t".parse().unwrap(),
+            width: NonZeroU32::new(self.story.width).unwrap(),
+            instance: self.instance(place),
+            assignors: self.story.assignor.into(),
+            session: SESSION,
+            heartbeat: HEARTBEAT,
+            rebalance: REBALANCE,
+            renews_id: self.story.renews_id,
+            backoff: ms(20),
+            backoff_max: ms(200),
+            seed: self.story.seed ^ (u64::from(life) << 32) ^ u64::try_from(place).unwrap(),
+        };
+        let core = GroupMember::new(self.now, config);
+        let at = &mut self.places[place];
+        (at.life, at.core) = (life, Some(core));
+        self.note(&format!("m{place}.{life} begins"));
+    }
+
+    pub(super) fn note(&mut self, text: &str) {
+        self.log.push(format!("{:>6} {text}", self.now.0 / 1_000_000));
+    }
+
+    /// Lets everything happen that is due by `until`.
+    pub(super) fn run(&mut self, until: Mono) {
+        for turn in 0_u32.. {
+            assert!(turn < 1_000_000, "an alarm that never ends");
+            self.drain();
+            let queued = self.queue.keys().next().map(|(at, _)| *at);
+            let cores = self.places.iter().filter_map(|place| place.core.as_ref());
+            let alarms = cores.filter_map(GroupMember::poll_timeout).min();
+            let own = self.coordinator_alarm();
+            let next = [queued, alarms, own].into_iter().flatten().min();
+            let Some(next) = next.filter(|next| *next <= until) else {
+                self.now = until;
+                return self.drain();
+            };
+            self.now = self.now.max(next);
+            // Members first: the coordinator gives them at least as long as they give themselves.
+            for place in 0..self.places.len() {
+                let now = self.now;
+                if let Some(core) = &mut self.places[place].core {
+                    core.handle_timeout(now);
+                }
+            }
+            self.drain();
+            self.coordinator_timeout();
+            if let Some((key, _)) = self.queue.first_key_value()
+                && key.0 <= self.now
+                && let Some((_, what)) = self.queue.pop_first()
+            {
+                self.happen(what);
+            }
+        }
+    }
+
+    fn happen(&mut self, what: Happening) {
+        match what {
+            Happening::Arrives { place, life, outgoing } => self.arrive(place, life, outgoing),
+            Happening::Answered { place, life, id, epoch, response } => {
+                self.answering = epoch;
+                self.note(&format!("m{place}.{life} <- {id:?} {}", shown(&response)));
+                let now = self.now;
+                if let Some(core) = self.life(place, life) {
+                    core.handle_response(now, id, response);
+                }
+                self.drain();
+            }
+            Happening::Lost { place, life, id } => {
+                self.note(&format!("m{place}.{life} <- {id:?} connection lost"));
+                let now = self.now;
+                if let Some(core) = self.life(place, life) {
+                    core.handle_failure(now, id);
+                }
+            }
+            Happening::Fault(fault) => {
+                self.faults -= 1;
+                self.inject(&fault);
+            }
+            Happening::Revived { place } => {
+                if self.places[place].core.is_none() {
+                    self.begin(place);
+                }
+            }
+            Happening::CoordinatorBack => self.coordinator_back(),
+        }
+    }
+
+    fn life(&mut self, place: usize, life: u32) -> Option<&mut GroupMember> {
+        let at = &mut self.places[place];
+        if at.life == life { at.core.as_mut() } else { None }
+    }
+
+    /// Takes everything out of every member, and looks at what must hold.
+    fn drain(&mut self) {
+        for place in 0..self.places.len() {
+            let now = self.now;
+            loop {
+                let life = self.places[place].life;
+                let Some(core) = &mut self.places[place].core else { break };
+                if let Some(event) = core.poll_event() {
+                    self.see(place, life, &event);
+                } else if let Some(id) = core.poll_abandoned() {
+                    self.wires.close(place, life, id);
+                } else if let Some(outgoing) = core.poll_request(now) {
+                    self.note(&format!(
+                        "m{place}.{life} -> {:?} {}",
+                        outgoing.id,
+                        asked(&outgoing)
+                    ));
+                    self.send(place, life, outgoing);
+                } else {
+                    break;
+                }
+            }
+        }
+        self.check_holders();
+    }
+
+    fn see(&mut self, place: usize, life: u32, event: &GroupEvent) {
+        self.note(&format!("m{place}.{life} == {event:?}"));
+        match event {
+            GroupEvent::Group(Membership::Assigned(assignment)) => {
+                let generation = assignment.generation.unwrap();
+                for partition in &assignment.partitions {
+                    let key = (self.answering, generation, *partition);
+                    let owner = *self.owners.entry(key).or_insert(place);
+                    let who = format!("m{owner} and m{place}");
+                    assert_eq!(owner, place, "{partition} of generation {generation}: {who}");
+                }
+            }
+            GroupEvent::Group(Membership::Revoked(_) | Membership::Lost(_)) => {}
+            GroupEvent::Left => self.places[place].core = None,
+            GroupEvent::Failed(why) => {
+                let at = &mut self.places[place];
+                at.core = None;
+                if at.haunted && *why == Refusal::FencedInstanceId {
+                    // A supervisor starts it again.
+                    at.haunted = false;
+                    self.after(ms(100), Happening::Revived { place });
+                } else {
+                    at.failed = Some(*why);
+                }
+            }
+        }
+    }
+
+    /// While the coordinator keeps its state, two members never both have a proof, younger than a
+    /// session, for what both hold. Nor do two members hold a partition that renew their ids: no
+    /// Join that they gave up counts for them.
+    fn check_holders(&self) {
+        if self.epoch > 0 {
+            return;
+        }
+        let sure = |core: &GroupMember| {
+            let proof = core.proof().is_some_and(|it| self.now.since(it.since) < SESSION);
+            proof || (self.story.renews_id && !self.story.is_static)
+        };
+        let mut holders = BTreeMap::new();
+        for (at, place) in self.places.iter().enumerate() {
+            let core = place.core.as_ref().filter(|core| sure(core));
+            for partition in core.into_iter().flat_map(GroupMember::held) {
+                let other = holders.insert(partition, at);
+                assert_eq!(other, None, "{partition} is held by m{at} as well");
+            }
+        }
+    }
+
+    /// Why the group is not settled, if it is not: every living member stable, each partition held
+    /// once, and none but the living in the coordinator's list.
+    pub(super) fn unsettled(&mut self) -> Option<String> {
+        let now = self.coordinator_now();
+        let mut held = BTreeMap::new();
+        let mut ids = BTreeSet::new();
+        for (at, place) in self.places.iter().enumerate() {
+            let Some(core) = &place.core else { continue };
+            if !core.is_stable() {
+                return Some(format!("m{at} is not stable"));
+            }
+            ids.insert(core.member_id().unwrap_or_default().to_owned());
+            for partition in core.held() {
+                if let Some(other) = held.insert(partition, at) {
+                    return Some(format!("{partition} is held by m{other} and m{at}"));
+                }
+            }
+        }
+        if ids.is_empty() {
+            return None;
+        }
+        let Some(group) = self.coordinator.handle_describe(now, "g") else {
+            return Some("the coordinator knows no group".to_owned());
+        };
+        let known: BTreeSet<String> = group.members.into_iter().map(|it| it.member_id).collect();
+        if group.state != State::Stable || known != ids {
+            return Some(format!("{} with {known:?}, alive {ids:?}", group.state));
+        }
+        let width = usize::try_from(self.story.width).unwrap();
+        (held.len() != width).then(|| format!("{} of {width} partitions are held", held.len()))
+    }
+
+    pub(super) fn generations(&self) -> Vec<Option<i32>> {
+        self.places.iter().map(|it| it.core.as_ref().and_then(GroupMember::generation)).collect()
+    }
+}
+
+fn asked(outgoing: &Outgoing) -> String {
+    let mut text = format!("{:?}", outgoing.request);
+    text.truncate(60);
+    text
+}
+
+fn shown(response: &Response) -> String {
+    let mut text = format!("{response:?}");
+    text.truncate(110);
+    text
+}
