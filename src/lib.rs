@@ -34,6 +34,7 @@
 //! | | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
 //! | | [`live_view`], [`html_report`] | what is shown of a topology; a run as one HTML file |
 //! | | [`journal`] | the append-only file that holds every fact |
+//! | | [`fold`] | the live fold of a run, shared by its readers |
 //! | | [`guard`] | a small process that undoes what its dead master cannot |
 //! | | [`telemetry`] | facts to OpenTelemetry: traces, metrics and logs |
 //! | | [`status_socket`] | the socket on which a run that goes on is asked how it stands |
@@ -80,6 +81,7 @@ pub mod live_view;
 
 pub mod html_report;
 
+pub mod fold;
 pub mod guard;
 pub mod journal;
 

@@ -9,9 +9,9 @@ use crate::chaos::{Arena, Played, Schedule, play};
 use crate::controller::{Fleet, Gate, Record};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
+use crate::live::Live;
 use crate::observation::Outcome;
 use crate::time::Mono;
-use crate::timeline::Standing;
 
 mod ending;
 mod error;
@@ -44,16 +44,16 @@ pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), Run
     let logs = scene.prepare_folder()?;
     let set = async {
         let journal = Journal::create(&order.journal(), &order.header)?;
-        let record = Record::new(journal, Standing::new(&order.header.plan));
+        let record = Record::new(journal, Live::new(&order.header.plan));
         let record = record.map_err(RunError::Thread)?;
         let record = Arc::new(record);
         (order.show)(&record);
         Stage::set(&scene, &logs, record, interrupt).await
     };
     let stage = set.await.inspect_err(|_| scene.sweep())?;
-    let mut costs = TrialCosts::follow(&stage.record, &order.header.plan);
+    let costs = TrialCosts::follow(&stage.record);
     let fleet = stage.fleet(&scene, &logs);
-    let disturbed = disturb(order, &stage, &fleet, &mut costs, interrupt);
+    let disturbed = disturb(order, &stage, &fleet, &costs, interrupt);
     let ending = pulsed(&stage.guard, disturbed).await;
     costs.end(Mono::now());
     let record = Arc::clone(&stage.record);
@@ -68,7 +68,7 @@ async fn disturb(
     order: &Order,
     stage: &Stage,
     fleet: &Fleet,
-    costs: &mut TrialCosts,
+    costs: &TrialCosts,
     interrupt: &CancellationToken,
 ) -> Ending {
     let Stage { clusters, guard, record, .. } = stage;

@@ -132,7 +132,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let sending =
         settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
     order.show = Sending::show(sending.as_ref());
-    metering.follow(&mut order.show, &mut order.tell);
+    metering.follow(&mut order.show);
     let played = runtime.block_on(play(&order));
     // Whatever a client still waits for, the process does not, least of all when it was
     // interrupted.

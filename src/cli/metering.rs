@@ -10,11 +10,11 @@ use super::Failure;
 use crate::controller::Record;
 use crate::host::user;
 use crate::journal::Header;
-use crate::run::{Milestone, Show, Tell};
+use crate::run::Show;
 use crate::secret::fetch;
 use crate::telemetry::{
-    self, Annotations, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Pushed, Scene,
-    Scrape, Settings,
+    self, Annotations, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Pushed, Scene, Scrape,
+    Settings,
 };
 use crate::time::Mono;
 use crate::topology::Secret;
@@ -166,32 +166,22 @@ impl Metering {
         Ok(Self { metrics, annotations, concluded: Mono::ZERO })
     }
 
-    /// Lets them follow a run: its facts, and when its members are sent home.
-    pub(super) fn follow(&self, show: &mut Show, tell: &mut Tell) {
+    /// Lets them follow a run.
+    pub(super) fn follow(&self, show: &mut Show) {
         let feed = self.metrics.as_ref().map(Metrics::feed);
         let follower = self.annotations.as_ref().map(Annotations::follower);
         // Kept until the run shows its record, and no longer: what follows it knows when it ends.
         let follower = Mutex::new(follower);
         let shown = std::mem::replace(show, Box::new(|_| {}));
-        let counts = feed.clone();
         *show = Box::new(move |record: &Record| {
-            if let Some(feed) = &counts {
-                feed.hear(record.follow());
+            if let Some(feed) = &feed {
+                feed.follow(record.fold());
             }
             let follower = follower.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(Err(error)) = follower.map(|one: Follower| one.hear(record.follow())) {
-                tracing::warn!(%error, "No faults of this run are shown in Grafana.");
+            if let Some(follower) = follower {
+                follower.follow(record.fold());
             }
             shown(record);
-        });
-        let told = std::mem::replace(tell, Box::new(|_| {}));
-        *tell = Box::new(move |milestone| {
-            if milestone == Milestone::Stopping
-                && let Some(feed) = &feed
-            {
-                feed.end(Mono::now());
-            }
-            told(milestone);
         });
     }
 

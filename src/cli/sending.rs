@@ -98,7 +98,7 @@ impl Sending {
         let windows = self.session.windows(header, length);
         let Some(feed) = windows else { return Self::show(Some(self)) };
         Box::new(move |record: &Record| {
-            if let Err(error) = feed.clone().hear(record.follow()) {
+            if let Err(error) = feed.clone().hear(record.follow(), Arc::clone(record.fold())) {
                 tracing::warn!(%error, "No traces and no logs of this run are sent.");
             }
         })

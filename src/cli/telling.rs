@@ -93,7 +93,7 @@ impl Telling {
         if let Some(sending) = &self.sending {
             order.show = sending.show_windows(&order.header, self.window);
         }
-        self.metering.follow(&mut order.show, &mut order.tell);
+        self.metering.follow(&mut order.show);
     }
 
     /// Everything is over: sends what is left, for two seconds at most; tells what was lost.

@@ -1,4 +1,4 @@
-//! The one place through which every fact goes: to the journal, and into the live view.
+//! The one place through which every fact goes: to the journal, and into the live fold.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,11 +7,12 @@ use std::time::Duration;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::fold::Fold;
 use crate::ids::Life;
 use crate::journal::{JournalError, Queue, Sink, Written};
+use crate::live::Live;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
-use crate::timeline::Standing;
 
 /// How many facts a follower may be behind; with fifty members that is half a minute.
 const BEHIND_MAX: usize = 16_384;
@@ -19,9 +20,10 @@ const BEHIND_MAX: usize = 16_384;
 const FLUSH: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Journal and live view of one run. Nobody who notes a fact waits for the disk.
+/// Journal and live fold of one run. To note a fact does not wait for the disk.
 pub struct Record {
     inner: Mutex<Inner>,
+    fold: Arc<Fold>,
     journal: Queue,
     changed: watch::Sender<()>,
     followers: broadcast::Sender<Arc<Fact>>,
@@ -30,7 +32,6 @@ pub struct Record {
 }
 
 struct Inner {
-    standing: Standing,
     seq: u64,
     hole: Option<Hole>,
     /// How many facts found no room, in all holes.
@@ -54,17 +55,19 @@ pub struct Unflushed {
 }
 
 impl Record {
-    /// A record that writes to `journal` and shows itself in `standing`.
+    /// A record that writes to `journal`, and is folded into `live`.
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn new(journal: impl Into<Sink>, standing: Standing) -> io::Result<Self> {
-        let inner = Inner { standing, seq: 0, hole: None, dropped: 0 };
+    pub fn new(journal: impl Into<Sink>, live: Live) -> io::Result<Self> {
+        let inner = Inner { seq: 0, hole: None, dropped: 0 };
         let broken = CancellationToken::new();
         let journal = Queue::start(journal.into(), broken.clone())?;
         let followers = broadcast::Sender::new(BEHIND_MAX);
         let changed = watch::Sender::new(());
-        Ok(Self { inner: Mutex::new(inner), journal, changed, followers, broken })
+        let fold = Arc::new(Fold::new(live));
+        fold.start()?;
+        Ok(Self { inner: Mutex::new(inner), fold, journal, changed, followers, broken })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -102,7 +105,6 @@ impl Record {
             self.close_hole(inner);
         }
         let fact = Arc::new(fact);
-        inner.standing.observe(&fact);
         let now = Mono::now();
         if !self.journal.put(now, &fact) {
             let hole = inner.hole.get_or_insert(Hole { from: now, facts: 0 });
@@ -110,11 +112,13 @@ impl Record {
             hole.facts += 1;
             inner.dropped += 1;
         }
-        self.changed.send_replace(());
         if self.followers.receiver_count() > 0 {
-            // Nobody follows any more: then nobody misses it.
-            self.followers.send(fact).ok();
+            // The last follower may have gone since.
+            self.followers.send(Arc::clone(&fact)).ok();
         }
+        // What is folded was sent to followers before: none is behind the fold and cannot know.
+        self.fold.put(fact);
+        self.changed.send_replace(());
     }
 
     /// Says that facts are missing, and of which time.
@@ -153,9 +157,15 @@ impl Record {
         }
     }
 
-    /// Looks at who claims what.
-    pub fn look<R>(&self, look: impl FnOnce(&Standing) -> R) -> R {
-        look(&self.inner().standing)
+    /// Looks at all that was noted so far.
+    pub fn look<R>(&self, look: impl FnOnce(&Live) -> R) -> R {
+        self.fold.look(look)
+    }
+
+    /// The live fold of all that is noted.
+    #[must_use]
+    pub fn fold(&self) -> &Arc<Fold> {
+        &self.fold
     }
 
     /// Where the facts go, whether they get there, and how many did not.

@@ -2,16 +2,16 @@
 //! of the objective; as values, as lines, and on a terminal.
 //!
 //! ```text
-//!   facts, and what the watch makes of them --> Table --> Happening --> lines, sockets
-//!                                                 |
-//!                                                 +-----> Picture ----> status, Screen
+//!   facts, and what the live fold tells of them --> Table --> Happening --> lines, sockets
+//!                                                     |
+//!                    how it stands: the live fold --> +-----> Picture ----> status, Screen
 //! ```
 //!
 //! Nothing is decided or judged here.
 
-mod brokers;
 mod event;
 mod flow;
+mod happening;
 mod lines;
 mod open;
 mod paint;
@@ -27,6 +27,6 @@ pub use picture::{
     BrokerPicture, Counts, GroupPicture, JournalPicture, Level, MemberPicture, Picture, Promise,
     RolePicture, Run,
 };
-pub use reasons::{LostPicture, ReasonsPicture, STALL_LEAST, StallsPicture, UnconnectedPicture};
+pub use reasons::{LostPicture, ReasonsPicture, StallsPicture, UnconnectedPicture};
 pub use screen::{Screen, Stroke};
 pub use table::{Moment, Table};

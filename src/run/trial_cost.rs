@@ -1,23 +1,20 @@
 //! What each trial did to whom, and what it cost, told while the run goes on: from the final view
-//! of a watch, which the report does not use.
+//! of the live fold, which the report does not use.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
-
 use crate::controller::Record;
+use crate::fold::Heard;
 use crate::ids::{GroupName, TrialNumber};
-use crate::live::{Event, Watch};
+use crate::live::{Event, Live};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
-use crate::topology::Plan;
 
-/// How often time passes for the watch where no fact comes.
+/// How often it is looked whether a trial is final.
 const LOOK: Duration = Duration::from_millis(50);
 /// A trial is told when everything is final up to so long after its end.
 const AFTER: Duration = Duration::from_millis(100);
@@ -43,21 +40,32 @@ pub struct TrialCost {
     ended: Option<Mono>,
 }
 
-/// Follows a run, and keeps the trials that are not told yet.
+/// The trials that are not told yet.
+#[derive(Default)]
+struct Trials(Vec<TrialCost>);
+
+/// Follows a run.
 pub(super) struct TrialCosts {
-    facts: Receiver<Arc<Fact>>,
-    watch: Watch,
-    trials: Vec<TrialCost>,
+    record: Arc<Record>,
+    trials: Arc<Mutex<Trials>>,
 }
 
 impl TrialCosts {
-    /// Hears every fact from now on.
-    pub(super) fn follow(record: &Record, plan: &Plan) -> Self {
-        Self { facts: record.follow(), watch: Watch::new(plan), trials: Vec::new() }
+    /// Hears everything from now on.
+    pub(super) fn follow(record: &Arc<Record>) -> Self {
+        let trials = Arc::<Mutex<Trials>>::default();
+        let heard = Arc::clone(&trials);
+        record.fold().listen(Box::new(move |_, what| match what {
+            Heard::Fact(fact) => lock(&heard).hear(fact),
+            Heard::Event(event) => lock(&heard).fold(event),
+            // The journal has what was missed; a fold that misses facts is unsure of them.
+            Heard::Missed(_) => {}
+        }));
+        Self { record: Arc::clone(record), trials }
     }
 
     /// Tells each trial when it is final. Cancelled, it has lost nothing.
-    pub(super) async fn tell(&mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) -> Infallible {
+    pub(super) async fn tell(&self, tell: &(dyn Fn(TrialCost) + Send + Sync)) -> Infallible {
         loop {
             self.advance(tell).await;
         }
@@ -65,9 +73,9 @@ impl TrialCosts {
 
     /// The trials are over, and all lives on: tells those that are left once they are final, if
     /// that is soon.
-    pub(super) async fn tell_last(&mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
+    pub(super) async fn tell_last(&self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
         let last = async {
-            while !self.trials.is_empty() {
+            while !lock(&self.trials).0.is_empty() {
                 self.advance(tell).await;
             }
         };
@@ -75,48 +83,42 @@ impl TrialCosts {
         tokio::time::timeout(LAST, last).await.ok();
     }
 
-    /// Waits for a fact or a little, and tells each trial that is final then.
-    async fn advance(&mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
-        match tokio::time::timeout(LOOK, self.facts.recv()).await {
-            Ok(Ok(fact)) => self.hear(&fact),
-            // The journal has what was missed; a watch that misses facts is unsure of them.
-            Ok(Err(RecvError::Lagged(_))) | Err(_) => {}
-            Ok(Err(RecvError::Closed)) => std::future::pending().await,
-        }
-        self.watch.handle_timeout(Mono::now());
-        self.fold();
-        let settled = self.watch.settled();
+    /// Waits a little, and tells each trial that is final then.
+    async fn advance(&self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
+        tokio::time::sleep(LOOK).await;
+        let settled = self.record.look(Live::settled);
         self.tell_where(tell, |trial| trial.ended.is_some_and(|it| it + AFTER <= settled));
     }
 
     /// The trials are over: what members do from here on is no part of them.
-    pub(super) fn end(&mut self, at: Mono) {
-        self.watch.end(at);
+    pub(super) fn end(&self, at: Mono) {
+        self.record.fold().end(at);
     }
 
-    /// No fact will come any more: tells the trials that are left.
-    pub(super) fn finish(mut self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
-        while let Ok(fact) = self.facts.try_recv() {
-            self.hear(&fact);
-        }
-        self.watch.finish(Mono::now());
-        self.fold();
+    /// The run is over: tells the trials that are left.
+    pub(super) fn finish(self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
+        self.record.fold().finish(Mono::now());
         self.tell_where(tell, |_| true);
     }
 
     fn tell_where(
-        &mut self,
+        &self,
         tell: &(dyn Fn(TrialCost) + Send + Sync),
         is_final: impl Fn(&TrialCost) -> bool,
     ) {
-        let (told, left) = std::mem::take(&mut self.trials).into_iter().partition(is_final);
-        self.trials = left;
+        let told: Vec<_> = lock(&self.trials).0.extract_if(.., |trial| is_final(trial)).collect();
         told.into_iter().for_each(tell);
     }
+}
 
+fn lock(trials: &Mutex<Trials>) -> MutexGuard<'_, Trials> {
+    trials.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Trials {
     fn hear(&mut self, fact: &Fact) {
         if let What::TrialBegan { trial } = &fact.what {
-            self.trials.push(TrialCost::begun(*trial, fact.t));
+            self.0.push(TrialCost::begun(*trial, fact.t));
         } else if let What::TrialEnded { trial, .. } = &fact.what
             && let Some(trial) = self.trial(*trial)
         {
@@ -132,24 +134,21 @@ impl TrialCosts {
         {
             trial.failed.push(format!("{kind} failed: {why}"));
         }
-        self.watch.observe(fact);
     }
 
     fn trial(&mut self, number: TrialNumber) -> Option<&mut TrialCost> {
-        self.trials.iter_mut().find(|trial| trial.number == number)
+        self.0.iter_mut().find(|trial| trial.number == number)
     }
 
-    fn fold(&mut self) {
-        while let Some(event) = self.watch.poll_event() {
-            let Event::Gap(place, span) = event else { continue };
-            let mut trials = self.trials.iter_mut().rev();
-            let Some(trial) = trials.find(|trial| trial.began <= span.from) else { continue };
-            let longest = match place.group {
-                Some(group) => trial.gaps.entry(group).or_default(),
-                None => trial.joint.get_or_insert_default(),
-            };
-            *longest = (*longest).max(span.length());
-        }
+    fn fold(&mut self, event: &Event) {
+        let Event::Gap(place, span) = event else { return };
+        let mut trials = self.0.iter_mut().rev();
+        let Some(trial) = trials.find(|trial| trial.began <= span.from) else { return };
+        let longest = match &place.group {
+            Some(group) => trial.gaps.entry(group.clone()).or_default(),
+            None => trial.joint.get_or_insert_default(),
+        };
+        *longest = (*longest).max(span.length());
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!  members --facts--> Record --> journal, file after file
 //!                       |
-//!                       +------> watch --> Service --> terminal, socket
+//!                       +------> fold --> Service --> terminal, socket
 //! ```
 
 use std::path::PathBuf;
@@ -21,13 +21,11 @@ use crate::controller::{Gate, LOOK_NOW_AND_THEN, Record};
 use crate::guard::Purpose;
 use crate::ids::TrialNumber;
 use crate::journal::{Bounds, Header, Rolling};
-use crate::live::Watch;
-use crate::observation::{Outcome, What};
+use crate::live::Live;
+use crate::observation::Outcome;
 use crate::status_socket::Desk;
 use crate::time::{Mono, Span};
-use crate::timeline::Standing;
 
-mod follow;
 mod service;
 
 pub use service::Service;
@@ -38,6 +36,8 @@ const TRIAL: TrialNumber = TrialNumber(1);
 const SETTLED: Duration = Duration::from_secs(1);
 /// How often it is looked whether one is.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often it is looked whether the journal is written.
+const LOOK_AT_JOURNAL: Duration = Duration::from_millis(500);
 
 /// What is to be kept up, with everything decided.
 pub struct Upkeep {
@@ -93,35 +93,31 @@ pub async fn keep_up(
     let desk = Desk::open().inspect_err(|_| scene.sweep())?;
     let set = async {
         let journal = Rolling::create(&order.folder, order.header.clone(), order.bounds)?;
-        let record = Record::new(journal, Standing::new(plan)).map_err(RunError::Thread)?;
+        let record = Record::new(journal, Live::new(plan)).map_err(RunError::Thread)?;
         let record = Arc::new(record);
-        let facts = record.follow();
         service.begin(&record);
         (order.show)(&record);
-        let stage = Stage::set(&scene, &logs, record, interrupt).await?;
-        Ok::<_, RunError>((stage, facts))
+        Stage::set(&scene, &logs, record, interrupt).await
     };
-    let (stage, facts) = set.await.inspect_err(|_| scene.sweep())?;
+    let stage = set.await.inspect_err(|_| scene.sweep())?;
     let (stop, closed) = (CancellationToken::new(), CancellationToken::new());
     let mut tasks = JoinSet::new();
-    let (told, record) = (Arc::clone(service), Arc::clone(&stage.record));
-    tasks.spawn(follow::follow(told, record, facts, Watch::new(plan)));
     let groups = plan.groups.keys().cloned();
     let gate = Arc::new(Gate::new(Arc::clone(&stage.record), groups, SETTLED));
     tasks.spawn(gate.watch_each(LOOK, stop.clone()));
     let mut answers = JoinSet::new();
     answers.spawn(desk.serve(service.source(), closed.clone()));
+    answers.spawn(look_at_journal(Arc::clone(service), closed.clone()));
 
     service.ends(order.lasts.map(|lasts| Mono::now() + lasts));
     let fleet = stage.fleet(&scene, &logs);
     let ending = pulsed(&stage.guard, until(order, &stage, interrupt)).await;
     // What is judged ends before anybody leaves.
-    judge_until(service, &stage.record);
+    service.judge_until_now(&stage.record);
     stop.cancel();
     let record = Arc::clone(&stage.record);
-    let struck = stage.strike(&scene, fleet, ending);
-    let told = async { while tasks.join_next().await.is_some() {} };
-    let ((how, why), ()) = tokio::join!(struck, told);
+    let (how, why) = stage.strike(&scene, fleet, ending).await;
+    while tasks.join_next().await.is_some() {}
     service.end(why.as_deref().unwrap_or("it could not go on"));
     closed.cancel();
     while answers.join_next().await.is_some() {}
@@ -151,8 +147,13 @@ async fn until(order: &Upkeep, stage: &Stage, interrupt: &CancellationToken) -> 
     }
 }
 
-fn judge_until(service: &Service, record: &Record) {
-    service.judge_until(|led| {
-        record.note(None, What::TrialEnded { trial: TRIAL, recovered: Some(led) })
-    });
+/// Says when the journal is no longer written, and when it is again.
+async fn look_at_journal(service: Arc<Service>, closed: CancellationToken) {
+    while !closed.is_cancelled() {
+        service.tell_journal();
+        tokio::select! {
+            () = closed.cancelled() => {}
+            () = tokio::time::sleep(LOOK_AT_JOURNAL) => {}
+        }
+    }
 }

@@ -1,9 +1,8 @@
 //! Fault windows as annotations in Grafana (`POST /api/annotations`), so that a dashboard shows
 //! what was done beside what came of it.
 //!
-//! A thread follows the facts, another one sends; neither is ever waited for but by
-//! [`finish`](Annotations::finish), within its bound. What was not taken is counted. The token is
-//! shown to nobody.
+//! A thread sends; nothing waits for it but [`finish`](Annotations::finish), within its bound. What
+//! was not taken is counted. The token is never shown.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -14,13 +13,13 @@ use reqwest::Url;
 use reqwest::blocking::Client;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
-use tokio::sync::broadcast::{self, error::RecvError};
 
 use super::Scene;
 use super::deadline::Deadline;
-use super::fault_windows::{Annotation, Windows};
+use super::fault_windows::{Annotation, annotation};
 use super::tls::{Trust, TrustError};
-use crate::observation::{Fact, What};
+use crate::fold::{Fold, Heard};
+use crate::live::Event;
 
 /// How many annotations may wait.
 const WAITING_MAX: usize = 256;
@@ -134,7 +133,7 @@ pub struct Annotations {
     tally: Tally,
 }
 
-/// Follows a run's facts.
+/// Follows a run.
 #[derive(Clone)]
 pub struct Follower {
     send: SyncSender<Annotation>,
@@ -174,7 +173,7 @@ impl Annotations {
         Ok(Self { follower, done, deadline, tally })
     }
 
-    /// What follows a run's facts.
+    /// What follows a run.
     #[must_use]
     pub fn follower(&self) -> Follower {
         self.follower.clone()
@@ -200,37 +199,19 @@ impl Annotations {
 }
 
 impl Follower {
-    /// Begins to, on a thread of its own, until the run's last fact.
-    ///
-    /// # Errors
-    /// The system has no thread to spare.
-    pub fn hear(self, mut facts: broadcast::Receiver<Arc<Fact>>) -> io::Result<()> {
+    /// Begins to, until the run's last fact.
+    pub fn follow(self, fold: &Fold) {
         let Self { send, scene, tally } = self;
-        let put = move |annotation: Annotation| {
+        fold.listen(Box::new(move |_, heard| {
+            let Heard::Event(Event::FaultOver { fault, window, until }) = heard else { return };
+            let annotation = annotation(&scene, (fault, window), *until);
             tell(&tally, |noted| noted.all = noted.all.saturating_add(1));
             if send.try_send(annotation).is_err() {
                 tell(&tally, |noted| {
                     noted.lose(format!("more than {WAITING_MAX} annotations waited to be sent"));
                 });
             }
-        };
-        std::thread::Builder::new().name("windows".to_owned()).spawn(move || {
-            let mut windows = Windows::new(scene);
-            loop {
-                match facts.blocking_recv() {
-                    Ok(fact) => {
-                        windows.observe(&fact).into_iter().for_each(&put);
-                        if let What::Ended { .. } = fact.what {
-                            break;
-                        }
-                    }
-                    // A window whose end was missed is closed with its trial.
-                    Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => break,
-                }
-            }
-        })?;
-        Ok(())
+        }));
     }
 }
 

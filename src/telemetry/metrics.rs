@@ -1,16 +1,15 @@
 //! Live metrics of one run: facts in at one end; Prometheus, and a collector, at the other.
 //!
 //! ```text
-//!   Record::follow --> Watch --> instruments --+--> GET /metrics
-//!                                              +--> Courier --> collector, at an interval
+//!   Fold --> instruments --+--> GET /metrics
+//!                          +--> Courier --> collector, at an interval
 //! ```
 //!
-//! All of it is on a thread of its own, so that neither a scrape nor a collector delays the run.
-//! What it is too slow for is counted as `neli.telemetry.lost`.
+//! Both are on threads of their own, so that neither a scrape nor a collector delays the run. What
+//! the fold is too slow for is counted as `neli.telemetry.lost`.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,22 +18,18 @@ use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use prometheus::Registry;
-use tokio::sync::broadcast::{self, error::TryRecvError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::instruments::{Board, Lengths, make};
 use super::metrics_push::{Push, Pushed, Shared};
 use super::settings::Target;
 use super::{Scene, Scrape, names, scrape};
-use crate::observation::Fact;
+use crate::fold::{Fold, Heard};
 use crate::time::Mono;
 use crate::topology::Plan;
 
 /// How often a collector is sent to, unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise.
 pub const INTERVAL: Duration = Duration::from_secs(60);
-
-/// Facts of one such time are counted at once: to wake for each would cost more than to count it.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Why there can be no metrics.
 #[derive(Debug, thiserror::Error)]
@@ -55,34 +50,32 @@ pub struct Outlets {
     pub push: Option<(Target, Duration)>,
 }
 
-/// What a run tells whoever counts.
-enum Order {
-    Hear(broadcast::Receiver<Arc<Fact>>),
-    End(Mono),
-    /// Nothing comes any more; whoever sends is told when that is counted.
-    Finish(Option<SyncSender<()>>),
+/// Has metrics follow a run; may be cloned.
+#[derive(Clone)]
+pub struct Feed {
+    board: Arc<Board>,
+    lengths: Lengths,
 }
 
-/// Hands a run's facts, and its end, to whoever counts; may be cloned.
-#[derive(Clone)]
-pub struct Feed(mpsc::UnboundedSender<Order>);
-
 impl Feed {
-    /// Counts these facts.
-    pub fn hear(&self, facts: broadcast::Receiver<Arc<Fact>>) {
-        self.0.send(Order::Hear(facts)).ok();
-    }
-
-    /// The members are sent home: what comes after `at` is not counted.
-    pub fn end(&self, at: Mono) {
-        self.0.send(Order::End(at)).ok();
+    /// Counts what this fold holds, from now on.
+    pub fn follow(&self, fold: &Arc<Fold>) {
+        self.board.read(fold);
+        let (board, lengths) = (Arc::downgrade(&self.board), self.lengths.clone());
+        fold.listen(Box::new(move |_, heard| {
+            let Some(board) = board.upgrade() else { return };
+            match heard {
+                Heard::Fact(_) => {}
+                Heard::Event(event) => lengths.record(&board, event),
+                Heard::Missed(facts) => board.lose(facts),
+            }
+        }));
     }
 }
 
 /// Live metrics of one run.
 pub struct Metrics {
     feed: Feed,
-    board: Arc<Board>,
     /// As long as it lives, the instruments do.
     provider: SdkMeterProvider,
     thread: Option<JoinHandle<()>>,
@@ -126,18 +119,16 @@ impl Metrics {
             Push::start(&target, interval, pull).map_err(MetricsError::Thread)
         });
         let push = push.transpose()?;
-        let (orders, taken) = mpsc::unbounded_channel();
         let (stop, stopped) = oneshot::channel();
-        let counter = Counter { board: Arc::clone(&board), lengths };
-        let thread = std::thread::Builder::new().name("metrics".to_owned());
-        let thread = thread
-            .spawn(move || run(counter, taken, outlets.scrape, registry, stopped))
-            .map_err(MetricsError::Thread)?;
-        let (thread, stop) = (Some(thread), Some(stop));
-        Ok(Self { feed: Feed(orders), board, provider, thread, stop, push })
+        let serves = outlets.scrape.map(|place| {
+            let thread = std::thread::Builder::new().name("metrics".to_owned());
+            thread.spawn(move || serve(place, registry, stopped)).map_err(MetricsError::Thread)
+        });
+        let (thread, stop) = (serves.transpose()?, Some(stop));
+        Ok(Self { feed: Feed { board, lengths }, provider, thread, stop, push })
     }
 
-    /// What hands it facts.
+    /// What has it follow a run.
     #[must_use]
     pub fn feed(&self) -> Feed {
         self.feed.clone()
@@ -146,8 +137,10 @@ impl Metrics {
     /// Everything has been said: counts what is left and sends it, for at most `within`; nobody
     /// waits for it yet.
     pub fn conclude(&self, within: Duration) {
-        let end = self.push.as_ref().map(|push| push.hurry(within));
-        self.feed.0.send(Order::Finish(end)).ok();
+        self.feed.board.fold().finish(Mono::now());
+        if let Some(push) = &self.push {
+            push.hurry(within);
+        }
     }
 
     /// Waits until all was sent, and no longer than [`conclude`](Self::conclude) has said. How many
@@ -155,7 +148,7 @@ impl Metrics {
     #[must_use]
     pub fn finish(mut self) -> (u64, Option<Pushed>) {
         let pushed = self.push.take().map(Push::finish);
-        (self.board.lost(), pushed)
+        (self.feed.board.lost(), pushed)
     }
 }
 
@@ -179,19 +172,8 @@ fn resource(scene: &Scene) -> Resource {
     Resource::builder_empty().with_attributes(attributes).build()
 }
 
-/// Feeds the watch with facts.
-struct Counter {
-    board: Arc<Board>,
-    lengths: Lengths,
-}
-
-fn run(
-    counter: Counter,
-    orders: mpsc::UnboundedReceiver<Order>,
-    scrape: Option<Scrape>,
-    registry: Registry,
-    stopped: oneshot::Receiver<()>,
-) {
+/// Serves until it is stopped.
+fn serve(place: Scrape, registry: Registry, stopped: oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -201,78 +183,13 @@ fn run(
         }
     };
     runtime.block_on(async move {
-        let serve = async {
-            let Some(place) = scrape else { return std::future::pending().await };
-            if let Err(error) = scrape::serve(place, registry).await {
-                tracing::warn!(%error, "Metrics can no longer be scraped.");
-            }
-            std::future::pending::<()>().await;
-        };
         tokio::select! {
             _ = stopped => {}
-            () = serve => {}
-            () = counter.count(orders) => {}
+            ended = scrape::serve(place, registry) => {
+                if let Err(error) = ended {
+                    tracing::warn!(%error, "Metrics can no longer be scraped.");
+                }
+            }
         }
     });
-}
-
-/// What the counter waits for.
-enum Input {
-    Order(Option<Order>),
-    Look,
-}
-
-impl Counter {
-    /// Counts, and goes on to answer until it is dropped.
-    async fn count(self, mut orders: mpsc::UnboundedReceiver<Order>) {
-        let mut facts: Option<broadcast::Receiver<Arc<Fact>>> = None;
-        loop {
-            let input = tokio::select! {
-                biased;
-                order = orders.recv() => Input::Order(order),
-                () = tokio::time::sleep(LOOK) => Input::Look,
-            };
-            match input {
-                Input::Order(Some(Order::Hear(more))) => facts = Some(more),
-                Input::Order(Some(Order::End(at))) => self.board.watch().end(at),
-                Input::Order(Some(Order::Finish(end))) => {
-                    self.take(facts.take().as_mut());
-                    self.board.watch().finish(Mono::now());
-                    // It may have ended by itself.
-                    end.map(|end| end.try_send(()).ok());
-                }
-                Input::Order(None) => break,
-                Input::Look => {
-                    self.take(facts.as_mut());
-                    let (mut watch, now) = (self.board.watch(), Mono::now());
-                    // Once all is final it stays as it is.
-                    if watch.poll_timeout().is_some_and(|due| due <= now) {
-                        watch.handle_timeout(now);
-                    }
-                }
-            }
-            self.drain();
-        }
-        std::future::pending::<()>().await;
-    }
-
-    /// Takes whatever waits.
-    fn take(&self, facts: Option<&mut broadcast::Receiver<Arc<Fact>>>) {
-        let Some(facts) = facts else { return };
-        loop {
-            match facts.try_recv() {
-                Ok(fact) => self.board.watch().observe(&fact),
-                Err(TryRecvError::Lagged(missed)) => self.board.lose(missed),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
-            }
-        }
-    }
-
-    fn drain(&self) {
-        loop {
-            let event = self.board.watch().poll_event();
-            let Some(event) = event else { return };
-            self.lengths.record(&self.board, &event);
-        }
-    }
 }

@@ -110,10 +110,11 @@ impl Push {
         Ok(Self { end, done, deadline, tally })
     }
 
-    /// Nobody waits for longer than this any more. What tells it to send once more, and to end.
-    pub(super) fn hurry(&self, within: Duration) -> SyncSender<()> {
+    /// It sends once more and ends; nothing waits for it longer than this.
+    pub(super) fn hurry(&self, within: Duration) {
         self.deadline.set(within);
-        self.end.clone()
+        // It may have ended by itself.
+        self.end.try_send(()).ok();
     }
 
     /// Waits until it has ended, and no longer than [`hurry`](Self::hurry) has said. The thread may

@@ -6,7 +6,7 @@
 //!                                     +--> chunks --> Courier --HTTP or gRPC--> collector
 //!   facts, live -+-> Logbook --> records --------------^
 //!                +-> Cutter --> WindowTraces, records -^
-//!                +-> Metrics --> watch --> instruments-^--> GET /metrics
+//!   Fold --> instruments ------------------------------^--> GET /metrics
 //! ```
 //!
 //! This room reads; it decides nothing, and nothing waits for it.

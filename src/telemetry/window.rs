@@ -1,13 +1,13 @@
 //! The facts of a run without an end, cut into windows of time, each with what is known of it.
 //!
 //! ```text
-//!   record -- observe, miss ---> +--------+ ---- poll_timeout --> clock
+//!   record -- observe, miss ---> +--------+
 //!   clock  -- handle_timeout --> | Cutter | ---- poll_window ---> traces
-//!   run    -- finish ----------> +--------+
+//!   fold   -- Finality --------> +--------+
 //! ```
 //!
 //! Windows follow each other without a hole, from the instant from which on the run is judged until
-//! its members are sent home. A window is judged once the watch has settled all of it, which is a
+//! its members are sent home. A window is judged once the live fold has settled all of it, which is a
 //! second after its end, or a few where somebody has fallen silent; so facts that come late are in
 //! it. What was known before it comes from the same [`Carry`] with which a later file of a journal
 //! begins, taken [`BEFORE`] its beginning: what is carried is short of a few things that matter for
@@ -23,7 +23,7 @@ use std::time::Duration;
 use super::borders::Borders;
 use crate::ids::{Life, TrialNumber};
 use crate::journal::Carry;
-use crate::live::{LAG, Watch};
+use crate::live::{Finality, LAG};
 use crate::observation::{Fact, Outcome, What};
 use crate::roster::Roster;
 use crate::time::Mono;
@@ -31,7 +31,7 @@ use crate::timeline::{Interval, IntervalSet, Stretch, Timeline, Trial};
 use crate::topology::Plan;
 
 /// So long before a window facts are kept: for longer than a question of one window stays open, and
-/// as long as the watch looks back.
+/// as long as the live fold looks back.
 const BEFORE: Duration = Duration::from_secs(10);
 /// The most facts of one window: those of fifty members, each of which leads something, in a minute
 /// and a half. They take some fifty megabytes.
@@ -76,8 +76,6 @@ pub(super) struct Cutter {
     roster: Roster,
     length: Duration,
     borders: Borders,
-    /// Knows what is final.
-    watch: Watch,
     /// What was known before the facts that are kept.
     before: Carry,
     /// In the order of their arrival.
@@ -115,7 +113,6 @@ impl Cutter {
             roster: plan.into(),
             length,
             borders: Borders::new(length),
-            watch: Watch::new(plan),
             before: Carry::default(),
             facts: VecDeque::new(),
             own: 0,
@@ -130,7 +127,6 @@ impl Cutter {
 
     /// Takes a fact, in the order of arrival.
     pub(super) fn observe(&mut self, fact: &Arc<Fact>) {
-        self.watch.observe(fact);
         self.latest = self.latest.max(fact.t);
         if self.facts.len() >= KEPT_MAX {
             self.miss(1);
@@ -179,8 +175,6 @@ impl Cutter {
 
     /// Lets time pass.
     pub(super) fn handle_timeout(&mut self, now: Mono) {
-        self.watch.handle_timeout(now);
-        self.forget_events();
         while let Some(open) = self.open
             && now >= open.until
         {
@@ -189,18 +183,14 @@ impl Cutter {
         self.forget_facts(now);
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
-    pub(super) fn poll_timeout(&self) -> Option<Mono> {
-        self.watch.poll_timeout()
-    }
-
-    /// The next window of which everything is final.
-    pub(super) fn poll_window(&mut self) -> Option<Window> {
+    /// The next window of which everything is final. All facts that were folded by then must have
+    /// been taken.
+    pub(super) fn poll_window(&mut self, finality: &Finality) -> Option<Window> {
         let frame = *self.over.front()?;
-        if self.watch.settled() < frame.until + BEYOND {
+        if finality.settled < frame.until + BEYOND && !finality.is_over {
             return None;
         }
-        let window = self.judge(&frame);
+        let window = self.judge(&frame, finality.known);
         self.over.pop_front();
         Some(window)
     }
@@ -211,11 +201,9 @@ impl Cutter {
         self.borders.window(at)
     }
 
-    /// No fact will come any more: everything is final as it stands.
-    pub(super) fn finish(&mut self, now: Mono) {
+    /// No fact will come any more.
+    pub(super) fn finish(&mut self) {
         self.end(self.latest);
-        self.watch.finish(now);
-        self.forget_events();
     }
 
     fn begin(&mut self, number: TrialNumber, from: Mono) {
@@ -249,15 +237,14 @@ impl Cutter {
         let until = at.max(last.from);
         self.borders.end(last.number, until);
         self.over.push_back(Frame { until, is_last: true, ..last });
-        self.watch.end(until + BEYOND);
     }
 
-    fn judge(&self, frame: &Frame) -> Window {
+    fn judge(&self, frame: &Frame, known: Mono) -> Window {
         let Frame { number, from, until, missed, cut_short, is_last, .. } = *frame;
         let window = Interval::new(from - BEYOND, until + BEYOND);
         let stretch = Stretch {
             trial: Trial { number, window, recovered: None },
-            known: self.watch.known(),
+            known,
             missed: self.missed.spans(),
         };
         let carried = self.before.facts(Mono::ZERO).into_iter().map(Arc::new);
@@ -271,11 +258,6 @@ impl Cutter {
         let timeline = Timeline::of_stretch(&self.roster, &facts, &stretch);
         let span = Interval::new(from, until);
         Window { number, span, cut_short, is_last, missed, timeline }
-    }
-
-    /// Whoever leads what at this moment is told by others.
-    fn forget_events(&mut self) {
-        while self.watch.poll_event().is_some() {}
     }
 
     /// What lies long before all windows that are still to be judged is only summed up.

@@ -24,6 +24,7 @@ use super::window::{Cutter, Window};
 use super::{ids, logbook, names};
 use crate::ids::TrialNumber;
 use crate::journal::Header;
+use crate::live::Finality;
 use crate::observation::Fact;
 use crate::time::Mono;
 use crate::timeline::{Interval, Trial};
@@ -39,8 +40,8 @@ pub struct WindowTrace {
 }
 
 /// Turns facts into a trace a window. Its owner hands it every fact in the order of arrival, lets
-/// time pass when [`poll_timeout`](Self::poll_timeout) says so, and takes traces until there are
-/// none; once no fact comes any more, it says [`finish`](Self::finish).
+/// time pass a few times a second, and takes traces until there are none; once no fact comes any
+/// more, it says [`finish`](Self::finish).
 #[derive(Debug, Clone)]
 pub struct WindowTraces {
     scene: Scene,
@@ -92,21 +93,16 @@ impl WindowTraces {
         self.cutter.handle_timeout(now);
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Mono> {
-        self.cutter.poll_timeout()
-    }
-
-    /// The trace of the next window of which everything is final.
-    pub fn poll_trace(&mut self) -> Option<WindowTrace> {
-        let window = self.cutter.poll_window()?;
+    /// The trace of the next window of which everything is final, as the live fold says. Its
+    /// owner asks the fold first and hands in facts then: no fact may be missing that is folded.
+    pub fn poll_trace(&mut self, finality: &Finality) -> Option<WindowTrace> {
+        let window = self.cutter.poll_window(finality)?;
         Some(WindowTrace { cut_short: window.cut_short, spans: self.trace(window) })
     }
 
-    /// No fact will come any more: everything is final as it stands.
-    pub fn finish(&mut self, now: Mono) {
-        self.cutter.finish(now);
+    /// No fact will come any more.
+    pub fn finish(&mut self) {
+        self.cutter.finish();
     }
 
     /// The run's own span, to be sent when it is over.

@@ -6,9 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::broadcast;
 
+use super::TRIAL;
 use crate::controller::Record;
+use crate::fold::Heard;
 use crate::journal::{Header, Written};
-use crate::live_view::{Event, Happening, JournalPicture, Level, Moment, Picture, Run, Table};
+use crate::live::{self, Health, Live};
+use crate::live_view::{Event, Happening, JournalPicture, Moment, Picture, Run, Table};
+use crate::observation::What;
 use crate::status_socket::{Feed, Source};
 use crate::time::{Mono, Wall};
 
@@ -23,6 +27,8 @@ pub struct Service {
     state: Mutex<State>,
     told: broadcast::Sender<Arc<Event>>,
     record: OnceLock<Arc<Record>>,
+    /// What is known before there is a record.
+    idle: Live,
 }
 
 struct State {
@@ -31,6 +37,8 @@ struct State {
     seq: u64,
     ends: Option<Mono>,
     judging: Judging,
+    /// Whether the journal was written when that was last told.
+    written: bool,
 }
 
 /// Whether gaps and overlaps count.
@@ -40,6 +48,18 @@ enum Judging {
     Now,
     /// They counted until then, if ever.
     Over(Mono),
+}
+
+impl Judging {
+    fn may_go_on(self) -> bool {
+        !matches!(self, Self::Over(_))
+    }
+}
+
+/// Whether it says who leads what at this moment.
+fn is_of_now(event: &live::Event) -> bool {
+    use live::Event::{Health, Leaders, Unled};
+    matches!(event, Leaders { .. } | Unled { .. } | Health { .. })
 }
 
 impl Service {
@@ -55,30 +75,63 @@ impl Service {
         };
         let table = Table::new(&header.plan, header.zero);
         let (events, seq) = (VecDeque::new(), 0);
-        let state = Mutex::new(State { table, events, seq, ends: None, judging: Judging::NotYet });
+        let (ends, judging, written) = (None, Judging::NotYet, true);
+        let state = Mutex::new(State { table, events, seq, ends, judging, written });
         let (told, record) = (broadcast::Sender::new(BEHIND_MAX), OnceLock::new());
-        Self { run, state, told, record }
+        Self { run, state, told, record, idle: Live::new(&header.plan) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How the whole stands.
-    #[must_use]
-    pub fn health(&self) -> Level {
-        self.state().table.health()
-    }
-
-    /// The same, for whoever answers.
+    /// Itself, for the socket that answers.
     pub(super) fn source(self: &Arc<Self>) -> Arc<dyn Source> {
         let source: Arc<Self> = Arc::clone(self);
         source
     }
 
-    /// Facts are written there from now on.
-    pub(super) fn begin(&self, record: &Arc<Record>) {
+    /// Facts are noted there from now on, and what comes of them is told.
+    pub(super) fn begin(self: &Arc<Self>, record: &Arc<Record>) {
         self.record.get_or_init(|| Arc::clone(record));
+        let service = Arc::downgrade(self);
+        record.fold().listen(Box::new(move |live, heard| {
+            if let Some(service) = service.upgrade() {
+                service.hear(live, heard);
+            }
+        }));
+    }
+
+    /// Tells what comes of what was heard.
+    fn hear(&self, live: &Live, heard: Heard<'_>) {
+        // Nearly all there are, and there is nothing to be told of them.
+        if let Heard::Fact(fact) = heard
+            && let What::Renewed { .. } | What::Ticks { .. } = fact.what
+        {
+            return;
+        }
+        let mut state = self.state();
+        let told = match heard {
+            Heard::Fact(fact) => state.table.take(live, fact).map(|what| (fact.t, what)),
+            // When members were sent home, who leads what is no news.
+            Heard::Event(event) if is_of_now(event) && !state.judging.may_go_on() => None,
+            Heard::Event(event) => state.table.follow(live, event),
+            Heard::Missed(facts) => {
+                state.table.miss(facts);
+                Some((Mono::now(), Happening::Missed { facts }))
+            }
+        };
+        if let Some((t, what)) = told {
+            self.tell(&mut state, t, what);
+        }
+        // What was never led is not missed: it counts from when every group led every role.
+        if let Judging::NotYet = state.judging
+            && live.health().0 == Health::Led
+            && let Some(record) = self.record.get()
+        {
+            state.judging = Judging::Now;
+            state.table.judge_from(record.note(None, What::TrialBegan { trial: TRIAL }));
+        }
     }
 
     /// It ends by itself then, if ever.
@@ -86,51 +139,45 @@ impl Service {
         self.state().ends = ends;
     }
 
-    /// Once all is led, gaps and overlaps count from when `begin` says; never again once that is
-    /// over.
-    pub(super) fn judge_from(&self, begin: impl FnOnce() -> Mono) {
-        let mut state = self.state();
-        if matches!(state.judging, Judging::NotYet) && state.table.health() == Level::Led {
-            state.judging = Judging::Now;
-            state.table.judge_from(begin());
-        }
-    }
-
-    /// They count no longer. Where they did, `end` says until when; it hears whether all is led.
-    pub(super) fn judge_until(&self, end: impl FnOnce(bool) -> Mono) {
-        let mut state = self.state();
-        state.judging = Judging::Over(match state.judging {
-            Judging::NotYet => Mono::now(),
-            Judging::Now => end(state.table.health() == Level::Led),
-            Judging::Over(until) => until,
+    /// Members are sent home: from now on nothing counts.
+    pub(super) fn judge_until_now(&self, record: &Record) {
+        // The fold is looked at first, for it is what calls this service.
+        let until = record.look(|live| {
+            let mut state = self.state();
+            let recovered = Some(live.health().0 == Health::Led);
+            let until = match state.judging {
+                Judging::NotYet => Mono::now(),
+                Judging::Now => record.note(None, What::TrialEnded { trial: TRIAL, recovered }),
+                Judging::Over(until) => until,
+            };
+            state.judging = Judging::Over(until);
+            until
         });
+        record.fold().end(until);
     }
 
-    /// Until when they counted, if that is over.
-    pub(super) fn judged_until(&self) -> Option<Mono> {
-        match self.state().judging {
-            Judging::NotYet | Judging::Now => None,
-            Judging::Over(until) => Some(until),
-        }
-    }
-
-    /// Lets the table change, and tells what comes of it.
-    pub(super) fn change<I>(&self, change: impl FnOnce(&mut Table) -> I)
-    where
-        I: IntoIterator<Item = (Mono, Happening)>,
-    {
+    /// Says whether the journal is written, where that has changed.
+    pub(super) fn tell_journal(&self) {
+        let journal = self.journal();
         let mut state = self.state();
-        for (t, what) in change(&mut state.table) {
-            self.tell(&mut state, t, what);
+        if journal.written == state.written {
+            return;
         }
+        state.written = journal.written;
+        let what = match journal.why {
+            Some(why) => Happening::Unwritten { why },
+            None => Happening::Written { lost: journal.lost },
+        };
+        self.tell(&mut state, Mono::now(), what);
     }
 
     /// It ends: the last that is told.
     pub(super) fn end(&self, why: &str) {
-        self.change(|table| {
-            let (why, joint) = (why.to_owned(), table.joint());
-            [(Mono::now(), Happening::Ending { why, joint })]
-        });
+        // What was noted is told before.
+        self.record.get().into_iter().for_each(|record| record.look(|_| ()));
+        let mut state = self.state();
+        let (why, joint) = (why.to_owned(), state.table.joint());
+        self.tell(&mut state, Mono::now(), Happening::Ending { why, joint });
     }
 
     /// Told under the lock, so that events are heard in the order of their numbers.
@@ -160,10 +207,16 @@ impl Source for Service {
     fn picture(&self) -> Picture {
         // Before the lock: facts are written under another.
         let journal = self.journal();
-        let state = self.state();
-        let (now, wall) = (Mono::now(), Wall::now());
-        let moment = Moment { now, wall, journal, ends: state.ends, event: state.seq };
-        state.table.picture(&self.run, moment)
+        let picture = |live: &Live| {
+            let state = self.state();
+            let (now, wall) = (Mono::now(), Wall::now());
+            let moment = Moment { now, wall, journal, ends: state.ends, event: state.seq };
+            state.table.picture(live, &self.run, moment)
+        };
+        match self.record.get() {
+            Some(record) => record.look(picture),
+            None => picture(&self.idle),
+        }
     }
 
     fn feed(&self) -> Feed {

@@ -1,9 +1,10 @@
-//! What a watch tells.
+//! What the live fold tells.
 
 use std::time::Duration;
 
+use super::FaultWindow;
 use crate::timeline::Interval;
-use tandem_facts::ids::{GroupName, Life, PartitionId};
+use tandem_facts::ids::{FaultId, GroupName, Life, PartitionId};
 use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
@@ -87,6 +88,15 @@ pub enum Event {
     Overlap(Place, Interval),
     /// Service passed from one life to another; final.
     Takeover(Place, Interval),
+    /// A fault window is over: all whom the fault has struck are healed, or its trial is over.
+    FaultOver {
+        /// Which fault.
+        fault: FaultId,
+        /// The window.
+        window: FaultWindow,
+        /// When it was over.
+        until: Mono,
+    },
     /// Facts came so late that what they say of the time before could not be counted.
     Late {
         /// How many since this was last told.

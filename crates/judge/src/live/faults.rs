@@ -1,44 +1,142 @@
-//! The faults that are in force, or about to be.
+//! Fault windows: from just before a fault strikes its first victim until all whom it has struck
+//! are healed, or its trial ends.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use tandem_facts::ids::FaultId;
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::ids::{ClusterName, FaultId, Life, MemberId};
+use tandem_facts::observation::{Fact, FaultClass, What};
 use tandem_facts::time::Mono;
 
-/// One fault.
+/// One fault, while it is in force or about to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Active {
+pub struct FaultWindow {
     /// Its kind, as experiments write it.
     pub kind: String,
-    /// When the first of its victims was about to be struck.
+    /// What it does to its victims.
+    pub class: FaultClass,
+    /// When it was about to strike the first of them.
     pub since: Mono,
-    /// How many victims it has that are not healed.
-    pub victims: u32,
+    /// All whom it has struck, in that order.
+    pub victims: Vec<Victim>,
+    /// Why it failed, if it did.
+    pub failed: Option<String>,
 }
 
-/// All faults that are not known to be gone. They go with their trial, at the latest.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Faults(pub(super) BTreeMap<FaultId, Active>);
+/// What a fault has struck.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Victim {
+    /// What it is.
+    pub target: Target,
+    /// The fault is gone from it.
+    pub healed: bool,
+}
 
-impl Faults {
-    pub(super) fn observe(&mut self, fact: &Fact) {
-        if let What::FaultAsked { fault, kind, .. } = &fact.what {
-            let active = self.0.entry(fault.clone()).or_insert_with(|| Active {
+/// What a fault can strike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A member, in the life that it had.
+    Member(Life),
+    /// A broker.
+    Broker {
+        /// Its cluster, where that is known.
+        cluster: Option<ClusterName>,
+        /// Its address.
+        address: String,
+    },
+    /// Neither.
+    Nobody,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Member(life) => life.fmt(f),
+            Self::Broker { address, .. } => address.fmt(f),
+            Self::Nobody => f.write_str("nobody"),
+        }
+    }
+}
+
+impl FaultWindow {
+    /// The clusters of the brokers that it has in its hands; nothing where that is not known.
+    pub(super) fn clusters(&self) -> impl Iterator<Item = Option<&ClusterName>> {
+        let held = self.victims.iter().filter(|victim| !victim.healed);
+        held.filter_map(|victim| match &victim.target {
+            Target::Broker { cluster, .. } => Some(cluster.as_ref()),
+            Target::Member(_) | Target::Nobody => None,
+        })
+    }
+
+    /// Whether it stands between this member and its brokers, whichever life the member has.
+    pub(super) fn holds(&self, member: &MemberId) -> bool {
+        self.class.holds() && self.victims.iter().any(|one| !one.healed && one.is(member))
+    }
+
+    /// It is gone from this member, or from all that are none: brokers are healed together.
+    fn heal(&mut self, member: Option<&MemberId>) {
+        let mut held = self.victims.iter_mut().filter(|victim| !victim.healed);
+        match member {
+            Some(member) => {
+                held.find(|victim| victim.is(member)).into_iter().for_each(|one| one.healed = true);
+            }
+            None => held
+                .filter(|victim| !matches!(victim.target, Target::Member(_)))
+                .for_each(|victim| victim.healed = true),
+        }
+    }
+}
+
+impl Victim {
+    fn is(&self, member: &MemberId) -> bool {
+        matches!(&self.target, Target::Member(life) if life.member == *member)
+    }
+}
+
+/// The windows that are open.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FaultWindows(pub(super) BTreeMap<FaultId, FaultWindow>);
+
+impl FaultWindows {
+    /// Takes a fact of the controller; the windows that it closes.
+    pub(super) fn observe(&mut self, fact: &Fact) -> Vec<(FaultId, FaultWindow)> {
+        if let What::FaultAsked { fault, kind, class, broker, cluster } = &fact.what {
+            let window = self.0.entry(fault.clone()).or_insert_with(|| FaultWindow {
                 kind: kind.clone(),
+                class: *class,
                 since: fact.t,
-                victims: 0,
+                victims: Vec::new(),
+                failed: None,
             });
-            active.victims = active.victims.saturating_add(1);
-        }
-        if let What::FaultHealed { fault } = &fact.what
-            && let Some(active) = self.0.get_mut(fault)
+            let target = match (&fact.life, broker) {
+                (Some(life), _) => Target::Member(life.clone()),
+                (None, Some(address)) => {
+                    Target::Broker { cluster: cluster.clone(), address: address.clone() }
+                }
+                (None, None) => Target::Nobody,
+            };
+            window.victims.push(Victim { target, healed: false });
+        } else if let What::FaultFailed { fault, why, .. } = &fact.what {
+            if let Some(window) = self.0.get_mut(fault) {
+                window.failed = Some(why.clone());
+            }
+        } else if let What::FaultHealed { fault } = &fact.what {
+            if let Some(window) = self.0.get_mut(fault) {
+                window.heal(fact.life.as_ref().map(|life| &life.member));
+            }
+            if self.0.get(fault).is_some_and(|one| one.victims.iter().all(|it| it.healed)) {
+                return self.0.remove_entry(fault).into_iter().collect();
+            }
+        } else if let What::TrialBegan { .. } | What::TrialEnded { .. } | What::Ended { .. } =
+            &fact.what
         {
-            active.victims = active.victims.saturating_sub(1);
+            return std::mem::take(&mut self.0).into_iter().collect();
         }
-        if let What::TrialBegan { .. } | What::TrialEnded { .. } = &fact.what {
-            self.0.clear();
-        }
-        self.0.retain(|_, active| active.victims > 0);
+        Vec::new()
+    }
+
+    /// A fault that stands between a member and its brokers, if one does.
+    pub(super) fn holding(&self, member: &MemberId) -> Option<&FaultId> {
+        self.0.iter().find(|(_, window)| window.holds(member)).map(|(fault, _)| fault)
     }
 }

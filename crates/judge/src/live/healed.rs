@@ -2,10 +2,10 @@
 
 use super::joint::Class;
 use super::lane::Lane;
-use super::{Event, Health, Watch};
+use super::{Event, Health, Live};
 use tandem_facts::time::Mono;
 
-impl Watch {
+impl Live {
     /// A gap of a group, or of all together, went on until then.
     pub(super) fn healed(&mut self, joint: bool, until: Mono) {
         let (group, all) = &mut self.healed;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::company::Company;
 use super::event::{Event, Health, Place};
+use super::group::GroupState;
 use super::tally::Tally;
 use crate::roster::Roster;
 use crate::timeline::{Coverage, Interval};
@@ -55,7 +55,10 @@ impl Class {
     }
 
     /// Looks in how many groups it is led now, and how it stands with it.
-    pub(super) fn look(&mut self, groups: &BTreeMap<GroupName, Company>) -> (Health, Option<Mono>) {
+    pub(super) fn look(
+        &mut self,
+        groups: &BTreeMap<GroupName, GroupState>,
+    ) -> (Health, Option<Mono>) {
         let lanes = || self.at.iter().filter_map(|(name, on)| groups.get(name)?.lanes.get(on));
         let led = lanes().filter(|lane| lane.is_led()).count();
         let lost = || lanes().filter_map(super::lane::Lane::unled_since);

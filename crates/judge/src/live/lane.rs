@@ -8,6 +8,7 @@
 
 use super::passing::Passing;
 use super::tally::Tally;
+use super::unled::Unled;
 use crate::timeline::Interval;
 use tandem_facts::ids::{Life, Term};
 use tandem_facts::time::Mono;
@@ -28,18 +29,29 @@ pub(super) struct Lane {
     joined: Mono,
     /// When it was not led the last time.
     unled: Option<Interval>,
+    /// The same, until that is final.
+    pub(super) pending: Option<Unled>,
+    /// Since when it is led without a gap.
+    served_since: Mono,
+    /// Somebody has led it.
+    ever: bool,
 }
 
 impl Lane {
     pub(super) fn new(tally: Tally) -> Self {
         let (passing, leaders) = (Passing::default(), Vec::new());
-        Self { tally, passing, leaders, since: None, joined: Mono::ZERO, unled: None }
+        let (since, joined, unled, pending) = (None, Mono::ZERO, None, None);
+        let (served_since, ever) = (Mono::ZERO, false);
+        Self { tally, passing, leaders, since, joined, unled, pending, served_since, ever }
     }
 
     /// They claim it since then.
     pub(super) fn claimed(&mut self, leaders: Vec<(Life, Term)>, since: Mono) {
         if leaders.iter().any(|one| !self.leaders.contains(one)) {
             self.joined = self.joined.max(since);
+        }
+        if !self.ever && !leaders.is_empty() {
+            (self.ever, self.served_since) = (true, since);
         }
         (self.leaders, self.since) = (leaders, Some(since));
     }
@@ -91,7 +103,48 @@ impl Lane {
             }
         };
         self.unled = Some(changed);
+        self.pend(changed);
         Some(changed)
+    }
+
+    /// It is not led, or was not; until that is final.
+    fn pend(&mut self, span: Interval) {
+        let open = self.pending.filter(|open| open.goes_on_since() == Some(span.from));
+        let began = open.unwrap_or_else(|| Unled::began(span.from, self.pending));
+        (self.ever, self.pending) = (true, began.ended(span.until));
+        if self.missed_since().is_none() {
+            self.served_since = self.served_since.max(span.until);
+        }
+    }
+
+    /// A gap that ended then is final: what was heard of it counts no more.
+    fn finish(&mut self, until: Mono) {
+        self.pending = self.pending.and_then(|pending| pending.unless_final(until));
+        self.served_since = self.served_since.max(until);
+    }
+
+    /// Counts what lets gaps end.
+    pub(super) fn count(&mut self, count: impl FnOnce(&mut Tally)) {
+        let before = self.tally.ended;
+        count(&mut self.tally);
+        if let Some(until) = self.tally.ended.filter(|_| self.tally.ended != before) {
+            self.finish(until);
+        }
+    }
+
+    /// Since when a gap goes on that is not final.
+    pub(super) fn missed_since(&self) -> Option<Mono> {
+        self.pending.and_then(Unled::goes_on_since)
+    }
+
+    /// Whether it is led now, and no gap goes on.
+    pub(super) fn is_served(&self) -> bool {
+        !self.leaders.is_empty() && self.missed_since().is_none()
+    }
+
+    /// Since when it is led without a gap; never, where nobody has led it yet.
+    pub(super) fn served_since(&self) -> Mono {
+        self.served_since
     }
 }
 

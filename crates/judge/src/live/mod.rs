@@ -1,20 +1,21 @@
-//! Facts as they come: who leads what now, and gaps and overlaps as they happen, without keeping
-//! all facts.
+//! The live fold of the facts: who leads what now, what disturbs it, and gaps and overlaps as they
+//! happen, without keeping all facts. All that is said of a run while it goes on is read here.
 //!
 //! ```text
-//!   record -- observe ---------> +-------+ ---- poll_event ----> screen, metrics
-//!   clock  -- handle_timeout --> | Watch | ---- poll_timeout --> clock
-//!   run    -- end, finish -----> +-------+ ---- totals, leaders, health --> anyone
+//!   record -- observe ---------> +------+ ---- poll_event ----> screen, metrics, annotations
+//!   clock  -- handle_timeout --> | Live | ---- poll_timeout --> clock
+//!   run    -- end, finish -----> +------+ ---- totals, leaders, settled_since --> any reader
 //! ```
 //!
-//! Its owner hands it every fact in the order of arrival ([`observe`](Watch::observe)), calls
-//! [`handle_timeout`](Watch::handle_timeout) when [`poll_timeout`](Watch::poll_timeout) says so,
+//! Its owner hands it every fact in the order of arrival ([`observe`](Live::observe)), calls
+//! [`handle_timeout`](Live::handle_timeout) when [`poll_timeout`](Live::poll_timeout) says so,
 //! and then takes events until there are none. When the run sends its members home, it says
-//! [`end`](Watch::end), for what they leave then is no gap; and when no fact will come any more,
-//! [`finish`](Watch::finish).
+//! [`end`](Live::end), for what they leave then is no gap; and when no fact will come any more,
+//! [`finish`](Live::finish).
 //!
 //! There are two views. The **immediate** one (leaders, health, and their events) is what the facts
-//! say so far: it may be corrected by what comes later. The **final** one (totals, gaps, overlaps,
+//! say so far: it may be corrected by what comes later, and it stands still from
+//! [`end`](Live::end) on. The **final** one (totals, gaps, overlaps,
 //! takeovers) trails by [`LAG`], so that whatever is said of that time has come: members speak each
 //! 50 ms, and 500 ms are for the way. So its numbers never go back. Where a question is open (a
 //! member has fallen silent, a kill was asked for and not seen), it waits for the answer, for at
@@ -34,26 +35,38 @@
 //!
 //! What is kept does not grow with the run: the latest lives, their open claims, a few seconds.
 
-mod company;
+mod brokers;
+mod causes;
 mod event;
 mod faults;
+mod group;
 mod healed;
 mod joint;
 mod lane;
+mod member;
 mod passing;
+mod queries;
+mod settle;
 mod tally;
+mod unled;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+pub use brokers::{Brokers, OwnBroker};
+pub use causes::{Causes, STALL_LEAST, Stalls, Unconnected};
 pub use event::{Event, Health, Place, Totals};
-pub use faults::Active;
+pub use faults::{FaultWindow, Target, Victim};
+pub use member::MemberState;
+pub use queries::{Finality, RoleState};
+pub use settle::Obstacle;
 
 use crate::roster::Roster;
-use crate::timeline::{Interval, IntervalSet};
-use company::Company;
+use crate::timeline::{Hindrances, Interval, IntervalSet};
+use faults::FaultWindows;
+use group::GroupState;
 use joint::Class;
-use tandem_facts::ids::{FaultId, GroupName, Life, MemberId, PartitionId, RoleIndex};
+use tandem_facts::ids::{GroupName, MemberId};
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
@@ -63,8 +76,8 @@ const WAY: Duration = Duration::from_millis(500);
 pub const LAG: Duration = Duration::from_millis(650);
 /// For how long an open question may hold up the final view.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// Whoever drives the watch asks it many times a second: who did not for so long stood still, and
-/// what had been started may have been ended meanwhile.
+/// Its owner lets time pass many times a second: one that did not for so long stood still, and what
+/// had been started may have ended meanwhile.
 const AWAY: Duration = Duration::from_secs(2);
 /// Whether that is so is told so long after the return, at the latest.
 const WORD: Duration = Duration::from_secs(2);
@@ -73,14 +86,17 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often the final view moves on.
 const COUNT: Duration = Duration::from_millis(200);
 
-/// The watch over all groups of a roster.
+/// The live fold over all groups of a roster.
 #[derive(Debug, Clone)]
-pub struct Watch {
+pub struct Live {
     homes: BTreeMap<MemberId, GroupName>,
-    groups: BTreeMap<GroupName, Company>,
+    groups: BTreeMap<GroupName, GroupState>,
     /// In the order of their first roles: a role's is the first that it is a multiple apart from.
     classes: Vec<Class>,
-    faults: faults::Faults,
+    faults: FaultWindows,
+    brokers: Brokers,
+    causes: Causes,
+    hindrances: Hindrances,
     stalls: IntervalSet,
     /// The controller's last fact.
     own: Option<(u64, Mono)>,
@@ -101,7 +117,7 @@ pub struct Watch {
     events: VecDeque<Event>,
 }
 
-impl Watch {
+impl Live {
     /// Nobody lives yet.
     #[must_use]
     pub fn new(roster: impl Into<Roster>) -> Self {
@@ -109,13 +125,16 @@ impl Watch {
         let homes = roster.groups.iter().flat_map(|(name, group)| {
             group.members.iter().map(move |member| (member.clone(), name.clone()))
         });
-        let company = |of: (&GroupName, _)| (of.0.clone(), Company::new(roster, of));
+        let group = |of: (&GroupName, _)| (of.0.clone(), GroupState::new(roster, of));
         let classes = joint::classes(roster);
         Self {
             homes: homes.collect(),
-            groups: roster.groups.iter().map(company).collect(),
+            groups: roster.groups.iter().map(group).collect(),
             classes,
-            faults: faults::Faults::default(),
+            faults: FaultWindows::default(),
+            brokers: Brokers::new(roster),
+            causes: Causes::default(),
+            hindrances: Hindrances::default(),
             stalls: IntervalSet::default(),
             own: None,
             now: Mono::ZERO,
@@ -139,25 +158,24 @@ impl Watch {
             let (facts, by) = self.late;
             self.late = (facts.saturating_add(1), by.max(self.settled.since(fact.t)));
         }
-        let own = !fact.what.is_by_member();
-        if own {
+        self.hindrances.observe(fact);
+        self.causes.observe(fact);
+        if !fact.what.is_by_member() {
             self.observe_own(fact);
         }
         let Some(life) = &fact.life else { return };
-        let Some(company) = self.homes.get(&life.member).and_then(|home| self.groups.get_mut(home))
+        let Some(group) = self.homes.get(&life.member).and_then(|home| self.groups.get_mut(home))
         else {
             return;
         };
-        if own {
-            company.record(life, fact);
-        } else {
-            company.hear(life, fact);
-        }
+        group.observe(life, fact);
         // These say each time what is so anyway; whether something has changed is looked at soon.
         if !matches!(fact.what, What::Ticks { .. } | What::Renewed { .. }) {
             self.now = self.now.max(fact.t);
             let mut told = Vec::new();
-            if company.look(self.now, changed_at(fact), &mut told) {
+            if self.end.is_none_or(|end| self.now < end)
+                && group.look(self.now, changed_at(fact), &mut told)
+            {
                 self.events.extend(told);
                 self.look_at_health();
             }
@@ -168,11 +186,11 @@ impl Watch {
         if let Some((seq, t)) = self.own
             && fact.seq > seq + 1
         {
-            // What is missing may concern anybody: a death, a stop.
+            // What is missing may concern any life: a death, a stop.
             self.groups.values_mut().for_each(|group| group.forget(Interval::new(t, fact.t)));
         }
         self.own = Some((fact.seq, fact.t));
-        self.faults.observe(fact);
+        self.observe_faults(fact);
         if let What::FaultFailed { fault, .. } = &fact.what {
             self.groups.values_mut().for_each(|group| group.fail(fault));
         }
@@ -184,8 +202,36 @@ impl Watch {
             self.groups.values_mut().for_each(|group| group.forget(unseen));
         }
         if let What::Unattended { from } = &fact.what {
-            // What nobody was there to see is not counted.
+            // What was not observed is not counted.
             self.end = Some(self.end.map_or(*from, |end| end.min(*from)));
+        }
+    }
+
+    /// What stands between members and brokers: faults, and brokers that died.
+    fn observe_faults(&mut self, fact: &Fact) {
+        let mut unsettled = self.brokers.observe(fact);
+        let home = fact.life.as_ref().and_then(|life| self.homes.get(&life.member));
+        if let What::FaultAsked { class, .. } = &fact.what
+            && class.holds()
+        {
+            unsettled.extend(home.cloned());
+        }
+        if let What::FaultHealed { fault } = &fact.what
+            && let Some(window) = self.faults.0.get(fault)
+        {
+            match &fact.life {
+                None => unsettled.extend(self.brokers.taken_by(window)),
+                Some(life) if window.holds(&life.member) => unsettled.extend(home.cloned()),
+                Some(_) => {}
+            }
+        }
+        for name in unsettled {
+            if let Some(group) = self.groups.get_mut(&name) {
+                group.unsettle(fact.t);
+            }
+        }
+        for (fault, window) in self.faults.observe(fact) {
+            self.events.push_back(Event::FaultOver { fault, window, until: fact.t });
         }
     }
 
@@ -200,8 +246,9 @@ impl Watch {
             self.look_at = self.now + LOOK;
             let mut told = Vec::new();
             let mut changed = false;
-            for company in self.groups.values_mut() {
-                changed |= company.look(self.now, self.now, &mut told);
+            let lasts = self.end.is_none_or(|end| self.now < end);
+            for group in self.groups.values_mut().filter(|_| lasts) {
+                changed |= group.look(self.now, self.now, &mut told);
             }
             if changed {
                 self.events.extend(told);
@@ -264,7 +311,7 @@ impl Watch {
         told.push(Event::Settled(until));
         if self.end == Some(until) {
             let lanes = self.groups.values_mut().flat_map(|group| group.lanes.values_mut());
-            lanes.for_each(|lane| lane.tally.end(&mut told));
+            lanes.for_each(|lane| lane.count(|tally| tally.end(&mut told)));
             self.classes.iter_mut().for_each(|class| class.tally.end(&mut told));
         }
         if let (facts @ 1.., by) = std::mem::take(&mut self.late) {
@@ -302,85 +349,6 @@ impl Watch {
             self.events.push_back(Event::Health { now: health, since });
         }
         self.look_since();
-    }
-
-    /// How all roles stand now, and since when.
-    #[must_use]
-    pub fn health(&self) -> (Health, Mono) {
-        self.health
-    }
-
-    /// Who leads a role in a group now, and since when that is so; never, where nobody ever has.
-    #[must_use]
-    pub fn leaders(&self, group: &GroupName, role: RoleIndex) -> (Vec<&Life>, Option<Mono>) {
-        let lane =
-            self.partition(group, role).and_then(|on| self.groups.get(group)?.lanes.get(&on));
-        lane.map_or((Vec::new(), None), |lane| {
-            (lane.leaders.iter().map(|(life, _)| life).collect(), lane.since)
-        })
-    }
-
-    /// On which partition of a group a role is.
-    #[must_use]
-    pub fn partition(&self, group: &GroupName, role: RoleIndex) -> Option<PartitionId> {
-        self.class(role)?.at.get(group).copied()
-    }
-
-    /// In how many groups a role is led now.
-    #[must_use]
-    pub fn led(&self, role: RoleIndex) -> usize {
-        self.class(role).map_or(0, |class| class.led)
-    }
-
-    /// Since when a role that was led is led in no group.
-    #[must_use]
-    pub fn down_since(&self, role: RoleIndex) -> Option<Mono> {
-        self.class(role)?.down_since()
-    }
-
-    /// What was counted of a role in one group, or in all together.
-    #[must_use]
-    pub fn totals(&self, group: Option<&GroupName>, role: RoleIndex) -> Totals {
-        let tally = || match group {
-            None => Some(&self.class(role)?.tally),
-            Some(group) => {
-                let on = self.partition(group, role)?;
-                Some(&self.groups.get(group)?.lanes.get(&on)?.tally)
-            }
-        };
-        tally().map(|tally| tally.totals).unwrap_or_default()
-    }
-
-    /// Since when a role has a gap, in one group or in all together, that is certain and has not
-    /// ended as far as is final.
-    #[must_use]
-    pub fn gap_since(&self, group: Option<&GroupName>, role: RoleIndex) -> Option<Mono> {
-        let Some(group) = group else { return self.class(role)?.tally.gap_since() };
-        let on = self.partition(group, role)?;
-        self.groups.get(group)?.lanes.get(&on)?.tally.gap_since()
-    }
-
-    /// The faults that are not known to be gone.
-    pub fn faults(&self) -> impl Iterator<Item = (&FaultId, &Active)> {
-        self.faults.0.iter()
-    }
-
-    /// Up to when everything is final.
-    #[must_use]
-    pub fn settled(&self) -> Mono {
-        self.settled
-    }
-
-    /// All facts stamped before this had been heard when that was decided.
-    #[must_use]
-    pub fn known(&self) -> Mono {
-        self.known
-    }
-
-    fn class(&self, role: RoleIndex) -> Option<&Class> {
-        let step = self.classes.first()?.tally.place.roles.step;
-        let class = self.classes.get(usize::try_from(role.0 % step).ok()?)?;
-        class.tally.place.roles.contains(role).then_some(class)
     }
 }
 

@@ -73,6 +73,7 @@ impl Tally {
     /// What is open ends: nothing is counted after this.
     pub(super) fn end(&mut self, tell: &mut Vec<Event>) {
         if let Some(gap) = self.gap.take() {
+            self.ended = Some(gap.until);
             tell.push(Event::Gap(self.place.clone(), gap));
         }
         if let Some(overlap) = self.overlap.take() {

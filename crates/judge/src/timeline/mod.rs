@@ -19,10 +19,8 @@
 //!
 //! [`TimelineBuilder`] takes the facts of a run one by one, as its journal is read.
 //! [`Timeline::of_stretch`] judges a stretch of a run that goes on, from the facts around it.
-//! [`Standing`] is the live view that a run is steered by; `watch` finds gaps and overlaps while a
-//! run goes on, from the same lives.
+//! The `live` fold finds gaps and overlaps while a run goes on, from the same lives.
 
-mod away;
 mod builder;
 mod coverage;
 mod finding;
@@ -36,7 +34,6 @@ mod live;
 mod outage;
 mod recent;
 mod record;
-mod standing;
 mod subset;
 mod takeover;
 mod trouble;
@@ -58,7 +55,6 @@ pub use life::LifeLine;
 pub use outage::Outage;
 pub use recent::Recent;
 pub use record::{Incident, Record, Trial};
-pub use standing::{Obstacle, Standing};
 pub use trouble::Cause;
 pub use views::View;
 

@@ -1,0 +1,148 @@
+//! What the live fold answers.
+
+use super::joint::Class;
+use super::lane::Lane;
+use super::{Brokers, Causes, FaultWindow, Health, Live, MemberState, Totals};
+use crate::timeline::Hindrances;
+use tandem_facts::ids::{FaultId, GroupName, Life, MemberId, PartitionId, RoleIndex};
+use tandem_facts::time::Mono;
+
+/// What is final.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finality {
+    /// Up to when everything is.
+    pub settled: Mono,
+    /// All facts stamped before this had been heard when that was decided.
+    pub known: Mono,
+    /// Nothing is counted after it.
+    pub is_over: bool,
+}
+
+/// How a role of a group stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleState<'a> {
+    /// The lives that claim it.
+    pub leaders: Vec<&'a Life>,
+    /// Whether it is led.
+    pub is_led: bool,
+    /// Since when it is led without a gap; zero where it has never been led.
+    pub led_since: Mono,
+    /// Since when it is not led, where it once was.
+    pub unled_since: Option<Mono>,
+}
+
+impl Live {
+    /// How all roles stand now, and since when.
+    #[must_use]
+    pub fn health(&self) -> (Health, Mono) {
+        self.health
+    }
+
+    /// Who leads a role in a group now, and since when that is so; never, where nobody ever has.
+    #[must_use]
+    pub fn leaders(&self, group: &GroupName, role: RoleIndex) -> (Vec<&Life>, Option<Mono>) {
+        self.lane(group, role).map_or((Vec::new(), None), |lane| {
+            (lane.leaders.iter().map(|(life, _)| life).collect(), lane.since)
+        })
+    }
+
+    /// On which partition of a group a role is.
+    #[must_use]
+    pub fn partition(&self, group: &GroupName, role: RoleIndex) -> Option<PartitionId> {
+        self.class(role)?.at.get(group).copied()
+    }
+
+    /// In how many groups a role is led now.
+    #[must_use]
+    pub fn led(&self, role: RoleIndex) -> usize {
+        self.class(role).map_or(0, |class| class.led)
+    }
+
+    /// Since when a role that was led is led in no group.
+    #[must_use]
+    pub fn down_since(&self, role: RoleIndex) -> Option<Mono> {
+        self.class(role)?.down_since()
+    }
+
+    /// What was counted of a role in one group, or in all together.
+    #[must_use]
+    pub fn totals(&self, group: Option<&GroupName>, role: RoleIndex) -> Totals {
+        let tally = || match group {
+            None => Some(&self.class(role)?.tally),
+            Some(group) => Some(&self.lane(group, role)?.tally),
+        };
+        tally().map(|tally| tally.totals).unwrap_or_default()
+    }
+
+    /// Since when a role has a gap, in one group or in all together, that is certain and has not
+    /// ended as far as is final.
+    #[must_use]
+    pub fn gap_since(&self, group: Option<&GroupName>, role: RoleIndex) -> Option<Mono> {
+        let Some(group) = group else { return self.class(role)?.tally.gap_since() };
+        self.lane(group, role)?.tally.gap_since()
+    }
+
+    /// The faults that are not known to be gone.
+    pub fn faults(&self) -> impl Iterator<Item = (&FaultId, &FaultWindow)> {
+        self.faults.0.iter()
+    }
+
+    /// Brokers that the run has started, and those that are lost.
+    #[must_use]
+    pub fn brokers(&self) -> &Brokers {
+        &self.brokers
+    }
+
+    /// What else explains why something is not led.
+    #[must_use]
+    pub fn causes(&self) -> &Causes {
+        &self.causes
+    }
+
+    /// For how long the host kept the instrument or a member from running, by trial.
+    #[must_use]
+    pub fn hindrances(&self) -> &Hindrances {
+        &self.hindrances
+    }
+
+    /// A member, in the life that was started last.
+    #[must_use]
+    pub fn member(&self, member: &MemberId) -> Option<&MemberState> {
+        self.groups.get(self.homes.get(member)?)?.members.get(member)
+    }
+
+    /// How the roles of one partition of a group stand.
+    #[must_use]
+    pub fn role_state(&self, group: &GroupName, role: RoleIndex) -> Option<RoleState<'_>> {
+        let lane = self.lane(group, role)?;
+        Some(RoleState {
+            leaders: lane.leaders.iter().map(|(life, _)| life).collect(),
+            is_led: lane.is_served(),
+            led_since: lane.served_since(),
+            unled_since: lane.missed_since(),
+        })
+    }
+
+    /// Up to when everything is final.
+    #[must_use]
+    pub fn settled(&self) -> Mono {
+        self.settled
+    }
+
+    /// What is final, and what had been heard by then.
+    #[must_use]
+    pub fn finality(&self) -> Finality {
+        let is_over = self.end == Some(self.settled);
+        Finality { settled: self.settled, known: self.known, is_over }
+    }
+
+    fn lane(&self, group: &GroupName, role: RoleIndex) -> Option<&Lane> {
+        self.groups.get(group)?.lanes.get(&self.partition(group, role)?)
+    }
+
+    pub(super) fn class(&self, role: RoleIndex) -> Option<&Class> {
+        let step = self.classes.first()?.tally.place.roles.step;
+        let class = self.classes.get(usize::try_from(role.0 % step).ok()?)?;
+        class.tally.place.roles.contains(role).then_some(class)
+    }
+}
