@@ -5,9 +5,9 @@
 //!   time, every 10 ms --------+           +--> look: questions
 //! ```
 //!
-//! To put a fact waits for nothing but the inbox. The inbox is folded by whoever looks, and every
-//! 10 ms by a thread, which lets time pass too. So a reader sees all facts that were put before it
-//! looked. Listeners run under the lock of the fold: they must not look themselves.
+//! `put` waits for nothing but the inbox. Each look folds the inbox first, so a reader sees all
+//! facts that were put before. A thread folds it every 10 ms, and lets time pass. Listeners run
+//! under the lock of the fold: they must not look themselves.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

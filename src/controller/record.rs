@@ -176,14 +176,14 @@ impl Record {
         Written { lost: written.lost + dropped, ..written }
     }
 
-    /// Wakes whoever waits for the view to change.
+    /// Wakes the tasks that wait for the fold to change.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Hears every fact from now on, in the journal's order. Whoever is too slow is told how many
-    /// facts it has missed, and holds nobody up.
+    /// Hears every fact from now on, in the journal's order. A receiver that is too slow learns how
+    /// many facts it has missed, and delays no other.
     #[must_use]
     pub fn follow(&self) -> broadcast::Receiver<Arc<Fact>> {
         self.followers.subscribe()

@@ -6,17 +6,20 @@ use crate::ids::Life;
 use crate::live::{Live, STALL_LEAST};
 use crate::observation::{Fact, What};
 
-/// What is told of a fact that is folded already, if anything is.
-pub(super) fn of_fact(live: &Live, fact: &Fact) -> Option<Happening> {
-    let Some(life) = &fact.life else { return of_run(&fact.what) };
-    let life = life.clone();
-    if let What::Unconnected { why } = &fact.what {
-        return Some(Happening::Unconnected { life, why: why.clone() });
+impl Happening {
+    /// What is told of a fact that is folded already, if anything is.
+    #[must_use]
+    pub fn of(live: &Live, fact: &Fact) -> Option<Self> {
+        let Some(life) = &fact.life else { return of_run(&fact.what) };
+        let life = life.clone();
+        if let What::Unconnected { why } = &fact.what {
+            return Some(Self::Unconnected { life, why: why.clone() });
+        }
+        if fact.what == What::Connected {
+            return Some(Self::Connected { life });
+        }
+        of_life(live, life, &fact.what)
     }
-    if fact.what == What::Connected {
-        return Some(Happening::Connected { life });
-    }
-    of_life(live, life, &fact.what)
 }
 
 fn of_run(what: &What) -> Option<Happening> {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::event::Span;
-use super::happening::of_fact;
 use super::open::Pending;
 use super::picture::{
     BrokerPicture, Counts, GroupPicture, JournalPicture, MemberPicture, Picture, Promise, Run,
@@ -13,7 +12,6 @@ use super::reasons::ReasonsPicture;
 use super::{Happening, Level, ROLES_MAX};
 use crate::ids::{ClusterName, GroupName, MemberId, PartitionId, RoleIndex, RoleName};
 use crate::live::{Event, Live, MemberState, OwnBroker, Place};
-use crate::observation::Fact;
 use crate::roles::RoleClass;
 use crate::time::{self, Mono, Wall};
 use crate::timeline::Interval;
@@ -79,12 +77,6 @@ impl Table {
     #[must_use]
     pub fn joint(&self) -> Counts {
         self.joint
-    }
-
-    /// What is to be told of a fact, which is folded already.
-    #[must_use]
-    pub fn take(&self, live: &Live, fact: &Fact) -> Option<Happening> {
-        of_fact(live, fact)
     }
 
     /// Takes what the live fold tells; what is to be told of it, and when that was so.

@@ -112,7 +112,7 @@ pub async fn keep_up(
     service.ends(order.lasts.map(|lasts| Mono::now() + lasts));
     let fleet = stage.fleet(&scene, &logs);
     let ending = pulsed(&stage.guard, until(order, &stage, interrupt)).await;
-    // What is judged ends before anybody leaves.
+    // What is judged ends before members leave.
     service.judge_until_now(&stage.record);
     stop.cancel();
     let record = Arc::clone(&stage.record);
@@ -125,7 +125,7 @@ pub async fn keep_up(
     Ok(Ended { how, why })
 }
 
-/// Waits for whatever ends it.
+/// Waits for what ends it.
 async fn until(order: &Upkeep, stage: &Stage, interrupt: &CancellationToken) -> Ending {
     let over = async {
         match order.lasts {

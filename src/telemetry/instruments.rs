@@ -1,4 +1,4 @@
-//! The instruments, and the series that each has: read from the live fold whenever a reader collects.
+//! The instruments, and the series that each has: read from the live fold at each collection.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};

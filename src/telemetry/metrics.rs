@@ -134,8 +134,7 @@ impl Metrics {
         self.feed.clone()
     }
 
-    /// Everything has been said: counts what is left and sends it, for at most `within`; nobody
-    /// waits for it yet.
+    /// The run is over: counts what is left and starts to send it, for at most `within`.
     pub fn conclude(&self, within: Duration) {
         self.feed.board.fold().finish(Mono::now());
         if let Some(push) = &self.push {

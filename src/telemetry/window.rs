@@ -7,11 +7,11 @@
 //! ```
 //!
 //! Windows follow each other without a hole, from the instant from which on the run is judged until
-//! its members are sent home. A window is judged once the live fold has settled all of it, which is a
-//! second after its end, or a few where somebody has fallen silent; so facts that come late are in
-//! it. What was known before it comes from the same [`Carry`] with which a later file of a journal
-//! begins, taken [`BEFORE`] its beginning: what is carried is short of a few things that matter for
-//! a moment (since when nobody ticked, what was asked for and not seen yet).
+//! its members are sent home. A window is judged once the live fold has settled all of it, which is
+//! a second after its end, or a few where a member has fallen silent; so facts that come late are
+//! in it. What was known before it comes from the same [`Carry`] with which a later file of a
+//! journal begins, taken [`BEFORE`] its beginning: what is carried is short of a few things that
+//! matter for a moment (since when no duty ticked, what was asked for and not seen yet).
 //!
 //! What is kept is bounded. A window in which more happens than [`FACTS_MAX`] ends early; where
 //! even that is not enough, facts are missed, and the time of what is missed is unknown.
@@ -157,7 +157,7 @@ impl Cutter {
         let Some(open) = &mut self.open else { return };
         open.facts += 1;
         if open.facts >= FACTS_MAX && self.latest > open.from {
-            // Whatever was heard is before it.
+            // All that was heard is before it.
             let at = open.until.min(self.latest + BEYOND);
             open.cut_short = at < open.until;
             self.cut(at);

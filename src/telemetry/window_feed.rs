@@ -75,7 +75,7 @@ impl WindowFeed {
         Ok(())
     }
 
-    /// Takes whatever waits; whether it was the last.
+    /// Takes all facts that wait; whether the last was among them.
     fn take(&mut self, facts: &mut Receiver<Arc<Fact>>) -> bool {
         loop {
             match facts.try_recv() {

@@ -45,10 +45,7 @@ impl Seen {
         Self { table: Table::new(plan, Mono::ZERO), judged: None, looks: Vec::new() }
     }
 
-    fn see(&mut self, now: Mono, fact: Option<&Fact>, live: &mut Live) {
-        if let Some(fact) = fact {
-            self.table.take(live, fact);
-        }
+    fn see(&mut self, now: Mono, live: &mut Live) {
         while let Some(event) = live.poll_event() {
             self.table.follow(live, &event);
             if self.judged.is_none() && Level::from(live.health().0) == Level::Led {
@@ -153,7 +150,7 @@ proptest! {
         let mut delays = delays.into_iter().cycle().map(Duration::from_millis);
         let (end, mut seen) = (at(20_000), Seen::of(&plan));
         let delay = || delays.next().unwrap();
-        drive_seen(&plan, &facts, end, delay, |now, fact, live| seen.see(now, fact, live));
+        drive_seen(&plan, &facts, end, delay, |now, _, live| seen.see(now, live));
         let all = judged(&plan, &facts, end);
         for look in seen.looks.iter().filter(|look| look.now < end) {
             agrees(look)?;
@@ -180,10 +177,10 @@ fn told(story: &Story, until: u64) -> (Picture, Seen) {
     for now in (0..=until).step_by(10) {
         while let Some(fact) = facts.next_if(|fact| fact.t <= at(now)) {
             live.observe(fact);
-            seen.see(at(now), Some(fact), &mut live);
+            seen.see(at(now), &mut live);
         }
         live.handle_timeout(at(now));
-        seen.see(at(now), None, &mut live);
+        seen.see(at(now), &mut live);
     }
     (picture(&seen.table, &live, at(until)), seen)
 }

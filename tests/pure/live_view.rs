@@ -49,7 +49,7 @@ impl Told {
         for fact in facts.iter().filter(|fact| fact.t > from && fact.t <= at(until)) {
             self.live.handle_timeout(fact.t);
             self.live.observe(fact);
-            if let Some(what) = self.table.take(&self.live, fact) {
+            if let Some(what) = Happening::of(&self.live, fact) {
                 self.put(fact.t, fact.t, what);
             }
             self.follow(fact.t);

@@ -183,7 +183,7 @@ fn stalls_and_what_is_lost_stand_on_every_page() {
     let mut lines = Vec::new();
     for fact in &story.facts {
         live.observe(fact);
-        if let Some(what) = table.take(&live, fact) {
+        if let Some(what) = Happening::of(&live, fact) {
             let event = Event { seq: 1, t: fact.t, wall: Wall(0), told: fact.t, what };
             lines.push(line(&event).split_once(' ').unwrap().1.to_owned());
         }

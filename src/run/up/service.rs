@@ -1,4 +1,4 @@
-//! What is known of a topology that is kept up, for whoever wants to see it.
+//! What is known of a topology that is kept up: for the terminal, and for the socket.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ impl Service {
 
     /// Tells what comes of what was heard.
     fn hear(&self, live: &Live, heard: Heard<'_>) {
-        // Nearly all there are, and there is nothing to be told of them.
+        // Nearly all facts are of these kinds, and nothing is told of them.
         if let Heard::Fact(fact) = heard
             && let What::Renewed { .. } | What::Ticks { .. } = fact.what
         {
@@ -112,7 +112,7 @@ impl Service {
         }
         let mut state = self.state();
         let told = match heard {
-            Heard::Fact(fact) => state.table.take(live, fact).map(|what| (fact.t, what)),
+            Heard::Fact(fact) => Happening::of(live, fact).map(|what| (fact.t, what)),
             // When members were sent home, who leads what is no news.
             Heard::Event(event) if is_of_now(event) && !state.judging.may_go_on() => None,
             Heard::Event(event) => state.table.follow(live, event),
@@ -180,7 +180,7 @@ impl Service {
         self.tell(&mut state, Mono::now(), Happening::Ending { why, joint });
     }
 
-    /// Told under the lock, so that events are heard in the order of their numbers.
+    /// Tells under the lock, so that events are heard in the order of their numbers.
     fn tell(&self, state: &mut State, t: Mono, what: Happening) {
         let (told, now) = (Mono::now(), Wall::now());
         let ago = i64::try_from(told.since(t).as_millis()).unwrap_or(i64::MAX);
@@ -191,7 +191,7 @@ impl Service {
             state.events.pop_front();
         }
         state.events.push_back(Arc::clone(&event));
-        // Nobody listens: it is remembered all the same.
+        // It is remembered where no client listens.
         self.told.send(event).ok();
     }
 

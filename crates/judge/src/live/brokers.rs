@@ -26,7 +26,7 @@ pub struct OwnBroker {
     pub pid: Option<u32>,
     /// Since when it has been so.
     pub since: Mono,
-    /// How often it died, and nobody had asked it to.
+    /// How often it died of itself.
     pub deaths: u64,
 }
 

@@ -24,7 +24,7 @@ pub enum Health {
 
 impl Health {
     /// How a role stands that is led in so many groups; in so many more it was `lost`, and in the
-    /// rest nobody has `ever` led it.
+    /// rest it has never been led.
     #[must_use]
     pub const fn of(led: usize, lost: usize, never: usize) -> Self {
         match (led, lost, never) {
@@ -55,13 +55,13 @@ pub enum Event {
         group: GroupName,
         /// Which partition.
         partition: PartitionId,
-        /// Who leads it now; nobody where it is empty.
+        /// The lives that lead it now; none where it is empty.
         leaders: Vec<Life>,
         /// Since when.
         since: Mono,
     },
-    /// A partition is led in a group no longer, or is again, as far as is known: nobody claimed it,
-    /// or it is certain that none of those who did served it. May be corrected by a later one.
+    /// A partition is led in a group no longer, or is again, as far as is known: no life claimed
+    /// it, or it is certain that none of those who did served it. May be corrected by a later one.
     Unled {
         /// In which group.
         group: GroupName,
@@ -80,7 +80,7 @@ pub enum Event {
     /// Everything before this instant is final: a gap that is certain and not over lasts until
     /// then at least.
     Settled(Mono),
-    /// Nobody served from an instant on, as is certain now; the end is still to come.
+    /// It was not served from an instant on, as is certain now; the end is still to come.
     GapBegan(Place, Mono),
     /// A gap is over, and final.
     Gap(Place, Interval),
@@ -121,9 +121,9 @@ pub struct Place {
 pub struct Totals {
     /// Since when it is counted; nothing before it was first led.
     pub since: Option<Mono>,
-    /// For how long nobody served it.
+    /// For how long no life served it.
     pub unavailable: Duration,
-    /// For how long nobody may have served it, and somebody may have.
+    /// For how long it is not known whether a life served it.
     pub unknown: Duration,
     /// For how long two or more claimed it; of groups only.
     pub overlap: Duration,

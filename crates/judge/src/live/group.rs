@@ -1,5 +1,5 @@
-//! One group: its members and their lives, and for each partition that bears a role who leads it and
-//! what is counted.
+//! One group: its members and their lives, and for each partition that bears a role which lives
+//! lead it and what is counted.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use tandem_facts::observation::{Fact, What};
 use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
-/// How many lives of a member are kept. A life whose death was never told is dropped once so many
-/// have followed.
+/// How many lives of a member are kept. A life whose death was never reported is dropped once so
+/// many have followed.
 const LIVES_MAX: usize = 3;
 
 /// One group.
@@ -93,7 +93,7 @@ impl GroupState {
         *gone = life.incarnation.max(*gone);
     }
 
-    /// Nothing is known of anybody in `span`.
+    /// Nothing is known of any life in `span`.
     pub(super) fn forget(&mut self, span: Interval) {
         self.lines().for_each(|line| line.forget(span));
     }

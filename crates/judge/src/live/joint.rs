@@ -19,8 +19,6 @@ pub(super) struct Class {
     pub(super) tally: Tally,
     /// In how many groups they are led now.
     pub(super) led: usize,
-    /// Since when in none, where they once were.
-    down_since: Option<Mono>,
 }
 
 /// The classes of a roster's roles, in the order of their first roles: mostly as many as there are
@@ -34,7 +32,6 @@ pub(super) fn classes(roster: &Roster) -> Vec<Class> {
             .collect(),
         tally: Tally::new(Place { group: None, roles }),
         led: 0,
-        down_since: None,
     };
     roster.classes().map(class).collect()
 }
@@ -67,17 +64,11 @@ impl Class {
         // It is down since the last of them fell, and degraded since the first.
         let since = if led == 0 { lost().max() } else { lost().min() };
         self.led = led;
-        self.down_since = since.filter(|_| health == Health::Down);
         (health, since)
     }
 
     /// Until when it was surely led in no group, though it is led again, as far as has been heard.
     pub(super) fn led_again(&self) -> Option<Mono> {
         self.tally.gap().filter(|_| self.led > 0).map(|gap| gap.until)
-    }
-
-    /// Since when it is led in no group, where it once was.
-    pub(super) fn down_since(&self) -> Option<Mono> {
-        self.down_since
     }
 }

@@ -1,8 +1,8 @@
 //! One partition that bears roles: who claims it now, and since when it is not led.
 //!
-//! A partition is not led while nobody claims it, and while it is certain that none of those who
+//! A partition is not led while no life claims it, and while it is certain that none of those that
 //! claim it serves: a member that hangs claims on. Such a gap is certain some time after it began;
-//! whoever claims the partition after that is taken to serve it until the contrary is certain.
+//! a life that claims the partition after that is taken to serve it until the contrary is certain.
 //! Everything that is said of this moment rests on this: who leads, how the whole stands, and which
 //! gaps go on.
 
@@ -23,7 +23,7 @@ pub(super) struct Lane {
     pub(super) passing: Passing,
     /// Who claims it now, and by which claim.
     pub(super) leaders: Vec<(Life, Term)>,
-    /// Since when; never, where nobody ever has.
+    /// Since when; never, where it has never been claimed.
     pub(super) since: Option<Mono>,
     /// When the latest of all claims began.
     joined: Mono,
@@ -33,7 +33,7 @@ pub(super) struct Lane {
     pub(super) pending: Option<Unled>,
     /// Since when it is led without a gap.
     served_since: Mono,
-    /// Somebody has led it.
+    /// It has been led before.
     ever: bool,
 }
 
@@ -112,7 +112,7 @@ impl Lane {
         let open = self.pending.filter(|open| open.goes_on_since() == Some(span.from));
         let began = open.unwrap_or_else(|| Unled::began(span.from, self.pending));
         (self.ever, self.pending) = (true, began.ended(span.until));
-        if self.missed_since().is_none() {
+        if span.until != END {
             self.served_since = self.served_since.max(span.until);
         }
     }
@@ -132,17 +132,7 @@ impl Lane {
         }
     }
 
-    /// Since when a gap goes on that is not final.
-    pub(super) fn missed_since(&self) -> Option<Mono> {
-        self.pending.and_then(Unled::goes_on_since)
-    }
-
-    /// Whether it is led now, and no gap goes on.
-    pub(super) fn is_served(&self) -> bool {
-        !self.leaders.is_empty() && self.missed_since().is_none()
-    }
-
-    /// Since when it is led without a gap; never, where nobody has led it yet.
+    /// Since when it is led without a gap; zero, where it has never been led.
     pub(super) fn served_since(&self) -> Mono {
         self.served_since
     }

@@ -66,7 +66,7 @@ impl LifeState {
     /// Takes a fact; whether it unsettles the group. What a dead life says late does not.
     pub(super) fn observe(&mut self, fact: &Fact) -> bool {
         let lived = self.line.is_alive();
-        // A claim that is new in a renewal was told in a fact that was lost, and one that is missing
+        // A claim that is new in a renewal began in a fact that was lost, and one that is missing
         // has ended in such a fact.
         let renewed =
             matches!(&fact.what, What::Renewed { claims } if !self.line.claims_only(claims));
@@ -77,14 +77,14 @@ impl LifeState {
         }
         if let What::Revoked { .. } | What::Lost { .. } = &fact.what {
             self.between = true;
-        // The fact that told of an assignment may be lost in a hole.
+        // An assignment may be lost in a hole.
         } else if let What::Claimed { .. } | What::Assigned { .. } | What::Hole { .. } = &fact.what
         {
             self.between = false;
         } else if let What::Clock { wall } = &fact.what {
             self.clock = Some((fact.t, *wall));
         }
-        // The fact that told of its assignment may be lost.
+        // The fact of its assignment may be lost.
         self.joined |=
             matches!(fact.what, What::Assigned { .. }) || self.line.claims().next().is_some();
         let unsettles = matches!(

@@ -16,7 +16,7 @@
 //! There are two views. The **immediate** one (leaders, health, and their events) is what the facts
 //! say so far: it may be corrected by what comes later, and it stands still from
 //! [`end`](Live::end) on. The **final** one (totals, gaps, overlaps,
-//! takeovers) trails by [`LAG`], so that whatever is said of that time has come: members speak each
+//! takeovers) trails by [`LAG`], so that all facts of that time have come: members speak each
 //! 50 ms, and 500 ms are for the way. So its numbers never go back. Where a question is open (a
 //! member has fallen silent, a kill was asked for and not seen), it waits for the answer, for at
 //! most [`PATIENCE`] longer. A fact that comes later still changes nothing before it, and is
@@ -30,8 +30,8 @@
 //! timeline, which knows the answer, is not unsure. And a fact whose number shows that another
 //! was lost says nothing about the time that is final already.
 //!
-//! Where its owner itself stood still, nothing becomes final until it is told whether its guard has
-//! ended all meanwhile ([`What::Unattended`]): then nothing is counted from there on.
+//! Where its owner itself stood still, nothing becomes final until a fact says whether its guard
+//! has ended all meanwhile ([`What::Unattended`]): then nothing is counted from there on.
 //!
 //! What is kept does not grow with the run: the latest lives, their open claims, a few seconds.
 
@@ -79,7 +79,7 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Its owner lets time pass many times a second: one that did not for so long stood still, and what
 /// had been started may have ended meanwhile.
 const AWAY: Duration = Duration::from_secs(2);
-/// Whether that is so is told so long after the return, at the latest.
+/// A fact says whether that is so at most so long after the return.
 const WORD: Duration = Duration::from_secs(2);
 /// How often the immediate view looks whether claims have run out.
 const LOOK: Duration = Duration::from_millis(50);
@@ -118,7 +118,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Nobody lives yet.
+    /// No member has been started yet.
     #[must_use]
     pub fn new(roster: impl Into<Roster>) -> Self {
         let roster = &roster.into();

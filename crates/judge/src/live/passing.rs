@@ -10,7 +10,7 @@ use tandem_facts::time::Mono;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Passing {
     leader: Option<Life>,
-    /// When the leader stopped to serve, if nobody has followed.
+    /// When the leader stopped to serve, if no life has followed.
     stopped: Option<Mono>,
     /// Who serves on, and since when.
     serving: BTreeMap<Life, Mono>,

@@ -38,7 +38,7 @@ impl Live {
         self.health
     }
 
-    /// Who leads a role in a group now, and since when that is so; never, where nobody ever has.
+    /// The lives that lead a role in a group now, and since when; never, where none ever has.
     #[must_use]
     pub fn leaders(&self, group: &GroupName, role: RoleIndex) -> (Vec<&Life>, Option<Mono>) {
         self.lane(group, role).map_or((Vec::new(), None), |lane| {
@@ -58,12 +58,6 @@ impl Live {
         self.class(role).map_or(0, |class| class.led)
     }
 
-    /// Since when a role that was led is led in no group.
-    #[must_use]
-    pub fn down_since(&self, role: RoleIndex) -> Option<Mono> {
-        self.class(role)?.down_since()
-    }
-
     /// What was counted of a role in one group, or in all together.
     #[must_use]
     pub fn totals(&self, group: Option<&GroupName>, role: RoleIndex) -> Totals {
@@ -72,14 +66,6 @@ impl Live {
             Some(group) => Some(&self.lane(group, role)?.tally),
         };
         tally().map(|tally| tally.totals).unwrap_or_default()
-    }
-
-    /// Since when a role has a gap, in one group or in all together, that is certain and has not
-    /// ended as far as is final.
-    #[must_use]
-    pub fn gap_since(&self, group: Option<&GroupName>, role: RoleIndex) -> Option<Mono> {
-        let Some(group) = group else { return self.class(role)?.tally.gap_since() };
-        self.lane(group, role)?.tally.gap_since()
     }
 
     /// The faults that are not known to be gone.
@@ -117,9 +103,9 @@ impl Live {
         let lane = self.lane(group, role)?;
         Some(RoleState {
             leaders: lane.leaders.iter().map(|(life, _)| life).collect(),
-            is_led: lane.is_served(),
+            is_led: lane.is_led(),
             led_since: lane.served_since(),
-            unled_since: lane.missed_since(),
+            unled_since: lane.unled_since(),
         })
     }
 

@@ -1,5 +1,5 @@
-//! Who claims what at this moment, and whether a group is settled: for the gate before a trial, and
-//! for the choice of victims. It judges nothing.
+//! Which members claim what at this moment, and whether a group is settled: for the gate before a
+//! trial, and for the choice of victims. It judges nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -139,7 +139,7 @@ impl GroupState {
 
     fn settles(&self, now: Mono) -> Result<Mono, Obstacle> {
         let mut since = self.changed;
-        // A member that gets no partition may not be told so.
+        // A member that gets no partition may not learn so.
         let all_join = self.living().count() <= self.width;
         let mut leaders: BTreeMap<_, usize> = self.lanes.keys().map(|&on| (on, 0)).collect();
         for (member, life) in self.living() {

@@ -20,12 +20,7 @@ impl Tally {
         Self { place, totals: Totals::default(), ended: None, gap: None, overlap: None }
     }
 
-    /// Since when there is a gap that has not ended, as far as is final.
-    pub(super) fn gap_since(&self) -> Option<Mono> {
-        self.gap.map(|gap| gap.from)
-    }
-
-    /// That gap, as far as it is final.
+    /// The gap that has not ended, as far as is final.
     pub(super) fn gap(&self) -> Option<Interval> {
         self.gap
     }

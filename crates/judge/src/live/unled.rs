@@ -56,8 +56,8 @@ impl Unled {
     }
 
     /// The gaps that this and a certain one are, which is not over as far as is final. It may have
-    /// begun before nobody claimed to lead, and it lasts as long as is certain, despite claims in
-    /// between. It is another gap where somebody has led in between.
+    /// begun before the last claim ended, and it lasts as long as is certain, despite claims in
+    /// between. It is another gap where the partition was led in between.
     fn gaps(self, certain: Option<Interval>) -> [Option<Interval>; 2] {
         let Some(certain) = certain else { return [Some(self.span), None] };
         if self.back <= certain.from || self.span.from <= certain.until {
@@ -118,7 +118,7 @@ impl Live {
     pub fn joint_gap_until(&self, role: RoleIndex) -> Option<Mono> {
         let class = self.class(role)?;
         let lanes = class.at.iter().filter_map(|(name, on)| self.groups.get(name)?.lanes.get(on));
-        let led = lanes.filter(|lane| class.tally.gap().is_some() && lane.is_served());
+        let led = lanes.filter(|lane| class.tally.gap().is_some() && lane.is_led());
         let led = led.map(|lane| lane.served_since().max(self.settled)).max();
         led.max(class.tally.ended)
     }
@@ -143,7 +143,7 @@ mod tests {
         let heard = |back, over| Unled { span: span(over), back: Mono(back) };
         let gaps = |unled: Unled, certain| unled.gaps(Some(span(certain)));
         assert_eq!(heard(0, [50, 90]).gaps(None), [Some(span([50, 90])), None]);
-        // It began before nobody claimed to lead.
+        // It began before the last claim ended.
         assert_eq!(gaps(heard(20, [50, 90]), [40, 45]), [Some(span([40, 90])), None]);
         // It goes on for longer than was heard.
         assert_eq!(gaps(heard(20, [50, 90]), [40, 95]), [Some(span([40, 95])), None]);

@@ -94,7 +94,7 @@ pub struct GroupLine {
 }
 
 /// A stretch of a run that goes on, to be judged as one trial. Whatever is said of it is final
-/// where the watch has settled it.
+/// where the live fold has settled it.
 #[derive(Debug, Clone)]
 pub struct Stretch {
     /// It, as a trial.
