@@ -1,5 +1,5 @@
-//! A journal as it comes, fact by fact with delays, through the live fold; and what the timeline says of
-//! the same facts when all are there.
+//! A journal as it comes, fact by fact with delays, through the live fold; and what the timeline
+//! says of the same facts when all are there.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,8 +28,8 @@ pub struct Found {
 /// Of each role, in each group and (under no name) in all.
 pub type All = BTreeMap<(Option<GroupName>, u32), Found>;
 
-/// Drives the live fold through facts that each arrive so long after their stamp; authors keep their
-/// order. Everything ends at `end`.
+/// Drives the live fold through facts that each arrive so long after their stamp; authors keep
+/// their order. Everything ends at `end`.
 pub fn drive(
     plan: &Plan,
     facts: &[Fact],
