@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use tandem_broker::broker::{Broker, Settings};
-use tandem_edge::{Answer, Direction, Effect, Order, Rule, Scope};
+use tandem_broker::broker::{Broker, BrokerSettings};
+use tandem_edge::{Answer, Direction, EdgeCommand, Effect, Rule, Scope};
 use tandem_facts::ids::FaultId;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -31,8 +31,8 @@ impl Edges {
         Ok(Self { orders, answers: BufReader::new(answers) })
     }
 
-    fn ask(&mut self, order: &Order) -> Result<Answer, Box<dyn Error>> {
-        writeln!(self.orders, "{}", serde_json::to_string(order)?)?;
+    fn ask(&mut self, command: &EdgeCommand) -> Result<Answer, Box<dyn Error>> {
+        writeln!(self.orders, "{}", serde_json::to_string(command)?)?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
         Ok(serde_json::from_str(&line)?)
@@ -47,7 +47,7 @@ fn reaches(bootstrap: &str) -> Result<bool, Box<dyn Error>> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let broker = Broker::bind("127.0.0.1:0".parse()?, Settings::default()).await?;
+    let broker = Broker::bind("127.0.0.1:0".parse()?, BrokerSettings::default()).await?;
     let bootstrap = broker.address().to_string();
     let stop = CancellationToken::new();
     let mut serving = JoinSet::new();
@@ -66,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 fn experiment(bootstrap: String) -> Result<Vec<String>, Box<dyn Error>> {
     let mut edges = Edges::start()?;
     let (client, cluster) = ("client-1".parse()?, "a".parse()?);
-    let open = Order::Open { client, cluster, bootstrap, tls: None };
+    let open = EdgeCommand::Open { client, cluster, bootstrap, tls: None };
     let Answer::Opened { bootstrap: through, .. } = edges.ask(&open)? else {
         return Err("the edge does not open".into());
     };
@@ -80,9 +80,9 @@ fn experiment(bootstrap: String) -> Result<Vec<String>, Box<dyn Error>> {
         apis: None,
         effect: Effect::Drop,
     };
-    edges.ask(&Order::Break { fault: fault.clone(), rule })?;
+    edges.ask(&EdgeCommand::Break { fault: fault.clone(), rule })?;
     said.push(format!("cut: {}", reaches(&through)?));
-    edges.ask(&Order::Heal { fault })?;
+    edges.ask(&EdgeCommand::Heal { fault })?;
     said.push(format!("healed: {}", reaches(&through)?));
     Ok(said)
 }

@@ -14,7 +14,7 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::producer::{FutureProducer, FutureRecord};
-use tandem_broker::broker::{Broker, Settings};
+use tandem_broker::broker::{Broker, BrokerSettings};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let broker = Broker::bind("127.0.0.1:0".parse()?, Settings::default()).await?;
+    let broker = Broker::bind("127.0.0.1:0".parse()?, BrokerSettings::default()).await?;
     let address = broker.address().to_string();
     let stop = CancellationToken::new();
     let mut serving = JoinSet::new();

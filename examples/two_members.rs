@@ -9,11 +9,11 @@ use std::error::Error;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use tandem_broker::broker::{Broker, Settings};
+use tandem_broker::broker::{Broker, BrokerSettings};
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::time::Span;
 use tandem_member::kafka::{Admin, Cluster, TopicSettings};
-use tandem_member::{Config, Member};
+use tandem_member::{Config, Member, Mode, Pulse};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +34,8 @@ fn config(life: &str, cluster: &Cluster) -> Result<Config, Box<dyn Error>> {
         wake: Duration::from_millis(50),
         beacon: Duration::from_millis(100),
         threshold: Duration::from_secs(2),
+        mode: Mode::NonExclusive,
+        pulse: Pulse::Clock,
         assignor: "roundrobin".to_owned(),
     })
 }
@@ -55,7 +57,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) -> Result<(), Box<dyn Error
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let broker = Broker::bind("127.0.0.1:0".parse()?, Settings::default()).await?;
+    let broker = Broker::bind("127.0.0.1:0".parse()?, BrokerSettings::default()).await?;
     let cluster = Cluster { bootstrap: broker.address().to_string(), ..Cluster::default() };
     let stop = CancellationToken::new();
     let mut serving = JoinSet::new();

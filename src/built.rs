@@ -1,9 +1,9 @@
-//! What this Tandem was built from, as `build.rs` has found it: results carry it.
+//! The commit that this program was built from, found by `build.rs`. Results contain it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// So many digits of a commit are shown: enough for git.
+/// How many digits of the commit are shown, enough for git.
 const SHOWN: usize = 12;
 
 /// What `tandem --version` prints after the name.
@@ -17,20 +17,20 @@ pub(crate) const VERSION: &str = match (env!("TANDEM_COMMIT").is_empty(), DIRTY)
     }
 };
 
-/// Whether the sources differed from the commit.
+/// Whether the sources differ from the commit.
 const DIRTY: bool = matches!(env!("TANDEM_DIRTY").as_bytes(), b"true");
 
-/// The commit that the sources of a build were at.
+/// The commit of a build.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Built {
-    /// The whole hash.
+    /// The full hash.
     pub commit: String,
-    /// The sources differed from it.
+    /// Whether the sources differed from the commit.
     pub dirty: bool,
 }
 
 impl Built {
-    /// Of this program; nothing where it was built from sources without git.
+    /// The commit of this program; `None` if it was built from sources without git.
     #[must_use]
     pub fn this() -> Option<Self> {
         let commit = env!("TANDEM_COMMIT");

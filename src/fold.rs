@@ -1,13 +1,13 @@
-//! The live fold of one run, shared by all that read it: each fact is folded once.
+//! The live fold of one run, shared by all its readers: each fact is folded once.
 //!
 //! ```text
-//!   record -- put --> inbox --+--> Live --+--> listeners: each fact and each event, in order
-//!   time, every 10 ms --------+           +--> look: questions
+//!   recorder -- put --> inbox --+--> Live --+--> listeners: each fact and each event, in order
+//!   time, every 10 ms ----------+           +--> look: queries
 //! ```
 //!
-//! `put` waits for nothing but the inbox. Each look folds the inbox first, so a reader sees all
-//! facts that were put before. A thread folds it every 10 ms, and lets time pass. Listeners run
-//! under the lock of the fold: they must not look themselves.
+//! `put` waits only for the lock of the inbox. `look` folds the inbox first, so a reader sees all
+//! facts that were put before. A thread folds the inbox and advances the time every 10 ms.
+//! Listeners run under the lock of the fold, so they must not call `look`.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,24 +17,24 @@ use crate::live::{Event, Live};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// How many facts may wait; with fifty members that is half a minute.
+/// How many facts may wait in the inbox: those of fifty members in half a minute.
 pub const WAITING_MAX: usize = 16_384;
-/// How often facts are folded where no reader looks: it costs less than to wake for each, and is
-/// far below what may pass between a death and its telling.
+/// How often facts are folded if no reader looks. This costs less than waking up for each fact, and
+/// the delay is far below the time in which a death must be reported.
 const TOGETHER: Duration = Duration::from_millis(10);
 
-/// What listeners hear.
+/// The input of a listener.
 #[derive(Debug, Clone, Copy)]
 pub enum Heard<'a> {
-    /// A fact, which is folded already.
+    /// A fact; it is already folded.
     Fact(&'a Fact),
-    /// What came of facts, or of time.
+    /// An event of the live fold.
     Event(&'a Event),
-    /// So many facts came faster than they were folded.
+    /// The inbox was full: so many facts are missed.
     Missed(u64),
 }
 
-/// Hears everything from now on, in order.
+/// Gets all facts and events, in order.
 pub type Listener = Box<dyn FnMut(&Live, Heard<'_>) + Send>;
 
 /// The live fold of one run.
@@ -61,17 +61,17 @@ impl std::fmt::Debug for Fold {
 }
 
 impl Fold {
-    /// Nothing has happened yet, and no time passes.
+    /// A fold whose time does not advance yet.
     #[must_use]
     pub fn new(live: Live) -> Self {
         let folded = Folded { live, listeners: Vec::new() };
         Self { inbox: Mutex::default(), folded: Mutex::new(folded) }
     }
 
-    /// Time passes from now on, for as long as the fold is held.
+    /// Starts the thread that advances the time, until the fold is dropped.
     ///
     /// # Errors
-    /// The system has no thread to spare.
+    /// The system refuses a thread.
     pub fn start(self: &Arc<Self>) -> io::Result<()> {
         let fold = Arc::downgrade(self);
         std::thread::Builder::new().name("fold".to_owned()).spawn(move || {
@@ -94,32 +94,32 @@ impl Fold {
         }
     }
 
-    /// This one hears everything from now on, until the run's last fact.
+    /// Adds a listener for everything from now on, until the run's last fact.
     pub fn listen(&self, listener: Listener) {
         self.folded().listeners.push(listener);
     }
 
-    /// Looks at all that was put so far.
+    /// Reads the live fold, with all facts put so far.
     pub fn look<R>(&self, look: impl FnOnce(&Live) -> R) -> R {
         look(&self.folded().live)
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub fn pass(&self, now: Mono) {
         let mut folded = self.folded();
-        // Once all is final it stays as it is.
+        // Once everything is final, time changes nothing.
         if folded.live.poll_timeout().is_some_and(|due| due <= now) {
             folded.live.handle_timeout(now);
             folded.tell();
         }
     }
 
-    /// The members are sent home: nothing is counted from `at` on.
+    /// Called when the members are asked to leave: nothing counts from `at` on.
     pub fn end(&self, at: Mono) {
         self.folded().live.end(at);
     }
 
-    /// No fact will come any more: everything is final as it stands.
+    /// Called after the last fact: everything is final as it is.
     pub fn finish(&self, now: Mono) {
         let mut folded = self.folded();
         folded.live.finish(now);
@@ -130,13 +130,16 @@ impl Fold {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The fold, with all that was put so far.
+    /// The fold, with all facts put so far.
     fn folded(&self) -> MutexGuard<'_, Folded> {
         let mut folded = self.folded.lock().unwrap_or_else(PoisonError::into_inner);
         let Inbox { facts, missed } = std::mem::take(&mut *self.inbox());
         facts.iter().for_each(|fact| folded.take(fact));
         if missed > 0 {
-            tracing::warn!(facts = missed, "Facts came faster than they could be followed.");
+            tracing::warn!(
+                facts = missed,
+                "Facts came faster than they could be processed; some are missed."
+            );
             folded.hear(Heard::Missed(missed));
         }
         folded
@@ -147,15 +150,15 @@ impl Folded {
     fn take(&mut self, fact: &Fact) {
         self.live.observe(fact);
         self.hear(Heard::Fact(fact));
-        self.tell();
+        self.publish();
         if let What::Ended { .. } = fact.what {
             self.live.finish(Mono::now());
-            self.tell();
+            self.publish();
             self.listeners.clear();
         }
     }
 
-    fn tell(&mut self) {
+    fn publish(&mut self) {
         while let Some(event) = self.live.poll_event() {
             self.hear(Heard::Event(&event));
         }

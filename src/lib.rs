@@ -1,58 +1,60 @@
 //! Tandem keeps a set of roles led all the time by several disjoint leader elections on Kafka
-//! consumer groups, and measures under injected faults for how long a role was led by nobody (a
-//! gap) or by two (an overlap).
+//! consumer groups. It measures under injected faults how long a role had no leader (a gap) or two
+//! leaders (an overlap).
 //!
 //! ```text
 //!  topology.yaml --> plan --> provision --> fleet starts members  [neli <-> kafka]
 //!                                             ^    |
-//!  experiment.yaml --> schedule --> chaos ----+    | facts, on a pipe a member
+//!  experiment.yaml --> schedule --> chaos ----+    | facts, one pipe per member
 //!                                     |            v
 //!                                     +-------> journal --> timeline --> verdict --> report
 //! ```
 //!
 //! # The crates and rooms, from the ground up
 //!
-//! A crate or a room uses only what stands above it in this list; `tests/files/tidy.rs` holds them
-//! to that. Crates are under `crates/`, and stand here under the names of their rooms.
+//! A room is a module with one subject. A crate or room uses only those above it in this list;
+//! `tests/files/tidy.rs` checks that. Crates are in `crates/`.
 //!
 //! | crate | room | holds |
 //! |---|---|---|
 //! | `tandem-facts` | [`ids`], [`time`] | a type for every identifier; two clocks |
-//! | | [`observation`] | the facts: who, when, what; a member's and the controller's |
-//! | `tandem-host` | [`host`], [`secret`] | who holds the other end, whose a file is; secrets |
-//! | | [`error`], [`shown`] | errors and foreign text, as a terminal may show them |
+//! | | [`observation`] | the facts of members and of the controller |
+//! | `tandem-host` | [`host`], [`secret`] | the users of connections and files; secrets |
+//! | | [`error`], [`shown`] | errors, and foreign text made safe for a terminal |
 //! | `tandem-neli` | [`neli`] | the protocol of one member, pure |
 //! | `tandem-broker` | [`groups`], [`wire`] | consumer groups, and Kafka as bytes, pure |
 //! | | [`broker`] | the embedded broker: sockets and logs around both |
-//! | `tandem-edge` | [`edge`] | the fault proxy: one edge a client and broker |
+//! | `tandem-edge` | [`edge`] | the fault proxy: one edge per client and broker |
 //! | `tandem-member` | [`kafka`] | the only room that names rdkafka |
 //! | | [`tandem_member`] | one member, as a library |
-//! | `tandem-judge` | [`roster`], [`statistics`] | what judging must know; what trials say |
-//! | | [`timeline`], [`live`] | facts to intervals, afterwards and as they come |
-//! | | [`verdict`] | intervals to judgement and numbers |
-//! | `tandem` | [`built`], [`yaml`] | the commit of the build; files as people write them |
-//! | | [`topology`] | what is wanted; the plan in which everything is decided; the bounds |
-//! | | [`live_view`], [`html_report`] | what is shown of a topology; a run as one HTML file |
-//! | | [`journal`] | the append-only file that holds every fact |
+//! | `tandem-judge` | [`roster`], [`statistics`] | groups, members and roles; statistics of trials
+//! |
+//! | | [`timeline`], [`live`] | intervals from facts, after a run and live |
+//! | | [`verdict`] | verdict and numbers from intervals |
+//! | `tandem` | [`built`], [`yaml`] | the commit of the build; parsing of YAML with positions |
+//! | | [`topology`] | the topology, its plan, and the bounds |
+//! | | [`live_view`], [`html_report`] | the state of a topology; a run as one HTML file |
+//! | | [`journal`] | the append-only file with every fact |
 //! | | [`fold`] | the live fold of a run, shared by its readers |
-//! | | [`guard`] | a small process that undoes what its dead master cannot |
-//! | | [`telemetry`] | facts to OpenTelemetry: traces, metrics and logs |
-//! | | [`status_socket`] | the socket on which a run that goes on is asked how it stands |
-//! | | [`member`] | a member as a process: its channel, its duty, its orders |
-//! | | [`controller`] | makes reality match the plan, and writes down what happens |
-//! | | [`chaos`] | experiments: schedule, targets, faults with their heals |
-//! | | [`run`] | a whole experiment on one page; a topology that is kept up, on another |
+//! | | [`guard`] | a process that undoes a run when its controller is gone |
+//! | | [`telemetry`] | OpenTelemetry: traces, metrics and logs |
+//! | | [`status_socket`] | the socket of `tandem up` for its status and events |
+//! | | [`member`] | a member as a process: its facts, its duty, its orders |
+//! | | [`controller`] | carries out the plan, and records what happens |
+//! | | [`chaos`] | experiments: schedule, targets, faults and how they are healed |
+//! | | [`run`] | a whole experiment; a topology that is kept up |
 //! | | [`cli`] | the commands |
 //!
-//! # What holds everywhere
+//! # Rules for all rooms
 //!
-//! - A pure room has no I/O, clock or chance inside: `now` is an argument.
-//! - [`Mono`](time::Mono) measures, [`Wall`](time::Wall) is what brokers stamp; they never meet.
-//! - The alarm wakes, the clock decides: every handler first lets time pass.
-//! - What nobody could observe is unknown, and never a pass.
-//! - Everything is bounded: queues, waits, memory, files. Shutdown is ask, wait, kill.
+//! - A pure room has no I/O, clock or randomness: `now` is an argument.
+//! - [`Mono`](time::Mono) measures durations, [`Wall`](time::Wall) is the timestamp of a broker;
+//!   they are never compared.
+//! - A timer may be late, so every handler first advances the time.
+//! - What could not be observed is unknown, and never a pass.
+//! - Everything is bounded: queues, waits, memory, files. To shut something down: ask, wait, kill.
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the package.
+// Tests may panic, other code may not. All other lints are set for the package.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,

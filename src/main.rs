@@ -1,4 +1,4 @@
-//! The door.
+//! The `tandem` program; everything is in [`tandem::cli`].
 
 use std::process::ExitCode;
 

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::chaos::{Arena, Played, Schedule, play};
-use crate::controller::{Fleet, Gate, Record};
+use crate::controller::{Fleet, Gate, Recorder};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
 use crate::live::Live;
@@ -15,9 +15,9 @@ use crate::time::Mono;
 
 mod ending;
 mod error;
-mod order;
 mod pulse;
 mod replacing;
+mod request;
 mod stage;
 mod stopping;
 mod trial_cost;
@@ -25,47 +25,48 @@ mod up;
 
 use ending::Ending;
 pub use error::RunError;
-pub use order::{Milestone, Order, Show, Tell, TrialPlan};
 use pulse::pulsed;
 use replacing::Replacing;
+pub use request::{Milestone, OnMilestone, OnRecorder, RunRequest, TrialPlan};
 use stage::Stage;
 use stopping::Stopping;
 pub use trial_cost::TrialCost;
 use trial_cost::TrialCosts;
-pub use up::{Ended, Service, Upkeep, keep_up};
+pub use up::{Ended, Service, UpkeepRequest, keep_up};
 
-/// Runs an experiment; its journal is then in the order's folder, and everything it started is
-/// gone.
+/// Runs an experiment. When it returns, the journal is in the request's folder, and every process
+/// that the run started has ended.
 ///
 /// # Errors
-/// It could not begin. Whatever happens after the members were started is in the journal.
-pub async fn run(order: &Order, interrupt: &CancellationToken) -> Result<(), RunError> {
-    let scene = order.scene();
-    let logs = scene.prepare_folder()?;
+/// The run could not start, or its journal could not be written to the end. What goes wrong after
+/// the members have started is recorded in the journal.
+pub async fn run(request: &RunRequest, interrupt: &CancellationToken) -> Result<(), RunError> {
+    let spec = request.spec();
+    let logs = spec.prepare_folder()?;
     let set = async {
-        let journal = Journal::create(&order.journal(), &order.header)?;
-        let record = Record::new(journal, Live::new(&order.header.plan));
+        let journal = Journal::create(&request.journal(), &request.header)?;
+        let record = Recorder::new(journal, Live::new(&request.header.plan));
         let record = record.map_err(RunError::Thread)?;
         let record = Arc::new(record);
-        (order.show)(&record);
-        Stage::set(&scene, &logs, record, interrupt).await
+        (request.on_recorder)(&record);
+        Stage::set(&spec, &logs, record, interrupt).await
     };
-    let stage = set.await.inspect_err(|_| scene.sweep())?;
+    let stage = set.await.inspect_err(|_| spec.sweep())?;
     let costs = TrialCosts::follow(&stage.record);
-    let fleet = stage.fleet(&scene, &logs);
-    let disturbed = disturb(order, &stage, &fleet, &costs, interrupt);
+    let fleet = stage.fleet(&spec, &logs);
+    let disturbed = disturb(request, &stage, &fleet, &costs, interrupt);
     let ending = pulsed(&stage.guard, disturbed).await;
     costs.end(Mono::now());
     let record = Arc::clone(&stage.record);
-    stage.strike(&scene, fleet, ending).await;
-    // By now members have said all of the last trial.
-    costs.finish(&|trial| order.tell_played(trial));
+    stage.teardown(&spec, fleet, ending).await;
+    // The members have ended, so all facts of the last trial are here.
+    costs.finish(&|trial| request.report_played(trial));
     Ok(record.flush().await?)
 }
 
-/// Plays all trials while watching for what must end them early.
+/// Plays all trials, and ends them early when something goes wrong.
 async fn disturb(
-    order: &Order,
+    request: &RunRequest,
     stage: &Stage,
     fleet: &Fleet,
     costs: &TrialCosts,
@@ -73,16 +74,16 @@ async fn disturb(
 ) -> Ending {
     let Stage { clusters, guard, record, .. } = stage;
     let stop = CancellationToken::new();
-    let plan = &order.header.plan;
+    let plan = &request.header.plan;
     let groups = plan.groups.keys().cloned();
-    let gate = Arc::new(Gate::new(Arc::clone(record), groups, order.trials.settled));
+    let gate = Arc::new(Gate::new(Arc::clone(record), groups, request.trials.settled));
     let mut watch = JoinSet::new();
     watch.spawn(Arc::clone(&gate).watch(stop.clone()));
-    let limits = order.trials.experiment.limits.or(plan.limits);
+    let limits = request.trials.experiment.limits.or(plan.limits);
     let exceeded = OnceLock::new();
     let (gate, stop, exceeded) = (&gate, &stop, &exceeded);
     let (struck, struck_brokers) = (Mutex::default(), Mutex::default());
-    let stop_when = order.trials.experiment.stop_when.as_ref();
+    let stop_when = request.trials.experiment.stop_when.as_ref();
     let arena = Arena {
         plan,
         clusters,
@@ -97,13 +98,13 @@ async fn disturb(
         struck,
         struck_brokers,
     };
-    let trials = play_all(order, &arena);
-    let tell = |trial| order.tell_played(trial);
+    let trials = play_all(request, &arena);
+    let report = |trial| request.report_played(trial);
     tokio::pin!(trials);
     tokio::select! {
         biased;
-        early = trouble(order, stage, interrupt) => {
-            // Ended early, yet healed: the trial under way undoes what it did.
+        early = trouble(request, stage, interrupt) => {
+            // The current trial still undoes its faults.
             stop.cancel();
             match trials.await {
                 (Outcome::Unhealed, why) => (Outcome::Unhealed, why),
@@ -112,34 +113,34 @@ async fn disturb(
         }
         ending = &mut trials => {
             stop.cancel();
-            costs.tell_last(&tell).await;
+            costs.report_last(&report).await;
             ending
         }
-        never = costs.tell(&tell) => match never {},
+        never = costs.report(&report) => match never {},
     }
 }
 
-/// What ends a run before its trials do.
-async fn trouble(order: &Order, stage: &Stage, interrupt: &CancellationToken) -> Ending {
+/// Returns when something ends the run before its trials are over.
+async fn trouble(request: &RunRequest, stage: &Stage, interrupt: &CancellationToken) -> Ending {
     tokio::select! {
         biased;
-        // A broker that nobody struck and that died is no part of what is measured.
+        // If a broker dies without a fault, the measurement is invalid.
         ending = stage.trouble(interrupt, stage.clusters.lost()) => ending,
-        why = order.trials.out_of_time() => (Outcome::Aborted, Some(why)),
+        why = request.trials.out_of_time() => (Outcome::Aborted, Some(why)),
     }
 }
 
-async fn play_all(order: &Order, arena: &Arena<'_>) -> Ending {
-    let trials = &order.trials;
+async fn play_all(request: &RunRequest, arena: &Arena<'_>) -> Ending {
+    let trials = &request.trials;
     let until = trials.experiment.until.as_ref();
     let mut stopping = Stopping::start(until, arena.plan, arena.record);
-    let rule = order.header.brief.disturbed;
+    let rule = request.header.brief.disturbed;
     let mut replacing = Replacing::new(rule, trials.count, arena.record);
     let mut number = TrialNumber(0);
     while let Some(next) = replacing.after(number, arena.stop).await {
         number = next;
-        (order.tell)(Milestone::Trial { number, of: replacing.of });
-        let schedule = Schedule::draw(&trials.experiment, arena.plan, order.header.seed, number);
+        (request.on_milestone)(Milestone::Trial { number, of: replacing.of });
+        let schedule = Schedule::draw(&trials.experiment, arena.plan, request.header.seed, number);
         match play(arena, &schedule, number, trials.within).await {
             Ok(Played::Recovered) => {
                 if let Some(stopping) = &mut stopping

@@ -1,5 +1,5 @@
-//! Finds whom a step strikes at the instant of the strike: brokers first, for that takes a while;
-//! members are chosen, and taken in hand, right before they are struck.
+//! Resolves the victims of a step at the instant of its strike. Brokers come first, because finding
+//! them takes a while; members are chosen and reserved right before the fault is injected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use rand_chacha::ChaCha12Rng;
 
 use super::arena::{Arena, Victim};
 use super::{Brokers, Far, Network, Sight, Strike};
-use crate::controller::{Broker, Which, whereabouts};
+use crate::controller::{Broker, BrokerQuery, broker_address};
 use crate::edge::Scope;
 use crate::error::chain;
 use crate::ids::GroupName;
@@ -19,21 +19,21 @@ use crate::topology::{Address, PlannedGroup};
 /// The brokers that each group's members are cut off from.
 type Reach = BTreeMap<GroupName, Scope>;
 
-/// Whom a step strikes.
+/// The victims of a step.
 #[derive(Default)]
 pub(super) struct Aim {
-    /// The members, taken in hand.
+    /// The members, reserved for this fault.
     pub victims: Vec<Victim>,
-    /// The brokers, where they are what is struck, taken in hand as well.
+    /// The brokers, reserved for this fault, if the target is brokers.
     pub brokers: Vec<Broker>,
-    /// The brokers that the members are cut off from, by the members' groups.
+    /// The brokers that the members are cut off from, by group.
     pub reach: Reach,
 }
 
-/// Finds them.
+/// Resolves the victims of a strike and reserves them.
 ///
 /// # Errors
-/// There is nobody to be struck now, or they cannot be found.
+/// No victim is available now, or the brokers cannot be found.
 pub(super) async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<Aim, String> {
     let struck = struck(arena, strike).await?;
     let reach = match strike.step.fault.network() {
@@ -45,7 +45,7 @@ pub(super) async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<Aim, Strin
     Ok(Aim { victims, brokers: struck, reach })
 }
 
-/// Chooses among those that the target allows at this moment.
+/// Chooses among the members that the target allows at this moment.
 fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
     let Some(target) = &strike.step.target else { return Ok(Vec::new()) };
     let members = arena.record.look(|live| {
@@ -60,7 +60,7 @@ fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
     arena.take(&members).map_err(|error| error.to_string())
 }
 
-/// Finds the brokers that are to be hit, where they are the target.
+/// Finds the brokers to hit, if the target is brokers.
 async fn struck(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Broker>, String> {
     let target = strike.step.target.as_ref();
     let chosen = target.and_then(|target| target.brokers(arena.plan, strike.seed));
@@ -83,7 +83,7 @@ async fn struck(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Broker>, Strin
     found.map_err(|error| chain(&error))
 }
 
-/// The far side of each group that the target can hit: which of them it does is chosen later.
+/// The far side of each group that the target can hit; the members themselves are chosen later.
 async fn reach(arena: &Arena<'_>, strike: &Strike, what: &Network) -> Result<Reach, String> {
     let groups = strike.step.target.as_ref().map(|target| target.groups(arena.plan));
     let mut reach = Reach::new();
@@ -95,7 +95,7 @@ async fn reach(arena: &Arena<'_>, strike: &Strike, what: &Network) -> Result<Rea
     Ok(reach)
 }
 
-/// The addresses of the brokers that a group's members are cut off from; nothing is all of them.
+/// The addresses of the brokers that a group's members are cut off from; `None` means all of them.
 async fn brokers(
     arena: &Arena<'_>,
     strike: &Strike,
@@ -105,7 +105,7 @@ async fn brokers(
 ) -> Result<Option<BTreeSet<String>>, String> {
     let (plan, cluster) = (arena.plan, &group.cluster);
     let address = plan.clusters.get(cluster).map(|planned| &planned.address);
-    // An embedded cluster has one broker, whatever it does for whom.
+    // An embedded cluster has one broker, which holds every role.
     if matches!(address, Some(Address::Embedded) | None) {
         return Ok(None);
     }
@@ -116,9 +116,9 @@ async fn brokers(
     let missing = || format!("cluster {cluster} has no such broker now");
     let (ledger, which) = match &what.from {
         Far::Cluster(_) => return Ok(None),
-        Far::Node(number) => (group, Which::Node(*number)),
-        Far::Address(address) => (group, Which::At(address.clone())),
-        Far::Coordinator(name) => (of(name)?, Which::Coordinator),
+        Far::Node(number) => (group, BrokerQuery::Node(*number)),
+        Far::Address(address) => (group, BrokerQuery::At(address.clone())),
+        Far::Coordinator(name) => (of(name)?, BrokerQuery::Coordinator),
         Far::Leader { role, group: name } => {
             let ledger = of(name)?;
             let mut chance = ChaCha12Rng::seed_from_u64(strike.seed);
@@ -126,10 +126,10 @@ async fn brokers(
             let any = || all.choose(&mut chance).copied();
             let index = role.as_ref().map_or_else(any, |role| plan.role(role));
             let index = index.ok_or_else(missing)?;
-            (ledger, Which::Leader(index.partition(ledger.partitions)))
+            (ledger, BrokerQuery::Leader(index.partition(ledger.partitions)))
         }
     };
     let asking = arena.clusters.of_controller(cluster);
-    let found = whereabouts(asking, ledger, which).await.map_err(|error| chain(&error))?;
+    let found = broker_address(asking, ledger, which).await.map_err(|error| chain(&error))?;
     Ok(Some([found.ok_or_else(missing)?].into()))
 }

@@ -1,4 +1,4 @@
-//! Where faults are played: the fleet, what is known of it, and when to stop.
+//! Everything a fault works on: the fleet, what is known of it, and when to stop.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -9,45 +9,45 @@ use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
 use super::Lookout;
-use crate::controller::{Broker, Clusters, Fleet, Gate, Phase, Record, Slot};
+use crate::controller::{Broker, Clusters, Fleet, Gate, Phase, Recorder, Slot};
 use crate::guard::Guard;
 use crate::ids::{GroupName, Life, MemberId};
 use crate::time::Mono;
 use crate::topology::{Allowance, Plan};
 use crate::verdict::Condition;
 
-/// How often a stop condition is looked at.
+/// How often a stop condition is evaluated.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What a fault may reach.
 pub struct Arena<'a> {
-    /// What is wanted.
+    /// The planned topology.
     pub plan: &'a Plan,
     /// The clusters, and the edges to them.
     pub clusters: &'a Clusters,
     /// The members.
     pub fleet: &'a Fleet,
-    /// Where everything is written down.
-    pub record: &'a Record,
-    /// Whether all is settled.
+    /// The journal of the run, and the live view of it.
+    pub record: &'a Recorder,
+    /// Waits until every group has settled.
     pub gate: &'a Gate,
-    /// Holds what must be undone.
+    /// Undoes faults if the run cannot.
     pub guard: &'a Guard,
-    /// What may be done at most.
+    /// The limits on what faults may hit at once.
     pub limits: Allowance,
-    /// What ends the run early.
+    /// The condition that ends the run early.
     pub stop_when: Option<&'a Condition>,
-    /// Cancelled when the run must come to its end, faults healed.
+    /// Cancelled when the run must end; faults are healed first.
     pub stop: &'a CancellationToken,
-    /// Which limit ended the run, if one did.
+    /// The limit that ended the run, if one did.
     pub exceeded: &'a OnceLock<String>,
-    /// Whom a fault has in its hands, from its choice to its heal.
+    /// The members reserved by a fault, from their choice to the heal.
     pub struck: Mutex<BTreeSet<MemberId>>,
-    /// The addresses of the brokers that a fault has in its hands.
+    /// The addresses of the brokers reserved by a fault.
     pub struck_brokers: Mutex<BTreeSet<String>>,
 }
 
-/// A victim and the life that is to be hit.
+/// A victim, and the life of it that the fault hits.
 #[derive(Clone)]
 pub(super) struct Victim {
     pub slot: Arc<Slot>,
@@ -57,29 +57,29 @@ pub(super) struct Victim {
 /// Why a fault is not in force, or not healed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
-    /// Nobody there to hit.
-    #[error("{0} does not run")]
+    /// The victim is not running.
+    #[error("{0} is not running")]
     Absent(MemberId),
-    /// Members reach brokers by themselves.
+    /// Members connect to brokers directly, so there is no edge to inject into.
     #[error("there is no edge between members and brokers")]
     NoEdges,
     /// Two faults of one victim would undo each other.
     #[error("{0} is struck by another fault already")]
     Taken(String),
-    /// What was done did not hold until it was undone.
+    /// The victim left the injected state before the heal.
     #[error("{life} did not stay {state}")]
     Slipped {
-        /// Whom.
+        /// The victim.
         life: Life,
-        /// What it should have been.
+        /// The state it should have stayed in.
         state: &'static str,
     },
     /// The kernel refused the signal.
     #[error("{life} could not be signalled: {why}")]
     Signal {
-        /// Whom.
+        /// The victim.
         life: Life,
-        /// What the kernel says.
+        /// The kernel's error.
         why: String,
     },
     /// A broker was not killed, or not started again.
@@ -90,7 +90,7 @@ pub enum FaultError {
         /// What went wrong.
         why: String,
     },
-    /// A second process was not started, or does not end.
+    /// The second process was not started, or does not end.
     #[error("{life}, a second process: {why}")]
     Twin {
         /// Its life.
@@ -98,23 +98,23 @@ pub enum FaultError {
         /// What went wrong.
         why: String,
     },
-    /// What does it says that it failed.
+    /// The fault's own implementation failed.
     #[error("{0}")]
     Failed(String),
-    /// It was done, and its effect was not seen in time.
+    /// The effect of the fault was not observed in time.
     #[error("{life} was not {state} within {within:?}")]
     Late {
-        /// Whom.
+        /// The victim.
         life: Life,
-        /// What it should have become.
+        /// The expected state.
         state: &'static str,
-        /// How long that was waited for.
+        /// How long the fault waited for it.
         within: Duration,
     },
 }
 
 impl Arena<'_> {
-    /// Takes the victims in hand before anything is done to one of them: all, or none.
+    /// Reserves the victims before the fault touches any of them: all, or none.
     pub(super) fn take(&self, members: &[MemberId]) -> Result<Vec<Victim>, FaultError> {
         let mut struck = self.struck();
         let victim = |member: &MemberId| {
@@ -130,7 +130,7 @@ impl Arena<'_> {
         Ok(victims)
     }
 
-    /// Takes brokers in hand: all, or none.
+    /// Reserves brokers: all, or none.
     pub(super) fn take_brokers(&self, brokers: &[Broker]) -> Result<(), FaultError> {
         let mut struck = self.struck_brokers();
         if let Some(taken) = brokers.iter().find(|broker| struck.contains(&broker.address)) {
@@ -140,7 +140,7 @@ impl Arena<'_> {
         Ok(())
     }
 
-    /// Lets go of them again.
+    /// Releases them.
     pub(super) fn release_brokers(&self, brokers: &[Broker]) {
         let mut struck = self.struck_brokers();
         for broker in brokers {
@@ -152,7 +152,7 @@ impl Arena<'_> {
         self.struck_brokers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets go of them again.
+    /// Releases them.
     pub(super) fn release(&self, victims: &[Victim]) {
         let mut struck = self.struck();
         for victim in victims {
@@ -164,8 +164,8 @@ impl Arena<'_> {
         self.struck.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the limits allow what is in hand now, beside whoever is down already; `beside` are
-    /// groups that are hit without a member being so: by their broker.
+    /// Whether the limits allow the reserved victims in addition to the members that are down
+    /// already. `beside` are groups that only lose their broker.
     pub(super) fn allows(&self, beside: &BTreeSet<GroupName>) -> Result<(), String> {
         let struck = self.struck();
         let mut hit = 0;
@@ -193,8 +193,8 @@ impl Arena<'_> {
         }
     }
 
-    /// Ends the run where its stop condition comes true. Never returns: whoever is at work sees
-    /// the stop, and heals.
+    /// Stops the run when its stop condition holds. Never returns: running faults see the stop and
+    /// heal.
     pub(super) async fn look_out(&self) -> Infallible {
         let mut lookout = self.stop_when.map(|condition| Lookout::new(condition, self.plan));
         while let Some(watching) = &mut lookout {
@@ -208,14 +208,14 @@ impl Arena<'_> {
         std::future::pending().await
     }
 
-    /// Ends the run: a limit would be exceeded.
+    /// Stops the run because a limit would be exceeded.
     pub(super) fn abort(&self, why: String) {
         // The first reason is the one that counts.
         self.exceeded.set(why).ok();
         self.stop.cancel();
     }
 
-    /// Sends a signal to a victim; to one that has died meanwhile, nothing happens.
+    /// Sends a signal to a victim; does nothing if the victim has died meanwhile.
     pub(super) fn signal(victim: &Victim, signal: Signal) -> Result<(), FaultError> {
         victim.slot.signal(signal).map_err(|error| {
             let (life, why) = (victim.life.clone(), error.to_string());

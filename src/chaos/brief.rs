@@ -1,9 +1,9 @@
 //! What an experiment may cost on a plan: the limits that its assertions and its report compare
 //! with.
 //!
-//! A step costs a group what the plan's bounds say of its fault, and of the restart that follows.
-//! Steps whose effects can meet in one group cost the sum, for a second death can hold up the
-//! rebalance that the first began. All groups together lack a leader only where all can be hit at
+//! A step costs a group the plan's bound for its fault, plus that of the restart that follows.
+//! Steps whose effects can overlap in one group cost the sum, because a second death can delay the
+//! rebalance that the first began. All groups together lack a leader only if all can be hit at
 //! once.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,10 +17,10 @@ use crate::time::Span;
 use crate::topology::{Allowance, Plan};
 use crate::verdict::{Brief, Limits};
 
-/// From a step's being due to its being known to be in force.
+/// The time from when a step is due until it is known to be in force.
 pub(super) const IN_FORCE: Duration = Duration::from_millis(500);
 
-/// What is to be judged of this experiment on this plan.
+/// What the verdict judges for this experiment on this plan.
 #[must_use]
 pub fn brief(experiment: &Experiment, plan: &Plan) -> Brief {
     let effects = effects(experiment, plan);
@@ -56,15 +56,15 @@ pub fn brief(experiment: &Experiment, plan: &Plan) -> Brief {
     }
 }
 
-/// What one step does to the groups, and when, counted from the trial's beginning.
+/// What one step does to the groups, and when, relative to the beginning of the trial.
 struct Effect {
     from: Duration,
     gap_until: Duration,
     overlap_until: Duration,
-    /// It hits one of these, whole.
+    /// It hits every group of one of these sets.
     choices: BTreeSet<BTreeSet<GroupName>>,
     costs: BTreeMap<GroupName, Cost>,
-    /// The storm that it belongs to, and how many groups that hits at once at the most.
+    /// The storm that it belongs to, and the most groups that the storm hits at once.
     storm: Option<(usize, usize)>,
 }
 
@@ -78,7 +78,7 @@ impl Effect {
     }
 }
 
-/// What is not bounded has no limit, whatever is added to it.
+/// A sum with an unbounded cost is unbounded.
 fn sum(costs: impl Iterator<Item = Duration>) -> Duration {
     costs.fold(Duration::ZERO, Duration::saturating_add)
 }
@@ -131,8 +131,8 @@ fn effects(experiment: &Experiment, plan: &Plan) -> Vec<Effect> {
     effects
 }
 
-/// One of the group, or all where so many can be away at once.
-fn whom(group: &GroupName, all: bool) -> Target {
+/// One member of the group, or all of it if that many can be away at once.
+fn victim(group: &GroupName, all: bool) -> Target {
     let mode = if all { Pick::All } else { Pick::One };
     Target::Group { group: Some(group.clone()), mode }
 }
@@ -141,8 +141,8 @@ fn each(groups: &BTreeSet<GroupName>) -> BTreeSet<BTreeSet<GroupName>> {
     groups.iter().map(|group| [group.clone()].into()).collect()
 }
 
-/// Of every strike of a series it is open which group it hits; what it costs is the worst of what
-/// it may be.
+/// Which group a strike of a series hits is not known in advance, so each strike costs the worst of
+/// its possible faults.
 fn rounds<'a>(
     number: usize,
     step: &Step,
@@ -162,7 +162,7 @@ fn rounds<'a>(
             let gone = (taken(&strike, plan, group) + SLACK).as_nanos() / every.as_nanos().max(1);
             let gone = u32::try_from(gone).unwrap_or(u32::MAX).saturating_add(2);
             let most = limits.members.map_or(size, |share| share.at_most(size));
-            let one = cost(&strike, &whom(group, gone.min(most) >= size), plan, group);
+            let one = cost(&strike, &victim(group, gone.min(most) >= size), plan, group);
             let worst = costs.entry(group.clone()).or_default();
             worst.gap = worst.gap.max(one.gap);
             worst.overlap = worst.overlap.max(one.overlap);
@@ -172,7 +172,7 @@ fn rounds<'a>(
     let gap = costs.values().map(|cost| cost.gap).max().unwrap_or_default();
     let overlap = costs.values().map(|cost| cost.overlap).max().unwrap_or_default();
     let most = limits.groups.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
-    // Whom it may strike is drawn once.
+    // The pool of victims is drawn once.
     let pool = target.choices(plan).iter().map(BTreeSet::len).max().unwrap_or_default();
     let most = most.min(pool);
     (0..storm.rounds()).map(move |round| {
@@ -189,22 +189,22 @@ fn rounds<'a>(
     })
 }
 
-/// A rollout goes on until everybody had a turn, and one turn is over before the next: it costs
-/// what one does.
+/// A rollout restarts every member, one at a time, so it costs what one restart costs.
 fn turns(step: &Step, target: &Target, plan: &Plan, from: Duration) -> Effect {
     let groups = target.groups(plan);
     let mut costs = BTreeMap::<GroupName, Cost>::new();
     for fault in step.fault.strikes() {
         let turn = Step { fault, ..step.clone() };
         let one =
-            |group: &GroupName| (group.clone(), cost(&turn, &whom(group, false), plan, group));
+            |group: &GroupName| (group.clone(), cost(&turn, &victim(group, false), plan, group));
         costs.extend(groups.iter().map(one));
     }
     let (gap_until, overlap_until) = (Duration::MAX, Duration::MAX);
     Effect { from, gap_until, overlap_until, choices: each(&groups), costs, storm: None }
 }
 
-/// The sets of effects that can be on at one instant; every largest one begins with some effect.
+/// The sets of effects that can be active at the same instant; every maximal set begins with some
+/// effect.
 fn meetings<'a>(
     effects: &'a [Effect],
     until: &'a dyn Fn(&Effect) -> Duration,
@@ -215,7 +215,7 @@ fn meetings<'a>(
     })
 }
 
-/// The least group limit where all groups can lack a leader at once, else nothing.
+/// The smallest group limit if all groups can lack a leader at once, else `None`.
 fn joint_gap(effects: &[Effect], limits: &BTreeMap<GroupName, Limits>) -> Option<Span> {
     let until = |effect: &Effect| effect.gap_until;
     let all: BTreeSet<&GroupName> = limits.keys().collect();
@@ -226,7 +226,7 @@ fn joint_gap(effects: &[Effect], limits: &BTreeMap<GroupName, Limits>) -> Option
     }
 }
 
-/// One group's overlap may begin before another's is over: the joint one is at most all of them.
+/// Overlaps of different groups can follow each other, so the joint overlap is at most their sum.
 fn joint_overlap(effects: &[Effect]) -> Option<Span> {
     let until = |effect: &Effect| effect.overlap_until;
     let sums = meetings(effects, &until).map(|met| {
@@ -239,8 +239,9 @@ fn joint_overlap(effects: &[Effect]) -> Option<Span> {
     known(sums.max().unwrap_or_default())
 }
 
-/// Whether these effects can hit all the groups. A target names all that it hits, or leaves it to
-/// chance which: then it can be any that are left, and at most as many as the largest choice has.
+/// Whether these effects can hit all groups. A target either names all groups that it hits, or
+/// leaves the choice to the seed: then it can hit any remaining groups, but no more of them than
+/// its largest choice has.
 fn covers(effects: &[&Effect], groups: &BTreeSet<&GroupName>) -> bool {
     let (named, chance): (Vec<&Effect>, Vec<&Effect>) =
         effects.iter().partition(|effect| effect.choices.len() == 1);
@@ -249,7 +250,7 @@ fn covers(effects: &[&Effect], groups: &BTreeSet<&GroupName>) -> bool {
     let most = |effect: &Effect| effect.choices.iter().map(BTreeSet::len).max().unwrap_or(0);
     let (storms, others): (Vec<&Effect>, Vec<&Effect>) =
         chance.into_iter().partition(|effect| effect.storm.is_some());
-    // A storm keeps to its limits.
+    // A storm stays within its limits.
     let mut by_storm: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for effect in storms {
         let Some((storm, limit)) = effect.storm else { continue };

@@ -1,5 +1,5 @@
-//! What one step may cost one group: the high ends of what the plan's bounds say of its fault, and
-//! of the return that follows. Each fault says its part.
+//! What one step may cost one group: the upper ends of the plan's bounds for its fault and for the
+//! return that follows. Each fault prices its own part.
 
 mod machine;
 
@@ -9,7 +9,7 @@ use super::{Pick, Step, Target};
 use crate::ids::GroupName;
 use crate::topology::{Address, Bound, Plan, PlannedGroup};
 
-/// From a process's start to its first request, where no other member could lead meanwhile.
+/// From a process's start to its first request, when no other member could lead meanwhile.
 pub(super) const START_UP: Duration = Duration::from_secs(1);
 /// `group.initial.rebalance.delay.ms`: how long a broker waits before it fills an empty group.
 const INITIAL_DELAY: Duration = Duration::from_secs(3);
@@ -30,13 +30,13 @@ pub(super) const UNKNOWN: Cost =
     Cost { gap: Duration::MAX, overlap: Duration::MAX, back: Duration::ZERO };
 
 impl Cost {
-    /// What the plan says.
+    /// The upper ends of a planned bound.
     pub(super) fn of(bound: Bound) -> Self {
         let (gap, overlap) = (bound.gap.high.get(), bound.overlap.high.get());
         Self { gap, overlap, back: Duration::ZERO }
     }
 
-    /// The worse of two, each part by itself.
+    /// The worse of two costs, part by part.
     pub(super) fn worst(self, other: Self) -> Self {
         let back = if other.overlap > self.overlap { other.back } else { self.back };
         Self { gap: self.gap.max(other.gap), overlap: self.overlap.max(other.overlap), back }
@@ -46,30 +46,30 @@ impl Cost {
 /// A fault hits a group.
 #[derive(Debug, Clone, Copy)]
 pub struct Hit<'a> {
-    /// To whom it is done.
+    /// The target.
     pub target: &'a Target,
-    /// On this plan.
+    /// The plan.
     pub plan: &'a Plan,
     /// The group.
     pub name: &'a GroupName,
-    /// The same, as planned.
+    /// The group as planned.
     pub group: &'a PlannedGroup,
 }
 
-/// What a fault says of its cost.
+/// The cost of a fault, in parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Price {
-    /// What it costs by itself.
+    /// The cost of the fault alone.
     pub fault: Cost,
-    /// For how long its victims are gone.
+    /// How long its victims are away.
     pub away: Duration,
-    /// For how long a role has no leader where the fault takes the whole group: no member takes
-    /// over, and the gap ends when the victims are back. `None` where a member stays.
+    /// How long a role has no leader if the fault takes the whole group: no member takes over, and
+    /// the gap ends when the victims are back. `None` if a member stays.
     pub unled: Option<Duration>,
-    /// By how much roles overlap that move when the victims return.
+    /// The overlap of roles that move when the victims return.
     pub moved: Duration,
-    /// The same where what moved when the victims went may move again when they come back, before
-    /// the first claims lapsed.
+    /// The same if a role that moved when the victims left can move again on their return, before
+    /// the first claims have lapsed.
     pub moved_soon: Duration,
 }
 
@@ -101,7 +101,7 @@ impl Hit<'_> {
     }
 }
 
-/// What a step can do to a group.
+/// The most that a step can cost a group.
 pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Cost {
     let Some(group) = plan.groups.get(name) else { return Cost::default() };
     if let Target::Machine(_) = target {
@@ -110,13 +110,13 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
     step.fault.cost(&Hit { target, plan, name, group })
 }
 
-/// For how long the victims are gone, where they come back.
+/// How long the victims are away, if they come back.
 pub(super) fn away(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
     let usual = plan.groups.get(group).map(|group| group.restart_after).unwrap_or_default();
     step.fault.away(usual.get())
 }
 
-/// For how long what is struck is held, or away, before what that costs comes to its end.
+/// How long a victim is held or away before the cost of that ends.
 pub(super) fn held(step: &Step) -> Duration {
     let brokers = match &step.target {
         Some(Target::Machine(_)) => step.fault.of_brokers().map(|(_, away)| away.get()),
@@ -125,13 +125,13 @@ pub(super) fn held(step: &Step) -> Duration {
     step.fault.held().max(brokers.unwrap_or_default())
 }
 
-/// For how long a strike has its victim in its hands.
+/// How long a strike keeps its victim reserved.
 pub(super) fn taken(step: &Step, plan: &Plan, group: &GroupName) -> Duration {
     away(step, plan, group).max(step.fault.lasts().unwrap_or_default())
 }
 
 impl Target {
-    /// Whether it is a single member of a group.
+    /// Whether the target is a single member of a group.
     pub(super) fn is_one_member(&self) -> bool {
         match self {
             Self::Member(_) | Self::LeaderOf { .. } | Self::LeadersAcross { .. } => true,
@@ -151,7 +151,7 @@ impl Target {
         }
     }
 
-    /// Whether it can be all of a group of so many.
+    /// Whether the target can be every member of a group of `members`.
     fn takes_all(&self, members: usize) -> bool {
         let members = u32::try_from(members).unwrap_or(u32::MAX);
         match self {

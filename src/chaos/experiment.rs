@@ -1,4 +1,5 @@
-//! An experiment, valid by construction: what is done to whom and when, and what is claimed of it.
+//! An experiment, valid by construction: which faults hit which targets and when, and what is
+//! claimed about the outcome.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,60 +20,59 @@ pub struct Experiment {
     pub topology: Option<PathBuf>,
     /// The seed that it names.
     pub seed: Option<u64>,
-    /// How often it is repeated; at most, where it goes on for a claim.
+    /// The number of trials; the maximum, if the experiment repeats until a claim holds.
     pub trials: u32,
-    /// The claim that it goes on for.
+    /// The claim that the experiment repeats until it holds.
     pub until: Option<Until>,
-    /// When a trial is disturbed by the host; nothing where it does not say.
+    /// When a trial counts as disturbed by the host; `None` if never.
     pub disturbed: Option<Disturbance>,
     /// The gate before each trial.
     pub steady: Steady,
-    /// What is done, in the order written.
+    /// The steps, in the order of the file.
     pub method: Vec<Step>,
-    /// What is claimed.
+    /// The claims.
     pub assertions: Vec<Assertion>,
     /// Replaces the topology's objective.
     pub objective: Option<Objective>,
-    /// What it may do at most; the topology's limits hold where nothing is said.
+    /// The experiment's limits; the topology's apply where it sets none.
     pub limits: Allowance,
-    /// What ends the run early.
+    /// The condition that ends the run early.
     pub stop_when: Option<Condition>,
-    /// How long a trial waits for everything to settle again, where it says so.
+    /// How long a trial waits for everything to settle again; `None` for the default.
     pub recover: Option<Span>,
 }
 
 impl Experiment {
-    /// The longest pause among its steps; nothing where it has none.
+    /// The longest pause among its steps; `None` if it pauses nothing.
     #[must_use]
     pub fn longest_pause(&self) -> Option<Duration> {
         let pauses = self.strikes().filter(|fault| fault.kind().word().class == FaultClass::Pauses);
         pauses.filter_map(|fault| fault.lasts()).max()
     }
 
-    /// Whether a step reaches into the network between members and brokers: they must then pass
-    /// edges.
+    /// Whether a step disturbs the network between members and brokers, which requires edges.
     #[must_use]
     pub fn needs_edges(&self) -> bool {
         self.strikes().any(|fault| fault.network().is_some())
     }
 
-    /// All that can strike.
+    /// Every fault that can be injected.
     pub fn strikes(&self) -> impl Iterator<Item = AnyFault> {
         self.method.iter().flat_map(|step| step.fault.strikes())
     }
 }
 
-/// When a trial is disturbed by the host.
+/// When a trial counts as disturbed by the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disturbance {
-    /// It kept the instrument or a member from running for longer.
+    /// The host kept the instrument or a member from running for longer than this.
     pub stall: Span,
-    /// So many further trials are played at most; half of the trials where it does not say.
+    /// The most trials that are added as replacements; default: half of the trials.
     pub replace: Option<u32>,
 }
 
 impl Disturbance {
-    /// The rule for so many trials.
+    /// The rule for a run of `trials`.
     #[must_use]
     pub fn of(self, trials: u32) -> Disturbed {
         let replace = self.replace.unwrap_or(trials.div_ceil(2));
@@ -83,27 +83,27 @@ impl Disturbance {
 /// The gate before each trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steady {
-    /// For so long everything must have been settled.
+    /// How long everything must have been settled.
     pub settled: Span,
 }
 
-/// One thing that is done.
+/// One step of the method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Its name.
     pub id: StepId,
-    /// When.
+    /// When it is due.
     pub trigger: Trigger,
     /// A uniform draw from `[0, jitter)` is added.
     pub jitter: Span,
-    /// What.
+    /// The fault.
     pub fault: AnyFault,
-    /// To whom; nobody for `noop`.
+    /// The target; `None` for `noop`.
     pub target: Option<Target>,
 }
 
 impl Step {
-    /// Whom it concerns: its target; all groups where it is done to what is no member.
+    /// The groups it concerns: its target, or all groups if the fault is not done to members.
     #[must_use]
     pub fn concerns(&self) -> Option<Target> {
         let anything = self.fault.kind().word().targets == Targets::Anything;
@@ -118,8 +118,8 @@ impl Step {
 /// When a step is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
-    /// So long after the trial began.
+    /// This long after the trial began.
     At(Span),
-    /// So long after another step was in force.
+    /// This long after another step was in force.
     After(StepId, Span),
 }

@@ -1,6 +1,5 @@
-//! Whether an experiment fits a plan: every name leads somewhere, every target matches somebody,
-//! nobody comes back too early, no limit must break, and nothing is compared with a bound that
-//! nobody knows.
+//! Whether an experiment fits a plan: every name exists, every target matches a member, no restart
+//! comes too early, no step must break a limit, and no claim compares with an unknown bound.
 
 mod bounded;
 mod far;
@@ -15,7 +14,7 @@ use crate::topology::{Plan, PlannedGroup, Share, Terms};
 use crate::verdict::Subject;
 use crate::yaml::{Cursor, Node, Problem, choices};
 
-/// All that keeps the experiment, read from `document`, from being run on this plan.
+/// Every problem that keeps the experiment, read from `document`, from running on this plan.
 #[must_use]
 pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Problem> {
     let root = Cursor::of(document);
@@ -124,7 +123,7 @@ fn target_fits(target: &Target, plan: &Plan, place: Cursor<'_>, problems: &mut V
     }
 }
 
-/// So many roles are looked through for one that was meant.
+/// How many roles are searched for a similar name.
 const ROLES_MAX: usize = 1_000;
 
 fn role_fits(role: Option<&RoleName>, plan: &Plan, place: Cursor<'_>, problems: &mut Vec<Problem>) {
@@ -161,7 +160,7 @@ fn across_fits(across: &Across, plan: &Plan, place: Cursor<'_>, problems: &mut V
     }
 }
 
-/// A number of members that the group does not have, or that is nobody.
+/// A mode that matches no member, or more members than the group has.
 fn mode_fits(
     mode: Pick,
     name: &GroupName,
@@ -172,7 +171,7 @@ fn mode_fits(
     let wanted = mode.of(members);
     let origin = place.key("mode").origin();
     if wanted == 0 {
-        let message = format!("of the {members} members of `{name}` this matches nobody");
+        let message = format!("this matches none of the {members} members of `{name}`");
         return Some(Problem::at(origin, message));
     }
     (wanted > members)
@@ -180,7 +179,7 @@ fn mode_fits(
 }
 
 impl Pick {
-    /// How many of so many members these are at most.
+    /// The most of `members` that the mode picks.
     #[must_use]
     pub fn of(self, members: u32) -> u32 {
         match self {
@@ -194,7 +193,7 @@ impl Pick {
     }
 }
 
-/// A member that comes back before its session is over makes the group wait for the rest of it.
+/// A member that comes back before its session has expired makes the group wait for the rest of it.
 fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> {
     let strikes = step.fault.strikes();
     let early = strikes.iter().filter_map(|fault| fault.restart()).find(|it| !it.overlaps);
@@ -212,7 +211,7 @@ fn restart_fits(step: &Step, plan: &Plan, place: Cursor<'_>) -> Option<Problem> 
         .next()?;
     let key = if restart_after.is_some() { "restart_after" } else { "fault" };
     let message =
-        format!("the restart may come before the session of the dead one in `{name}` is over");
+        format!("the restart may come before the dead member's session in `{name}` expires");
     Some(
         Problem::at(place.key(key).origin(), message)
             .hint(format!("at least {least}, or say `overlap_restart: true`")),
@@ -224,7 +223,7 @@ fn no_group(name: &str, plan: &Plan, place: Cursor<'_>) -> Problem {
         .hint(choices(name, plan.groups.keys().map(GroupName::as_str)))
 }
 
-/// A host that nobody is on; or nobody says where it is.
+/// A host without groups; or no group names its host.
 fn no_host(host: Option<&HostName>, hosts: &BTreeSet<HostName>, place: Cursor<'_>) -> Problem {
     let Some(host) = host else {
         return Problem::at(place.origin(), "no group says which host it is on")
@@ -234,7 +233,7 @@ fn no_host(host: Option<&HostName>, hosts: &BTreeSet<HostName>, place: Cursor<'_
         .hint(choices(host.as_str(), hosts.iter().map(HostName::as_str)))
 }
 
-/// A cluster that no group is on.
+/// A cluster without groups.
 fn no_cluster(name: &ClusterName, plan: &Plan, place: Cursor<'_>) -> Problem {
     let used: BTreeSet<_> = plan.groups.values().map(|group| group.cluster.as_str()).collect();
     Problem::at(place.origin(), format!("no group is on a cluster `{name}`"))

@@ -1,4 +1,4 @@
-//! Whom a strike would hit, as far as that is known while nothing runs: in words.
+//! Describes the victims of a strike, as far as they are known before the run.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::ids::{GroupName, MemberId, PartitionId, RoleName};
 use crate::topology::{Address, Plan};
 
 impl Step {
-    /// To whom it is done.
+    /// Describes the victims of this fault with this target.
     pub(super) fn describe_for(&self, target: &Target) -> String {
         let Some(series) = self.fault.series() else { return target.describe() };
         let all = match target {
@@ -31,7 +31,7 @@ impl Step {
             | Target::Cluster(_) => None,
         };
         match (series, all) {
-            (Series::Drawn(_), Some(groups)) => format!("one member at a time, of {groups}"),
+            (Series::Drawn(_), Some(groups)) => format!("one member of {groups} at a time"),
             (Series::InTurn(_), Some(groups)) => {
                 format!("every member of {groups}, one after the other")
             }
@@ -42,7 +42,7 @@ impl Step {
 }
 
 impl Target {
-    /// Whom it strikes, with any seed.
+    /// Describes the target for any seed.
     #[must_use]
     pub fn describe(&self) -> String {
         let role = |role: &Option<RoleName>| match role {
@@ -56,7 +56,7 @@ impl Target {
             }
             Self::LeadersAcross { role: of, across } => {
                 let groups = across.groups.as_ref().map_or("all groups".to_owned(), list);
-                format!("the leaders of {}, the same one, in {groups}, at once", role(of))
+                format!("the leaders of {}, the same role, in {groups}, at once", role(of))
             }
             Self::Group { group, mode } => {
                 format!("{} of {}", mode.describe(), named(group.as_ref(), "group"))
@@ -84,7 +84,7 @@ impl Target {
         }
     }
 
-    /// The members that it can hit; none where it is done to brokers.
+    /// The members that it can hit; none if the target is brokers.
     #[must_use]
     pub fn candidates(&self, plan: &Plan) -> Vec<MemberId> {
         match self {
@@ -106,20 +106,20 @@ impl Target {
         }
     }
 
-    /// Whom a strike with this seed hits where everybody lives and leads.
+    /// The victims of a strike with this seed, if all members run and all roles are led.
     #[must_use]
     pub fn foreseen(&self, plan: &Plan, seed: u64) -> String {
         let mut chance = ChaCha12Rng::seed_from_u64(seed);
         match self {
-            // In the order in which the strike draws.
+            // Drawn in the same order as the strike does.
             Self::LeaderOf { role, group: _ } => {
                 let groups = shuffled(self.groups(plan), &mut chance);
                 let group = groups.first().map_or_else(String::new, ToString::to_string);
-                format!("whoever leads {} in {group}", drawn(role.as_ref(), plan, &mut chance))
+                format!("the leader of {} in {group}", drawn(role.as_ref(), plan, &mut chance))
             }
             Self::LeadersAcross { role, across: _ } => {
                 let role = drawn(role.as_ref(), plan, &mut chance);
-                format!("whoever leads {role} in {}", list(&self.groups(plan)))
+                format!("the leaders of {role} in {}", list(&self.groups(plan)))
             }
             Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
                 let brokers = self.brokers(plan, seed);
@@ -128,10 +128,10 @@ impl Target {
             Self::Group { mode: Pick::Leaders, .. } => {
                 let groups = shuffled(self.groups(plan), &mut chance);
                 let group = groups.first().map_or_else(String::new, ToString::to_string);
-                format!("all that lead in {group}")
+                format!("all leaders in {group}")
             }
             Self::GroupsAcross { mode: Pick::Leaders, .. } => {
-                format!("all that lead in {}", list(&self.groups(plan)))
+                format!("all leaders in {}", list(&self.groups(plan)))
             }
             Self::Member(_)
             | Self::Group { .. }
@@ -141,8 +141,8 @@ impl Target {
             | Self::Cluster(_) => {
                 let of = |group: &GroupName| plan.groups.get(group).map(|it| it.members.clone());
                 let living = |group: &GroupName| of(group).unwrap_or_default();
-                let nobody = |_: &GroupName, _: PartitionId| Vec::new();
-                let sight = Sight { plan, leaders: &nobody, living: &living };
+                let no_leaders = |_: &GroupName, _: PartitionId| Vec::new();
+                let sight = Sight { plan, leaders: &no_leaders, living: &living };
                 let brokers = self.brokers(plan, seed).map(|brokers| brokers.describe(plan));
                 match self.resolve(sight, seed) {
                     Ok(victims) => {
@@ -158,7 +158,7 @@ impl Target {
 }
 
 impl Brokers {
-    /// Which they are.
+    /// Describes the brokers.
     fn describe(&self, plan: &Plan) -> String {
         let at = |group: &GroupName| {
             let cluster = plan.groups.get(group).map(|group| &group.cluster)?;
@@ -192,7 +192,7 @@ impl Pick {
             Self::Minority => "a minority".to_owned(),
             Self::Majority => "a majority".to_owned(),
             Self::All => "all members".to_owned(),
-            Self::Leaders => "all that lead".to_owned(),
+            Self::Leaders => "all leaders".to_owned(),
             Self::Count(1) => "1 member".to_owned(),
             Self::Count(count) => format!("{count} members"),
             Self::Percent(percent) => format!("{percent}% of the members"),
@@ -200,7 +200,7 @@ impl Pick {
     }
 }
 
-/// The role that is wanted, or that the strike tries first.
+/// The wanted role, or the one that the strike tries first.
 fn drawn(role: Option<&RoleName>, plan: &Plan, chance: &mut ChaCha12Rng) -> String {
     let any = || plan.roles.name(*shuffled_roles(&plan.roles, chance).first()?);
     role.cloned().or_else(any).map_or_else(String::new, |role| role.to_string())

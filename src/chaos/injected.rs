@@ -1,4 +1,4 @@
-//! Inject and heal, a pair: what each fault does to members, and what is done to brokers beside.
+//! Inject and heal: what each fault does to members, and to brokers.
 
 use std::future::pending;
 use std::time::Duration;
@@ -13,22 +13,22 @@ use crate::ids::{FaultId, Life};
 use crate::observation::What;
 use crate::time::Mono;
 
-/// How a fault is done to members, and undone. A heal undoes what of it was done.
+/// How a fault is injected into members, and healed. A heal also undoes a partial injection.
 pub trait Injection {
-    /// Does it; when it was known to be in force.
+    /// Injects the fault. Returns the instant when it was known to be in force.
     fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>>;
 
-    /// Undoes it.
+    /// Heals the fault.
     fn heal<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>>;
 
-    /// Returns once it is no longer in force, though it was not undone here; never, where that
-    /// cannot be seen.
+    /// Returns once the fault is no longer in force although it was not healed; never returns if
+    /// that cannot be observed.
     fn slips<'a>(&'a self, _: &'a Case<'a>) -> LocalBoxFuture<'a, FaultError> {
         Box::pin(pending())
     }
 }
 
-/// Nothing is done to members. A series, too, is played strike by strike.
+/// Nothing is done to members. A series also uses it, because its strikes are injected one by one.
 pub(super) struct NoInjection;
 
 impl Injection for NoInjection {
@@ -41,7 +41,7 @@ impl Injection for NoInjection {
     }
 }
 
-/// One strike of a fault: where it is played, and whom it has in its hands.
+/// One strike of a fault: the arena, and the reserved victims.
 pub struct Case<'a> {
     pub(super) arena: &'a Arena<'a>,
     pub(super) fault: FaultId,
@@ -56,40 +56,40 @@ impl Case<'_> {
         &self.aim.victims
     }
 
-    /// About to be done to a life, or to no member.
+    /// Records that the fault is about to be injected into a life, or without a victim.
     pub(super) fn asked(&self, life: Option<&Life>) {
         self.arena.record.note(life, self.kind.asked(&self.fault, None));
     }
 
-    /// It is in force.
+    /// Records that the fault is in force.
     pub(super) fn in_force(&self, life: Option<&Life>) -> Mono {
         self.arena.record.note(life, What::FaultInForce { fault: self.fault.clone() })
     }
 
-    /// It was in force at `t`, as was seen elsewhere.
+    /// Records that the fault was in force at `t`.
     pub(super) fn in_force_at(&self, t: Mono, victim: &Victim) {
         let fact = What::FaultInForce { fault: self.fault.clone() };
         self.arena.record.note_at(t, Some(&victim.life), fact);
     }
 
-    /// It is gone.
+    /// Records that the fault is gone.
     pub(super) fn healed(&self, life: Option<&Life>) {
         self.arena.record.note(life, What::FaultHealed { fault: self.fault.clone() });
     }
 
-    /// It was gone at `t`, as was seen elsewhere.
+    /// Records that the fault was gone at `t`.
     pub(super) fn healed_at(&self, t: Mono, victim: &Victim) {
         let fact = What::FaultHealed { fault: self.fault.clone() };
         self.arena.record.note_at(t, Some(&victim.life), fact);
     }
 
-    /// Hits brokers: about to be done to one of them.
+    /// Records that the fault is about to be injected into a broker.
     pub(super) fn asked_broker(&self, broker: &crate::controller::Broker) {
         self.arena.record.note(None, self.kind.asked(&self.fault, Some(broker)));
     }
 }
 
-/// A fault that was begun, and what is needed to undo it.
+/// A fault whose injection began, and what is needed to heal it.
 pub(super) struct Injected<'a> {
     what: AnyFault,
     members: Box<dyn Injection>,
@@ -97,7 +97,7 @@ pub(super) struct Injected<'a> {
 }
 
 impl<'a> Injected<'a> {
-    /// What is about to be done; it can be healed from here on, also where the injection fails.
+    /// Prepares the injection. From here on the fault can be healed, even if the injection fails.
     pub(super) fn plan(
         arena: &'a Arena<'a>,
         what: AnyFault,
@@ -110,7 +110,7 @@ impl<'a> Injected<'a> {
         Self { what, members, case: Case { arena, fault, aim, restart_after, kind } }
     }
 
-    /// Does it; when it was known to be in force.
+    /// Injects the fault. Returns the instant when it was known to be in force.
     pub(super) async fn inject(&self) -> Result<Mono, FaultError> {
         let members = self.members.inject(&self.case);
         let brokers = async {
@@ -123,13 +123,13 @@ impl<'a> Injected<'a> {
         Ok(members?.max(brokers?))
     }
 
-    /// Returns once it is no longer in force, though it was not undone here. A broker is not
+    /// Returns once the fault is no longer in force although it was not healed. Brokers are not
     /// watched.
     pub(super) async fn slips(&self) -> FaultError {
         self.members.slips(&self.case).await
     }
 
-    /// Undoes it.
+    /// Heals the fault.
     pub(super) async fn heal(&self) -> Result<(), FaultError> {
         let members = self.members.heal(&self.case);
         let brokers = async {
@@ -142,15 +142,15 @@ impl<'a> Injected<'a> {
         members.and(brokers)
     }
 
-    /// Lets go of whom it has in its hands.
+    /// Releases the victims.
     pub(super) fn release(&self) {
         let Case { arena, aim, .. } = &self.case;
         arena.release(&aim.victims);
         arena.release_brokers(&aim.brokers);
     }
 
-    /// What becomes of the brokers that it has in its hands, if any, and for how long more they are
-    /// away when it is healed: nothing, where it was held for its time.
+    /// How the reserved brokers fail, if any, and how much longer they are away at the heal: zero
+    /// if the fault was held for its full time.
     fn brokers(&self) -> Option<(How, Duration)> {
         let (how, away) = self.what.of_brokers().filter(|_| !self.case.aim.brokers.is_empty())?;
         let after = if self.what.lasts().is_some() { Duration::ZERO } else { away.get() };

@@ -1,4 +1,4 @@
-//! The word for a fault: what the house asks of it.
+//! What the other modules ask of a fault's word.
 
 use super::Kind;
 use super::faults::Targets;
@@ -7,30 +7,31 @@ use crate::ids::FaultId;
 use crate::observation::What;
 
 impl Kind {
-    /// Those that are many strikes, of which each has a name of its own.
+    /// Whether the fault is a series: many strikes, each with its own name.
     #[must_use]
     pub fn is_series(self) -> bool {
         self.word().targets == Targets::InTurn
     }
 
-    /// The word that experiments use.
+    /// The word in experiment files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.word().name
     }
 
-    /// What a sentence calls it.
+    /// The noun for it in messages.
     #[must_use]
     pub fn noun(self) -> &'static str {
         self.word().noun
     }
 
-    /// Those that a storm may strike with.
+    /// The faults that a storm can inject.
     pub fn stormy() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|kind| kind.word().in_storm.is_some())
     }
 
-    /// The fact that it is about to be done: to a life, to a broker, or to no member.
+    /// The fact that the fault is about to be injected: into a life, into a broker, or without a
+    /// victim.
     pub(super) fn asked(self, fault: &FaultId, broker: Option<&Broker>) -> What {
         What::FaultAsked {
             fault: fault.clone(),
@@ -41,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// The fact that it could not be injected, or not be healed.
+    /// The fact that the fault could not be injected, or not healed.
     pub(super) fn failed(self, fault: &FaultId, why: String) -> What {
         let (kind, class) = (self.as_str().to_owned(), self.word().class);
         What::FaultFailed { fault: fault.clone(), kind, class, why }

@@ -1,4 +1,4 @@
-//! The files of an experiment, read from disk: the one place of this room that does so.
+//! Reads the files of an experiment; no other file of this module reads from disk.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,67 +9,67 @@ use super::shipped::{is_inside, locate, named, text};
 use super::{Experiment, Permission, fits, reading};
 use crate::topology::{Plan, plan};
 use crate::verdict::Brief;
-use crate::yaml::{Cursor, FileError, Node, Origin, Override, Place, Problem};
+use crate::yaml::{Cursor, FileError, Node, Origin, Override, Position, Problem};
 
-/// The topology of whoever names none.
+/// The default topology.
 pub const TOPOLOGY: &str = "topologies/duo.yaml";
-/// What is said where that one cannot be read.
+/// The hint if the default topology cannot be read.
 const UNNAMED: &str =
-    "it is the default; name yours with -f, or one that is shipped, as in -f topologies/duo.yaml";
-/// No file of ours is a hundredth of this.
+    "it is the default; name your own with -f, or a shipped one, as in -f topologies/duo.yaml";
+/// The longest file that is read; Tandem's own files are less than a hundredth of this.
 const SIZE_MOST: u64 = 1 << 20;
 
 /// An experiment and the plan that it fits, ready to be run.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// What is done.
+    /// The experiment.
     pub experiment: Experiment,
-    /// To what.
+    /// The plan.
     pub plan: Plan,
-    /// What is to be judged.
+    /// What the verdict judges.
     pub brief: Brief,
     /// The experiment's file as it was read.
     pub experiment_text: String,
-    /// The experiment's file; a `shipped:` one is inside the program.
+    /// The experiment's path; a `shipped:` file is inside the program.
     pub experiment_path: PathBuf,
-    /// The topology's file; a `shipped:` one is inside the program.
+    /// The topology's path; a `shipped:` file is inside the program.
     pub topology_path: PathBuf,
     /// The topology's file as it was read, overrides not applied.
     pub topology_text: String,
     /// The overrides, `key=value`.
     pub overrides: Vec<String>,
-    /// What every choice is drawn from: the argument, else the experiment's own; where both are
-    /// silent the caller draws it.
+    /// The seed of every choice: the argument, else the experiment's own; if neither is given, the
+    /// caller draws it.
     pub seed: Option<u64>,
 }
 
-/// What the command line says beside the experiment's file.
+/// What the command line sets in addition to the experiment's file.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     /// The topology, instead of the one that the experiment names.
     pub topology: Option<PathBuf>,
-    /// Values of the topology to be replaced.
+    /// Values of the topology to replace.
     pub overrides: Vec<Override>,
-    /// How many trials, instead of the experiment's number or the claim that it goes on for.
+    /// The number of trials, instead of the experiment's number or claim.
     pub trials: Option<u32>,
     /// The seed, instead of the experiment's.
     pub seed: Option<u64>,
-    /// What its faults may do, where they are going to be done.
+    /// What the faults of the run may do.
     pub allowed: Allowed,
 }
 
 /// What the user allows.
 #[derive(Debug, Clone, Default)]
 pub enum Allowed {
-    /// Everything: nothing is going to be done.
+    /// Everything, because nothing is run.
     #[default]
     Everything,
-    /// This, and nothing else that must be allowed.
+    /// These permissions, and no others.
     Only(Vec<Permission>),
 }
 
 impl Allowed {
-    /// What an option of the command line allows.
+    /// The permissions that the command line's options grant.
     #[must_use]
     pub fn by(options: &[(bool, Permission)]) -> Self {
         Self::Only(options.iter().filter(|(given, _)| *given).map(|(_, it)| *it).collect())
@@ -86,7 +86,7 @@ impl Allowed {
 /// Reads an experiment, and plans the topology that it is run on.
 ///
 /// # Errors
-/// Whatever is wrong with either file.
+/// Either file has problems.
 pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
     let path = &*locate(path);
     let experiment_text = read_text(path)?;
@@ -109,7 +109,7 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
     let topology_path = locate(&topology_path).into_owned();
     let topology_text = read_text(&topology_path).map_err(|error| {
         match (&choice.topology, &experiment.topology) {
-            // It is this file's mistake to name that one.
+            // The mistake is in this file: it names a missing one.
             (None, Some(_)) => wrong(vec![Problem::at(
                 Cursor::of(&document).key("topology").origin(),
                 error.to_string(),
@@ -138,7 +138,7 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
     })
 }
 
-/// The steps that the user does not allow.
+/// The steps that need a permission which the user has not given.
 fn refused(experiment: &Experiment, document: &Node, allowed: &Allowed) -> Vec<Problem> {
     let place = Cursor::of(document).key("method");
     let mut refused = Vec::new();
@@ -146,33 +146,32 @@ fn refused(experiment: &Experiment, document: &Node, allowed: &Allowed) -> Vec<P
         let word = step.fault.kind().word();
         let Some(missing) = word.permission.filter(|it| !allowed.has(*it)) else { continue };
         let message = format!("a {} must be allowed", word.noun);
-        let hint = format!("read what it does, and say {}", missing.option());
+        let hint = format!("read what it does, then allow it with {}", missing.option());
         let origin = place.index(index).key("fault").origin();
         refused.push(Problem::at(origin, message).hint(hint));
     }
     refused
 }
 
-/// Reads and plans the topology that was chosen, or that of whoever names none; its text comes
-/// along.
+/// Reads and plans the chosen topology, or the default. Returns its text as well.
 ///
 /// # Errors
-/// Whatever is wrong with it.
+/// The file has problems.
 pub fn load_chosen(
     path: Option<&Path>,
     overrides: &[Override],
 ) -> Result<(Plan, String), FileError> {
-    // A shipped one is only meant where it is named: nobody keeps up what was never asked for.
+    // A shipped topology is used only if it is named, so `tandem up` never starts one by accident.
     let file = &*path.map_or(Cow::Borrowed(Path::new(TOPOLOGY)), locate);
     let unread = |error: FileError| if path.is_some() { error } else { error.hint(UNNAMED) };
     let text = read_text(file).map_err(unread)?;
     Ok((plan_text(file, &text, overrides)?, text))
 }
 
-/// Reads and plans a topology; its text comes along.
+/// Reads and plans a topology. Returns its text as well.
 ///
 /// # Errors
-/// Whatever is wrong with it.
+/// The file has problems.
 pub fn load_topology(path: &Path, overrides: &[Override]) -> Result<(Plan, String), FileError> {
     load_chosen(Some(path), overrides)
 }
@@ -181,7 +180,7 @@ fn plan_text(path: &Path, text: &str, overrides: &[Override]) -> Result<Plan, Fi
     plan(text, overrides).map_err(|problems| FileError::new(shown(path), text, problems))
 }
 
-/// A path without its detours; only to be shown, for a link may make a difference.
+/// A path without `.` and `..`, for display only: with symbolic links it may be a different file.
 #[must_use]
 pub fn shown(path: &Path) -> String {
     let mut short = PathBuf::new();
@@ -196,10 +195,10 @@ pub fn shown(path: &Path) -> String {
     short.display().to_string()
 }
 
-/// Reads a file of text, but not without end.
+/// Reads a text file of bounded length.
 ///
 /// # Errors
-/// Where there is no such file, it is no text, or far too long for one of ours.
+/// The file does not exist, is not text, or is too long.
 pub fn read_text(path: &Path) -> Result<String, FileError> {
     let unreadable = |why: String| FileError::unreadable(shown(path), why);
     let cannot = |error: std::io::Error| unreadable(format!("cannot be read: {error}"));
@@ -215,7 +214,7 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
     let mut bytes = Vec::new();
     file.take(SIZE_MOST + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > SIZE_MOST {
-        return Err(unreadable("is longer than 1 MiB; no file of this kind is".to_owned()));
+        return Err(unreadable("is longer than 1 MiB".to_owned()));
     }
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
@@ -223,7 +222,7 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
         let before: String = text.get(..good).unwrap_or_default().to_owned();
         let line = before.split('\n').count();
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let origin = Origin::File(Place { line, column, width: 1 });
+        let origin = Origin::File(Position { line, column, width: 1 });
         FileError::new(shown(path), &text, vec![Problem::at(origin, "this is not UTF-8")])
     })
 }

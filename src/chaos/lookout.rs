@@ -1,5 +1,5 @@
-//! Watches, while a trial is on, for what must end it: `stop_when`. Pure: it is shown the live fold
-//! again and again, with the time.
+//! Evaluates `stop_when` while a trial runs. Pure: the caller passes it the live fold and the time
+//! again and again.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use crate::time::{Mono, Span};
 use crate::topology::Plan;
 use crate::verdict::{Condition, Measure, Subject};
 
-/// What is led, or not: the first of roles that share their partitions, in one group or in all.
+/// A role in one group, or in all together; of roles that share their partitions, the first.
 type Place = (Option<GroupName>, RoleIndex);
 
 /// Watches one condition.
 pub struct Lookout<'a> {
     condition: &'a Condition,
     plan: &'a Plan,
-    /// Since when each place is as it should not be.
+    /// Since when each place violates the condition.
     since: BTreeMap<Place, Mono>,
 }
 
 impl<'a> Lookout<'a> {
-    /// Has seen nothing yet.
+    /// A lookout that has seen nothing yet.
     #[must_use]
     pub fn new(condition: &'a Condition, plan: &'a Plan) -> Self {
         Self { condition, plan, since: BTreeMap::new() }
     }
 
-    /// Looks once; what the condition has found, in words. An interval counts from the look at
-    /// which it was first seen, so it is never taken for longer than it is.
+    /// Evaluates the condition once. Returns a description of the violation. An interval counts
+    /// from the call that first saw it, so its length is never overstated.
     pub fn look(&mut self, now: Mono, live: &Live) -> Option<String> {
         let mut since = BTreeMap::new();
         for roles in self.plan.classes() {
@@ -55,7 +55,7 @@ impl<'a> Lookout<'a> {
         }
     }
 
-    /// Whether a role has nobody, or several, at this moment.
+    /// Whether a role has no leader, or several, at this moment.
     fn is_on(&self, now: Mono, live: &Live, group: Option<&GroupName>, role: RoleIndex) -> bool {
         let count = |name: &GroupName| -> usize {
             let Some(planned) = self.plan.groups.get(name) else { return 0 };
@@ -81,7 +81,7 @@ impl<'a> Lookout<'a> {
             None => role,
         };
         let what = match self.condition.measure {
-            Measure::Gap => "nobody has led",
+            Measure::Gap => "no member has led",
             Measure::Overlap | Measure::Takeover => "more than one has led",
         };
         format!("stop_when {}: {what} {place} for {longest:.1?}", self.condition)

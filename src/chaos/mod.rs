@@ -1,4 +1,4 @@
-//! Disturbs the fleet from outside, and always heals what it did.
+//! Injects faults into the fleet from outside, and always heals them.
 
 mod aim;
 mod arena;

@@ -1,4 +1,4 @@
-//! The words of the faults that reach into the network.
+//! The words of network faults in experiment files.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 use crate::wire;
 use crate::yaml::choices;
 
-/// What becomes of what does not pass.
+/// What happens to stopped traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Behavior {
@@ -24,7 +24,7 @@ pub(super) enum Behavior {
     Reset,
 }
 
-/// Which way.
+/// The direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Way {
@@ -181,11 +181,11 @@ impl JsonSchema for BrokerSpec {
     }
 }
 
-/// So many bytes a second.
+/// Bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rate(pub u64);
 
-/// A thousand, not 1024: networks count so.
+/// Multiples of 1000, not 1024, as usual for networks.
 const UNITS: [(&str, u64); 3] = [("B/s", 1), ("kB/s", 1_000), ("MB/s", 1_000_000)];
 
 impl<'de> Deserialize<'de> for Rate {
@@ -197,7 +197,9 @@ impl<'de> Deserialize<'de> for Rate {
         let rate = number.parse().ok().zip(unit);
         let rate = rate.and_then(|(number, (_, unit)): (u64, _)| number.checked_mul(*unit));
         match rate {
-            Some(0) => Err(D::Error::custom("nothing would pass\nthat is `fault: partition`")),
+            Some(0) => {
+                Err(D::Error::custom("a rate of 0 lets nothing pass\nuse `fault: partition`"))
+            }
             Some(rate) => Ok(Self(rate)),
             None => {
                 let message = format!("{word:?} is no rate\nwrite a whole number and its unit: ");

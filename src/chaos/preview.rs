@@ -1,5 +1,5 @@
-//! What a run would do, shown before anything is started: everything that the files and the seed
-//! decide. Pure; who leads when a step strikes is known only then.
+//! What a run would do, before it starts anything: everything that the files and the seed
+//! determine. Pure. Which members lead when a step strikes is only known during the run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::time::Span;
 use crate::topology::{Address, Edges, Plan};
 use crate::verdict::{Assertion, Disturbed, Limits, Until};
 
-/// Of so many trials the schedule is shown.
+/// The most trials whose schedule is shown.
 const SHOWN: u32 = 5;
 
 /// What a run would do.
@@ -22,33 +22,33 @@ const SHOWN: u32 = 5;
 pub struct Preview {
     /// The experiment's name.
     pub experiment: String,
-    /// The topology's.
+    /// The topology's name.
     pub topology: String,
-    /// What every choice is drawn from.
+    /// The seed of every choice.
     pub seed: u64,
-    /// How many trials there are; at most, where they go on for a claim.
+    /// The number of trials; the maximum, if they go on until a claim holds.
     pub trials: u32,
-    /// The claim that they go on for.
+    /// The claim that the trials go on for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilPreview>,
-    /// When a trial is disturbed by the host, and how many more are then played.
+    /// When a trial counts as disturbed by the host, and how many trials may replace disturbed
+    /// ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<Disturbed>,
-    /// The processes that would be started, and the topics that would be made where they are
-    /// missing, a line each.
+    /// The processes that would be started, and the topics that would be created if missing, one
+    /// line each.
     pub starts: Vec<String>,
     /// The steps.
     pub steps: Vec<StepPreview>,
     /// The first trials.
     pub schedule: Vec<TrialPreview>,
-    /// The longest gap and overlap that the steps may cost each group; nothing where no bound is
-    /// known.
+    /// The longest gap and overlap that the steps may cost each group; absent if no bound is known.
     pub bounds: BTreeMap<GroupName, Limits>,
-    /// The same of all groups together.
+    /// The same for all groups together.
     pub joint: Limits,
-    /// What is claimed.
+    /// The claims.
     pub assertions: Vec<Assertion>,
-    /// What ends the run early, if anything does.
+    /// The condition that ends the run early, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_when: Option<String>,
 }
@@ -58,11 +58,11 @@ pub struct Preview {
 pub struct UntilPreview {
     /// The claim.
     pub claim: String,
-    /// So many trials at least.
+    /// The minimum number of trials.
     pub trials_min: u32,
-    /// So many at most.
+    /// The maximum number of trials.
     pub trials_max: u32,
-    /// After how many trials it can be made, and with how many joint gaps.
+    /// After how many trials the claim is tested, and how many joint gaps it allows there.
     pub looks: String,
 }
 
@@ -78,30 +78,30 @@ impl UntilPreview {
 pub struct StepPreview {
     /// Its name.
     pub step: StepId,
-    /// The fault, as experiments write it.
+    /// The fault's word in experiment files.
     pub fault: &'static str,
     /// When it is due, in words.
     pub due: String,
-    /// What is done.
+    /// What it does.
     pub does: String,
-    /// To whom; nothing where it is done to nobody.
+    /// The target; absent if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// The members that this may be.
+    /// The members that the target may be.
     pub candidates: Vec<MemberId>,
     /// How it is undone.
     pub undo: String,
-    /// What it may cost the group that it costs most; nothing where it is many strikes.
+    /// The most that it may cost a group; absent for a series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<StepCost>,
 }
 
-/// What one step may cost a group, at most; nothing where no bound is known.
+/// The most that one step may cost a group; absent parts have no known bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepCost {
     /// The longest gap.
     pub gap: Option<Span>,
-    /// The longest overlap: that of the fault, as `tandem plan` has it, and that of the return.
+    /// The longest overlap: that of the fault, as in `tandem plan`, plus that of the return.
     pub overlap: Option<Span>,
     /// The part of the overlap that the victims' return adds.
     pub of_return: Span,
@@ -110,7 +110,7 @@ pub struct StepCost {
 /// One trial, as the seed draws it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrialPreview {
-    /// Which.
+    /// The trial's number.
     pub trial: TrialNumber,
     /// Its strikes, in the order of the method.
     pub strikes: Vec<StrikePreview>,
@@ -119,26 +119,26 @@ pub struct TrialPreview {
 /// One strike, as the seed draws it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StrikePreview {
-    /// Of which step.
+    /// The step.
     pub step: StepId,
-    /// What it is, where that is drawn as well.
+    /// The fault, if it is drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<&'static str>,
-    /// Not before this strike is over and everything has settled again.
+    /// Waits until this strike is over and everything has settled again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub once_settled: Option<StepId>,
-    /// Since when `delay_ms` counts: the trial's beginning, or when this step is in force.
+    /// What `delay_ms` counts from: this step being in force, or the trial's beginning if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StepId>,
-    /// How long after that it is due, the jitter drawn.
+    /// The delay until it is due, jitter included.
     pub delay_ms: u64,
-    /// Whom it hits where everybody lives and leads; nothing where it is done to nobody.
+    /// The victims, if all members run and all roles are led; absent if there is no target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
 
 impl Preview {
-    /// What a run of this would do with this seed.
+    /// What a run would do with this seed.
     #[must_use]
     pub fn of(prepared: &Prepared, seed: u64) -> Self {
         let (experiment, plan) = (&prepared.experiment, &prepared.plan);
@@ -215,21 +215,21 @@ impl StepCost {
 
 /// The processes and topics of a plan.
 fn starts(plan: &Plan) -> Vec<String> {
-    let mut starts = vec!["a guard, which undoes everything where the run cannot".to_owned()];
+    let mut starts = vec!["a guard, which undoes everything if the run cannot".to_owned()];
     let embedded = |name: &ClusterName| {
         plan.clusters.get(name).is_none_or(|cluster| cluster.address == Address::Embedded)
     };
     let brokers = plan.clusters.iter().filter(|(name, _)| embedded(name));
     starts.extend(brokers.map(|(name, cluster)| {
         let host = cluster.host.as_ref().map(|host| format!(", on host {host}"));
-        format!("a broker: all of cluster {name}{}", host.unwrap_or_default())
+        format!("a broker: the only one of cluster {name}{}", host.unwrap_or_default())
     }));
     if plan.edges == Edges::Proxied {
-        starts.push("a process of edges, through which members reach brokers".to_owned());
+        starts.push("a process of edges, through which members connect to brokers".to_owned());
     }
     for (name, group) in &plan.groups {
         let (topic, cluster) = (&group.topic, &group.cluster);
-        let made = if embedded(cluster) { "to be made" } else { "made where it is missing" };
+        let made = if embedded(cluster) { "to be created" } else { "created if missing" };
         let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
         starts.push(format!(
             "{name}: {} on topic {topic} of cluster {cluster}, {made}",

@@ -1,4 +1,4 @@
-//! From text to an experiment: read, and check what can be checked without a topology.
+//! Reads an experiment from its text, and checks everything that does not depend on a topology.
 
 mod fault;
 mod target;
@@ -15,14 +15,13 @@ use crate::time::Span;
 use crate::yaml::{Cursor, Node, Problem, choices, parse, read};
 
 const SETTLED: Span = Span::ms(1_000);
-/// With its number behind it, it is still a name.
+/// The longest name to which a strike's number can be appended.
 const NAME_MOST: usize = 90;
 
-/// Reads the experiment that `text` describes; the document comes along, for what has to be said of
-/// it later.
+/// Reads the experiment that `text` describes. Returns the document as well, for later problems.
 ///
 /// # Errors
-/// All that is wrong with it; a value that does not even fit its type hides the rest.
+/// All problems found; a value of the wrong type hides the rest.
 pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
     let one = |problem| vec![problem];
     let root = parse(text).map_err(one)?;
@@ -37,7 +36,7 @@ pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
     let disturbed =
         trials::disturbed(spec.disturbed.as_ref(), place.key("disturbed"), &mut problems);
     if spec.method.is_empty() {
-        let nothing = Problem::at(place.key("method").origin(), "the method has no step");
+        let nothing = Problem::at(place.key("method").origin(), "the method has no steps");
         problems.push(nothing.hint("a control trial does nothing: {fault: noop, for: 60s}"));
     }
     let method = steps(&spec.method, place.key("method"), &mut problems);
@@ -75,7 +74,7 @@ fn steps(specs: &[StepSpec], place: Cursor<'_>, problems: &mut Vec<Problem>) -> 
     steps
 }
 
-/// The strikes of a series are named after it: no other step may be named like one of them.
+/// The strikes of a series are named after it, so no other step may have such a name.
 fn namesakes(steps: &[Step], place: Cursor<'_>) -> Vec<Problem> {
     let series: Vec<_> = steps.iter().filter(|step| step.fault.kind().is_series()).collect();
     let named = |step: &Step| {
@@ -128,14 +127,14 @@ fn trigger(
 ) -> Result<Trigger, Problem> {
     let Some(after) = &spec.after else {
         if spec.delay.is_some() {
-            let message = "a `delay` counts from another step";
+            let message = "a `delay` counts from another step, and none is named";
             return Err(Problem::at(place.key("delay").name(), message)
-                .hint("write `at`, or say `after` which step"));
+                .hint("write `at`, or name the step: `after`"));
         }
         return Ok(Trigger::At(spec.at.unwrap_or_default()));
     };
     if spec.at.is_some() {
-        let message = "a step is due `at` a time or `after` another step, not both";
+        let message = "a step has `at` or `after`, not both";
         return Err(Problem::at(place.key("after").name(), message));
     }
     if let Some(step) = above.iter().find(|step| step.id == *after && step.fault.kind().is_series())

@@ -1,4 +1,5 @@
-//! From a target to its victims, when the step strikes: pure, given who leads and who lives.
+//! Resolves a target to its victims when the step strikes. Pure: the caller passes the leaders and
+//! the running members.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +12,16 @@ use crate::ids::{ClusterName, GroupName, HostName, MemberId, PartitionId, RoleIn
 use crate::roles::Roles;
 use crate::topology::Plan;
 
-/// Brokers that are to be hit, once every choice is made.
+/// The brokers to hit, with every choice made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Brokers {
-    /// The one that coordinates this group.
+    /// The coordinator of this group.
     CoordinatorOf(GroupName),
-    /// The one that leads this partition in the ledger of this group.
+    /// The leader of this partition in the ledger of this group.
     LeaderOf(GroupName, PartitionId),
-    /// All of this cluster.
+    /// All brokers of this cluster.
     AllOf(ClusterName),
-    /// All embedded ones on this machine; there may be none.
+    /// All embedded brokers on this machine; there may be none.
     OnHost(HostName),
 }
 
@@ -29,9 +30,9 @@ pub enum Brokers {
 pub struct Sight<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// Who leads a partition in a group now.
+    /// The members that lead a partition in a group now.
     pub leaders: &'a dyn Fn(&GroupName, PartitionId) -> Vec<MemberId>,
-    /// Whose process runs now.
+    /// The members of a group whose process runs now.
     pub living: &'a dyn Fn(&GroupName) -> Vec<MemberId>,
 }
 
@@ -41,16 +42,16 @@ pub enum Unresolved {
     /// The member is not running.
     #[error("member {0} is not running")]
     Down(MemberId),
-    /// Nobody leads what was to lose its leader.
-    #[error("nobody leads {0}")]
+    /// The role has no leader.
+    #[error("{0} has no leader")]
     Leaderless(String),
-    /// Nobody runs where everybody was to be hit.
+    /// No member runs where all were to be hit.
     #[error("no member {0} is running")]
-    Nobody(String),
-    /// Fewer run than are wanted.
-    #[error("{running} of the {wanted} members of {group} that are wanted are running")]
+    NoneRunning(String),
+    /// Fewer members run than the target needs.
+    #[error("only {running} of {wanted} wanted members of {group} are running")]
     Few {
-        /// In which group.
+        /// The group.
         group: GroupName,
         /// How many are wanted.
         wanted: u32,
@@ -81,7 +82,7 @@ impl Target {
             | Self::Coordinator { group: None }
             | Self::Leading { group: None, .. }
             | Self::Brokers { cluster: None } => all(),
-            // It coordinates others of its cluster, too, or leads what they hear.
+            // The broker also serves the other groups of its cluster.
             Self::Coordinator { group: Some(group) } | Self::Leading { group: Some(group), .. } => {
                 plan.beside(group)
             }
@@ -110,7 +111,7 @@ impl Target {
         }
     }
 
-    /// The machines that it can hit, where it names them by their labels.
+    /// The machines that it can hit, if it names machines.
     #[must_use]
     pub fn hosts(&self, plan: &Plan) -> BTreeSet<HostName> {
         let members = plan.groups.values().filter_map(|group| group.host.as_ref());
@@ -131,8 +132,8 @@ impl Target {
         }
     }
 
-    /// The sets of groups of which it hits one, whole, and at once; together they are
-    /// [`groups`](Self::groups).
+    /// The sets of groups of which it hits exactly one, all of its groups at once; together they
+    /// are [`groups`](Self::groups).
     #[must_use]
     pub fn choices(&self, plan: &Plan) -> BTreeSet<BTreeSet<GroupName>> {
         let groups = self.groups(plan);
@@ -148,7 +149,7 @@ impl Target {
             Self::Cluster(_) | Self::LeadersAcross { .. } | Self::GroupsAcross { .. } => {
                 [groups].into()
             }
-            // Who shares a broker shares its fate.
+            // All groups that share a broker are hit together.
             Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
                 groups.iter().map(|group| plan.beside(group)).collect()
             }
@@ -158,7 +159,7 @@ impl Target {
         }
     }
 
-    /// Chooses the brokers that are hit, where they are the target.
+    /// Chooses the brokers to hit, if the target is brokers.
     #[must_use]
     pub fn brokers(&self, plan: &Plan, seed: u64) -> Option<Brokers> {
         let mut chance = ChaCha12Rng::seed_from_u64(seed);
@@ -180,7 +181,8 @@ impl Target {
                 let any = || shuffled(used, &mut chance).pop();
                 cluster.clone().or_else(any).map(Brokers::AllOf)
             }
-            // Drawn first, as where its members are chosen: it is the same machine.
+            // The first draw, as in the choice of its members, so that both choose the same
+            // machine.
             Self::Machine(_) => shuffled(self.hosts(plan), &mut chance).pop().map(Brokers::OnHost),
             Self::Member(_)
             | Self::LeaderOf { .. }
@@ -192,10 +194,10 @@ impl Target {
         }
     }
 
-    /// Chooses the victims: by the seed alone, where there is a choice.
+    /// Chooses the victims. Every choice depends on the seed alone.
     ///
     /// # Errors
-    /// Where there is nobody to be hit now.
+    /// No victim is available now.
     pub fn resolve(&self, sight: Sight<'_>, seed: u64) -> Result<Vec<MemberId>, Unresolved> {
         let mut chance = ChaCha12Rng::seed_from_u64(seed);
         match self {
@@ -228,7 +230,7 @@ impl Target {
             }
             Self::Host(_) | Self::Machine(_) => {
                 let Some(host) = shuffled(self.hosts(sight.plan), &mut chance).pop() else {
-                    return Err(Unresolved::Nobody("on any host".to_owned()));
+                    return Err(Unresolved::NoneRunning("on any host".to_owned()));
                 };
                 let place = format!("on host {host}");
                 let brokers = sight.plan.clusters_on(&host);
@@ -240,7 +242,7 @@ impl Target {
                 }
             }
             Self::Cluster(cluster) => sight.all(self, || format!("on cluster {cluster}")),
-            // Brokers, and no member.
+            // These targets have no members.
             Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
                 Ok(Vec::new())
             }
@@ -263,7 +265,7 @@ impl Target {
 }
 
 impl Sight<'_> {
-    /// The role that is wanted, or all in a random order.
+    /// The wanted role, or all in a random order.
     fn roles(self, role: Option<&RoleName>, chance: &mut ChaCha12Rng) -> Vec<RoleIndex> {
         match role {
             Some(role) => self.plan.role(role).into_iter().collect(),
@@ -271,7 +273,7 @@ impl Sight<'_> {
         }
     }
 
-    /// Who leads the role in the group; one of them, should there be several.
+    /// The leader of the role in the group; one of them if there are several.
     fn leader(
         self,
         group: &GroupName,
@@ -282,7 +284,7 @@ impl Sight<'_> {
         shuffled((self.leaders)(group, partition), chance).pop()
     }
 
-    /// All of the target's groups that run.
+    /// All running members of the target's groups.
     fn all(
         self,
         target: &Target,
@@ -290,7 +292,7 @@ impl Sight<'_> {
     ) -> Result<Vec<MemberId>, Unresolved> {
         let groups = target.groups(self.plan);
         let victims: Vec<_> = groups.iter().flat_map(|group| (self.living)(group)).collect();
-        if victims.is_empty() { Err(Unresolved::Nobody(place())) } else { Ok(victims) }
+        if victims.is_empty() { Err(Unresolved::NoneRunning(place())) } else { Ok(victims) }
     }
 
     fn pick(
@@ -317,7 +319,7 @@ impl Sight<'_> {
         };
         let running = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
         let wanted = match mode {
-            // As many as there are, but not nobody.
+            // All running members, but at least one.
             Pick::All | Pick::Leaders => running.max(1),
             Pick::One | Pick::Minority | Pick::Majority | Pick::Count(_) | Pick::Percent(_) => {
                 mode.of(size)
@@ -333,7 +335,7 @@ impl Sight<'_> {
     }
 }
 
-/// In a random order, whatever the order in which they came.
+/// Returns the items in a random order that does not depend on their initial order.
 pub(super) fn shuffled<T: Ord>(
     things: impl IntoIterator<Item = T>,
     chance: &mut ChaCha12Rng,
@@ -344,8 +346,7 @@ pub(super) fn shuffled<T: Ord>(
     things
 }
 
-/// All roles in a random order: drawn from their names in order, or from the numbers of counted
-/// ones.
+/// All roles in a random order, drawn from their sorted names or from the numbers of counted roles.
 pub(super) fn shuffled_roles(roles: &Roles, chance: &mut ChaCha12Rng) -> Vec<RoleIndex> {
     match roles {
         Roles::Named(names) => {

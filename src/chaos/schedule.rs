@@ -1,4 +1,4 @@
-//! What one trial does and when: every draw is made here, from the seed and the trial's number.
+//! What one trial does and when. Every draw is made here, from the seed and the trial's number.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ use crate::topology::Plan;
 /// The strikes of one trial, in the order of the method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
-    /// One a step; of a series, one a strike.
+    /// One per step; for a series, one per strike.
     pub strikes: Vec<Strike>,
 }
 
 /// When a step strikes, and the seed of its choice of victims.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strike {
-    /// What is done.
+    /// The step.
     pub step: Step,
-    /// Since when `delay` counts: the trial's beginning, or the step that must be in force first.
+    /// What `delay` counts from: this step being in force, or the trial's beginning if `None`.
     pub after: Option<StepId>,
-    /// How long after that, the jitter drawn.
+    /// The delay, jitter included.
     pub delay: Duration,
-    /// Not before this strike is over and everything has settled again.
+    /// Waits until this strike is over and everything has settled again.
     pub once_settled: Option<StepId>,
-    /// Whether it was drawn what it is.
+    /// Whether the fault was drawn.
     pub drawn: bool,
-    /// Seeds the choice among those that the target allows.
+    /// The seed of the choice of victims.
     pub seed: u64,
 }
 
@@ -56,7 +56,7 @@ impl Schedule {
 
 impl Strike {
     fn draw(step: &Step, chance: &mut ChaCha12Rng) -> Self {
-        // Drawn first, so that a jitter that is added or taken away leaves the victims as they are.
+        // Drawn first, so that adding or removing a jitter does not change the victims.
         let seed = chance.next_u64();
         let jitter = u64::try_from(step.jitter.get().as_nanos()).unwrap_or(u64::MAX);
         let jitter = if jitter == 0 { 0 } else { chance.random_range(0..jitter) };
@@ -69,8 +69,8 @@ impl Strike {
     }
 }
 
-/// Every step of every trial draws from a stream of its own, so that adding a step leaves the
-/// others as they were.
+/// Every step of every trial draws from a stream of its own, so that adding a step does not change
+/// the others.
 fn chance(seed: u64, trial: TrialNumber, step: &StepId) -> ChaCha12Rng {
     let mut key = [0; 32];
     let parts = seed.to_le_bytes().into_iter().chain(trial.0.to_le_bytes());
@@ -82,7 +82,7 @@ fn chance(seed: u64, trial: TrialNumber, step: &StepId) -> ChaCha12Rng {
     chance
 }
 
-/// FNV-1a, for it must not change with the version of a library.
+/// FNV-1a, because the hash must not change with the version of a library.
 fn fnv(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

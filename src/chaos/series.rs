@@ -1,9 +1,9 @@
-//! Steps that are many strikes: a storm, whose strikes are drawn, and a rollout, in which one waits
-//! for the other. Pure: the seed decides everything.
+//! Steps of many strikes: a storm, whose strikes are drawn, and a rollout, in which each strike
+//! waits for the one before. Pure: the seed determines everything.
 //!
-//! A storm keeps to its limits by itself: it knows for how long each strike takes its victim away,
-//! and strikes nobody where one more would be too many. It takes only its own strikes into account;
-//! whatever else is done is kept to the limits when it strikes.
+//! A storm stays within its limits by itself: it knows how long each strike takes its victim away,
+//! and skips a strike that would exceed them. It accounts only for its own strikes; those of other
+//! steps are checked when they strike.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,11 +17,11 @@ use super::{AnyFault, Sight, Step, Storm, Strike, Target};
 use crate::ids::{GroupName, MemberId, PartitionId, StepId};
 use crate::topology::{Allowance, Plan};
 
-/// What a strike may take beside the time that its victim is away: to close a client, to start a
+/// What a strike may take in addition to its victim's absence: to close a client, to start a
 /// process, to see that it runs.
 pub(super) const SLACK: Duration = Duration::from_secs(2);
 
-/// The strikes of a storm; `first` says when it begins.
+/// The strikes of a storm that begins with `first`.
 pub(super) fn storm(
     first: &Strike,
     storm: &Storm,
@@ -33,7 +33,7 @@ pub(super) fn storm(
     let mut away = Away { plan, limits, until: BTreeMap::new() };
     let mut strikes = Vec::new();
     for round in 0..storm.rounds() {
-        // Each round draws as much as any other, so that one that strikes nobody changes nothing.
+        // Each round draws equally often, so that a skipped strike does not change the others.
         let (offset, weight, seed) = (chance.next_u64(), chance.next_u64(), chance.next_u64());
         let every = storm.every.get();
         let offset = Duration::from_nanos(offset % nanos(every).max(1));
@@ -72,17 +72,17 @@ pub(super) fn rollout(first: &Strike, plan: &Plan) -> Vec<Strike> {
     strikes
 }
 
-/// What a strike of a series is called; nothing where the series' own name is too long already.
+/// The name of a strike of a series; `None` if the series' own name is too long.
 pub(super) fn name(series: &StepId, place: usize) -> Option<StepId> {
     format!("{series}-{}", place + 1).parse().ok()
 }
 
-/// All whom a series can strike, where everybody lives.
+/// All members that a series can hit, if all are running.
 fn pool(first: &Strike, plan: &Plan) -> Vec<MemberId> {
     let of = |group: &GroupName| plan.groups.get(group).map(|it| it.members.clone());
     let living = |group: &GroupName| of(group).unwrap_or_default();
-    let nobody = |_: &GroupName, _: PartitionId| Vec::new();
-    let sight = Sight { plan, leaders: &nobody, living: &living };
+    let no_leaders = |_: &GroupName, _: PartitionId| Vec::new();
+    let sight = Sight { plan, leaders: &no_leaders, living: &living };
     let target = first.step.target.as_ref();
     target.and_then(|target| target.resolve(sight, first.seed).ok()).unwrap_or_default()
 }
@@ -100,7 +100,7 @@ fn weighed(storm: &Storm, drawn: u64) -> Option<&AnyFault> {
     })
 }
 
-/// Who is away, and until when.
+/// The members that are away, and until when.
 struct Away<'a> {
     plan: &'a Plan,
     limits: Allowance,
@@ -108,7 +108,8 @@ struct Away<'a> {
 }
 
 impl Away<'_> {
-    /// Whether `member` is there at `at`, and may be struck beside whoever is not.
+    /// Whether `member` is present at `at`, and the limits allow it to be hit in addition to those
+    /// away.
     fn allows(&self, member: &MemberId, at: Duration) -> bool {
         let gone = |member: &MemberId| self.until.get(member).is_some_and(|until| at < *until);
         let Some(own) = self.plan.group_of(member) else { return false };
@@ -129,7 +130,7 @@ impl Away<'_> {
         self.limits.groups.is_none_or(|most| hit <= most)
     }
 
-    /// It is struck, and stays away until its group leads again and itself is back.
+    /// Records that `member` is hit: it counts as away until it is back and its group leads again.
     fn take(&mut self, member: MemberId, at: Duration, step: &Step) {
         let Some(group) = self.plan.group_of(&member) else { return };
         let takeover = self.plan.groups.get(group).map(|it| it.bounds.kill.gap.high.get());

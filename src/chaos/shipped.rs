@@ -1,19 +1,19 @@
-//! The files that are inside the program, so that experiments, topologies and suites are at hand
-//! wherever it is run.
+//! The files that are compiled into the program, so that experiments, topologies and suites are
+//! available wherever it runs.
 //!
-//! A path that is no file, and that is the name of one of these, means the one inside; it is then
-//! called `shipped:/chaos/kill-leader.yaml`, in errors as well. That name means the one inside in
-//! any case. What a file inside names is inside, too.
+//! If a path does not exist on disk and is the name of a shipped file, it means the shipped one,
+//! which messages then show as `shipped:/chaos/kill-leader.yaml`. That name always means the
+//! shipped file. Files that a shipped file names are shipped, too.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::load::shown;
 
-/// What the path of a file inside begins with.
+/// The prefix of a shipped file's path.
 const INSIDE: &str = "shipped:";
 
-/// A file inside: its path in the source, and its text.
+/// A shipped file: its path in the source tree, and its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
     /// Its path, as in `chaos/kill-leader.yaml`.
@@ -31,9 +31,10 @@ macro_rules! shipped {
     };
 }
 
-/// All files inside: topologies, experiments, suites, and the schemas that their heads name.
+/// All shipped files: topologies, experiments, suites, and the schemas that their first lines name.
 pub const SHIPPED: &[Shipped] = shipped![
     "topologies/duo.yaml",
+    "topologies/fast.yaml",
     "topologies/kafka-duo-three.yaml",
     "topologies/kafka-duo.yaml",
     "topologies/kafka-secure.yaml",
@@ -73,7 +74,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "deploy/schema/topology.json",
 ];
 
-/// The file that a path means: itself where it is there, else the one inside of that name.
+/// The file that a path means: the one on disk if it exists, else the shipped file of that name.
 #[must_use]
 pub fn locate(path: &Path) -> Cow<'_, Path> {
     let inside =
@@ -84,7 +85,8 @@ pub fn locate(path: &Path) -> Cow<'_, Path> {
     inside().map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
-/// The file that another one names: beside it, else where a command line that names it finds it.
+/// The file that another file names: relative to that file, else where the command line would find
+/// it.
 pub(super) fn named(by: &Path, file: &Path) -> PathBuf {
     let beside = by.parent().unwrap_or(Path::new("")).join(file);
     if is_file(&beside) {
@@ -94,19 +96,19 @@ pub(super) fn named(by: &Path, file: &Path) -> PathBuf {
     if is_file(&elsewhere) { elsewhere.into_owned() } else { beside }
 }
 
-/// Whether the path is that of a file inside, not of one on the disk.
+/// Whether the path is that of a shipped file.
 #[must_use]
 pub fn is_inside(path: &Path) -> bool {
     path.starts_with(INSIDE)
 }
 
-/// The text of a file inside; nothing where the path names none.
+/// The text of a shipped file, if the path names one.
 pub(super) fn text(path: &Path) -> Option<&'static str> {
     let path = shown(path);
     within(Path::new(&path).strip_prefix(INSIDE).ok()?).map(|file| file.text)
 }
 
-/// Whether a file is there, on the disk or inside.
+/// Whether a file exists, on disk or shipped.
 pub(super) fn is_file(path: &Path) -> bool {
     if is_inside(path) { text(path).is_some() } else { path.is_file() }
 }

@@ -1,4 +1,4 @@
-//! The experiment as it is written: `chaos/*.yaml`.
+//! The format of experiment files: `chaos/*.yaml`.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,8 @@ use crate::time::Span;
 use crate::topology::{Allowance, Objective};
 use crate::verdict::{Assertion, Condition};
 
-/// What is done to a topology, when and to whom, how often, and what is claimed of it.
+/// An experiment: which faults hit which parts of a topology and when, how often, and what is
+/// claimed about the outcome.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an experiment")]
 #[schemars(title = "Experiment")]
@@ -25,44 +26,44 @@ pub struct Spec {
     pub version: u32,
     /// The experiment's name; its output is named after it.
     pub name: ExperimentName,
-    /// The topology's file, relative to this one; `topologies/duo.yaml` unless given here or on the
-    /// command line.
+    /// The topology's file, relative to this one; the command line overrides it; default:
+    /// `topologies/duo.yaml`.
     pub topology: Option<String>,
-    /// What every choice is drawn from; drawn itself, and recorded, unless given.
+    /// The seed of every choice; default: random, and recorded.
     pub seed: Option<u64>,
-    /// How often it is repeated: a number, or until a claim holds; once unless given.
+    /// The number of trials, or a claim to repeat until; default: 1.
     pub trials: Option<Trials>,
-    /// When a trial is disturbed by the host, to be judged apart and replaced; never unless given.
+    /// When a trial counts as disturbed by the host, to be judged apart and replaced; default:
+    /// never.
     pub disturbed: Option<DisturbedSpec>,
     /// The gate before each trial.
     #[serde(default)]
     pub steady_state: SteadyState,
-    /// What is done.
+    /// The steps.
     #[schemars(with = "Vec<WholeStep>")]
     pub method: Vec<StepSpec>,
-    /// What is claimed.
+    /// The claims.
     #[serde(default)]
     pub assert: Vec<Assertion>,
     /// Replaces the topology's objective.
     pub objective: Option<Objective>,
-    /// What it may do at most; the topology's own limits hold where nothing is said.
+    /// The limits on its faults; the topology's apply where it sets none.
     #[serde(default)]
     pub limits: Allowance,
     /// Recovery after each trial.
     #[serde(default)]
     pub recover: Recover,
-    /// What ends the run early, healed, with exit code 5: `joint.gap > 30s`.
+    /// The condition that ends the run early, healed, with exit code 5: `joint.gap > 30s`.
     pub stop_when: Option<Condition>,
 }
 
-/// When a trial is disturbed, whatever its outcome.
+/// When a trial counts as disturbed, independent of its outcome.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a rule on disturbed trials, as in {stall: 50ms}")]
 pub struct DisturbedSpec {
-    /// The host kept the instrument or a member from running for longer; at least 25ms.
+    /// The host kept the instrument or a member from running for longer than this; at least 25ms.
     pub stall: Span,
-    /// At most so many further trials are played in the place of disturbed ones; half of the trials
-    /// unless given, rounded up.
+    /// The most trials that replace disturbed ones; default: half of the trials, rounded up.
     #[schemars(range(min = 0, max = 100_000))]
     pub replace: Option<u32>,
 }
@@ -71,7 +72,7 @@ pub struct DisturbedSpec {
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a steady state, as in {settled: 1s}")]
 pub struct SteadyState {
-    /// For so long everything must have been settled; 1s unless given.
+    /// How long everything must have been settled; default: 1s.
     pub settled: Option<Span>,
 }
 
@@ -79,29 +80,28 @@ pub struct SteadyState {
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a recovery, as in {within: 30s}")]
 pub struct Recover {
-    /// How long after its last fault a trial waits for everything to settle again; 30s and three
-    /// thresholds unless given.
+    /// How long after its last fault a trial waits for everything to settle again; default: 30s and
+    /// three thresholds.
     pub within: Option<Span>,
 }
 
-/// One thing that is done. The fields that it has beside these belong to its fault, which reads
-/// them by itself.
+/// One step of the method. The fault reads its own fields by itself.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(expecting = "a step, as in {fault: kill, target: {leader_of: any}}")]
 pub struct StepSpec {
-    /// Its name; `step-1` and so on, by its place, unless given.
+    /// The step's name; default: `step-1` and so on, by its position.
     pub id: Option<StepId>,
-    /// So long after the trial began; at once unless given, or after another step.
+    /// How long after the beginning of the trial the step is due; default: at once.
     pub at: Option<Span>,
-    /// After this step, which stands above, is in force.
+    /// The step is due after this earlier step is in force.
     pub after: Option<StepId>,
-    /// How long after it.
+    /// How long after that step.
     pub delay: Option<Span>,
-    /// A uniform draw from nothing to this is added.
+    /// A uniform draw from 0 to this is added.
     pub jitter: Option<Span>,
-    /// What is done.
+    /// The steps.
     pub fault: Kind,
-    /// To whom.
+    /// The target.
     pub target: Option<TargetSpec>,
 }
 
@@ -128,7 +128,7 @@ impl JsonSchema for WholeStep {
                 fields.entry(field).or_insert(schema);
             }
         }
-        whole.insert("description".to_owned(), "One thing that is done.".into());
+        whole.insert("description".to_owned(), "One step of the method.".into());
         whole.insert("properties".to_owned(), fields.into());
         whole.insert("additionalProperties".to_owned(), false.into());
         whole
@@ -139,7 +139,7 @@ fn properties(schema: &Schema) -> Map<String, Value> {
     schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// The far side of a fault of the network.
+/// The brokers on the far side of a network fault.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "brokers, as in {cluster: b} or {coordinator_of: any}")]
 pub(super) struct FromSpec {
@@ -151,31 +151,31 @@ pub(super) struct FromSpec {
     pub coordinator_of: Option<OrAny<GroupName>>,
     /// The broker that leads this role's partition; `any` is a seeded choice.
     pub leader_of: Option<OrAny<RoleName>>,
-    /// In the ledger of this group; of each victim's own unless given.
+    /// In the ledger of this group; default: each victim's own.
     pub group: Option<OrAny<GroupName>>,
 }
 
-/// To whom it is done: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`,
-/// `{group: NAME, mode: one}`, `{host: NAME}`, `{cluster: NAME}` or, to brokers,
-/// `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: NAME}`, `{cluster: NAME}`; `any` in the
-/// place of a name is a seeded choice.
+/// The target: `{member: p1-1}`, `{leader_of: ROLE, group: NAME}`, `{group: NAME, mode: one}`,
+/// `{host: NAME}`, `{cluster: NAME}`; for brokers `{coordinator_of: GROUP}`, `{leader_of: ROLE,
+/// group: NAME}`, `{cluster: NAME}`; `any` instead of a name is a seeded choice.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a target, as in {leader_of: any, group: any}")]
 pub struct TargetSpec {
     /// This member.
     pub member: Option<MemberId>,
-    /// Whoever leads this role; of brokers, the one that leads its partition.
+    /// The leader of this role; among brokers, the leader of its partition.
     pub leader_of: Option<OrAny<RoleName>>,
     /// The broker that coordinates this group.
     pub coordinator_of: Option<OrAny<GroupName>>,
-    /// Every member on this machine, whatever its group, and where it dies or stands still the
-    /// embedded brokers on it; `any` is a seeded choice.
+    /// Every member on this machine, of all groups; for faults of a machine also its embedded
+    /// brokers; `any` is a seeded choice.
     pub host: Option<OrAny<HostName>>,
-    /// Every member of every group on this cluster; or all of its brokers, and then `any` as well.
+    /// Every member of every group on this cluster; or all of its brokers, where `any` is allowed,
+    /// too.
     pub cluster: Option<OrAny<ClusterName>>,
     /// In this group.
     pub group: Option<OrAny<GroupName>>,
-    /// How many members of the group; one unless given.
+    /// How many members of the group; default: one.
     pub mode: Option<Pick>,
     /// In several groups at once.
     pub across: Option<AcrossSpec>,
@@ -187,6 +187,6 @@ pub struct TargetSpec {
 pub struct AcrossSpec {
     /// `all`, or their names.
     pub groups: AllOr,
-    /// The last victim is struck no later than this after the first; 50ms unless given.
+    /// The most time between the first and the last victim; default: 50ms.
     pub within: Option<Span>,
 }

@@ -1,4 +1,4 @@
-//! One strike: waits for its time, chooses its victims, injects, holds, heals.
+//! One strike: waits until it is due, chooses its victims, injects, holds, heals.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,19 +17,19 @@ use crate::observation::What;
 use crate::telemetry::names;
 use crate::time::{Mono, Span};
 
-/// How far each strike is, for those that wait for it.
+/// The progress of each strike, for the strikes that wait for it.
 pub(super) type InForce = BTreeMap<StepId, watch::Sender<Progress>>;
 
-/// How far a strike is.
+/// The progress of a strike.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
     /// Since when it is in force.
     in_force: Option<Mono>,
-    /// Whether it is over, and how: whatever waits for one that failed fails as well.
+    /// Whether it is over, and succeeded. Strikes that wait for a failed one fail as well.
     over: Option<bool>,
 }
 
-/// Plays one strike. What cannot be injected is noted, and makes the verdict unknown.
+/// Runs one strike. A failed injection is recorded, and makes the verdict unknown.
 ///
 /// # Errors
 /// A heal failed.
@@ -48,12 +48,12 @@ pub(super) async fn strike(
         arena.record.note(None, strike.step.fault.kind().failed(&fault, why));
     };
     let own = in_force.get(&strike.step.id);
-    let tell = |change: &dyn Fn(&mut Progress)| {
+    let update = |change: &dyn Fn(&mut Progress)| {
         if let Some(sender) = own {
             sender.send_modify(change);
         }
     };
-    let struck = |at: Mono| tell(&|progress| progress.in_force = Some(at));
+    let struck = |at: Mono| update(&|progress| progress.in_force = Some(at));
     let ready = tokio::select! {
         biased;
         () = arena.stop.cancelled() => return Ok(()),
@@ -61,7 +61,7 @@ pub(super) async fn strike(
     };
     if let Err(why) = ready {
         failed(why);
-        tell(&|progress| progress.over = Some(false));
+        update(&|progress| progress.over = Some(false));
         return Ok(());
     }
     let aim = match aim(arena, strike).await {
@@ -70,7 +70,7 @@ pub(super) async fn strike(
             failed(why);
             // The steps that wait for this one go on; the verdict is unknown already.
             struck(Mono::now());
-            tell(&|progress| progress.over = Some(false));
+            update(&|progress| progress.over = Some(false));
             return Ok(());
         }
     };
@@ -105,14 +105,14 @@ pub(super) async fn strike(
     if let Err(error) = &healed {
         failed(format!("not healed: {error}"));
     }
-    tell(&|progress| progress.over = Some(good.get()));
+    update(&|progress| progress.over = Some(good.get()));
     healed
 }
 
 /// Waits until the strike is due.
 ///
 /// # Errors
-/// It waits for everything to settle, and that took longer than `within`.
+/// Everything did not settle `within` the time.
 async fn due(
     arena: &Arena<'_>,
     strike: &Strike,
@@ -124,8 +124,8 @@ async fn due(
         None => began,
         Some(step) => {
             let mut step = step.subscribe();
-            // The sender outlives this wait; a step that never strikes is waited for until the
-            // stop.
+            // The sender outlives this wait. If the other step never strikes, the wait ends with
+            // the run.
             let from = step.wait_for(|step| step.in_force.is_some()).await;
             from.ok().and_then(|step| step.in_force).unwrap_or(began)
         }
@@ -144,7 +144,7 @@ async fn due(
     Ok(())
 }
 
-/// Sees to it that the victims come back when the step says so; the longest wait.
+/// Sets when the victims are restarted, as the step says. Returns the longest wait.
 fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Duration {
     let Some(restart) = strike.step.fault.restart() else { return Duration::ZERO };
     let mut longest = Duration::ZERO;
@@ -160,7 +160,7 @@ fn prepare_restart(arena: &Arena<'_>, strike: &Strike, victims: &[Victim]) -> Du
     longest
 }
 
-/// Notes how close together the victims were struck; why that was not close enough, if so.
+/// Records how close together the victims were hit. Returns why that was not close enough, if so.
 fn strike_across(
     arena: &Arena<'_>,
     strike: &Strike,
@@ -184,10 +184,11 @@ fn strike_across(
     let skew_ns = u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX);
     arena.record.note(None, What::Struck { fault: fault.clone(), victims, skew_ns });
     let within = across.within;
-    (skew > within.get()).then(|| format!("its victims were struck {skew:?} apart, not {within}"))
+    (skew > within.get())
+        .then(|| format!("its victims were hit {skew:?} apart, more than {within}"))
 }
 
-/// Holds the fault for as long as the step says, or until the stop. A kill holds nothing.
+/// Holds the fault for its duration, or until the run stops. A kill has no duration.
 async fn hold(
     arena: &Arena<'_>,
     strike: &Strike,

@@ -1,4 +1,4 @@
-//! A suite as it is written: experiments to be run one after the other.
+//! The format of suite files: experiments to run one after the other.
 
 use std::path::Path;
 
@@ -20,31 +20,31 @@ pub struct Suite {
     pub version: u32,
     /// The suite's name.
     pub name: ExperimentName,
-    /// What is run, in this order.
+    /// The runs, in order.
     pub runs: Vec<SuiteRun>,
 }
 
-/// One of them.
+/// One run of a suite.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a run, as in {experiment: kill-leader.yaml, trials: 2}")]
 pub struct SuiteRun {
     /// The experiment's file, relative to this one.
     pub experiment: String,
-    /// The topology's file, relative to this one; what the experiment says unless given.
+    /// The topology's file, relative to this one; default: the experiment's.
     pub topology: Option<String>,
-    /// How many trials; what the experiment says unless given.
+    /// The number of trials; default: the experiment's.
     #[schemars(range(min = 1, max = 100_000))]
     pub trials: Option<u32>,
-    /// What every choice is drawn from; what the experiment says unless given.
+    /// The seed of every choice; default: the experiment's.
     pub seed: Option<u64>,
 }
 
 impl Suite {
-    /// Reads the suite at `path`; the files that it names must be there, and come out relative to
-    /// the current directory.
+    /// Reads the suite at `path`. The files that it names must exist; their paths become relative
+    /// to the current directory.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The file has problems.
     pub fn load(path: &Path) -> Result<Self, FileError> {
         let path = &*locate(path);
         let text = read_text(path)?;
@@ -64,7 +64,7 @@ impl Suite {
         for (index, run) in suite.runs.iter().enumerate() {
             if run.trials == Some(0) {
                 let origin = place.key("runs").index(index).key("trials").origin();
-                problems.push(Problem::at(origin, "a run has one trial at least"));
+                problems.push(Problem::at(origin, "a run has at least one trial"));
             }
         }
         for (index, run) in suite.runs.iter_mut().enumerate() {

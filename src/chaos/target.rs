@@ -1,57 +1,57 @@
-//! To whom something is done, as an experiment says it.
+//! The target of a step.
 
 use std::collections::BTreeSet;
 
 use crate::ids::{ClusterName, GroupName, HostName, MemberId, RoleName};
 use crate::time::Span;
 
-/// To whom it is done.
+/// The target of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// This member.
     Member(MemberId),
-    /// Whoever leads the role (any: a seeded choice) in the group (any: a seeded choice).
+    /// The leader of the role in the group.
     LeaderOf {
-        /// Which role; a seeded choice where nothing is named.
+        /// Which role; `None` means a seeded choice.
         role: Option<RoleName>,
-        /// In which group; a seeded choice where nothing is named.
+        /// In which group; `None` means a seeded choice.
         group: Option<GroupName>,
     },
-    /// Whoever leads the role in each of these groups, all at once.
+    /// The leaders of the role in each of these groups, all at once.
     LeadersAcross {
-        /// Which role, the same in every group; a seeded choice where nothing is named.
+        /// Which role, the same in every group; `None` means a seeded choice.
         role: Option<RoleName>,
         /// In which groups, and how close together.
         across: Across,
     },
-    /// Some members of a group; a seeded choice where no group is named.
+    /// Some members of a group; without a group, a seeded choice.
     Group {
         /// Which group.
         group: Option<GroupName>,
         /// How many of its members.
         mode: Pick,
     },
-    /// The broker that coordinates a group; a seeded choice where no group is named.
+    /// The broker that coordinates a group; without a group, a seeded choice.
     Coordinator {
         /// Which group.
         group: Option<GroupName>,
     },
     /// The broker that leads a role's partition in the ledger of a group.
     Leading {
-        /// Which role; a seeded choice where nothing is named.
+        /// Which role; `None` means a seeded choice.
         role: Option<RoleName>,
-        /// In the ledger of which group; a seeded choice where nothing is named.
+        /// In the ledger of which group; `None` means a seeded choice.
         group: Option<GroupName>,
     },
-    /// All brokers of a cluster; of a seeded choice among those with groups where none is named.
+    /// All brokers of a cluster; without a name, a seeded choice among clusters with groups.
     Brokers {
         /// Which cluster.
         cluster: Option<ClusterName>,
     },
-    /// Every member on this machine, whatever its group; a seeded choice where none is named.
+    /// Every member on this machine, of all groups; `None` means a seeded choice.
     Host(Option<HostName>),
-    /// All that bears this machine's label: members, whatever their group, and embedded brokers; a
-    /// seeded choice where none is named.
+    /// Everything with this machine's label: members of all groups, and embedded brokers; `None`
+    /// means a seeded choice.
     Machine(Option<HostName>),
     /// Every member of every group on this cluster.
     Cluster(ClusterName),
@@ -67,9 +67,9 @@ pub enum Target {
 /// Several groups with one deadline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Across {
-    /// Which groups; all where nothing is named.
+    /// Which groups; `None` means all.
     pub groups: Option<BTreeSet<GroupName>>,
-    /// The last victim is struck no later than this after the first, or the fault has failed.
+    /// The most time between the first and the last victim; otherwise the fault has failed.
     pub within: Span,
 }
 
@@ -78,16 +78,16 @@ pub struct Across {
 pub enum Pick {
     /// One, a seeded choice.
     One,
-    /// The most that are fewer than half.
+    /// The largest number that is less than half.
     Minority,
-    /// The least that are more than half.
+    /// The smallest number that is more than half.
     Majority,
     /// All.
     All,
-    /// All that lead something.
+    /// All members that lead a role.
     Leaders,
-    /// So many, a seeded choice.
+    /// This many, a seeded choice.
     Count(u32),
-    /// So many of a hundred, rounded up, a seeded choice.
+    /// This percentage, rounded up, a seeded choice.
     Percent(u32),
 }

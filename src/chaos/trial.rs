@@ -1,4 +1,4 @@
-//! One trial: behind the gate, every strike at its time, everything healed, recovery awaited.
+//! One trial: passes the gate, runs every strike at its time, heals everything, waits for recovery.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::ids::TrialNumber;
 use crate::observation::What;
 use crate::time::Mono;
 
-/// How a trial went, beyond what the facts say.
+/// How a trial ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Played {
-    /// To its end, and all settled again.
+    /// It ended, and everything settled again.
     Recovered,
-    /// To its end, and something did not settle in time.
+    /// It ended, but something did not settle in time.
     Unrecovered(Unsettled),
     /// It was stopped; everything was healed.
     Stopped,
@@ -26,10 +26,10 @@ pub enum Played {
     Unhealed(String),
 }
 
-/// Plays one trial.
+/// Runs one trial.
 ///
 /// # Errors
-/// It did not begin: not everything settled `within` the time.
+/// The trial did not begin, because not everything settled `within` the time.
 pub async fn play(
     arena: &Arena<'_>,
     schedule: &Schedule,
@@ -49,7 +49,7 @@ pub async fn play(
     };
     let recovered = match &played {
         Played::Recovered => Some(true),
-        // Whoever was stopped had no time to recover, whatever could not be healed.
+        // A stopped trial had no time to recover, even if a heal failed.
         Played::Unhealed(_) if arena.stop.is_cancelled() => None,
         Played::Unrecovered(_) | Played::Unhealed(_) => Some(false),
         Played::Stopped => None,
@@ -58,7 +58,7 @@ pub async fn play(
     Ok(played)
 }
 
-/// Every strike at its time, everything healed, recovery awaited.
+/// Runs every strike at its time, heals everything, waits for recovery.
 async fn disturb(
     arena: &Arena<'_>,
     schedule: &Schedule,

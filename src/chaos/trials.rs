@@ -1,4 +1,4 @@
-//! How often an experiment is repeated: a number, or until a claim holds.
+//! The number of trials of an experiment: fixed, or until a claim holds.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,31 +8,31 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A number of trials, or a claim to be reached.
+/// A number of trials, or a claim to reach.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
 pub enum Trials {
-    /// So many.
+    /// This many.
     Count(#[schemars(range(min = 1, max = 100_000))] u32),
-    /// Until the claim holds, or cannot hold any more.
+    /// Until the claim holds, or can no longer be shown.
     Until(Sequel),
 }
 
-/// As many trials as a claim takes: `{min: 30, max: 300, until: {gap_probability: "< 1%"}}`.
+/// As many trials as a claim needs: `{min: 30, max: 300, until: {gap_probability: "< 1%"}}`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "trials, as in 30 or {min: 30, max: 300, until: …}")]
 pub struct Sequel {
-    /// So many at least; 1 unless given.
+    /// The minimum; default: 1.
     #[schemars(range(min = 1, max = 100_000))]
     pub min: Option<u32>,
-    /// So many at most.
+    /// The maximum.
     #[schemars(range(min = 1, max = 100_000))]
     pub max: u32,
     /// The claim.
     pub until: ClaimSpec,
 }
 
-/// What a run goes on for.
+/// The claim that a run goes on for.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
@@ -41,15 +41,15 @@ pub struct Sequel {
 pub struct ClaimSpec {
     /// The probability of a joint gap in a trial.
     pub gap_probability: Below,
-    /// How sure that must be; 95% unless given.
+    /// The confidence of the claim; default: 95%.
     pub confidence: Option<Sure>,
 }
 
-/// A probability that the truth must be below.
+/// The probability that the true one must be below.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Below(pub f64);
 
-/// How sure something must be.
+/// The confidence of a claim.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sure(pub f64);
 
@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for Below {
         let below = text.trim().strip_prefix('<').and_then(share);
         below.map(Self).ok_or_else(|| {
             D::Error::custom(format!(
-                "{text:?} is no claim about a probability\nwrite what it is below: \"< 1%\""
+                "{text:?} is not a claim about a probability\nwrite an upper bound: \"< 1%\""
             ))
         })
     }
@@ -114,7 +114,7 @@ impl JsonSchema for Below {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "A probability that the truth must be below, as in < 1% or < 0.01.",
+            "description": "The probability that the true one must be below, as in < 1% or < 0.01.",
             "pattern": r"^\s*<\s*\d*\.?\d+\s*%?\s*$"
         })
     }
@@ -126,7 +126,7 @@ impl JsonSchema for Sure {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "How sure something must be, as in 95%.",
+            "description": "The confidence of a claim, as in 95%.",
             "anyOf": [
                 {"type": "string", "pattern": r"^\d*\.?\d+\s*%?$"},
                 {"type": "number", "minimum": 0.5, "maximum": 0.9999}

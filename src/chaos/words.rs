@@ -1,5 +1,5 @@
-//! The words of an experiment that are more than a text: faults, modes, `any` and `all`, and what
-//! this version refuses.
+//! The words of experiment files: faults, modes, `any` and `all`, and faults that this version
+//! lacks.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for AllOr {
     }
 }
 
-/// Faults that the format names and this version does not inject.
+/// Faults of the format that this version cannot inject.
 const LATER: [&str; 1] = ["starve"];
 
 impl<'de> Deserialize<'de> for Kind {
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Kind {
         }
         let elsewhere = |kind: &Self| kind.word().aliases.contains(&word.as_str());
         let message = if let Some(kind) = Self::ALL.into_iter().find(elsewhere) {
-            format!("unknown fault `{word}`\nhere it is called `{}`", kind.as_str())
+            format!("unknown fault `{word}`\nTandem calls it `{}`", kind.as_str())
         } else if LATER.contains(&word.as_str()) {
             format!("this version cannot inject `{word}`\nit can: `{}`", known.join("`, `"))
         } else {
@@ -116,7 +116,7 @@ impl<'de> Deserialize<'de> for Kind {
     }
 }
 
-/// What a storm may strike with, each with its weight.
+/// The faults of a storm, each with its weight.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Weights(pub BTreeMap<Kind, u32>);
@@ -131,7 +131,7 @@ impl JsonSchema for Weights {
             Kind::stormy().map(|kind| (kind.as_str().to_owned(), weight.clone().to_value()));
         json_schema!({
             "type": "object",
-            "description": "What may strike, each with its weight, as in {kill: 3, pause: 1}.",
+            "description": "The faults, each with its weight, as in {kill: 3, pause: 1}.",
             "properties": serde_json::Map::from_iter(weights),
             "additionalProperties": false
         })
@@ -147,11 +147,11 @@ impl JsonSchema for Kind {
     }
 }
 
-/// So many parts of a million, more or less.
+/// Parts per million, faster or slower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ppm(pub i32);
 
-/// A clock that loses as much as a second a second stands still, and that is another fault.
+/// The most drift: a clock that loses a second per second stands still, which is another fault.
 const PPM_MOST: i32 = 999_999;
 
 impl<'de> Deserialize<'de> for Ppm {
@@ -159,14 +159,14 @@ impl<'de> Deserialize<'de> for Ppm {
         let word = String::deserialize(deserializer)?;
         let number = word.strip_suffix("ppm").and_then(|number| number.trim().parse().ok());
         match number {
-            Some(0) => Err(D::Error::custom("a clock that does not drift is right")),
+            Some(0) => Err(D::Error::custom("a drift of 0 has no effect")),
             Some(ppm) if (-PPM_MOST..=PPM_MOST).contains(&ppm) => Ok(Self(ppm)),
             Some(_) => {
                 let most = format!("{word:?} is more than {PPM_MOST}ppm");
                 Err(D::Error::custom(most))
             }
             None => {
-                let message = format!("{word:?} is no drift\nwrite parts of a million: 500ppm, ");
+                let message = format!("{word:?} is no drift\nwrite parts per million: 500ppm, ");
                 Err(D::Error::custom(message + "or -500ppm for a clock that is slow"))
             }
         }
@@ -180,7 +180,7 @@ impl JsonSchema for Ppm {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "Parts of a million, as in 500ppm or -500ppm.",
+            "description": "Parts per million, as in 500ppm or -500ppm.",
             "pattern": r"^-?\d+ *ppm$"
         })
     }

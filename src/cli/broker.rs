@@ -7,43 +7,43 @@ use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::{Broker, BrokerError, Settings};
+use crate::broker::{Broker, BrokerError, BrokerSettings};
 
 /// Run a small Kafka broker in memory, for first use, tests and chaos.
 ///
-/// It makes no promise of durability: topics, messages and offsets are in memory, bounded, and gone
-/// when it ends. When it answers it prints one line of JSON that says where:
+/// The broker is not durable: topics, messages and offsets are in memory, bounded, and gone when it
+/// ends. When it is ready, it prints its address as one line of JSON:
 /// {"listening":"127.0.0.1:41234"}.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   tandem broker                                  on 127.0.0.1:9092, until Ctrl-C
-  tandem broker --listen 127.0.0.1:0             on a port that is free, which is printed")]
+  tandem broker --listen 127.0.0.1:0             on a free port, which is printed")]
 pub(super) struct BrokerArgs {
-    /// Where to listen; port 0 is any that is free.
+    /// The address to listen on; port 0 means any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9092")]
     pub listen: SocketAddr,
-    /// End when standard input closes, so that the broker cannot outlive who started it.
+    /// End when standard input closes, so that the broker does not outlive its parent.
     #[arg(long)]
     pub until_eof: bool,
 }
 
-/// Why the command failed.
+/// The command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BrokerCommandError {
     /// The broker cannot run.
     #[error("the broker cannot run")]
     Broker(#[source] BrokerError),
-    /// Threads, signals, standard output: the system did not give what a process needs.
+    /// Threads, signals or standard output cannot be set up.
     #[error("the process cannot be set up")]
     System(#[source] io::Error),
 }
 
-/// Runs the broker until SIGINT, SIGTERM or, if asked for, the end of standard input.
+/// Runs the broker until SIGINT, SIGTERM or, with `--until-eof`, the end of standard input.
 ///
 /// # Errors
 ///
-/// Where it cannot listen, or the system refuses something.
+/// It cannot listen, or the process cannot be set up.
 pub(super) fn run(args: &BrokerArgs) -> Result<(), BrokerCommandError> {
     // One thread serves hundreds of members, and leaves the other cores to them.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -57,8 +57,9 @@ async fn serve(args: &BrokerArgs) -> Result<(), BrokerCommandError> {
     let system = BrokerCommandError::System;
     let interrupt = signal(SignalKind::interrupt()).map_err(system)?;
     let terminate = signal(SignalKind::terminate()).map_err(system)?;
-    let broker =
-        Broker::bind(args.listen, Settings::default()).await.map_err(BrokerCommandError::Broker)?;
+    let broker = Broker::bind(args.listen, BrokerSettings::default())
+        .await
+        .map_err(BrokerCommandError::Broker)?;
     let line = serde_json::json!({ "listening": broker.address().to_string() });
     let mut out = io::stdout();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(system)?;
@@ -80,7 +81,8 @@ async fn asked_to_end(mut interrupt: Signal, mut terminate: Signal) {
     }
 }
 
-/// A thread that nobody waits for: a read of a terminal cannot be given up.
+/// Cancels `stop` at the end of standard input. The thread is never joined, because a read from a
+/// terminal cannot be cancelled.
 fn watch_stdin(stop: CancellationToken) -> io::Result<()> {
     let watch = move || {
         let mut buffer = [0; 256];

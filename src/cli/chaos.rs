@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::dry_run::tell;
+use super::dry_run::write;
 use super::metering::{GrafanaArgs, Metering, MetricsArgs, interval};
 use super::parts::parts;
 use super::progress::Progress;
@@ -15,7 +15,7 @@ use crate::built::Built;
 use crate::chaos::{Allowed, Choice, Permission, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
-use crate::run::{Order, RunError, TrialPlan, run as run_order};
+use crate::run::{RunError, RunRequest, TrialPlan, run as play_request};
 use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
 use crate::verdict::Exit;
@@ -30,12 +30,12 @@ pub(super) enum Chaos {
 
 /// Run an experiment and measure gaps and overlaps.
 ///
-/// Starts the topology's members (and brokers, where a cluster is embedded), plays the experiment's
-/// trials, heals everything, stops everything, and judges. Progress goes to standard error, the
-/// report to standard output; journal, result.json, junit.xml and report.html, the page for a
-/// browser, are in the output folder. Ctrl-C ends it early, healed. Its guard undoes everything
-/// where it is killed, or stopped (Ctrl-Z) for three seconds; what somebody left who killed both is
-/// undone first, see `tandem halt`.
+/// Starts the topology's members (and brokers, if a cluster is embedded), runs the experiment's
+/// trials, heals all faults, stops everything, and judges the run. Progress goes to standard error,
+/// the report to standard output. The output folder has the journal, result.json, junit.xml and
+/// report.html, a page for a browser. Ctrl-C ends the run early and heals its faults. If the run is
+/// killed, or stopped (Ctrl-Z) for three seconds, its guard undoes everything. What earlier runs
+/// left, if they were killed together with their guards, is undone first; see `tandem halt`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,26 +47,26 @@ Examples:
 pub(super) struct RunArgs {
     /// The experiment.
     experiment: PathBuf,
-    /// The topology; else the one that the experiment names, else topologies/duo.yaml.
+    /// The topology [default: the one that the experiment names, or topologies/duo.yaml].
     #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
     topology: Option<PathBuf>,
-    /// Replace one value of the topology; may be given several times.
+    /// Replace one value of the topology; can be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
-    /// What every choice is drawn from; the same seed makes the same choices.
+    /// The seed of all random choices; the same seed makes the same choices.
     #[arg(long)]
     seed: Option<u64>,
-    /// How many trials, instead of the experiment's number or the claim that it goes on for.
+    /// The number of trials, in place of the experiment's `trials` or `until`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     trials: Option<u32>,
-    /// Where journal, logs and result go: a folder that is empty or does not exist.
-    /// Else tandem-out/<experiment>-<time>.
+    /// The output folder, which must be empty or missing
+    /// [default: tandem-out/<experiment>-<time>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// How to print the report.
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Text)]
     output: Output,
-    /// Write junit.xml, which is in the output folder as well, to this file.
+    /// Also write junit.xml to this file.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Leave the topics that were created; `tandem down` removes them.
@@ -81,13 +81,13 @@ pub(super) struct RunArgs {
     metrics: MetricsArgs,
     #[command(flatten)]
     grafana: GrafanaArgs,
-    /// Say what would be done to whom and when, what that may cost and how it is undone; start
+    /// Print each fault with its targets, its time, its possible cost and how it is undone; start
     /// nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Runs the experiment; the exit code of its verdict.
+/// Runs the experiment. Returns the exit code of its verdict.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let settings = args.otlp.settings()?;
     let (interval, grafana) = (interval()?, args.grafana.grafana()?);
@@ -98,7 +98,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         overrides: args.overrides.clone(),
         trials: args.trials,
         seed: args.seed,
-        // A dry run does nothing, and shows what there is to be allowed.
+        // A dry run starts nothing, so everything is allowed.
         allowed: match args.dry_run {
             true => Allowed::Everything,
             false => Allowed::by(&[(args.allow_exec, Permission::Exec)]),
@@ -106,13 +106,13 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let prepared = load(&args.experiment, &choice)
         .map_err(|error| Failure::text(Exit::Invalid, error.to_string()))?;
-    tell_shipped(args, &prepared);
+    name_shipped(args, &prepared);
     heal_remains();
     if args.dry_run {
         let preview = Preview::of(&prepared, prepared.seed.unwrap_or_else(drawn_seed));
-        let told = tell(&preview, args.output, &mut super::console::out());
-        // Who stopped reading has seen enough.
-        return match told {
+        let written = write(&preview, args.output, &mut super::console::out());
+        // A closed pipe (`| head`) is not an error.
+        return match written {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                 Err(Failure::new(Exit::Unable, &error))
             }
@@ -125,26 +125,26 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .build()
         .map_err(|error| Failure::new(Exit::Unable, &error))?;
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::Unable, &error))?;
-    let mut order = order(args, prepared, program);
+    let mut request = request(args, prepared, program);
     let listener = args.metrics.bind()?;
     let mut metering =
-        Metering::start(&order.header, settings.as_ref(), interval, listener, grafana)?;
+        Metering::start(&request.header, settings.as_ref(), interval, listener, grafana)?;
     let sending =
-        settings.map(|settings| Sending::start(&settings, &order.header, live)).transpose()?;
-    order.show = Sending::show(sending.as_ref());
-    metering.follow(&mut order.show);
-    let played = runtime.block_on(play(&order));
-    // Whatever a client still waits for, the process does not, least of all when it was
-    // interrupted.
+        settings.map(|settings| Sending::start(&settings, &request.header, live)).transpose()?;
+    request.on_recorder = Sending::on_recorder(sending.as_ref());
+    metering.follow(&mut request.on_recorder);
+    let played = runtime.block_on(play(&request));
+    // Do not wait for blocking calls of Kafka clients.
     runtime.shutdown_background();
     played?;
     metering.conclude();
-    let concluded = conclude(&order.folder, args.output, args.junit.as_deref(), sending, metering);
+    let concluded =
+        conclude(&request.folder, args.output, args.junit.as_deref(), sending, metering);
     concluded.map_err(|error| Failure::new(Exit::Unable, &error))
 }
 
-/// Says that files are not those of this folder, where the user may think so.
-fn tell_shipped(args: &RunArgs, prepared: &Prepared) {
+/// Prints which files are the shipped ones, in case the user expects files of this folder.
+fn name_shipped(args: &RunArgs, prepared: &Prepared) {
     if is_inside(&args.experiment) {
         return;
     }
@@ -152,25 +152,26 @@ fn tell_shipped(args: &RunArgs, prepared: &Prepared) {
     let inside = inside.into_iter().filter(|path| is_inside(path));
     let names: Vec<String> = inside.map(|path| shown(path)).collect();
     if !names.is_empty() {
-        // Nobody reads it: it is so all the same.
-        writeln!(std::io::stderr(), "not in this folder, shipped: {}", names.join(", ")).ok();
+        // A closed standard error is not an error.
+        let names = names.join(", ");
+        writeln!(std::io::stderr(), "not in this folder, so shipped files are used: {names}").ok();
     }
 }
 
-/// Undoes what runs have left that were killed together with their guards; a line each.
+/// Undoes what is left of runs that were killed together with their guards. Prints a line for each.
 pub(super) fn heal_remains() {
     let mut err = super::console::err();
     let healed = heal_all(&runs()).unwrap_or_else(|error| {
         let folder = runs().display().to_string();
-        tracing::warn!(%error, folder, "What earlier runs have left cannot be seen.");
+        tracing::warn!(%error, folder, "The ledgers of earlier runs cannot be read.");
         Vec::new()
     });
-    // Nobody reads it: it is healed all the same.
+    // A closed standard error is not an error.
     for (name, undone) in healed {
         let left = match undone {
             Ok(undone) => {
-                if let Some(told) = undone.describe() {
-                    writeln!(err, "healed what {name} had left: {told}").ok();
+                if let Some(done) = undone.describe() {
+                    writeln!(err, "undid what {name} had left: {done}").ok();
                 }
                 undone.left
             }
@@ -178,12 +179,13 @@ pub(super) fn heal_remains() {
         };
         if !left.is_empty() {
             let left = left.join("; ");
-            writeln!(err, "not healed, of {name}: {left}; `tandem halt` tries again").ok();
+            writeln!(err, "could not undo what {name} had left: {left}; `tandem halt` tries again")
+                .ok();
         }
     }
 }
 
-fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
+fn request(args: &RunArgs, prepared: Prepared, program: PathBuf) -> RunRequest {
     let (zero, zero_wall) = (Mono::now(), Wall::now());
     let name = format!("{}-{}", prepared.experiment.name, utc(zero_wall));
     let threshold = prepared.plan.groups.values().map(|group| group.pace.threshold.get()).max();
@@ -212,35 +214,35 @@ fn order(args: &RunArgs, prepared: Prepared, program: PathBuf) -> Order {
         part: None,
     };
     let progress = Progress::new(trials.count, parts(&header.plan));
-    Order {
+    RunRequest {
         header,
         trials,
         folder: args.out.clone().unwrap_or_else(|| Path::new("tandem-out").join(name)),
         program,
         keep: args.keep,
-        tell: Box::new(move |milestone| progress.tell(milestone)),
-        show: Box::new(|_| {}),
+        on_milestone: Box::new(move |milestone| progress.show(milestone)),
+        on_recorder: Box::new(|_| {}),
     }
 }
 
-/// Short enough to be typed again; the clock is chance enough, and the seed is recorded.
+/// A seed from the clock, short enough to type. The journal records it.
 pub(super) fn drawn_seed() -> u64 {
     Mono::now().0 % 1_000_000_007
 }
 
-/// `20261121T132004.123Z`: sorts as it should, and is legal in a file name.
+/// `20261121T132004.123Z`: sorts by time, and is legal in a file name.
 pub(super) fn utc(at: Wall) -> String {
     let time = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
     time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
 }
 
-async fn play(order: &Order) -> Result<(), Failure> {
+async fn play(request: &RunRequest) -> Result<(), Failure> {
     let interrupt = Interrupt::default();
     let _signals = interrupt.listen()?;
-    run_order(order, interrupt.token()).await.map_err(|error| could_not_run(&error))
+    play_request(request, interrupt.token()).await.map_err(|error| could_not_run(&error))
 }
 
-/// Unable; interrupted, where it was; or unknown, where it ran and what it showed is not known.
+/// The failure for a [`RunError`]: interrupted, unknown if its journal is incomplete, else unable.
 pub(super) fn could_not_run(error: &RunError) -> Failure {
     let exit = if matches!(error, RunError::Interrupted) {
         Exit::Interrupted

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::judged::{JOURNAL_FILE, RESULT_FILE};
-use super::recording::{Told, tell};
+use super::recording::{RecordedRun, read_run};
 use super::{Failure, Output};
 use crate::journal::open;
 use crate::timeline::Timeline;
@@ -13,19 +13,18 @@ use crate::verdict::{Counted, Difference, Differs, Exit, Row, Side, Tested, Verd
 
 /// Compare two runs: which gaps, overlaps and takeovers differ, how surely, and by how much.
 ///
-/// Of each group its gaps, overlaps and takeovers by faults are compared, of all groups together
-/// gaps and overlaps: in how many trials there was one, by Fisher's exact test, and how long the
-/// longest of each trial was, by a permutation test on ranks, which assumes no distribution. The
-/// p-values of all of them are corrected together (Holm), so that of twenty pairs of equal runs at
-/// most one is told to differ anywhere. The shift is the median of all differences, B less A, with
-/// an interval of 95 % for that row alone: it is not corrected, so it may leave out 0 where p is
-/// above 0.05. What lasts longer or happens more often is worse. Six trials with one in
-/// each run are enough to be told apart; where a target is `any`, each group has one in some trials
-/// only, and it takes more. Where they are too few, it is told about how many it takes; and in any
-/// case how large a difference so many trials would show, in four of five such pairs of runs.
+/// Compares the gaps, overlaps and takeovers that faults cause in each group, and the gaps and
+/// overlaps of all groups together. Fisher's exact test compares in how many trials there was one.
+/// A permutation test on ranks, which assumes no distribution, compares the longest of each trial.
+/// All p-values are corrected together (Holm): if two runs are equal, a difference is reported with
+/// a probability of at most 5 %. The shift is the median of all differences, B less A. Its 95 %
+/// interval is for that row alone and not corrected, so it may exclude 0 where p is above 0.05.
+/// Longer or more frequent is worse. Six trials with a gap in each run are enough to show a large
+/// difference. If a target is `any`, each group is hit in some trials only, so more trials are
+/// needed. If there are too few trials, the output says about how many are needed. It always says
+/// how large a difference must be for these trials to show it in four of five such pairs of runs.
 ///
-/// Trials that the host disturbed are left out of both runs, by the rule that each experiment
-/// states.
+/// Trials that the host disturbed are left out of both runs, by the rule of each experiment.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +32,7 @@ Examples:
   tandem compare before/result.json after/journal.jsonl
   tandem compare before after -o json | jq '.rows[] | select(.long.outcome == \"worse\")'")]
 pub(super) struct CompareArgs {
-    /// The first run: its folder, or its journal.jsonl or result.json in it.
+    /// The first run: its folder, or its journal.jsonl or result.json.
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The second run.
@@ -44,12 +43,13 @@ pub(super) struct CompareArgs {
     output: Output,
 }
 
-/// Compares; 3 where the second run is worse, 4 where that cannot be told.
+/// Compares the runs. Returns 3 if the second run is worse, and 4 if there are too few trials.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
-    // What the host disturbed says nothing of either.
-    let undisturbed_of =
-        |of: &Told| undisturbed(&of.header.brief, &of.header.plan, &of.timeline).into_owned();
+    // Disturbed trials are left out.
+    let undisturbed_of = |of: &RecordedRun| {
+        undisturbed(&of.header.brief, &of.header.plan, &of.timeline).into_owned()
+    };
     let (line_a, line_b) = (undisturbed_of(&a), undisturbed_of(&b));
     let found = Difference::between(&side(&a, &line_a), &side(&b, &line_b));
     let out = &mut super::console::out();
@@ -71,8 +71,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Reads the journal of a run, for only that has its samples.
-fn read(path: &Path) -> Result<Told, Failure> {
+/// Reads the journal of a run; result.json does not have the samples.
+fn read(path: &Path) -> Result<RecordedRun, Failure> {
     let journal = if path.is_dir() {
         path.join(JOURNAL_FILE)
     } else if path.file_name().is_some_and(|name| name == RESULT_FILE) {
@@ -80,10 +80,10 @@ fn read(path: &Path) -> Result<Told, Failure> {
     } else {
         path.to_owned()
     };
-    open(&journal).and_then(tell).map_err(|error| Failure::new(Exit::Invalid, &error))
+    open(&journal).and_then(read_run).map_err(|error| Failure::new(Exit::Invalid, &error))
 }
 
-fn side<'a>(of: &'a Told, timeline: &'a Timeline) -> Side<'a> {
+fn side<'a>(of: &'a RecordedRun, timeline: &'a Timeline) -> Side<'a> {
     Side {
         experiment: &of.header.brief.experiment,
         experiment_text: &of.header.experiment,
@@ -95,8 +95,8 @@ fn side<'a>(of: &'a Told, timeline: &'a Timeline) -> Side<'a> {
 
 struct Page<'a> {
     found: &'a Difference,
-    a: &'a Told,
-    b: &'a Told,
+    a: &'a RecordedRun,
+    b: &'a RecordedRun,
 }
 
 impl fmt::Display for Page<'_> {
@@ -118,7 +118,7 @@ impl fmt::Display for Page<'_> {
     }
 }
 
-/// The width of whose it is, and what.
+/// The width of the first column, with the group and the measure.
 const NAME: usize = 16;
 
 fn title(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
@@ -144,7 +144,7 @@ fn have(empty: &[&str]) -> &'static str {
     }
 }
 
-/// By how much the second is longer, where that is known.
+/// How much longer the second run's intervals are, where that is known.
 fn shifts(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
     let percent = found.level * 100.0;
     let some = found.rows.iter().filter_map(|row| Some((row, row.shift_ms?)));
@@ -165,16 +165,13 @@ fn shifts(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
     Ok(())
 }
 
-/// The least difference that so many trials can show.
+/// The smallest differences that these trials can show.
 fn shown(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
     if !found.without_trials().is_empty() {
         return Ok(());
     }
     let percent = found.power * 100.0;
-    writeln!(
-        f,
-        "\nwhat these trials can tell: in {percent:.0} % of such pairs of runs would show"
-    )?;
+    writeln!(f, "\nwhat these trials can show, in {percent:.0} % of such pairs of runs")?;
     for row in &found.rows {
         let mut parts = Vec::new();
         if let (Some(ms), Some(share)) = (row.shows_ms, row.shows_share) {
@@ -197,7 +194,7 @@ fn shown(f: &mut fmt::Formatter<'_>, found: &Difference) -> fmt::Result {
     Ok(())
 }
 
-/// How large a difference of gaps would show, where each group has some.
+/// How large a difference of gaps would show, if each group has gaps.
 fn least_shown(found: &Difference) -> String {
     let gaps = found.rows.iter().filter(|row| row.measure == "gap" && row.long.is_some());
     let shares: Option<Vec<f64>> = gaps.map(|row| row.shows_share).collect();
@@ -207,7 +204,7 @@ fn least_shown(found: &Difference) -> String {
     })
 }
 
-/// Whose it is, and what, in so many columns.
+/// The group and the measure, in at most `most` columns.
 fn named(row: &Row, most: usize) -> String {
     let whose = row.group.as_ref().map_or("joint", |group| group.as_str());
     let room = most.saturating_sub(row.measure.len() + 1);
@@ -221,7 +218,7 @@ fn named(row: &Row, most: usize) -> String {
 fn line(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
     let of = |one: Counted| format!("{}/{}", one.with, one.trials);
     let ms = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.0}"));
-    let told = format!(
+    let line = format!(
         "{:NAME$}{:<8}{:<8}{:<7}{:>6}{:>7}  {:<7}{}",
         named(row, NAME - 1),
         of(row.a),
@@ -232,7 +229,7 @@ fn line(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
         p(row.long),
         judged(row),
     );
-    writeln!(f, "{}", told.trim_end())
+    writeln!(f, "{}", line.trim_end())
 }
 
 /// The corrected p-value.

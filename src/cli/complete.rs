@@ -1,11 +1,11 @@
-//! `tandem completions`: what a shell needs to complete commands and options.
+//! `tandem completions`: prints the completion script of a shell.
 
 use clap_complete::Shell;
 
 use super::{Failure, command};
 use crate::verdict::Exit;
 
-/// Print what a shell needs to complete commands and options.
+/// Print a script with which a shell completes commands and options.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +18,7 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// What a user may type: shells would offer the hidden commands, too.
+/// The commands without the hidden ones, which shells would offer, too.
 fn offered() -> clap::Command {
     let all = command();
     let shown = all.get_subcommands().filter(|one| !one.is_hide_set()).cloned();

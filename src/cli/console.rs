@@ -1,13 +1,13 @@
-//! Standard output and standard error, as people read them: what brokers, members and files say
-//! passes the filter of `shown`.
+//! Standard output and standard error. Control characters in text from brokers, members and files
+//! are filtered (see `shown`).
 
 use std::io::{IsTerminal, Stderr, Stdout, stderr, stdout};
 
 use crate::shown::Shown;
 
-/// A report takes no more columns than this.
+/// The maximum width of a report.
 const WIDE: u16 = 100;
-/// It cannot do with less.
+/// The minimum width of a report.
 const NARROW: u16 = 80;
 
 /// Standard output.
@@ -20,7 +20,7 @@ pub(super) fn err() -> Shown<Stderr> {
     Shown::new(stderr(), stderr().is_terminal())
 }
 
-/// How many columns a report may take: those of the terminal, where there is one.
+/// The width of a report: that of the terminal, if there is one.
 pub(super) fn columns() -> usize {
     let terminal = stdout().is_terminal().then(ratatui::crossterm::terminal::size);
     let columns = terminal.and_then(Result::ok).map_or(WIDE, |(columns, _)| columns);

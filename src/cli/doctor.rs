@@ -1,13 +1,13 @@
-//! `tandem doctor`: whether the clusters of a topology, and this machine, will do.
+//! `tandem doctor`: checks whether the clusters of a topology, and this machine, can run it.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Failure;
-use super::able::{Machine, listens};
-use super::room::{descriptors_for, diagnosis};
-use super::which::runtime;
+use super::capabilities::{Machine, listens};
+use super::limits::{descriptors_for, diagnosis};
+use super::topology_args::runtime;
 use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_chosen};
 use crate::controller::{inspect, own_members};
 use crate::guard::{runs, writable};
@@ -15,52 +15,56 @@ use crate::topology::{Address, ClusterFacts, Plan, Weight, judge};
 use crate::verdict::Exit;
 use crate::yaml::Override;
 
-/// Ask the clusters of a topology what they allow, and this machine which faults it can inject.
+/// Check the clusters of a topology, and which faults this machine can inject.
 ///
-/// Connects to each cluster as its members will: whether it answers, allows the session and the
-/// topics, has no strangers in the consumer groups, and which broker coordinates each. Looks how
-/// many files and sockets a process may open here, and whether the kernel says who connects. Then
-/// tries, on a process of its own, what faults do to processes, and whether its state folder can be
-/// written. Starts nothing else and makes no topic. Each heading says what a run asks again.
-/// One line a check; exit code 1 where something will not work. A fault that cannot be injected is
-/// a warning, unless the experiment of -x needs it.
+/// Connects to each cluster as its members will, and checks that it answers, that it allows the
+/// session timeout and the topics, and that the consumer groups have no foreign members; prints the
+/// coordinator of each group. Checks how many files and sockets a process may open, whether the
+/// kernel identifies the user of a connection, whether the state folder can be written, and, on a
+/// process of its own, what faults do to processes. Starts nothing else and creates no topic. Each
+/// heading says whether a run repeats the checks. Prints one line per check. The exit code is 1 if
+/// something will not work. A fault that cannot be injected is a warning, unless the experiment of
+/// -x needs it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tandem doctor                                   the default topology, and all faults
+  tandem doctor                                   the default topology and all faults
   tandem doctor -f topologies/kafka-duo.yaml
   tandem doctor -x chaos/kill-coordinator.yaml    what this experiment needs, and its topology
   tandem doctor -f mine.yaml --set defaults.session=6s")]
 pub(super) struct DoctorArgs {
-    /// The topology; else the experiment's, else topologies/duo.yaml where there is one.
+    /// The topology [default: that of the experiment, or topologies/duo.yaml if it exists].
     #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
     topology: Option<PathBuf>,
-    /// Only the faults of this experiment, all of which must be possible.
+    /// Check only the faults of this experiment, all of which must be possible.
     #[arg(short = 'x', long = "experiment", value_name = "EXPERIMENT")]
     experiment: Option<PathBuf>,
-    /// Replace one value of the topology, as in defaults.session=300ms; may be given several times.
+    /// Replace one value of the topology, as in defaults.session=300ms; can be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
 }
 
-/// One line.
+/// One line of the output.
 type Check = (Weight, String);
 
-/// Asks, and says; 1 where something will not work.
+/// Checks and prints. Returns 1 if something will not work.
 pub(super) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let (plan, needed) = args.read()?;
-    let mut sections = vec![("state folder: a run asks this again", state())];
+    let mut sections = vec![("state folder: a run checks this again", state())];
     if let Some(plan) = &plan {
         let checks = runtime()?.block_on(check(plan));
-        sections.push(("clusters: a run asks all of this again, and stops at a fail", checks));
+        sections.push(("clusters: a run checks all of this again, and stops at a fail", checks));
     }
     let limits = vec![descriptors_for(plan.as_ref()), diagnosis()];
-    sections.push(("limits: a run asks none of this", limits));
+    sections.push(("limits: a run does not check these", limits));
     let faults = faults(needed, plan.as_ref());
-    sections.push(("faults: a run asks none of this; what cannot be injected is unknown", faults));
+    sections.push((
+        "faults: a run does not check these; a fault that cannot be injected makes it unknown",
+        faults,
+    ));
     let mut out = super::console::out();
     for (name, checks) in &sections {
-        // Nobody reads it: the exit code says it all the same.
+        // A closed standard output is not an error; the exit code counts.
         writeln!(out, "{name}").ok();
         for (weight, text) in checks {
             let word = match weight {
@@ -77,7 +81,7 @@ pub(super) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
 }
 
 impl DoctorArgs {
-    /// The topology, if there is one, and the faults that must be possible, if any must.
+    /// The topology, if there is one, and the faults that must be possible, if there are any.
     fn read(&self) -> Result<(Option<Plan>, Option<Vec<Kind>>), Failure> {
         let wrong = |error: crate::yaml::FileError| Failure::text(Exit::Invalid, error.to_string());
         if let Some(path) = &self.experiment {
@@ -93,7 +97,7 @@ impl DoctorArgs {
             return Ok((Some(prepared.plan), Some(needed)));
         }
         let usual = Path::new(TOPOLOGY);
-        // Away from the topologies that come with it, the machine alone is asked.
+        // Without a topology, only the machine is checked.
         let given = self.topology.is_some() || !self.overrides.is_empty() || usual.exists();
         let chosen = self.topology.as_deref();
         let plan = given.then(|| load_chosen(chosen, &self.overrides)).transpose();
@@ -101,7 +105,7 @@ impl DoctorArgs {
     }
 }
 
-/// Whether what a run writes down before it does anything can be written.
+/// Whether the ledger of a run can be written.
 fn state() -> Vec<Check> {
     let check = |folder: PathBuf| match writable(&folder) {
         Ok(()) => (Weight::Fine, format!("{} can be written", folder.display())),
@@ -114,7 +118,7 @@ fn state() -> Vec<Check> {
     vec![check(runs())]
 }
 
-/// Which faults this machine can inject: of all, or of those that are needed.
+/// Which faults this machine can inject, of all faults or of the needed ones.
 fn faults(needed: Option<Vec<Kind>>, plan: Option<&Plan>) -> Vec<Check> {
     let machine = Machine::look();
     let lacking = if needed.is_some() { Weight::Refused } else { Weight::Warned };
@@ -140,7 +144,7 @@ async fn check(plan: &Plan) -> Vec<Check> {
     let mut facts: BTreeMap<_, ClusterFacts> = BTreeMap::new();
     for (name, answer) in inspect(plan).await {
         match answer {
-            Ok(told) => drop(facts.insert(name, told)),
+            Ok(answer) => drop(facts.insert(name, answer)),
             Err(error) => {
                 let text = format!("cluster {name}: {}", crate::error::chain(&error));
                 checks.push((Weight::Refused, text));

@@ -3,14 +3,14 @@
 use std::io::Write;
 
 use super::Failure;
-use super::which::{TopologyArgs, runtime};
+use super::topology_args::{TopologyArgs, runtime};
 use crate::controller::down;
 use crate::verdict::Exit;
 
 /// Remove the topics that runs of a topology created and left, and nothing else.
 ///
-/// What is created on clusters that outlive a run is recorded before it is made; this removes
-/// exactly that. Embedded clusters leave nothing.
+/// A run records each topic before it creates it on a cluster that outlives the run. This command
+/// removes exactly the recorded topics. Embedded clusters leave nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,14 +21,14 @@ pub(super) struct DownArgs {
     topology: TopologyArgs,
 }
 
-/// Removes; says what.
+/// Removes the topics, and prints their names.
 pub(super) fn run(args: &DownArgs) -> Result<Exit, Failure> {
     let plan = args.topology.plan()?;
     let (removed, failed) =
         runtime()?.block_on(down(&plan)).map_err(|error| Failure::new(Exit::Unable, &error))?;
     let mut out = super::console::out();
     for entry in &removed {
-        // Nobody reads it: it is removed all the same.
+        // A closed standard output is not an error.
         writeln!(out, "removed topic {} from {}", entry.topic, entry.bootstrap).ok();
     }
     if removed.is_empty() && failed.is_empty() {

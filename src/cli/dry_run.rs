@@ -1,4 +1,4 @@
-//! `tandem chaos run --dry-run`: what a run would do, as a page.
+//! `tandem chaos run --dry-run`: prints what a run would do.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -9,11 +9,11 @@ use crate::ids::MemberId;
 use crate::time::Span;
 use crate::verdict::Limits;
 
-/// Writes it to `out`.
+/// Writes the preview to `out`.
 ///
 /// # Errors
 /// `out` cannot be written.
-pub(super) fn tell(preview: &Preview, output: Output, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(preview: &Preview, output: Output, out: &mut dyn Write) -> io::Result<()> {
     match output {
         Output::Text => write!(out, "{}", Page(preview)),
         Output::Json => {
@@ -43,7 +43,7 @@ impl fmt::Display for Page<'_> {
         for step in &run.steps {
             Self::step(f, step)?;
         }
-        writeln!(f, "\nschedule by the seed, as long as everybody lives and leads")?;
+        writeln!(f, "\nschedule by the seed, if all members run and lead")?;
         for trial in &run.schedule {
             writeln!(f, "  trial {}", trial.trial)?;
             for strike in &trial.strikes {
@@ -54,7 +54,7 @@ impl fmt::Display for Page<'_> {
         if shown < run.trials {
             writeln!(f, "  and {} more", run.trials - shown)?;
         }
-        writeln!(f, "\nmay cost, at most, ms\n  {:<14}{:<10}overlap", "", "gap")?;
+        writeln!(f, "\nmaximum cost, ms\n  {:<14}{:<10}overlap", "", "gap")?;
         for (group, limits) in &run.bounds {
             Self::limits(f, group.as_str(), limits)?;
         }
@@ -80,7 +80,7 @@ impl fmt::Display for Page<'_> {
     }
 }
 
-/// What a step may cost a group, in a line.
+/// What a step may cost a group, as one line.
 struct Costs(StepCost);
 
 impl fmt::Display for Costs {
@@ -96,7 +96,7 @@ impl fmt::Display for Costs {
         match overlap.and_then(|all| all.get().checked_sub(of_return.get())) {
             Some(fault) if !of_return.get().is_zero() => {
                 let (fault, back) = (fault.as_millis(), ms(of_return));
-                write!(f, " ({fault} by the fault, {back} when the victims are back)")
+                write!(f, " ({fault} by the fault, {back} when the victims come back)")
             }
             Some(_) | None => Ok(()),
         }
@@ -136,7 +136,7 @@ impl Page<'_> {
             (None, None) => format!("{} ms", strike.delay_ms),
             (None, Some(step)) => format!("{step} + {} ms", strike.delay_ms),
         };
-        let to = strike.to.as_deref().unwrap_or("nobody");
+        let to = strike.to.as_deref().unwrap_or("no target");
         let to = strike.fault.map_or_else(|| to.to_owned(), |fault| format!("{fault} {to}"));
         writeln!(f, "    {:<10}{due:<16}{to}", strike.step.as_str())
     }

@@ -1,11 +1,11 @@
-//! `tandem edge`: started by the controller, for nobody else.
+//! `tandem edge`: the process of the edges, started only by the controller.
 
 use std::io::{self, BufReader};
 
 use super::Failure;
 use crate::verdict::Exit;
 
-/// Stands between clients and brokers until standard input ends.
+/// Runs the edges between clients and brokers until standard input ends.
 pub(super) fn run() -> Result<Exit, Failure> {
     crate::edge::run(BufReader::new(io::stdin()), io::stdout())
         .map_err(|error| Failure::new(Exit::Unable, &error))?;

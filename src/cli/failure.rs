@@ -1,4 +1,4 @@
-//! How commands fail: one message with its causes, printed once, and how the process exits.
+//! The failure of a command: one message with its causes, and an exit code.
 
 use std::error::Error;
 use std::fmt;
@@ -8,7 +8,7 @@ use crate::verdict::Exit;
 /// A failed command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What the process ends with.
+    /// The exit code of the process.
     pub exit: Exit,
     message: String,
 }
@@ -20,7 +20,7 @@ impl Failure {
         Self { exit, message: crate::error::chain(error) }
     }
 
-    /// A message that stands for itself.
+    /// A message without an underlying error.
     #[must_use]
     pub fn text(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into() }

@@ -1,4 +1,4 @@
-//! `tandem guard`: started by the controller, for nobody else.
+//! `tandem guard`: the process of the guard, started only by the controller.
 
 use std::fs::File;
 use std::io;
@@ -8,9 +8,9 @@ use super::Failure;
 use crate::guard::{runs, watch};
 use crate::verdict::Exit;
 
-/// Holds until standard input ends, or nothing comes out of it for too long.
+/// Runs the guard until standard input ends or is silent for too long.
 pub(super) fn run() -> Result<Exit, Failure> {
-    // Without the buffer of standard input: what waits in there cannot be waited for.
+    // Without `Stdin`, because `poll` does not see what is in its buffer.
     let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
     let undone = input.and_then(|input| watch(input, io::stdout(), &runs()));
     let undone = undone.map_err(|error| Failure::new(Exit::Unable, &error))?;

@@ -1,4 +1,4 @@
-//! `tandem halt`: ends runs, whatever state they are in, and undoes what they did.
+//! `tandem halt`: ends runs in any state, and undoes what they did.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -13,37 +13,37 @@ use crate::guard::{
 use crate::ids::TopologyName;
 use crate::verdict::Exit;
 
-/// End chaos, and undo what it did: nothing stays paused, stopped or running.
+/// End all experiments, and undo what they did: nothing stays paused, stopped or running.
 ///
-/// Every suite and every experiment of yours on this machine is asked to end, as by Ctrl-C: it
-/// heals what it did, stops its members and reports; a suite starts no other run. One that does not
-/// within 20 s is killed, and its guard undoes the rest. Where both are gone, what they wrote down
-/// is undone from here: processes that are left are killed, brokers of deploy/kafka that were
-/// killed are started again. A run that was stopped (SIGSTOP, Ctrl-Z) for more than three seconds
-/// was undone by its guard already. Without harm when nothing runs, and as often as you like.
+/// Asks every suite and every experiment of yours on this machine to end, as Ctrl-C does: it heals
+/// its faults, stops its members and prints its report; a suite starts no other run. If it does not
+/// end within 20 s, `halt` kills it, and its guard undoes the rest. If both are gone, `halt` undoes
+/// what their ledger lists: it kills remaining processes, and restarts brokers of deploy/kafka that
+/// were killed. If a run was stopped (SIGSTOP, Ctrl-Z) for more than three seconds, its guard has
+/// already undone it. The command does no harm when nothing runs, and can be repeated.
 ///
-/// What `tandem up` keeps up is named and goes on, unless --all is given.
+/// Topologies that `tandem up` keeps up are named and stay up, unless --all is set.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tandem halt                           all suites and experiments of yours on this machine
   tandem halt -f topologies/trio.yaml   only those on this topology
-  tandem halt --all                     what `tandem up` keeps up as well
+  tandem halt --all                     topologies of `tandem up` as well
 
-What is undone is written down before it is done, one file a run, in ~/.local/state/tandem/runs
-($XDG_STATE_HOME/tandem/runs).
+Each run lists what must be undone in a file in ~/.local/state/tandem/runs
+($XDG_STATE_HOME/tandem/runs), before it does anything.
 
 Exit codes: 0 nothing is left; 2 usage or invalid file; 6 something could not be healed.")]
 pub(super) struct HaltArgs {
-    /// Only runs on this topology; a suite ends where its present run is on it.
+    /// Only runs on this topology, and suites whose current run is on it.
     #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
     topology: Option<PathBuf>,
-    /// End what `tandem up` keeps up, too.
+    /// Also end topologies that `tandem up` keeps up.
     #[arg(long)]
     all: bool,
 }
 
-/// What is to be ended.
+/// Which runs to end.
 struct Choice {
     topology: Option<TopologyName>,
     all: bool,
@@ -58,7 +58,7 @@ impl Choice {
         !self.all && run.keeps_up()
     }
 
-    /// Whether a suite is meant, while these runs are under way.
+    /// Whether the choice includes a suite, given the ledgers of running runs.
     fn concerns_suite(&self, suite: &Suite, found: &[Remains]) -> bool {
         let of_it = |run: &Run| parent(run.controller.pid) == Some(suite.process.pid);
         let mut runs = found.iter().filter_map(|one| Some(&one.page.as_ref().ok()?.run));
@@ -66,12 +66,12 @@ impl Choice {
     }
 }
 
-/// Ends, heals, and says what was done.
+/// Ends and heals the runs, and prints what was done.
 pub(super) fn run(args: &HaltArgs) -> Result<Exit, Failure> {
     let choice = Choice { topology: args.topology()?, all: args.all };
     let mut out = super::console::out();
     let mut quiet = true;
-    // Nobody reads it: it is done all the same.
+    // A closed standard output is not an error.
     let mut say = |line: String| {
         quiet = false;
         drop(writeln!(out, "{line}"));
@@ -83,8 +83,8 @@ pub(super) fn run(args: &HaltArgs) -> Result<Exit, Failure> {
             Ok(Page { run, .. }) if !choice.concerns(&run) => {}
             Ok(Page { run, .. }) if choice.spares(&run) => kept.push(run),
             Ok(Page { run, .. }) => {
-                let said = |line| say(format!("{} on {}: {line}", run.name, run.topology));
-                if let Err(lines) = halt(&path, &run, said) {
+                let done = |line| say(format!("{} on {}: {line}", run.name, run.topology));
+                if let Err(lines) = halt(&path, &run, done) {
                     left.extend(lines.into_iter().map(|line| format!("{}: {line}", run.name)));
                 }
                 topologies.insert(run.topology);
@@ -95,12 +95,12 @@ pub(super) fn run(args: &HaltArgs) -> Result<Exit, Failure> {
     topologies.iter().filter_map(topics).for_each(&mut say);
     if quiet && left.is_empty() {
         let what = choice.topology.map_or_else(String::new, |name| format!(" of {name}"));
-        writeln!(out, "nothing{what} is left to be halted").ok();
+        writeln!(out, "nothing{what} is left to halt").ok();
     }
     for Run { topology, controller, .. } in kept {
         let pid = controller.pid;
         let how = "`tandem halt --all` ends it";
-        writeln!(out, "{topology} is still kept up by process {pid}: {how}").ok();
+        writeln!(out, "process {pid} still keeps {topology} up: {how}").ok();
     }
     if left.is_empty() {
         Ok(Exit::Pass)
@@ -126,7 +126,7 @@ fn unreadable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
     Failure::text(Exit::Unhealed, format!("cannot read {}: {error}", folder.display()))
 }
 
-/// Ends the suites first: each ends its own run, and would start the next one. Who is left.
+/// Ends the suites, before they start another run. Returns a line for each that could not be ended.
 fn end_suites(choice: &Choice, say: &mut impl FnMut(String)) -> Result<Vec<String>, Failure> {
     let under_way = suites(&suites_at()).map_err(|error| unreadable(&suites_at(), &error))?;
     let mut left = Vec::new();
@@ -143,7 +143,8 @@ fn end_suites(choice: &Choice, say: &mut impl FnMut(String)) -> Result<Vec<Strin
     Ok(left)
 }
 
-/// Topics are recorded elsewhere, and it takes the topology's file to reach their cluster.
+/// A hint about topics that runs have left. Only `tandem down`, with the topology's file, can
+/// connect to their cluster.
 fn topics(topology: &TopologyName) -> Option<String> {
     let entries = Created::of(topology).entries().ok()?;
     let topics: Vec<_> = entries.iter().map(|entry| entry.topic.as_str()).collect();

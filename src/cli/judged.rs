@@ -1,4 +1,4 @@
-//! A run that was judged, and the files that are written of it.
+//! A judged run, and the files that are written about it.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -6,102 +6,102 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Output;
-use super::recording::{Told, reading, tell};
+use super::recording::{RecordedRun, read_run, reading};
 use super::upkeep;
 use crate::html_report::{Subject, page};
 use crate::journal::{Header, JournalError, Reading};
 use crate::telemetry::document::{self, Written};
-use crate::telemetry::{Scene, Traces};
+use crate::telemetry::{RunContext, Traces};
 use crate::time::Mono;
 use crate::timeline::Timeline;
 use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, Telemetry, junit, render_within};
 
-/// The journal of a run, in its folder.
+/// The journal, in the folder of a run.
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
-/// The report of a run, in its folder.
+/// The report as JSON, in the folder of a run.
 pub(super) const RESULT_FILE: &str = "result.json";
-/// The same as CI servers read it, in its folder.
+/// The report for CI servers, in the folder of a run.
 pub(super) const JUNIT_FILE: &str = "junit.xml";
-/// The same for people, in its folder.
+/// The report for a browser, in the folder of a run.
 pub(super) const PAGE_FILE: &str = "report.html";
-/// The traces of a run, in its folder.
+/// The traces, in the folder of a run.
 pub(super) const TRACES_FILE: &str = "traces.otlp.json";
 
-/// What can go wrong with a report.
+/// A report cannot be made, written or printed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReportError {
     /// The journal cannot be read.
     #[error("cannot judge the run")]
     Journal(#[source] JournalError),
-    /// It is the folder of a suite, whose runs are judged one by one.
+    /// The folder is that of a suite, whose runs are judged one by one.
     #[error("{} is a suite: name one of its runs, as in {}", suite.display(), first.display())]
     Suite {
-        /// Which.
+        /// The folder of the suite.
         suite: PathBuf,
-        /// Its first run.
+        /// The folder of its first run.
         first: PathBuf,
     },
-    /// A file cannot be written. Worth another try.
+    /// A file cannot be written. A retry may help.
     #[error("cannot write {}", path.display())]
     Write {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// The report cannot be printed. Worth another try.
+    /// The report cannot be printed. A retry may help.
     #[error("cannot write to the standard output")]
     Print(#[source] io::Error),
-    /// A report that XML cannot express: a mistake of ours.
+    /// XML cannot express the report: a bug.
     #[error(transparent)]
     Xml(JunitError),
-    /// A report that JSON cannot express: a mistake of ours.
+    /// JSON cannot express the report: a bug.
     #[error("cannot write the report as JSON")]
     Unwritable(#[source] serde_json::Error),
 }
 
-/// A run that was judged.
+/// A judged run.
 pub(super) struct Judged {
-    /// What it was.
+    /// The header of its journal.
     pub header: Header,
-    /// What is said about it.
+    /// The report on it.
     pub report: Report,
-    /// The stamp of its latest fact.
+    /// The timestamp of its latest fact.
     last: Option<Mono>,
-    /// How many log records it has.
+    /// The number of its log records.
     pub logs: u64,
-    /// Where its journal is.
+    /// The path of its journal.
     journal: PathBuf,
     dir: PathBuf,
 }
 
 impl Judged {
-    /// Judges the run in `dir`. A run that has just ended comes here as well, so both say the same.
+    /// Judges the run in `dir`. `chaos run` and `report` both use this, so their reports agree.
     pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
         let facts = reading(dir).map_err(ReportError::Journal)?;
         let judged = if facts.header.is_upkeep() {
             upkeep::judge(dir, facts)
         } else {
-            tell(facts).map(|told| {
-                let Told { header, timeline, .. } = &told;
+            read_run(facts).map(|run| {
+                let RecordedRun { header, timeline, .. } = &run;
                 let Header { plan, brief, seed, zero, .. } = header;
                 let report = Report::of(plan, brief, *seed, *zero, timeline);
-                (told, report)
+                (run, report)
             })
         };
-        let (told, report) = judged.map_err(ReportError::Journal)?;
-        let Told { header, timeline, last, logs } = told;
+        let (run, report) = judged.map_err(ReportError::Journal)?;
+        let RecordedRun { header, timeline, last, logs } = run;
         let (journal, dir) = (dir.to_owned(), folder(dir));
         Ok((Self { header, report, last, logs, journal, dir }, timeline))
     }
 
-    /// Begins to read its journal again.
+    /// Opens its journal again.
     pub(super) fn reading(&self) -> Result<Reading, ReportError> {
         reading(&self.journal).map_err(ReportError::Journal)
     }
 
-    /// Prints the report, which takes no disk.
-    pub(super) fn tell(&self, output: Output, colour: bool) -> Result<(), ReportError> {
+    /// Prints the report. This does not need the disk.
+    pub(super) fn print_report(&self, output: Output, colour: bool) -> Result<(), ReportError> {
         let text = match output {
             Output::Text => {
                 let place = self.dir.display().to_string();
@@ -112,7 +112,7 @@ impl Judged {
         print(&text)
     }
 
-    /// Writes the result.
+    /// Writes result.json.
     pub(super) fn write(&self) -> Result<(), ReportError> {
         let json = self.json()?;
         replace(&self.dir.join(RESULT_FILE), |file| file.write_all(json.as_bytes()))
@@ -123,7 +123,7 @@ impl Judged {
         Ok(json + "\n")
     }
 
-    /// What an earlier result says of telemetry.
+    /// The telemetry section of an earlier result.json.
     pub(super) fn remembered(&self) -> Option<Telemetry> {
         let text = fs::read(self.dir.join(RESULT_FILE)).ok()?;
         let earlier: Report = serde_json::from_slice(&text).ok()?;
@@ -133,10 +133,10 @@ impl Judged {
     /// Its traces.
     pub(super) fn traces(&self, timeline: Timeline) -> Traces {
         let end = self.last.unwrap_or(Mono::ZERO);
-        Traces::of(&self.header, Scene::of(&self.header), timeline, end)
+        Traces::of(&self.header, RunContext::of(&self.header), timeline, end)
     }
 
-    /// Writes the page, to its folder and wherever else it is wanted.
+    /// Writes report.html to its folder, and also to `elsewhere`.
     pub(super) fn write_page(
         &self,
         timeline: &Timeline,
@@ -154,7 +154,7 @@ impl Judged {
         everywhere(&self.dir.join(PAGE_FILE), elsewhere, &page)
     }
 
-    /// Writes what CI servers read, to its folder and wherever else it is wanted.
+    /// Writes junit.xml to its folder, and also to `elsewhere`.
     pub(super) fn write_junit(&self, elsewhere: Option<&Path>) -> Result<(), ReportError> {
         let (run, zero, began) = (&self.header.run, self.header.zero, self.header.zero_wall);
         let lasted = self.last.map_or(Duration::ZERO, |last| last.since(zero));
@@ -163,7 +163,7 @@ impl Judged {
         everywhere(&self.dir.join(JUNIT_FILE), elsewhere, &text)
     }
 
-    /// Writes the traces as a file.
+    /// Writes traces.otlp.json.
     pub(super) fn write_traces(&self, traces: &Traces) -> Result<(), ReportError> {
         let written: Written = replace(&self.dir.join(TRACES_FILE), |file| {
             let mut file = BufWriter::new(file);
@@ -173,39 +173,39 @@ impl Judged {
         })?;
         if written.left_out > 0 {
             let (left_out, all) = (written.left_out, written.all());
-            let told = format!("{TRACES_FILE} has no room for {left_out} of {all} spans");
-            writeln!(super::console::err(), "{told}; `tandem export` sends them all").ok();
+            let what = format!("{TRACES_FILE} has no room for {left_out} of {all} spans");
+            writeln!(super::console::err(), "{what}; `tandem export` sends them all").ok();
         }
         Ok(())
     }
 }
 
-/// Where what is said of a run goes: into its folder, or where it is one file of several, into one
-/// of its own.
+/// The folder for the report: that of the run, or, for one journal file of several, a folder of its
+/// own beside the file.
 fn folder(dir: &Path) -> PathBuf {
     if !dir.is_file() {
         return dir.to_owned();
     }
     let own = dir.with_extension("");
-    // Where it cannot be made, each of the files says so.
+    // If this fails, writing the files fails with an error.
     fs::create_dir_all(&own).ok();
     own
 }
 
-/// Writes the same to both; where one cannot be written, the other is all the same.
+/// Writes `text` to both files, also if one of them cannot be written.
 fn everywhere(own: &Path, elsewhere: Option<&Path>, text: &str) -> Result<(), ReportError> {
     let write = |path| replace(path, |file| file.write_all(text.as_bytes()));
     write(own).and(elsewhere.map_or(Ok(()), write))
 }
 
-/// Whether the standard output wants colours.
+/// Whether to print colours on the standard output.
 #[must_use]
 pub(super) fn colour() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !refused && io::stdout().is_terminal()
 }
 
-/// Writes beside the file, then renames: a reader sees the old one or the new one, never half.
+/// Writes a new file and renames it, so that a reader sees the old content or the new, never half.
 fn replace<R>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<R>,
@@ -220,13 +220,13 @@ fn replace<R>(
         Ok(filled)
     };
     write().map_err(|source| {
-        // Half a file is of no use, and takes the room of another.
+        // Half a file is useless, and takes space.
         fs::remove_file(&beside).ok();
         ReportError::Write { path: path.to_owned(), source }
     })
 }
 
-/// Somebody who reads no further (`| head`) is no error.
+/// Prints to the standard output. A closed pipe (`| head`) is not an error.
 pub(super) fn print(text: &str) -> Result<(), ReportError> {
     let mut out = super::console::out();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

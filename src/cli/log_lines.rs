@@ -1,5 +1,5 @@
-//! The log goes out on a thread of its own: where standard error is a file on a disk that blocks,
-//! or a terminal that takes nothing, whoever says something does not wait for it.
+//! Writes the log on a thread of its own, so that logging never blocks, even if standard error is a
+//! file on a blocked disk or a stopped terminal.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
@@ -7,22 +7,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// How many lines may wait; later ones are lost, and counted.
+/// How many lines may wait; further lines are lost, and counted.
 const WAITING: usize = 4_096;
 /// How long the last lines may take.
 const FLUSH: Duration = Duration::from_secs(1);
 
-static LINES: OnceLock<SyncSender<Said>> = OnceLock::new();
+static LINES: OnceLock<SyncSender<Message>> = OnceLock::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
 
-enum Said {
+enum Message {
     Line(Vec<u8>),
-    /// Everything before this is written.
+    /// Answered when everything before it is written.
     Mark(SyncSender<()>),
 }
 
-/// Starts the thread; each line goes to what `out` opens then. Where the system refuses one, lines
-/// are written at once.
+/// Starts the thread. It writes each line to what `out` returns at that time. If no thread can be
+/// started, lines are written directly.
 pub(super) fn start(out: fn() -> Box<dyn Write>) {
     let (sender, lines) = sync_channel(WAITING);
     let thread = std::thread::Builder::new().name("log".to_owned());
@@ -31,7 +31,7 @@ pub(super) fn start(out: fn() -> Box<dyn Write>) {
     }
 }
 
-/// What a line is written to.
+/// The writer for one line.
 pub(super) fn line() -> Box<dyn Write> {
     match LINES.get() {
         Some(_) => Box::new(Line),
@@ -39,18 +39,18 @@ pub(super) fn line() -> Box<dyn Write> {
     }
 }
 
-/// Says something in a line of its own, in order with the log.
+/// Prints a line, in order with the log.
 pub(super) fn say(text: &str) {
-    // Nobody reads it: no reason to stop.
+    // A closed standard error is not an error.
     line().write_all(format!("{text}\n").as_bytes()).ok();
 }
 
-/// Waits until all lines so far are written, for a second at most.
+/// Waits until all lines so far are written, for at most a second.
 pub(super) fn finish() {
     let Some(lines) = LINES.get() else { return };
     let (written, done) = sync_channel(1);
-    // Where even this finds no room, nobody takes the lines.
-    if lines.try_send(Said::Mark(written)).is_ok() {
+    // If the queue is full, nothing is being written.
+    if lines.try_send(Message::Mark(written)).is_ok() {
         done.recv_timeout(FLUSH).ok();
     }
 }
@@ -58,10 +58,10 @@ pub(super) fn finish() {
 struct Line;
 
 impl Write for Line {
-    /// The formatter hands over whole lines.
+    /// The formatter passes whole lines.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let lines = LINES.get();
-        if lines.is_none_or(|lines| lines.try_send(Said::Line(line.to_owned())).is_err()) {
+        if lines.is_none_or(|lines| lines.try_send(Message::Line(line.to_owned())).is_err()) {
             LOST.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())
@@ -72,12 +72,12 @@ impl Write for Line {
     }
 }
 
-fn write_all(lines: &Receiver<Said>, out: fn() -> Box<dyn Write>) {
-    for said in lines {
-        match said {
-            Said::Line(line) => {
+fn write_all(lines: &Receiver<Message>, out: fn() -> Box<dyn Write>) {
+    for message in lines {
+        match message {
+            Message::Line(line) => {
                 let mut out = out();
-                // Nobody reads it: nothing is to be done about that.
+                // A closed standard error is not an error.
                 out.write_all(&line).ok();
                 let lost = LOST.swap(0, Ordering::Relaxed);
                 if lost > 0 {
@@ -85,7 +85,7 @@ fn write_all(lines: &Receiver<Said>, out: fn() -> Box<dyn Write>) {
                         .ok();
                 }
             }
-            Said::Mark(written) => drop(written.try_send(())),
+            Message::Mark(written) => drop(written.try_send(())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `tandem man`: the manual, a page a command.
+//! `tandem man`: the manual, one page per command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,22 @@ use clap_mangen::Man;
 use super::{Failure, command};
 use crate::verdict::Exit;
 
-/// In the footer of a page: the version alone, so that a page is the same for each build of it.
+/// The footer of a page: only the version, so that all builds of a version make the same page.
 const SOURCE: &str = concat!("tandem ", env!("CARGO_PKG_VERSION"));
 
-/// Print the manual, or write it into a folder: a page a command.
+/// Print the manual, or write it into a folder, one page per command.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   tandem man | man -l -                          the first page
   tandem man ~/.local/share/man/man1             all pages; then `man tandem-chaos-run`")]
 pub(super) struct ManArgs {
-    /// The folder for all pages, made where it is missing; else the first is printed.
+    /// The folder for all pages, created if it is missing [default: print the first page].
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-/// Prints, or writes.
+/// Prints the first page, or writes all pages.
 pub(super) fn run(args: &ManArgs) -> Result<Exit, Failure> {
     let mut all = command().disable_help_subcommand(true);
     all.build();
@@ -65,20 +65,20 @@ fn page(of: &Command) -> Result<Vec<u8>, Failure> {
 
 /// `Examples:` and `Exit codes: …` as sections of their own, the rest as notes.
 fn sections(after: &str) -> String {
-    let mut told = String::new();
+    let mut roff = String::new();
     for part in after.split("\n\n").filter(|part| !part.trim().is_empty()) {
         let (heading, text) = match part.split_once(':') {
             Some(("Examples", text)) => ("EXAMPLES", text),
             Some(("Exit codes", text)) => ("\"EXIT STATUS\"", text),
             Some(_) | None => ("NOTES", part),
         };
-        told.push_str(&format!(".SH {heading}\n.nf\n"));
+        roff.push_str(&format!(".SH {heading}\n.nf\n"));
         for line in text.trim_matches('\n').lines() {
-            // A dot or an apostrophe at the beginning would be a request.
+            // A dot or an apostrophe at the start of a line would be a request to roff.
             let line = line.trim_start_matches(' ').replace('\\', "\\e").replace('-', "\\-");
-            told.push_str(&format!("\\&{line}\n"));
+            roff.push_str(&format!("\\&{line}\n"));
         }
-        told.push_str(".fi\n");
+        roff.push_str(".fi\n");
     }
-    told
+    roff
 }

@@ -1,9 +1,9 @@
-//! `tandem member`: one member, one process.
+//! `tandem member`: runs one member.
 
 use std::num::NonZeroU32;
 
 use super::Failure;
-use tandem_member::Config;
+use tandem_member::{Config, Mode, Pulse};
 
 use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
 use crate::kafka::Cluster;
@@ -11,12 +11,13 @@ use crate::member;
 use crate::time::Span;
 use crate::topology::{Access, Secret, is_secret};
 use crate::verdict::Exit;
+use crate::yaml::choices;
 
-/// Live as one member of a group, until told to leave.
+/// Run one member of a group, until it is ordered to leave.
 ///
-/// Joins the consumer group, publishes beacons, leads what it hears of, and tells facts on standard
-/// output, one JSON object a line. Orders come on standard input: "leave" or "exit"; its end is an
-/// order to exit. SIGTERM, SIGINT and SIGHUP mean leave.
+/// Joins the consumer group, publishes beacons, leads the roles of its partitions, and writes facts
+/// to standard output, one JSON object per line. It reads orders from standard input: "leave" or
+/// "exit"; the end of the input means exit. SIGTERM, SIGINT and SIGHUP mean leave.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,40 +27,45 @@ pub(super) struct MemberArgs {
     /// Name and incarnation, as in `p1-1.1`; also the `client.id`.
     #[arg(value_parser = life)]
     life: Life,
-    /// The cluster: `host:port`, several with commas.
+    /// The bootstrap addresses: `host:port`, separated by commas.
     #[arg(long, value_name = "ADDRESS")]
     bootstrap: String,
-    /// The ledger; it must exist.
+    /// The topic of the ledger, which must exist.
     #[arg(long)]
     topic: TopicName,
-    /// The ledger's width.
+    /// The number of partitions of the topic.
     #[arg(long, value_name = "N")]
     partitions: NonZeroU32,
     /// The Kafka consumer group (`group.id`).
     #[arg(long, value_name = "GROUP")]
     consumer_group: ConsumerGroup,
-    /// S: the broker reassigns what it held when it was not heard from for so long.
+    /// S: the session timeout. The broker reassigns the partitions of a member that is silent for
+    /// so long.
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     session: Span,
-    /// h: how often it shows the broker that it lives.
+    /// h: the heartbeat interval.
     #[arg(long, value_name = "DURATION", default_value = "100ms")]
     heartbeat: Span,
-    /// The longest wait in one poll.
+    /// The longest wait in one poll of the client.
     #[arg(long, value_name = "DURATION", default_value = "50ms")]
     wake: Span,
     /// tau: how often it publishes on every partition.
     #[arg(long, value_name = "DURATION", default_value = "100ms")]
     beacon: Span,
-    /// T: for how long a claim outlives the last message of its partition.
+    /// T: how long a claim outlives the last message of its partition.
     #[arg(long, value_name = "DURATION", default_value = "3s")]
     threshold: Span,
-    /// How the group hands out partitions.
+    /// When a claim holds and what ends it: non-exclusive, or fast.
+    #[arg(long, default_value = "non-exclusive", value_parser = mode)]
+    mode: Mode,
+    /// The partition assignor of the group.
     #[arg(long, default_value = "roundrobin")]
     assignor: String,
-    /// A further property of the Kafka client; may be given several times.
+    /// A property of the Kafka client; can be repeated.
     #[arg(long = "property", value_name = "KEY=VALUE", value_parser = property)]
     properties: Vec<(String, String)>,
-    /// A property whose value stands elsewhere, as in sasl.password=env:NAME or =file:PATH.
+    /// A property whose value is read from a variable or a file, as in sasl.password=env:NAME or
+    /// =file:PATH.
     #[arg(long = "secret", value_name = "KEY=PLACE")]
     secrets: Vec<String>,
 }
@@ -68,23 +74,28 @@ fn life(text: &str) -> Result<Life, LifeError> {
     Life::try_from(text.to_owned())
 }
 
+fn mode(text: &str) -> Result<Mode, String> {
+    let found = Mode::ALL.into_iter().find(|mode| mode.as_str() == text);
+    found.ok_or_else(|| choices(text, Mode::ALL.map(Mode::as_str)))
+}
+
 fn property(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("a property is written KEY=VALUE")?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
-/// Where a secret stands. Somebody may have written the secret itself: it is not repeated.
+/// Parses where a secret is. The text may be the secret itself, so the error does not repeat it.
 fn secret(text: &str) -> Result<(String, Secret), Failure> {
     let (key, place) = text.split_once('=').unwrap_or(("", text));
     let wrong = |why| Failure::text(Exit::Invalid, format!("--secret {key}=…: {why}"));
     Ok((key.to_owned(), place.parse().map_err(wrong)?))
 }
 
-/// Lives.
+/// Runs the member.
 pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
     if let Some((key, _)) = args.properties.iter().find(|(key, _)| is_secret(key)) {
         let what =
-            format!("--property {key} shows its value to everybody: --secret {key}=env:NAME");
+            format!("--property {key} would show its value to all users: --secret {key}=env:NAME");
         return Err(Failure::text(Exit::Invalid, what));
     }
     let access = Access {
@@ -102,6 +113,8 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
         wake: args.wake.get(),
         beacon: args.beacon.get(),
         threshold: args.threshold.get(),
+        mode: args.mode,
+        pulse: Pulse::Clock,
         assignor: args.assignor,
     };
     member::run(&config).map_err(|error| Failure::new(Exit::Unable, &error))?;

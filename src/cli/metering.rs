@@ -1,5 +1,5 @@
-//! Live metrics on the command line: where they are scraped, how often they are sent, and on whose
-//! dashboard faults are shown.
+//! Options for live metrics: where they are scraped, how often they are sent, and the Grafana
+//! dashboard that shows faults.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -7,14 +7,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Failure;
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::host::user;
 use crate::journal::Header;
-use crate::run::Show;
+use crate::run::OnRecorder;
 use crate::secret::fetch;
 use crate::telemetry::{
-    self, Annotations, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Pushed, Scene, Scrape,
-    Settings,
+    self, Annotations, ExportSettings, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Pushed,
+    RunContext, Scrape,
 };
 use crate::time::Mono;
 use crate::topology::Secret;
@@ -22,35 +22,34 @@ use crate::verdict::{Exit, MetricsSent};
 
 /// The longest interval, in milliseconds.
 const INTERVAL_MS_MAX: u64 = 3_600_000;
-/// The variable that says how often metrics are sent.
+/// The variable with the interval at which metrics are sent.
 const INTERVAL_VARIABLE: &str = "OTEL_METRIC_EXPORT_INTERVAL";
 
-/// Where Grafana's token stands, or the name of the file in which it does.
+/// The variables with Grafana's token, or with the name of a file that has it.
 const TOKEN: &str = "GRAFANA_TOKEN";
 const TOKEN_FILE: &str = "GRAFANA_TOKEN_FILE";
 
 /// Where metrics can be scraped.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct MetricsArgs {
-    /// Serve live metrics to Prometheus, at http://ADDR/metrics while the run goes on. As in
-    /// 127.0.0.1:9464; with port 0, one that is free is taken, and told.
+    /// Serve live metrics to Prometheus at http://ADDR/metrics while the run goes on, as in
+    /// 127.0.0.1:9464. Port 0 means any free port, which is printed.
     ///
-    /// On the loopback, this user and root may read them. On another address, everybody who can
-    /// reach it.
+    /// On a loopback address, only this user and root can read them. On any other address, every
+    /// client that can reach it can read them.
     #[arg(long, value_name = "ADDR", value_parser = address)]
     metrics: Option<SocketAddr>,
-    /// Let this user of this machine read them as well, by name or number; may be given several
-    /// times.
+    /// Let this user of this machine read them as well; a name or a number; can be repeated.
     #[arg(long = "metrics-user", value_name = "USER", requires = "metrics")]
     users: Vec<String>,
 }
 
-/// Where faults are shown.
+/// The Grafana that shows faults.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct GrafanaArgs {
-    /// Show fault windows on the dashboard of this Grafana, as annotations. As in
-    /// http://127.0.0.1:3000; the token is read from the variable GRAFANA_TOKEN, or from the file
-    /// that GRAFANA_TOKEN_FILE names.
+    /// Show faults as annotations on the dashboard of this Grafana, as in http://127.0.0.1:3000.
+    /// The token is read from the variable GRAFANA_TOKEN, or from the file that GRAFANA_TOKEN_FILE
+    /// names.
     #[arg(long, value_name = "URL")]
     grafana: Option<String>,
 }
@@ -60,10 +59,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| meant.to_owned())
 }
 
-/// How often metrics are sent.
+/// The interval at which metrics are sent.
 ///
 /// # Errors
-/// The variable says what cannot be meant.
+/// The variable has an invalid value.
 pub(super) fn interval() -> Result<Duration, Failure> {
     let Some(value) = std::env::var_os(INTERVAL_VARIABLE).filter(|value| !value.is_empty()) else {
         return Ok(INTERVAL);
@@ -78,49 +77,49 @@ pub(super) fn interval() -> Result<Duration, Failure> {
 }
 
 impl MetricsArgs {
-    /// The same for a run that another process plays.
+    /// The same option for a child process.
     pub(super) fn passed(&self) -> Option<String> {
         self.metrics.map(|address| format!("--metrics={address}"))
     }
 
-    /// Takes the address.
+    /// Binds the address.
     ///
     /// # Errors
-    /// Somebody has it already, or it is not ours.
+    /// The address is in use or not available, or a user does not exist.
     pub(super) fn bind(&self) -> Result<Option<Scrape>, Failure> {
         let Some(address) = self.metrics else { return Ok(None) };
         let users = self.users.iter().map(|name| user(name)).collect::<Result<Vec<u32>, _>>();
         let users = users.map_err(|error| {
-            Failure::text(Exit::Invalid, format!("--metrics-user cannot be followed: {error}"))
+            Failure::text(Exit::Invalid, format!("--metrics-user is invalid: {error}"))
         })?;
         let open = !address.ip().is_loopback();
         if open && !users.is_empty() {
-            let why = "on which alone users can be told apart";
+            let why = "because the kernel identifies users only there";
             let message =
                 format!("--metrics-user needs a --metrics address on the loopback, {why}");
             return Err(Failure::text(Exit::Invalid, message));
         }
-        let told = |error: std::io::Error| {
-            let what = "name another with --metrics, or port 0 for one that is free";
+        let failed = |error: std::io::Error| {
+            let what = "name another address with --metrics, or port 0 for any free port";
             Failure::text(
                 Exit::Unable,
                 format!("metrics cannot be served at {address}: {error}; {what}"),
             )
         };
-        let scrape = telemetry::bind(address).map_err(told)?.with_users(users);
+        let scrape = telemetry::bind(address).map_err(failed)?.with_users(users);
         let bound = scrape.address();
-        let who = if open { " (open to everybody who can reach it)" } else { "" };
-        // Nobody reads it: it is served all the same.
+        let who = if open { " (open to every client that can reach it)" } else { "" };
+        // A closed standard error is not an error.
         writeln!(super::console::err(), "metrics: http://{bound}/metrics{who}").ok();
         Ok(Some(scrape))
     }
 }
 
 impl GrafanaArgs {
-    /// Where annotations go; nothing where nobody named a Grafana.
+    /// The Grafana for annotations; `None` without `--grafana`.
     ///
     /// # Errors
-    /// Address or token cannot be what they should be.
+    /// The address or the token is invalid.
     pub(super) fn grafana(&self) -> Result<Option<Grafana>, Failure> {
         let Some(address) = &self.grafana else { return Ok(None) };
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -136,7 +135,7 @@ impl GrafanaArgs {
     }
 }
 
-/// What becomes of a run while it goes on: live metrics, annotations.
+/// Live metrics and annotations of a run.
 pub(super) struct Metering {
     metrics: Option<Metrics>,
     annotations: Option<Annotations>,
@@ -144,36 +143,36 @@ pub(super) struct Metering {
 }
 
 impl Metering {
-    /// Starts what anybody wants of it.
+    /// Starts what the options ask for.
     pub(super) fn start(
         header: &Header,
-        settings: Option<&Settings>,
+        settings: Option<&ExportSettings>,
         interval: Duration,
         scrape: Option<Scrape>,
         grafana: Option<Grafana>,
     ) -> Result<Self, Failure> {
-        let mut scene = Scene::of(header);
+        let mut context = RunContext::of(header);
         if let Some(settings) = settings {
-            scene = scene.with_resource(settings.service.as_deref(), &settings.attributes);
+            context = context.with_resource(settings.service.as_deref(), &settings.attributes);
         }
-        let annotations = grafana.map(|grafana| Annotations::start(grafana, &scene)).transpose();
+        let annotations = grafana.map(|grafana| Annotations::start(grafana, &context)).transpose();
         let annotations = annotations.map_err(|error| Failure::new(Exit::Unable, &error))?;
         let push = settings.and_then(|settings| settings.metrics.clone());
         let wanted = scrape.is_some() || push.is_some();
         let outlets = Outlets { scrape, push: push.map(|target| (target, interval)) };
-        let metrics = wanted.then(|| Metrics::start(&header.plan, &scene, outlets)).transpose();
+        let metrics = wanted.then(|| Metrics::start(&header.plan, &context, outlets)).transpose();
         let metrics = metrics.map_err(|error| Failure::new(Exit::Unable, &error))?;
         Ok(Self { metrics, annotations, concluded: Mono::ZERO })
     }
 
-    /// Lets them follow a run.
-    pub(super) fn follow(&self, show: &mut Show) {
+    /// Makes them follow a run.
+    pub(super) fn follow(&self, on_recorder: &mut OnRecorder) {
         let feed = self.metrics.as_ref().map(Metrics::feed);
         let follower = self.annotations.as_ref().map(Annotations::follower);
-        // Kept until the run shows its record, and no longer: what follows it knows when it ends.
+        // Taken at the first call, so that it is dropped, and ends, with the run.
         let follower = Mutex::new(follower);
-        let shown = std::mem::replace(show, Box::new(|_| {}));
-        *show = Box::new(move |record: &Record| {
+        let next = std::mem::replace(on_recorder, Box::new(|_| {}));
+        *on_recorder = Box::new(move |record: &Recorder| {
             if let Some(feed) = &feed {
                 feed.follow(record.fold());
             }
@@ -181,11 +180,11 @@ impl Metering {
             if let Some(follower) = follower {
                 follower.follow(record.fold());
             }
-            shown(record);
+            next(record);
         });
     }
 
-    /// All has been said; what is left is sent while the run is judged.
+    /// Called when all facts are recorded: the rest is sent while the run is judged.
     pub(super) fn conclude(&mut self) {
         self.concluded = Mono::now();
         if let Some(metrics) = &self.metrics {
@@ -193,14 +192,14 @@ impl Metering {
         }
     }
 
-    /// Waits for what is still to be sent, within the bound, and tells what was lost, but for
-    /// metrics: what became of those, where they went to a collector, it hands back.
+    /// Waits, within a bound, until the rest is sent, and prints what was lost. Returns what became
+    /// of metrics that were sent to a collector.
     pub(super) fn finish(self) -> Option<MetricsSent> {
         let left = (self.concluded + PATIENCE).since(Mono::now());
         let (missed, pushed) = self.metrics.map(Metrics::finish).unwrap_or_default();
         let noted = self.annotations.map(|annotations| annotations.finish(left));
         let mut err = super::console::err();
-        // Nobody reads it: it is so all the same.
+        // A closed standard error is not an error.
         if missed > 0 {
             writeln!(err, "metrics: {missed} facts were missed; the journal has them all").ok();
         }

@@ -1,4 +1,4 @@
-//! The command line: one file a command, and what they share.
+//! The command line: one file per command, and what they share.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,8 +10,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
-mod able;
 mod broker;
+mod capabilities;
 mod chaos;
 mod compare;
 mod complete;
@@ -21,13 +21,14 @@ mod down;
 mod dry_run;
 mod edge;
 mod events;
-mod exits;
+mod exit_codes;
 mod export;
 mod failure;
 mod guard;
 mod halt;
 mod init;
 mod judged;
+mod limits;
 mod log_lines;
 mod man;
 mod member;
@@ -37,35 +38,34 @@ mod plan;
 mod progress;
 mod recording;
 mod report;
-mod room;
 mod running;
 mod sending;
 mod signals;
 mod status;
 mod suite;
-mod telling;
 mod terminal;
+mod topology_args;
 mod up;
+mod up_telemetry;
 mod upkeep;
 pub mod validate;
-mod which;
 
 pub use failure::Failure;
 pub use suite::summary_schema;
 
 use crate::verdict::Exit;
 
-/// How a command answers.
+/// The format of a command's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Output {
-    /// For people.
+    /// Text.
     Text,
-    /// For programs.
+    /// JSON, for programs.
     Json,
 }
 
 /// Keeps roles led all the time by redundant leader elections on Kafka, breaks them on purpose, and
-/// measures for how long a role was led by nobody (a gap) or by two (an overlap).
+/// measures how long a role had no leader (a gap) or two leaders (an overlap).
 #[derive(Debug, Parser)]
 #[command(name = "tandem", version = crate::built::VERSION, max_term_width = 100)]
 #[command(after_help = "\
@@ -73,10 +73,10 @@ Examples:
   tandem chaos run chaos/kill-leader.yaml               measure what a killed leader costs
   tandem chaos run chaos/kill-leader.yaml -f mine.yaml  the same on your own topology
   tandem up -f mine.yaml                                keep it up, and watch it all the time
-  tandem plan -f mine.yaml                              see what would be done, and the bounds
+  tandem plan -f mine.yaml                              see what would be started, and the bounds
   tandem report tandem-out/RUN                          judge a finished run again
   tandem compare tandem-out/A tandem-out/B              whether the second run is worse
-  tandem halt                                           end all chaos, and undo what it did
+  tandem halt                                           end all experiments, and undo them
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid file; 3 verdict fail; 4 verdict unknown;
 5 aborted by a limit; 6 something could not be healed; 7 degraded and 8 down (`tandem status`);
@@ -115,10 +115,10 @@ Exit codes: those of `tandem chaos run`."
     Member(Box<member::MemberArgs>),
     Completions(complete::CompletionsArgs),
     Man(man::ManArgs),
-    /// Hold what must be undone when its master is gone; started by `chaos run` and `up`.
+    /// Undo a run when its controller is gone; started by `chaos run` and `up`.
     #[command(hide = true)]
     Guard,
-    /// Stand between members and brokers, and disturb what passes; started by `chaos run`.
+    /// Proxy between members and brokers, for network faults; started by `chaos run`.
     #[command(hide = true)]
     Edge,
 }
@@ -126,10 +126,10 @@ Exit codes: those of `tandem chaos run`."
 /// The whole command line: every command with its options, examples and exit codes.
 #[must_use]
 pub fn command() -> clap::Command {
-    exits::documented(Cli::command())
+    exit_codes::documented(Cli::command())
 }
 
-/// Writes to the standard output; somebody who reads no further is no error.
+/// Writes to the standard output. A closed pipe (`| head`) is not an error.
 fn print(text: &[u8]) -> Result<Exit, Failure> {
     let mut out = console::out();
     match out.write_all(text).and_then(|()| out.flush()) {
@@ -140,20 +140,20 @@ fn print(text: &[u8]) -> Result<Exit, Failure> {
     }
 }
 
-/// Runs the command that the arguments name; what the process ends with.
+/// Runs the command that the arguments name, and returns the exit code of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    // The controller, the edges and the embedded broker hold several descriptors a member. Where
-    // the system gives no more, `doctor` says so.
+    // The controller, the edges and the embedded broker hold several descriptors per member. If
+    // this fails, `doctor` reports the limit.
     crate::host::raise_descriptors().ok();
     let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    // These two listen to more, where telemetry is on.
+    // These two set up the log themselves, because telemetry adds a layer.
     if !matches!(cli.command, Command::Chaos(chaos::Chaos::Run(_)) | Command::Up(_)) {
         log_to_stderr(None);
     }
     let (mut out, mut err) = (console::out(), console::err());
-    // Who stopped reading has seen enough.
+    // A closed pipe (`| head`) is not an error.
     let written = |answer: std::io::Result<Exit>| match answer {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Pass),
         answer => answer.map_err(|error| Failure::new(Exit::Unable, &error)),
@@ -188,22 +188,22 @@ pub fn main() -> ExitCode {
     match result {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(failure) => {
-            // A standard error that is closed is no reason to fail differently.
+            // A closed standard error does not change the exit code.
             writeln!(console::err(), "{failure}").ok();
             ExitCode::from(failure.exit.code())
         }
     }
 }
 
-/// Where the log goes while a terminal shows a page.
+/// The file for the log while the terminal shows a page.
 static ASIDE: Mutex<Option<File>> = Mutex::new(None);
 
-/// Has the log go into a file, or to standard error again.
+/// Redirects the log into a file, or back to standard error.
 fn log_aside(file: Option<File>) {
     *ASIDE.lock().unwrap_or_else(PoisonError::into_inner) = file;
 }
 
-/// Where the log goes now.
+/// The current output of the log.
 fn log() -> Box<dyn Write> {
     let aside = ASIDE.lock().unwrap_or_else(PoisonError::into_inner);
     match aside.as_ref().map(File::try_clone) {
@@ -212,7 +212,7 @@ fn log() -> Box<dyn Write> {
     }
 }
 
-/// Warnings and errors, unless `RUST_LOG` asks for more.
+/// Logs to standard error: warnings and errors, or what `RUST_LOG` selects.
 fn log_to_stderr(more: Option<Box<dyn Layer<Registry> + Send + Sync>>) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

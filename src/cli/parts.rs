@@ -1,8 +1,8 @@
-//! What a run starts and stops, as its progress says it.
+//! Names what a run starts and stops, for its progress lines.
 
 use crate::topology::{Address, Plan};
 
-/// Brokers only where they are the run's own: those of others are never started or stopped.
+/// Names brokers only if the run starts its own.
 pub(super) fn parts(plan: &Plan) -> &'static str {
     let own = plan.clusters.values().any(|cluster| cluster.address == Address::Embedded);
     if own { "brokers and members" } else { "members" }
@@ -14,7 +14,7 @@ mod tests {
     use crate::topology::plan;
 
     #[test]
-    fn brokers_of_others_are_not_said_to_be_started() {
+    fn only_embedded_brokers_are_named() {
         let on = |address: &str| {
             let text = format!(
                 "version: 1\nname: t\nroles: [r]\nclusters: {{a: {address}}}\ngroups: {{p1: \

@@ -1,24 +1,24 @@
-//! `tandem plan`: what a topology comes to, before anything is started.
+//! `tandem plan`: prints the plan of a topology, without starting anything.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::Output;
-use super::which::TopologyArgs;
+use super::topology_args::TopologyArgs;
 use crate::statistics::binomial::{trials_needed, upper};
 use crate::time::Span;
 use crate::topology::Page;
 use crate::verdict::{Brief, Exit};
 
-/// How sure what is told must be.
+/// The confidence level of the statements.
 const CONFIDENCE: f64 = 0.95;
-/// So rare is told, too.
+/// The share of trials with a joint gap for which the needed number of trials is printed.
 const RARE: f64 = 0.01;
 
-/// Show what a topology comes to: names, partitions, load, and what each fault may cost.
+/// Show the plan of a topology: names, partitions, load, and what each fault may cost.
 ///
-/// Everything is decided here; nothing is started and no broker is asked. Warnings say what the
-/// groups share and where the sizes or the pace are unwise.
+/// Computes everything from the file; starts nothing and asks no broker. Warnings name what groups
+/// share, and unwise sizes or time settings.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Examples:
   tandem plan
@@ -28,7 +28,7 @@ const RARE: f64 = 0.01;
 pub(super) struct PlanArgs {
     #[command(flatten)]
     pub topology: TopologyArgs,
-    /// Plan it for this experiment, and show what that may cost.
+    /// Plan for this experiment, and show what it may cost.
     #[arg(short = 'x', long, value_name = "EXPERIMENT")]
     pub experiment: Option<PathBuf>,
     /// How to print it.
@@ -36,10 +36,10 @@ pub(super) struct PlanArgs {
     pub output: Output,
 }
 
-/// Writes the plan to `out`, or what is wrong with the file to `err`; the answer is the exit code.
+/// Writes the plan to `out`, or the errors in the file to `err`. Returns the exit code.
 ///
 /// # Errors
-/// Where `out` or `err` cannot be written.
+/// `out` or `err` cannot be written.
 pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     let read = match &args.experiment {
         None => args.topology.read_to_show().map(|plan| (plan, None)),
@@ -66,7 +66,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     }
 }
 
-/// What the experiment may cost.
+/// Writes what the experiment may cost.
 fn costs(brief: &Brief, out: &mut dyn Write) -> io::Result<()> {
     let ms = |limit: Option<Span>| {
         limit.map_or("no bound is known".to_owned(), |limit| limit.get().as_millis().to_string())
@@ -79,7 +79,7 @@ fn costs(brief: &Brief, out: &mut dyn Write) -> io::Result<()> {
     describe(brief, out)
 }
 
-/// What its trials can show.
+/// Writes what its trials can show.
 fn describe(brief: &Brief, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\nwhat its trials can show")?;
     if let Some(until) = &brief.until {

@@ -1,5 +1,5 @@
-//! How far a run is, on standard error: a bar on a terminal, a line a trial elsewhere. It is shown
-//! by a thread of its own: a terminal that takes nothing must not hold up whoever heals.
+//! Shows the progress of a run on standard error: a bar on a terminal, else one line per trial. A
+//! thread of its own prints it, so that a blocked terminal never delays the healing of faults.
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -10,10 +10,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::log_lines;
 use crate::run::Milestone;
 
-/// Milestones that may wait; of more, the later are not shown.
+/// How many milestones may wait; further ones are not shown.
 const WAITING: usize = 64;
 
-/// Shows how far a run is.
+/// Shows the progress of a run.
 pub(super) struct Progress {
     milestones: Option<SyncSender<Milestone>>,
 }
@@ -24,20 +24,20 @@ struct Display {
 }
 
 impl Progress {
-    /// Of so many trials; these parts are started and stopped. Where the system refuses a thread,
-    /// nothing is shown.
+    /// Progress for `trials` trials; `parts` names what is started and stopped. If no thread can be
+    /// started, nothing is shown.
     pub(super) fn new(trials: u32, parts: &'static str) -> Self {
         let (milestones, coming) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("progress".to_owned());
         let shown = thread.spawn(move || {
             let display = Display::new(trials, parts);
-            coming.iter().for_each(|milestone| display.tell(&milestone));
+            coming.iter().for_each(|milestone| display.show(&milestone));
         });
         Self { milestones: shown.is_ok().then_some(milestones) }
     }
 
     /// Shows a milestone.
-    pub(super) fn tell(&self, milestone: Milestone) {
+    pub(super) fn show(&self, milestone: Milestone) {
         if let Some(milestones) = &self.milestones {
             milestones.try_send(milestone).ok();
         }
@@ -53,19 +53,19 @@ impl Display {
             Some(u64::from(trials)),
             ProgressDrawTarget::stderr_with_hz(5),
         );
-        // A template that does not parse would only look plainer.
+        // If the template did not parse, the default style would do.
         let style = ProgressStyle::with_template("{spinner} {elapsed:>4} {wide_bar} {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar: Some(bar), parts }
     }
 
-    fn tell(&self, milestone: &Milestone) {
+    fn show(&self, milestone: &Milestone) {
         let (done, text) = match milestone {
             Milestone::Starting => (0, format!("starting {}", self.parts)),
             Milestone::Played { trial, of } => {
                 let line = format!("trial {} of {of}: {trial}", trial.number);
-                // A line a trial, above the bar where there is one.
+                // One line per trial, above the bar if there is one.
                 match &self.bar {
                     Some(bar) if !bar.is_finished() => bar.println(line),
                     Some(_) | None => log_lines::say(&line),
@@ -86,7 +86,7 @@ impl Display {
                 bar.set_position(u64::from(done));
                 bar.set_message(text);
             }
-            // What comes of the trial is told when it is over.
+            // Without a bar, a trial is only reported when it is over.
             None if matches!(milestone, Milestone::Trial { .. }) => {}
             None => log_lines::say(&text),
         }

@@ -1,27 +1,27 @@
-//! The journal of a run, wherever its folder has it.
+//! Reads the journal of a run: one file, or several parts.
 
 use std::path::Path;
 
 use super::judged::JOURNAL_FILE;
 use crate::journal::{Header, JournalError, Reading, list_parts, open, open_parts};
 use crate::observation::What;
-use crate::telemetry::{Logbook, Scene};
+use crate::telemetry::{Logbook, RunContext};
 use crate::time::Mono;
 use crate::timeline::{Timeline, TimelineBuilder};
 
-/// A run as its journal tells it.
-pub(super) struct Told {
-    /// What it was.
+/// A run, read from its journal.
+pub(super) struct RecordedRun {
+    /// The header of the journal.
     pub header: Header,
-    /// Who led what.
+    /// The timeline of claims, faults and gaps.
     pub timeline: Timeline,
-    /// The stamp of its latest fact.
+    /// The timestamp of its latest fact.
     pub last: Option<Mono>,
-    /// How many log records it has.
+    /// The number of its log records.
     pub logs: u64,
 }
 
-/// Begins to read the journal of the run in `dir`, or the file itself where it is one.
+/// Opens the journal of the run in `dir`, which may also be a journal file.
 pub(super) fn reading(dir: &Path) -> Result<Reading, JournalError> {
     if dir.is_file() {
         return open(dir);
@@ -36,25 +36,25 @@ pub(super) fn reading(dir: &Path) -> Result<Reading, JournalError> {
 /// How a journal ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct JournalEnd {
-    /// The run came to its end in it.
+    /// The run has ended in it.
     pub run_ended: bool,
-    /// Its last line closes the file: the next one goes on.
+    /// Its last line closes the file, and the next file continues.
     pub file_closed: bool,
 }
 
-/// Reads the journal of an experiment to its end, fact by fact: none is kept.
-pub(super) fn tell(reading: Reading) -> Result<Told, JournalError> {
-    tell_with(reading, |_, builder, _| builder.finish())
+/// Reads the journal of an experiment, fact by fact, without keeping the facts.
+pub(super) fn read_run(reading: Reading) -> Result<RecordedRun, JournalError> {
+    read_run_with(reading, |_, builder, _| builder.finish())
 }
 
-/// Reads a journal to its end, fact by fact, and has `finish` make the timeline of it.
-pub(super) fn tell_with(
+/// Reads a journal, fact by fact, and makes its timeline with `finish`.
+pub(super) fn read_run_with(
     mut reading: Reading,
     finish: impl FnOnce(&Header, TimelineBuilder, JournalEnd) -> Timeline,
-) -> Result<Told, JournalError> {
+) -> Result<RecordedRun, JournalError> {
     let header = reading.header.clone();
     let (mut builder, mut logs) = (TimelineBuilder::new(&header.plan), 0);
-    let (mut book, mut end) = (Logbook::new(Scene::of(&header)), JournalEnd::default());
+    let (mut book, mut end) = (Logbook::new(RunContext::of(&header)), JournalEnd::default());
     for fact in &mut reading {
         let fact = fact?;
         builder.observe(&fact);
@@ -64,5 +64,5 @@ pub(super) fn tell_with(
     }
     let last = builder.last();
     let timeline = finish(&header, builder, end);
-    Ok(Told { header, timeline, last, logs })
+    Ok(RecordedRun { header, timeline, last, logs })
 }

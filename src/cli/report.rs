@@ -1,4 +1,4 @@
-//! `tandem report`: judges a finished run again, from its journal alone.
+//! `tandem report`: judges a finished run again, from its journal.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,15 @@ use crate::telemetry::PATIENCE;
 use crate::timeline::Timeline;
 use crate::verdict::{Exit, Report, Telemetry, render_telemetry};
 
-/// Judge a finished run again, from its journal alone.
+/// Judge a finished run again, from its journal.
 ///
-/// Writes result.json, junit.xml, report.html (one file that a browser opens without a network)
-/// and traces.otlp.json again, too. What result.json says of telemetry stays: that is no part of
-/// the judgement. A file that cannot be written is told, and keeps no other from it.
+/// Also writes result.json, junit.xml, report.html (one file that a browser opens without a
+/// network) and traces.otlp.json again. The telemetry section of result.json is kept, because it is
+/// not part of the judgement. If a file cannot be written, the command reports that and writes the
+/// others.
 ///
-/// A topology that `tandem up` keeps up is judged by the gaps that its objective allows: kept (exit
-/// code 0), not kept (3), or unknown (4). While it goes on, the report says how it stands so far.
+/// A topology that `tandem up` keeps up is judged by its objective: kept (exit code 0), not kept
+/// (3), or unknown (4). While it is up, the report covers the time so far.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,16 +29,16 @@ Examples:
   tandem report tandem-out/RUN -o json | jq .confidence
   tandem report tandem-out/RUN --junit reports/availability.xml")]
 pub(super) struct ReportArgs {
-    /// The folder of the run, which holds journal.jsonl, or journal-000001.jsonl and so on; or one
-    /// of those, which is judged into a folder of its own beside it.
+    /// The folder of the run, which has journal.jsonl, or journal-000001.jsonl and so on; or one of
+    /// these files, whose report goes into a folder of its own beside it.
     pub dir: PathBuf,
     /// How to print the report.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
-    /// Write the page there as well.
+    /// Also write report.html to this file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write junit.xml there as well.
+    /// Also write junit.xml to this file.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 }
@@ -52,15 +53,14 @@ pub(super) fn run(args: &ReportArgs) -> Result<Exit, ReportError> {
     let (mut judged, timeline) = Judged::of(&args.dir)?;
     judged.report.telemetry = judged.remembered();
     let mut files = Files::default();
-    files.note(judged.tell(args.output, colour()));
+    files.note(judged.print_report(args.output, colour()));
     files.write(&judged, &timeline, [args.html.as_deref(), args.junit.as_deref()]);
     files.note(judged.write_traces(&judged.traces(timeline)));
     Ok(files.exit(&judged.report))
 }
 
-/// Judges the run in `dir`, which has just ended: prints the report, writes its result and its
-/// page, and returns the exit code. What is still to be sent is sent then, and waited for within
-/// a bound.
+/// Judges the run in `dir`, which has just ended: prints the report, writes its files, and returns
+/// the exit code. Also sends the remaining telemetry, and waits for that within a bound.
 pub(super) fn conclude(
     dir: &Path,
     output: Output,
@@ -70,7 +70,7 @@ pub(super) fn conclude(
 ) -> Result<Exit, ReportError> {
     let mut files = Files::default();
     let judged = judge(dir, output, junit, sending.as_ref(), &mut files);
-    // What it lost it tells, whatever became of the verdict.
+    // This prints losses, so it comes before an error of `judged` returns.
     let metrics = metering.finish();
     let (mut judged, spans) = judged?;
     if let Some(sending) = sending {
@@ -78,10 +78,10 @@ pub(super) fn conclude(
         let telemetry = Telemetry { metrics, ..telemetry };
         let text = render_telemetry(&telemetry, colour(), super::console::columns());
         if telemetry.lossy() {
-            let told = telemetry.describe().join("; ");
+            let sent = telemetry.describe().join("; ");
             let again = "; `tandem export` sends spans and log records again";
             let again = if telemetry.lacks() { again } else { "" };
-            writeln!(super::console::err(), "telemetry: {told}{again}").ok();
+            writeln!(super::console::err(), "telemetry: {sent}{again}").ok();
         }
         judged.report.telemetry = Some(telemetry);
         files.note(judged.write());
@@ -92,8 +92,8 @@ pub(super) fn conclude(
     Ok(files.exit(&judged.report))
 }
 
-/// Judges the run, prints the report, writes all its files, and hands its traces to `sending`; how
-/// many spans these have.
+/// Judges the run, prints the report, writes its files, and passes its traces to `sending`. Also
+/// returns the number of spans.
 fn judge(
     dir: &Path,
     output: Output,
@@ -102,7 +102,7 @@ fn judge(
     files: &mut Files,
 ) -> Result<(Judged, u64), ReportError> {
     let (judged, timeline) = Judged::of(dir)?;
-    files.note(judged.tell(output, colour()));
+    files.note(judged.print_report(output, colour()));
     files.write(&judged, &timeline, [None, junit]);
     let traces = Arc::new(judged.traces(timeline));
     if let Some(sending) = sending {
@@ -112,15 +112,15 @@ fn judge(
     Ok((judged, traces.count()))
 }
 
-/// What is said of a run, in files and on the standard output; what cannot be written is told, and
-/// keeps nothing else from it.
+/// The outputs of a report. An output that cannot be written is reported, and does not stop the
+/// others.
 #[derive(Default)]
 struct Files {
     lacking: bool,
 }
 
 impl Files {
-    /// The result, the page and what CI servers read; the latter two elsewhere as well.
+    /// Writes result.json, junit.xml and report.html; the latter two also to `elsewhere`.
     fn write(&mut self, judged: &Judged, timeline: &Timeline, elsewhere: [Option<&Path>; 2]) {
         let [html, junit] = elsewhere;
         self.note(judged.write());
@@ -131,12 +131,12 @@ impl Files {
     fn note(&mut self, done: Result<(), ReportError>) {
         if let Err(error) = done {
             self.lacking = true;
-            // Nobody reads it: the exit code says so, too.
+            // A closed standard error is not an error; the exit code counts.
             writeln!(super::console::err(), "{}", crate::error::chain(&error)).ok();
         }
     }
 
-    /// That of the run; unable where that were a pass, and something could not be written.
+    /// The exit code of the run, or "unable" if it passed but some output could not be written.
     fn exit(&self, report: &Report) -> Exit {
         let exit = Exit::of(report);
         if exit == Exit::Pass && self.lacking { Exit::Unable } else { exit }

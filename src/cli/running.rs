@@ -1,4 +1,4 @@
-//! Which run of `tandem up` a command is about: the only one, or the one that was named.
+//! Finds the run of `tandem up` that a command refers to: the only one, or the named one.
 
 use std::path::PathBuf;
 
@@ -6,42 +6,44 @@ use super::Failure;
 use crate::chaos::load_topology;
 use crate::ids::TopologyName;
 use crate::live_view::{Picture, clock};
-use crate::status_socket::{Answers, Ask, Door, InquiryError, Request, Said, VERSION, doors};
+use crate::status_socket::{
+    Ask, Endpoint, Replies, Reply, Request, StatusError, VERSION, endpoints,
+};
 use crate::verdict::Exit;
 
-/// Which run.
+/// Selects a run.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct RunningArgs {
-    /// The topology that it keeps up, where several run.
+    /// The topology of the run, if there are several runs.
     #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
     topology: Option<PathBuf>,
-    /// Its process, where several keep that topology up.
+    /// The process id of the run, if several runs keep that topology up.
     #[arg(long, value_name = "NUMBER")]
     pid: Option<u32>,
 }
 
-/// A run, and how it stood a moment ago.
+/// A run, and its state a moment ago.
 pub(super) struct Found {
-    pub(super) door: Door,
+    pub(super) endpoint: Endpoint,
     pub(super) picture: Picture,
 }
 
 impl RunningArgs {
-    /// The run that is meant.
+    /// Finds the selected run.
     ///
     /// # Errors
-    /// There is none, or several, which are listed.
+    /// There is none, or there are several, which the message lists.
     pub(super) async fn find(&self) -> Result<Found, Failure> {
         let topology = self.topology()?;
         let (mut found, mut silent) = (Vec::new(), Vec::new());
-        for door in doors().map_err(|error| Failure::new(Exit::Unable, &error))? {
-            if self.pid.is_some_and(|pid| pid != door.pid) {
+        for endpoint in endpoints().map_err(|error| Failure::new(Exit::Unable, &error))? {
+            if self.pid.is_some_and(|pid| pid != endpoint.pid) {
                 continue;
             }
-            match ask(&door).await {
-                Ok(picture) => found.push(Found { door, picture }),
-                // It was there a moment ago, and its socket is removed.
-                Err(InquiryError::Dead { .. }) => {}
+            match ask(&endpoint).await {
+                Ok(picture) => found.push(Found { endpoint, picture }),
+                // It has ended, and its socket is removed now.
+                Err(StatusError::Dead { .. }) => {}
                 Err(error) => silent.push(crate::error::chain(&error)),
             }
         }
@@ -63,7 +65,7 @@ impl RunningArgs {
     }
 }
 
-/// What there is to choose from.
+/// The error message, with the runs to choose from.
 fn listed(found: impl Iterator<Item = Found>, silent: &[String]) -> String {
     let line = |Found { picture, .. }: Found| {
         let run = picture.run;
@@ -71,29 +73,32 @@ fn listed(found: impl Iterator<Item = Found>, silent: &[String]) -> String {
         format!("  {} since {since}, {health}: process {}", run.topology, run.pid)
     };
     let lines: Vec<_> = found.map(line).collect();
-    let mut told = match lines.len() {
+    let mut message = match lines.len() {
         0 => vec!["no `tandem up` of yours is running on this machine".to_owned()],
         _ => vec!["several topologies are kept up; name one with -f, or with --pid:".to_owned()],
     };
-    told.extend(lines);
-    told.extend(silent.iter().map(|one| format!("  {one}")));
-    told.join("\n")
+    message.extend(lines);
+    message.extend(silent.iter().map(|one| format!("  {one}")));
+    message.join("\n")
 }
 
-/// How a run stands.
-pub(super) async fn ask(door: &Door) -> Result<Picture, InquiryError> {
+/// Asks a run for its state.
+pub(super) async fn ask(endpoint: &Endpoint) -> Result<Picture, StatusError> {
     let request = Request { tandem: VERSION, ask: Ask::Status, follow: false };
-    let mut answers = door.ask(request).await?;
-    status(door, &mut answers).await
+    let mut answers = endpoint.ask(request).await?;
+    status(endpoint, &mut answers).await
 }
 
-/// The first line of an answer, which says how the run stands.
-pub(super) async fn status(door: &Door, answers: &mut Answers) -> Result<Picture, InquiryError> {
+/// The first reply, which has the state of the run.
+pub(super) async fn status(
+    endpoint: &Endpoint,
+    answers: &mut Replies,
+) -> Result<Picture, StatusError> {
     match answers.next().await? {
-        Said::Status(picture) => Ok(*picture),
-        Said::Event(_) | Said::End { .. } | Said::Dropped { .. } | Said::Refused { .. } => {
-            let source = std::io::Error::other("it answers what was not asked");
-            Err(InquiryError::Broken { pid: door.pid, source })
+        Reply::Status(picture) => Ok(*picture),
+        Reply::Event(_) | Reply::End { .. } | Reply::Dropped { .. } | Reply::Refused { .. } => {
+            let source = std::io::Error::other("its reply does not fit the request");
+            Err(StatusError::Broken { pid: endpoint.pid, source })
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Ctrl-C and its like: asked once, a run ends in order; asked twice, at once.
+//! Handles Ctrl-C and similar signals: the first ends a run in order, the second ends the process
+//! at once.
 
 use std::process;
 use std::sync::Arc;
@@ -11,21 +12,22 @@ use tokio_util::sync::CancellationToken;
 use super::Failure;
 use crate::verdict::Exit;
 
-/// Whoever may ask a run to end.
+/// A shared request to end a run.
 #[derive(Clone, Default)]
 pub(super) struct Interrupt {
     token: CancellationToken,
-    /// A terminal is to be left as it was found.
+    /// Whether the terminal shows a page, and must be restored.
     on_terminal: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// What is cancelled when it is asked to.
+    /// Cancelled when the run is asked to end.
     pub(super) fn token(&self) -> &CancellationToken {
         &self.token
     }
 
-    /// Asks it to end; asked twice, it ends at once, and the guard does what is left to do.
+    /// Asks the run to end. The second call ends the process at once, and the guard undoes the
+    /// rest.
     pub(super) fn ask(&self) {
         if self.token.is_cancelled() {
             leave_at_once(self.on_terminal.load(Ordering::Relaxed));
@@ -33,12 +35,12 @@ impl Interrupt {
         self.token.cancel();
     }
 
-    /// Whether the terminal shows a page now.
+    /// Sets whether the terminal shows a page.
     pub(super) fn on_terminal(&self, shows: bool) {
         self.on_terminal.store(shows, Ordering::Relaxed);
     }
 
-    /// Listens for signals until the set is dropped.
+    /// Listens for signals until the returned set is dropped.
     pub(super) fn listen(&self) -> Result<JoinSet<()>, Failure> {
         let mut signals = JoinSet::new();
         for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
@@ -54,10 +56,10 @@ impl Interrupt {
     }
 }
 
-#[expect(clippy::exit, reason = "the second signal ends the process, whatever it is doing")]
+#[expect(clippy::exit, reason = "the second signal ends the process at once")]
 fn leave_at_once(on_terminal: bool) {
     if on_terminal {
-        // It could not be restored: there is nothing else to be done.
+        // The process ends in any case.
         ratatui::try_restore().ok();
     }
     process::exit(130);

@@ -1,26 +1,26 @@
-//! `tandem status`: how a topology stands that is kept up.
+//! `tandem status`: prints the state of a topology that is kept up.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
 use super::running::RunningArgs;
-use super::which::runtime;
+use super::topology_args::runtime;
 use super::{Failure, Output};
 use crate::live_view::{Level, Picture, summary};
 use crate::time::{Mono, Span};
 use crate::verdict::Exit;
 
-/// How often it is asked whether it stands as it is waited for.
+/// How often `--wait` asks for the state.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// How a topology stands that `tandem up` keeps up: who leads what, and what is left of the
-/// objective.
+/// Print the state of a topology that `tandem up` keeps up: leaders, gaps, and the objective.
 ///
-/// Found without arguments where one runs. It is asked through a socket that only its owner may
-/// open, in ~/.local/state/tandem/up ($XDG_STATE_HOME/tandem/up).
+/// Needs no arguments if there is one run. The run is asked through a socket in
+/// ~/.local/state/tandem/up ($XDG_STATE_HOME/tandem/up), which only its owner can open.
 ///
-/// --wait waits until all of it stands so, or until the time of --within is over; then it prints
-/// what it has seen last. It waits for a `tandem up` that is still to come as well.
+/// With --wait, the command waits until the topology has the given health, or until the time of
+/// --within is over, and then prints the latest state. It also waits for a `tandem up` that is not
+/// running yet.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,23 +30,24 @@ Examples:
 
 Exit codes: 0 every group leads every role and the objective is kept; 3 every group leads every
 role and the objective was broken; 4 starting: a group has not led all of its roles yet; 7 degraded:
-a group does not lead some role; 8 down: no group leads some role; 1 nobody could be asked; 2 usage
-or invalid file. With --wait: 0 it stands so; else that of how it stands, 1 where that is 0.")]
+a group does not lead some role; 8 down: no group leads some role; 1 no `tandem up` could be asked;
+2 usage or invalid file. With --wait: 0 if it has the health that was waited for; else the code of
+its state, or 1 if that is 0.")]
 pub(super) struct StatusArgs {
     #[command(flatten)]
     running: RunningArgs,
     /// How to print it.
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Text)]
     output: Output,
-    /// Wait until it stands so.
+    /// Wait until the topology has this health.
     #[arg(long, value_enum, value_name = "HEALTH")]
     wait: Option<Wanted>,
-    /// For how long to wait.
+    /// The longest wait.
     #[arg(long, value_name = "DURATION", default_value = "30s", requires = "wait")]
     within: Span,
 }
 
-/// What can be waited for.
+/// The health to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Wanted {
     /// Every group leads every role.
@@ -67,7 +68,7 @@ impl Wanted {
     }
 }
 
-/// Asks and prints; the exit code says how it stands.
+/// Asks for the state and prints it. The exit code depends on the state.
 pub(super) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let picture = runtime()?.block_on(args.ask())?;
     let text = match args.output {
@@ -79,7 +80,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     };
     let mut out = super::console::out();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Who stopped reading has seen enough.
+        // A closed pipe (`| head`) is not an error.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             return Err(Failure::new(Exit::Unable, &error));
         }
@@ -89,7 +90,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
 }
 
 impl StatusArgs {
-    /// The first picture; with --wait the first that is waited for, or the last in time.
+    /// The current state; with --wait, the first with the wanted health, or the last in time.
     async fn ask(&self) -> Result<Picture, Failure> {
         let began = Mono::now();
         loop {

@@ -1,9 +1,8 @@
-//! `tandem chaos suite`: several experiments, one after the other; one folder, one summary, one
+//! `tandem chaos suite`: runs several experiments in sequence, with one folder, one summary and one
 //! exit code.
 //!
-//! Each is run by a `tandem chaos run` of its own, so that one that fails takes no other with it,
-//! and a suite does nothing that a user could not do by hand. What each wrote stands in a folder of
-//! its own; the suite only counts.
+//! Each experiment is a `tandem chaos run` in a process of its own, so that a failure does not
+//! affect the others. Each has an output folder of its own; the suite only summarises.
 
 mod child;
 mod list;
@@ -27,12 +26,12 @@ use crate::time::{Mono, Wall};
 use crate::verdict::Exit;
 use crate::yaml::Override;
 
-/// Run several experiments, one after the other, and sum up.
+/// Run several experiments, one after the other, and summarise the results.
 ///
-/// SUITE is a folder: every experiment in it, in order of name; or a suite's file, which lists
-/// experiments with topologies and trials. All files are read before anything is started. Each run
-/// has a folder of its own in the output folder, beside summary.txt, suite.json and, for CI,
-/// junit.xml. Ctrl-C and `tandem halt` end the run under way, healed, and the suite with it.
+/// SUITE is a folder, for every experiment in it in order of name, or a suite file, which lists
+/// experiments with topologies and trials. All files are checked before anything is started. Each
+/// run has a folder of its own in the output folder, beside summary.txt, suite.json and, for CI,
+/// junit.xml. Ctrl-C and `tandem halt` heal and end the current run, and end the suite.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,31 +41,31 @@ Examples:
   tandem chaos suite chaos/suites/shipped.yaml --set defaults.session=300ms --metrics 127.0.0.1:9464
 
 Exit codes: that of its worst run, in the order 6, 130, 5, 3, 4, 1, 0. An experiment that cannot run
-here (its brokers are not there, or it does not fit the topology of -f) counts as 1, unless
---skip-unable is given. 2: a file is invalid, and nothing was started.")]
+here (its brokers do not run, or it does not fit the topology of -f) counts as 1, or with
+--skip-unable as 0. 2: a file is invalid, and nothing was started.")]
 pub(super) struct SuiteArgs {
-    /// A folder of experiments, or a suite's file.
+    /// A folder of experiments, or a suite file.
     suite: PathBuf,
-    /// The topology, instead of what the experiments or the suite say; each runs on each of them.
+    /// The topology, in place of those in the experiments or the suite; can be repeated, and each
+    /// experiment then runs on each topology.
     #[arg(short = 'f', long = "file", value_name = "TOPOLOGY")]
     topologies: Vec<PathBuf>,
-    /// How many trials each, instead of what the experiments or the suite say.
+    /// The number of trials of each run, in place of those in the experiments or the suite.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     trials: Option<u32>,
-    /// What every choice of every run is drawn from.
+    /// The seed of all random choices of every run.
     #[arg(long)]
     seed: Option<u64>,
-    /// Replace one value of every topology; may be given several times.
+    /// Replace one value of every topology; can be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
-    /// Where everything goes: a folder that is empty or does not exist.
-    /// Else tandem-out/suite-<time>.
+    /// The output folder, which must be empty or missing [default: tandem-out/suite-<time>].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// How to print the summary.
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Output::Text)]
     output: Output,
-    /// What cannot run here is told, and is no failure.
+    /// Do not count experiments that cannot run here as failures; the summary still lists them.
     #[arg(long)]
     skip_unable: bool,
     /// Let the experiments run the commands that they name (`fault: exec`).
@@ -78,13 +77,13 @@ pub(super) struct SuiteArgs {
     metrics: MetricsArgs,
 }
 
-/// The schema of suite.json in the folder of a suite, and of what `-o json` prints.
+/// The schema of suite.json, and of the output of `-o json`.
 #[must_use]
 pub fn summary_schema() -> schemars::Schema {
     schemars::schema_for!(Summary)
 }
 
-/// Runs them all; the worst of their exit codes.
+/// Runs all experiments. Returns the worst of their exit codes.
 pub(super) fn run(args: &SuiteArgs) -> Result<Exit, Failure> {
     let passed = Passed {
         trials: args.trials,
@@ -93,7 +92,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<Exit, Failure> {
         allow_exec: args.allow_exec,
         more: args.otlp.passed().into_iter().chain(args.metrics.passed()).collect(),
     };
-    // What is said of collectors is wrong before the first run, or never.
+    // Fail before the first run if the settings for telemetry are invalid.
     args.otlp.settings()?;
     let items = list(&args.suite, &args.topologies, &passed)
         .map_err(|error| Failure::text(Exit::Invalid, error))?;
@@ -102,7 +101,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<Exit, Failure> {
         Path::new("tandem-out").join(format!("suite-{}", super::chaos::utc(Wall::now())))
     });
     prepare(&out)?;
-    // From here on `tandem halt` ends it, and not only its run.
+    // From here on, `tandem halt` ends the suite, and not only its current run.
     let _entered = enter_suite(&suites_at(), &out).map_err(|error| {
         let at = suites_at();
         Failure::text(Exit::Unable, format!("cannot write to {}: {error}", at.display()))
@@ -111,7 +110,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<Exit, Failure> {
     let program = std::env::current_exe().map_err(failed)?;
     let (mut err, mut rows) = (super::console::err(), Vec::new());
     for (number, item) in (1..).zip(&items) {
-        // Nobody reads it: it is run all the same.
+        // A closed standard error is not an error.
         writeln!(err, "{number} of {}: {item}", items.len()).ok();
         let row = if signals.interrupted() {
             Row::unplayed(item)
@@ -142,12 +141,12 @@ pub(super) fn run(args: &SuiteArgs) -> Result<Exit, Failure> {
         Output::Text => format!("{text}files  {}\n", out.display()),
         Output::Json => json,
     };
-    // Who stopped reading has seen enough.
+    // A closed pipe (`| head`) is not an error.
     super::console::out().write_all(shown.as_bytes()).ok();
     Ok(summary.code)
 }
 
-/// The folder must be empty or missing: nothing is ever overwritten.
+/// Creates the output folder, which must be empty or missing, because nothing is overwritten.
 fn prepare(out: &Path) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
         Failure::text(Exit::Unable, format!("cannot write to {}: {error}", out.display()))

@@ -1,4 +1,4 @@
-//! The terminal of `tandem up`: draws the page, hears keys, and leaves the terminal as it was.
+//! The terminal of `tandem up`: draws the page, reads keys, and restores the terminal at the end.
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
@@ -16,46 +16,46 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 
 use super::signals::Interrupt;
-use crate::live_view::{Event, Screen, Stroke};
+use crate::live_view::{Event, KeyAction, Screen};
 use crate::run::Service;
 use crate::status_socket::Source;
 use crate::time::Mono;
 
-/// How often the page is drawn when nothing happens: times go on.
+/// How often to draw the page without events, because the times on it change.
 const IDLE: Duration = Duration::from_millis(250);
-/// How long a key is waited for before events are looked at.
+/// How long to wait for a key before checking for events.
 const LOOK: Duration = Duration::from_millis(40);
-/// With more roles than this, those with the same leaders are one line at first.
+/// With more roles than this, the page starts folded: one line for roles with the same leaders.
 const SINGLE_MAX: usize = 64;
 
-/// What keys do, beside those that end it.
-const STROKES: [(KeyCode, Stroke); 10] = [
-    (KeyCode::Char('f'), Stroke::Fold),
-    (KeyCode::Up, Stroke::Up),
-    (KeyCode::Char('k'), Stroke::Up),
-    (KeyCode::Down, Stroke::Down),
-    (KeyCode::Char('j'), Stroke::Down),
-    (KeyCode::PageUp, Stroke::PageUp),
-    (KeyCode::PageDown, Stroke::PageDown),
-    (KeyCode::Char(' '), Stroke::PageDown),
-    (KeyCode::Home, Stroke::Home),
-    (KeyCode::End, Stroke::End),
+/// The keys and their actions, except for those that end the run.
+const KEYS: [(KeyCode, KeyAction); 10] = [
+    (KeyCode::Char('f'), KeyAction::Fold),
+    (KeyCode::Up, KeyAction::Up),
+    (KeyCode::Char('k'), KeyAction::Up),
+    (KeyCode::Down, KeyAction::Down),
+    (KeyCode::Char('j'), KeyAction::Down),
+    (KeyCode::PageUp, KeyAction::PageUp),
+    (KeyCode::PageDown, KeyAction::PageDown),
+    (KeyCode::Char(' '), KeyAction::PageDown),
+    (KeyCode::Home, KeyAction::Home),
+    (KeyCode::End, KeyAction::End),
 ];
 
-/// A page on the terminal. Dropped, the terminal is as it was.
+/// A page on the terminal. Dropping it restores the terminal.
 pub(super) struct Terminal {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Whether there is a terminal that can show a page.
+/// Whether the standard streams are a terminal that can show a page.
 pub(super) fn is_there() -> bool {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     io::stdout().is_terminal() && io::stdin().is_terminal() && !dumb
 }
 
 impl Terminal {
-    /// Shows `service`, whose log goes to `log` while it is shown.
+    /// Shows the state of `service`. Meanwhile, the log of this process goes to the file `log`.
     pub(super) fn start(
         service: &Arc<Service>,
         interrupt: &Interrupt,
@@ -77,7 +77,7 @@ impl Terminal {
         };
         let thread = Builder::new().name("terminal".to_owned()).spawn(move || page.show(terminal));
         let mut shown = Self { stop, thread: None };
-        // Where no thread is to be had, dropping this restores the terminal.
+        // If the thread could not be started, dropping `shown` restores the terminal.
         shown.thread = Some(thread?);
         Ok(shown)
     }
@@ -94,7 +94,7 @@ impl Drop for Terminal {
     }
 }
 
-/// What the thread has.
+/// The state of the thread that draws.
 struct Page {
     service: Arc<Service>,
     interrupt: Interrupt,
@@ -106,7 +106,7 @@ struct Page {
 impl Page {
     fn show(mut self, mut terminal: DefaultTerminal) {
         while !self.stop.load(Ordering::Relaxed) {
-            // A terminal that is gone shows nothing, and its end is told by a signal.
+            // The terminal is gone; SIGHUP ends the run.
             if self.turn(&mut terminal).is_err() {
                 return;
             }
@@ -119,21 +119,21 @@ impl Page {
         terminal.draw(|frame| self.screen.draw(frame, &picture))?;
         let drawn = Mono::now();
         while !self.stop.load(Ordering::Relaxed) && Mono::now().since(drawn) < IDLE {
-            let struck = event::poll(LOOK)? && self.hear(&event::read()?);
-            if self.news() || struck {
+            let changed = event::poll(LOOK)? && self.handle(&event::read()?);
+            if self.take_events() || changed {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    /// Whether something happened.
-    fn news(&mut self) -> bool {
+    /// Takes all new events. Returns whether there were any.
+    fn take_events(&mut self) -> bool {
         let mut any = false;
         loop {
             match self.coming.try_recv() {
-                Ok(event) => self.screen.tell(&event),
-                // Only the latest are shown anyway.
+                Ok(event) => self.screen.push_event(&event),
+                // Only the latest events are shown anyway.
                 Err(TryRecvError::Lagged(_)) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return any,
             }
@@ -141,8 +141,8 @@ impl Page {
         }
     }
 
-    /// Whether the page looks different for it.
-    fn hear(&mut self, input: &Input) -> bool {
+    /// Handles input. Returns whether the page must be drawn again.
+    fn handle(&mut self, input: &Input) -> bool {
         let Input::Key(KeyEvent { code, modifiers, kind, .. }) = input else { return true };
         if *kind == KeyEventKind::Release {
             return false;
@@ -152,7 +152,7 @@ impl Page {
             self.interrupt.ask();
             return true;
         }
-        let stroke = STROKES.iter().find(|(key, _)| key == code).map(|(_, stroke)| *stroke);
-        stroke.map(|stroke| self.screen.strike(stroke)).is_some()
+        let action = KEYS.iter().find(|(key, _)| key == code).map(|(_, action)| *action);
+        action.map(|action| self.screen.apply(action)).is_some()
     }
 }

@@ -1,26 +1,26 @@
-//! A topology that is kept up, judged from its journals: when it is over, or as it stands so far.
+//! Judges a topology that is kept up from its journals, after its end or so far.
 
 use std::path::Path;
 
-use super::recording::{JournalEnd, Told, tell_with};
+use super::recording::{JournalEnd, RecordedRun, read_run_with};
 use super::running::ask;
-use super::which::runtime;
+use super::topology_args::runtime;
 use crate::journal::{Header, JournalError, Reading, list_parts};
-use crate::status_socket::doors;
+use crate::status_socket::endpoints;
 use crate::verdict::{Report, Tail};
 
-/// Judges what stands in `dir`, a folder or one file of several.
-pub(super) fn judge(dir: &Path, reading: Reading) -> Result<(Told, Report), JournalError> {
+/// Judges the journals in `dir`, a folder or one file of several.
+pub(super) fn judge(dir: &Path, reading: Reading) -> Result<(RecordedRun, Report), JournalError> {
     let mut tail = Tail::Last;
-    let told = tell_with(reading, |header, builder, end| {
+    let run = read_run_with(reading, |header, builder, end| {
         tail = tail_of(dir, header, end);
         builder.finish_upkeep(tail == Tail::GoesOn)
     })?;
-    let Told { header, timeline, .. } = &told;
+    let RecordedRun { header, timeline, .. } = &run;
     let (plan, brief) = (&header.plan, &header.brief);
     let drawn = (header.seed, header.zero);
     let report = Report::of_upkeep((plan, brief), drawn, timeline, tail, journals(dir));
-    Ok((told, report))
+    Ok((run, report))
 }
 
 fn tail_of(dir: &Path, header: &Header, end: JournalEnd) -> Tail {
@@ -34,14 +34,15 @@ fn tail_of(dir: &Path, header: &Header, end: JournalEnd) -> Tail {
     }
 }
 
-/// Whether a process of ours keeps this up. One that belongs to another user cannot be asked.
+/// Whether a process of this user still keeps this up. Other users' processes cannot be asked.
 fn goes_on(run: &str) -> bool {
-    let (Ok(runtime), Ok(doors)) = (runtime(), doors()) else { return false };
-    let named = |door| runtime.block_on(ask(door)).is_ok_and(|picture| picture.run.name == run);
-    doors.iter().any(named)
+    let (Ok(runtime), Ok(endpoints)) = (runtime(), endpoints()) else { return false };
+    let named =
+        |endpoint| runtime.block_on(ask(endpoint)).is_ok_and(|picture| picture.run.name == run);
+    endpoints.iter().any(named)
 }
 
-/// The files that are there, as seen from the folder of the report.
+/// The journal files, relative to the folder of the report.
 fn journals(dir: &Path) -> Vec<String> {
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     if dir.is_file() {

@@ -1,4 +1,4 @@
-//! `tandem validate`: whether files are what they should be.
+//! `tandem validate`: checks topologies, experiments and suites.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::chaos::{Choice, Suite, experiment, load, locate, read_text};
 use crate::topology::plan;
 use crate::verdict::Exit;
-use crate::yaml::{FileError, Node, Origin, Place, Problem, parse};
+use crate::yaml::{FileError, Node, Origin, Position, Problem, parse};
 
-/// Check topologies, experiments and suites, and touch nothing.
+/// Check topologies, experiments and suites, without starting anything.
 ///
-/// A file is told by its keys. An experiment that names its topology is checked against it.
+/// The keys of a file decide what it is. An experiment that names a topology is checked against it.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Examples:
   tandem validate topologies/*.yaml chaos/*.yaml")]
@@ -20,11 +20,11 @@ pub(super) struct ValidateArgs {
     pub files: Vec<PathBuf>,
 }
 
-/// Writes one line a good file to `out`, and what is wrong with the others to `err`; the answer is
-/// the exit code.
+/// Writes one line for each valid file to `out`, and the errors of the others to `err`. Returns the
+/// exit code.
 ///
 /// # Errors
-/// Where `out` or `err` cannot be written.
+/// `out` or `err` cannot be written.
 pub(super) fn run(
     args: &ValidateArgs,
     out: &mut dyn Write,
@@ -43,10 +43,10 @@ pub(super) fn run(
     Ok(exit)
 }
 
-/// Checks one file, and says what it is.
+/// Checks one file. Returns what kind of file it is.
 ///
 /// # Errors
-/// Whatever is wrong with it.
+/// The file is invalid.
 pub fn check(path: &Path) -> Result<String, FileError> {
     let path = &*locate(path);
     let text = read_text(path)?;
@@ -81,8 +81,8 @@ pub fn check(path: &Path) -> Result<String, FileError> {
 
 fn stranger(document: &Node) -> Problem {
     let origin = match document.origin {
-        Origin::File(place) => Origin::File(Place { width: 1, ..place }),
-        Origin::Override(_) => Origin::File(Place::START),
+        Origin::File(place) => Origin::File(Position { width: 1, ..place }),
+        Origin::Override(_) => Origin::File(Position::START),
     };
     Problem::at(origin, "this is neither a topology nor an experiment")
         .hint("one has `roles`, `clusters` and `groups`, the other a `method`; a suite has `runs`")

@@ -1,5 +1,5 @@
-//! Brokers that may be struck: those of embedded clusters, and those that `deploy/kafka/up` started
-//! on this machine.
+//! The brokers that faults may target: those of embedded clusters, and those that `deploy/kafka/up`
+//! started on this machine.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,22 +11,22 @@ use rustix::process::Signal;
 use super::deployed::Deployed;
 use super::embedded::Embedded;
 use super::provision::remake;
-use super::{ClusterError, Clusters, ProvisionError, Which, whereabouts};
+use super::{BrokerQuery, ClusterError, Clusters, ProvisionError, broker_address};
 use crate::guard::{Guard, Revival};
 use crate::ids::{ClusterName, GroupName, PartitionId};
 use crate::kafka::KafkaError;
 use crate::topology::Plan;
 
-/// The kernel ends a process within milliseconds, on a busy host too.
+/// How long a process has to end after a signal; the kernel takes milliseconds.
 pub(super) const DEATH: Duration = Duration::from_secs(5);
-/// It stops and wakes one as fast.
+/// How long a process has to stop or continue; the kernel takes milliseconds.
 pub(super) const STOPPED: Duration = Duration::from_secs(5);
 
 /// A broker that can be ended and started again, or paused and woken.
 pub struct Broker {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: String,
-    /// Its cluster, as the plan calls it.
+    /// The name of its cluster in the plan.
     pub cluster: ClusterName,
     kind: Kind,
 }
@@ -36,85 +36,85 @@ enum Kind {
     Deployed(Deployed),
 }
 
-/// Why a broker cannot be struck, or not be healed.
+/// A fault on a broker could not be injected, or not be healed.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
-    /// The cluster does not say who does this for the group.
-    #[error("nobody says which broker works for group {0}")]
+    /// The cluster names no broker that does this for the group.
+    #[error("the cluster names no broker for group {0}")]
     Unknown(GroupName),
     /// The cluster does not answer.
     #[error("the broker of group {group} cannot be found")]
     Kafka {
-        /// Which group.
+        /// The group.
         group: GroupName,
-        /// Why not.
+        /// The client's error.
         #[source]
         source: KafkaError,
     },
-    /// Only what `deploy/kafka/up` started is touched.
+    /// `deploy/kafka/up` did not start this broker, so faults must not touch it.
     #[error("{address} is none of the brokers in {}", file.display())]
     Foreign {
-        /// Where it listens.
+        /// The broker's address.
         address: String,
-        /// Where the brokers of `deploy/kafka/up` are written down.
+        /// The state file of `deploy/kafka/up`.
         file: PathBuf,
     },
-    /// Another user could have written what would be run.
-    #[error("{} cannot be believed", file.display())]
+    /// Another user could have written the commands in the state file.
+    #[error("{} cannot be trusted", file.display())]
     Distrusted {
-        /// Where the brokers of `deploy/kafka/up` are written down.
+        /// The state file of `deploy/kafka/up`.
         file: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         source: io::Error,
     },
-    /// The process could not be reached, ended, started, paused or woken.
-    #[error("it could not be {0}")]
+    /// The process could not be found, ended, started, paused or woken.
+    #[error("the broker could not be {0}")]
     Process(&'static str, #[source] io::Error),
-    /// It is not what it should be by now.
-    #[error("it was not {0} within {1:?}")]
+    /// The process did not reach the wanted state in time.
+    #[error("the broker was not {0} within {1:?}")]
     Late(&'static str, Duration),
-    /// An embedded one did not last.
-    #[error("it died again")]
+    /// A restarted embedded broker died again.
+    #[error("the broker died again")]
     Died,
-    /// An embedded one did not start again.
-    #[error("it does not come back")]
+    /// An embedded broker did not start again.
+    #[error("the broker cannot be started again")]
     Cluster(#[from] ClusterError),
-    /// It is back, without the topics that died with it.
-    #[error("its topics cannot be made again")]
+    /// The broker is back, but its topics could not be created again.
+    #[error("its topics cannot be created again")]
     Topics(#[source] Box<ProvisionError>),
 }
 
 impl Broker {
-    /// The broker that coordinates a group now.
+    /// The broker that currently coordinates a group.
     ///
     /// # Errors
-    /// The cluster does not tell, or the broker is nobody's that may be struck.
+    /// The cluster names none, or faults must not touch the broker.
     pub async fn coordinating(
         plan: &Plan,
         clusters: &Clusters,
         group: &GroupName,
     ) -> Result<Self, BrokerError> {
-        Self::asked(plan, clusters, group, Which::Coordinator).await
+        Self::asked(plan, clusters, group, BrokerQuery::Coordinator).await
     }
 
-    /// The broker that leads a partition in the ledger of a group now.
+    /// The broker that currently leads a partition of a group's ledger.
     ///
     /// # Errors
-    /// As above.
+    /// The cluster names none, or faults must not touch the broker.
     pub async fn leading(
         plan: &Plan,
         clusters: &Clusters,
         group: &GroupName,
         partition: PartitionId,
     ) -> Result<Self, BrokerError> {
-        Self::asked(plan, clusters, group, Which::Leader(partition)).await
+        Self::asked(plan, clusters, group, BrokerQuery::Leader(partition)).await
     }
 
     /// All brokers of a cluster.
     ///
     /// # Errors
-    /// One of them is nobody's that may be struck.
+    /// Faults must not touch one of them.
     pub fn all(clusters: &Clusters, cluster: &ClusterName) -> Result<Vec<Self>, BrokerError> {
         if let Some(embedded) = clusters.embedded(cluster) {
             return Ok(vec![Self::embedded(embedded)]);
@@ -133,34 +133,34 @@ impl Broker {
         Self { address, cluster, kind: Kind::Deployed(deployed) }
     }
 
-    /// Asks the group's cluster which one that is.
+    /// Asks the group's cluster for a broker.
     async fn asked(
         plan: &Plan,
         clusters: &Clusters,
         group: &GroupName,
-        which: Which,
+        which: BrokerQuery,
     ) -> Result<Self, BrokerError> {
         let unknown = || BrokerError::Unknown(group.clone());
         let planned = plan.groups.get(group).ok_or_else(unknown)?;
-        // An embedded cluster has one broker, whatever it does for whom.
+        // An embedded cluster has a single broker.
         if let Some(embedded) = clusters.embedded(&planned.cluster) {
             return Ok(Self::embedded(embedded));
         }
         let cluster = clusters.of_controller(&planned.cluster);
         let failed = |source| BrokerError::Kafka { group: group.clone(), source };
-        let found = whereabouts(cluster.clone(), planned, which).await.map_err(failed)?;
+        let found = broker_address(cluster.clone(), planned, which).await.map_err(failed)?;
         let address = found.ok_or_else(unknown)?;
         Ok(Self::deployed(Deployed::at(&address, &cluster)?, &planned.cluster))
     }
 
-    /// Where `deploy/kafka/up` writes down what runs, the addresses of all that it wrote there,
-    /// and whether they run; or why that is not believed.
+    /// The state file of `deploy/kafka/up`, with the address of each broker in it and whether it
+    /// runs, or the reason why the file cannot be trusted.
     pub fn known() -> (PathBuf, io::Result<Vec<(String, bool)>>) {
         Deployed::known()
     }
 
-    /// What the guard must promise before this signal is sent: how it runs again, though the run is
-    /// gone. Nothing where it dies with the run.
+    /// How the guard starts or wakes it again after the signal `by`, if the run is gone. The guard
+    /// must promise this before the signal is sent. `None` for a broker that ends with the run.
     #[must_use]
     pub fn revival(&self, by: Signal) -> Option<Revival> {
         match &self.kind {
@@ -169,10 +169,10 @@ impl Broker {
         }
     }
 
-    /// Ends or pauses it by `signal`, and waits until it is gone, or stands still.
+    /// Ends or pauses it by `signal`, and waits until it has ended or is stopped.
     ///
     /// # Errors
-    /// The system refuses, or it goes on.
+    /// The signal cannot be sent, or has no effect in time.
     pub async fn strike(&self, signal: Signal) -> Result<(), BrokerError> {
         match (&self.kind, signal == Signal::STOP) {
             (Kind::Embedded(embedded), true) => embedded.halt(true).await,
@@ -182,10 +182,10 @@ impl Broker {
         }
     }
 
-    /// Wakes it.
+    /// Continues a paused broker.
     ///
     /// # Errors
-    /// The system refuses, or it does not go on.
+    /// The signal cannot be sent, or has no effect in time.
     pub async fn wake(&self) -> Result<(), BrokerError> {
         match &self.kind {
             Kind::Embedded(embedded) => embedded.halt(false).await,
@@ -193,10 +193,10 @@ impl Broker {
         }
     }
 
-    /// Starts it again, unless it never died.
+    /// Starts it again, unless it still runs.
     ///
     /// # Errors
-    /// The system refuses.
+    /// It cannot be started.
     pub async fn start(&self, guard: &Guard) -> Result<(), BrokerError> {
         match &self.kind {
             Kind::Embedded(embedded) => Ok(embedded.start(guard).await?),
@@ -204,10 +204,10 @@ impl Broker {
         }
     }
 
-    /// Waits until it serves; the topics that an embedded one lost are made again.
+    /// Waits until it serves. The topics of an embedded broker are created again.
     ///
     /// # Errors
-    /// It does not come back.
+    /// It does not serve in time.
     pub async fn serves(&self, plan: &Plan, clusters: &Clusters) -> Result<(), BrokerError> {
         match &self.kind {
             Kind::Embedded(_) => {

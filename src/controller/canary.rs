@@ -1,8 +1,8 @@
-//! A thread that does nothing but wake: when it wakes late, the host did not let anybody run, and
-//! whatever was measured then is shown with that stall beside it.
+//! The canary: a thread that only sleeps and wakes. When it wakes late, the host did not schedule
+//! it, and the delay is recorded as a stall beside all measurements of that time.
 //!
-//! It also looks now and then who uses the processors, so that a stall of a member can be told from
-//! one of the run's own making.
+//! It also samples who uses the processors, to distinguish stalls that the run itself causes from
+//! those caused by other load.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::Record;
+use super::Recorder;
 use super::processors::Processors;
 use crate::guard::Children;
 use crate::observation::What;
@@ -18,19 +18,23 @@ use crate::time::{LATE_LEAST, Mono, RunDelay};
 
 const SLEEP: Duration = Duration::from_millis(5);
 
-/// A running canary; it ends when dropped.
+/// A running canary. Dropping it ends the thread.
 pub struct Canary {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Canary {
-    /// Starts it for a run with these processes. `deployed` says whether the run is on brokers that
-    /// are not its own: those that `deploy/kafka/up` started are then no strangers.
+    /// Starts it for a run with the processes `children`. With `deployed`, the CPU time of the
+    /// brokers that `deploy/kafka/up` started counts as the run's own.
     ///
     /// # Errors
-    /// The system refuses a thread.
-    pub fn start(record: Arc<Record>, children: Arc<Children>, deployed: bool) -> io::Result<Self> {
+    /// The thread cannot be started.
+    pub fn start(
+        record: Arc<Recorder>,
+        children: Arc<Children>,
+        deployed: bool,
+    ) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = Builder::new().name("canary".to_owned()).spawn(move || {

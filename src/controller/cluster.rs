@@ -1,5 +1,5 @@
-//! The clusters of a plan: embedded ones are started, a broker process each; the others are only
-//! known by their addresses.
+//! The clusters of a plan. Embedded clusters are started, a broker process each; the others are
+//! only known by their addresses.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,54 +16,54 @@ use tokio_util::sync::CancellationToken;
 use super::embedded::Embedded;
 use super::revival::keep_alive;
 use super::secured::towards_edges;
-use super::{Edges, EdgesError, ProcessError, Record};
+use super::{Edges, EdgesError, ProcessError, Recorder};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, MemberId};
 use crate::kafka;
 use crate::topology::{self, Access, Address, Plan};
 
-/// How long a broker has to end.
+/// How long a broker has to end after a signal.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// All clusters of a plan, as clients see them.
 pub struct Clusters {
-    /// As members see it, and as the controller does.
+    /// How members connect, and how the controller connects.
     clients: BTreeMap<ClusterName, (kafka::Cluster, kafka::Cluster)>,
     embedded: BTreeMap<ClusterName, Arc<Embedded>>,
-    /// Between members and all of these, where the plan wants them.
+    /// The edges between members and brokers, if the plan has them.
     edges: Option<Edges>,
     watches: JoinSet<()>,
     stop: CancellationToken,
 }
 
-/// An embedded cluster that did not start.
+/// An embedded cluster, or the edges, could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// No port.
-    #[error("there is no port for the broker of cluster {cluster}")]
+    /// No port can be reserved.
+    #[error("no port can be reserved for the broker of cluster {cluster}")]
     Port {
-        /// Which cluster.
+        /// The cluster.
         cluster: ClusterName,
-        /// Why not.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// No process.
+    /// The process cannot be started.
     #[error("the broker of cluster {cluster} cannot be started")]
     Start {
-        /// Which cluster.
+        /// The cluster.
         cluster: ClusterName,
-        /// Why not.
+        /// The reason.
         #[source]
         source: ProcessError,
     },
-    /// No edges.
+    /// The edges cannot be started or opened.
     #[error("members cannot reach brokers through edges")]
     Edges(#[from] EdgesError),
-    /// A process that does not say where it listens.
-    #[error("the broker of cluster {cluster} did not say where it listens; see {}", log.display())]
+    /// The process did not report its address in time.
+    #[error("the broker of cluster {cluster} did not report its address; see {}", log.display())]
     Silent {
-        /// Which cluster.
+        /// The cluster.
         cluster: ClusterName,
         /// Its log.
         log: PathBuf,
@@ -80,7 +80,7 @@ impl Clusters {
         program: &Path,
         logs: &Path,
         guard: &Guard,
-        record: &Arc<Record>,
+        record: &Arc<Recorder>,
     ) -> Result<Self, ClusterError> {
         let mut clusters = Self {
             clients: BTreeMap::new(),
@@ -121,7 +121,7 @@ impl Clusters {
         program: &Path,
         log: PathBuf,
         guard: &Guard,
-        record: &Arc<Record>,
+        record: &Arc<Recorder>,
     ) -> Result<String, ClusterError> {
         let (program, record) = (program.to_owned(), Arc::clone(record));
         let embedded = Arc::new(Embedded::new(name.clone(), program, log, record)?);
@@ -132,18 +132,18 @@ impl Clusters {
         Ok(address)
     }
 
-    /// The broker of a cluster, where that is embedded.
+    /// The broker of a cluster, if the cluster is embedded.
     pub(super) fn embedded(&self, cluster: &ClusterName) -> Option<&Arc<Embedded>> {
         self.embedded.get(cluster)
     }
 
-    /// How members would reach a cluster without edges.
+    /// How members connect to a cluster without edges.
     #[must_use]
     pub fn of_members(&self, cluster: &ClusterName) -> kafka::Cluster {
         self.clients.get(cluster).map(|(members, _)| members.clone()).unwrap_or_default()
     }
 
-    /// How a member reaches its cluster: through its edges, where there are any.
+    /// How a member connects to its cluster: through its edges, if there are any.
     #[must_use]
     pub fn of_member(&self, member: &MemberId, cluster: &ClusterName) -> kafka::Cluster {
         let mut cluster = self.of_members(cluster);
@@ -154,19 +154,19 @@ impl Clusters {
         cluster
     }
 
-    /// The edges between members and brokers, where there are any.
+    /// The edges between members and brokers, if there are any.
     #[must_use]
     pub fn edges(&self) -> Option<&Edges> {
         self.edges.as_ref()
     }
 
-    /// How the controller does.
+    /// How the controller connects to a cluster.
     #[must_use]
     pub fn of_controller(&self, cluster: &ClusterName) -> kafka::Cluster {
         self.clients.get(cluster).map(|(_, controller)| controller.clone()).unwrap_or_default()
     }
 
-    /// Returns when a process of ours died unasked: which, as a sentence.
+    /// Returns when a process of the run dies unexpectedly, with a sentence that names it.
     pub async fn lost(&self) -> String {
         let lost = |broker: &Arc<Embedded>| {
             let broker = Arc::clone(broker);
@@ -178,14 +178,15 @@ impl Clusters {
         self.first(self.embedded.values().map(lost).collect()).await
     }
 
-    /// Starts each broker of ours again that dies unasked, where it was. Returns when one of them
-    /// cannot be kept alive, or when the process of the edges died: why, as a sentence.
+    /// Restarts each embedded broker that dies unexpectedly, at the same address. Returns when a
+    /// broker cannot be kept alive, or when the process of the edges dies, with a sentence that
+    /// says why.
     pub async fn keep(&self, plan: &Plan, guard: &Guard) -> String {
         let brokers = self.embedded.values();
         self.first(brokers.map(|broker| keep_alive(self, broker, plan, guard)).collect()).await
     }
 
-    /// What is said first of brokers, unless the edges end before.
+    /// The first sentence from `brokers`, or one about the edges if they end first.
     async fn first<F>(&self, mut brokers: FuturesUnordered<F>) -> String
     where
         F: Future<Output = String>,
@@ -202,7 +203,7 @@ impl Clusters {
         }
     }
 
-    /// Ends the edges and the embedded brokers: asks, waits, kills.
+    /// Ends the edges and the embedded brokers: asks them, waits, and kills those that remain.
     pub async fn stop(mut self) {
         self.stop.cancel();
         if let Some(edges) = self.edges.take() {

@@ -1,9 +1,9 @@
-//! What was created on clusters that outlive a run, so that it can be removed again: one small file
-//! a topic, written before the topic is made and unlinked after it is gone. A run that is killed in
-//! between leaves the file, and `tandem down` finds it.
+//! Records the topics that runs create on clusters that outlive them, so that they can be removed
+//! again: one small file per topic, written before the topic is created and removed after it is
+//! deleted. A run that is killed in between leaves the file, and `tandem down` finds it.
 //!
-//! The files stand in `$XDG_STATE_HOME/tandem/created/<topology>/<cluster>/<topic>`, where
-//! `$XDG_STATE_HOME` is `~/.local/state` unless set.
+//! The files are `$XDG_STATE_HOME/tandem/created/<topology>/<cluster>/<topic>`, where
+//! `$XDG_STATE_HOME` defaults to `~/.local/state`.
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ pub struct Created {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Where: `host:port`, several with commas.
+    /// The bootstrap addresses of its cluster: `host:port`, separated by commas.
     pub bootstrap: String,
     /// Its name.
     pub topic: TopicName,
@@ -43,7 +43,7 @@ impl Created {
         Self { folder: state.join("tandem/created").join(topology.as_str()) }
     }
 
-    /// Where they are.
+    /// The folder of the records.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -58,7 +58,7 @@ impl Created {
     /// Records a topic that is about to be created.
     ///
     /// # Errors
-    /// The file cannot be written; then nothing may be created.
+    /// The file cannot be written. The topic must then not be created.
     pub fn record(&self, entry: &Entry) -> io::Result<()> {
         let file = self.file(entry);
         if let Some(folder) = file.parent() {
@@ -67,7 +67,7 @@ impl Created {
         fs::write(file, serde_json::to_vec(entry)?)
     }
 
-    /// Forgets a topic that is gone, and the folders that this leaves empty.
+    /// Removes the record of a topic that is gone, and the folders that are empty then.
     ///
     /// # Errors
     /// The file cannot be removed.
@@ -77,14 +77,14 @@ impl Created {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        // A folder that is not empty refuses to go, as it should.
+        // `remove_dir` fails on a folder that is not empty, as it should.
         for folder in file.ancestors().skip(1).take(2) {
             fs::remove_dir(folder).ok();
         }
         Ok(())
     }
 
-    /// All that is recorded, in order. A file that is none of ours is left alone.
+    /// All recorded topics, in order. Files that are not records are ignored.
     ///
     /// # Errors
     /// The folder cannot be read.

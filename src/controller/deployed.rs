@@ -1,5 +1,5 @@
-//! A broker that `deploy/kafka/up` started on this machine, and nobody else's: found by what it
-//! wrote down, signalled through its pidfd.
+//! A broker that `deploy/kafka/up` started on this machine: found through the script's state file,
+//! and signalled by pidfd. No other broker is touched.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -21,9 +21,10 @@ use crate::host::is_ours_alone;
 use crate::kafka::{Admin, Cluster};
 use crate::time::{Mono, Span};
 
-/// A broker shuts down in some seconds: it hands over what it leads, and closes its logs.
+/// How long a broker has to shut down: it hands over its partitions and closes its logs, which
+/// takes some seconds.
 const SHUTDOWN: Span = Span::ms(30_000);
-/// A broker reads its logs when it starts, and joins its cluster.
+/// How long a broker has to start: it reads its logs and joins its cluster.
 const BACK: Duration = Duration::from_secs(60);
 
 /// A broker that can be ended and started again, or paused.
@@ -35,7 +36,7 @@ pub(super) struct Deployed {
     cluster: Cluster,
 }
 
-/// What `deploy/kafka/up` writes down.
+/// The state file of `deploy/kafka/up`.
 #[derive(Deserialize)]
 struct State {
     clusters: Vec<StateCluster>,
@@ -54,7 +55,8 @@ struct StateBroker {
 }
 
 impl Deployed {
-    /// Where `deploy/kafka/up` writes down what runs, and which of it runs.
+    /// The state file of `deploy/kafka/up`, with the address of each broker in it and whether it
+    /// runs.
     pub(super) fn known() -> (PathBuf, io::Result<Vec<(String, bool)>>) {
         let brokers = state().map(|clusters| {
             let brokers = clusters.into_iter().flat_map(|cluster| cluster.brokers);
@@ -63,7 +65,7 @@ impl Deployed {
         (state_file(), brokers)
     }
 
-    /// The processes of all that run.
+    /// The pids of all brokers that run.
     pub(super) fn pids() -> BTreeSet<u32> {
         let brokers = state().into_iter().flatten().flat_map(|cluster| cluster.brokers);
         let running = brokers.filter(|broker| broker.revival.lives());
@@ -77,7 +79,7 @@ impl Deployed {
         found.ok_or_else(|| foreign(address)).and_then(|it| Self::of(it, cluster))
     }
 
-    /// All brokers of the cluster that has these addresses, and that one's alone.
+    /// All brokers of the cluster with these bootstrap addresses, and of no other.
     pub(super) fn all(cluster: &Cluster) -> Result<Vec<Self>, BrokerError> {
         let listed = |it: &StateBroker| cluster.bootstrap.split(',').any(|one| one == it.address);
         let found = believed()?.into_iter().find(|it| it.brokers.iter().any(listed));
@@ -94,14 +96,13 @@ impl Deployed {
         Ok(Self { address, process, pidfd, revival, cluster: cluster.clone() })
     }
 
-    /// How it comes back to life, or on its feet, where the run ends before it did; `by` is what
-    /// will be sent to it.
+    /// How the guard starts or wakes it again after the signal `by`, if the run ends first.
     pub(super) fn revival(&self, by: Signal) -> Revival {
         let ends_within = (by == Signal::TERM).then_some(SHUTDOWN);
         Revival { ends_within, ..self.revival.clone() }
     }
 
-    /// Ends it by `signal`, and waits until it is gone.
+    /// Ends it by `signal`, and waits until it has ended.
     pub(super) async fn end(&self, signal: Signal) -> Result<(), BrokerError> {
         let refused = |error: io::Error| BrokerError::Process("ended", error);
         let copy = self.pidfd.try_clone().map_err(refused)?;
@@ -114,13 +115,13 @@ impl Deployed {
         pidfd_send_signal(&self.pidfd, signal).map_err(|error| refused(error.into()))?;
         let within = if signal == Signal::KILL { DEATH } else { SHUTDOWN.get() };
         let gone = tokio::time::timeout(within, watched.readable()).await.is_ok();
-        // One that we started ourselves wants to be waited for; any other belongs to init.
+        // If this process has restarted the broker, it is a child and must be reaped.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         waitid(WaitId::PidFd(self.pidfd.as_fd()), options).ok();
         if gone { Ok(()) } else { Err(BrokerError::Late("dead", within)) }
     }
 
-    /// Pauses it, or wakes it, and waits until the kernel says so.
+    /// Pauses or continues it, and waits until the kernel reports it.
     pub(super) async fn halt(&self, paused: bool) -> Result<(), BrokerError> {
         let (signal, done) =
             if paused { (Signal::STOP, "paused") } else { (Signal::CONT, "woken") };
@@ -129,8 +130,8 @@ impl Deployed {
         let began = Mono::now();
         while Mono::now().since(began) < STOPPED {
             if self.stopped() == Some(paused) {
-                // Of one that we started ourselves it is told to us as well, and must be taken, or
-                // it would be told to whoever looks after the members.
+                // If this process has restarted the broker, it is a child, and its stop must be
+                // consumed here, or `StopWatcher` would see it.
                 let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED;
                 waitid(WaitId::PidFd(self.pidfd.as_fd()), options | WaitIdOptions::NOHANG).ok();
                 return Ok(());
@@ -140,10 +141,10 @@ impl Deployed {
         Err(BrokerError::Late(done, STOPPED))
     }
 
-    /// Whether the kernel has stopped it; nothing where it is gone.
+    /// Whether it is stopped; `None` if it is gone.
     fn stopped(&self) -> Option<bool> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.pid)).ok()?;
-        // The name, in parentheses, may hold anything: count from behind it.
+        // The name, in parentheses, may contain anything, so count the fields after it.
         let state = stat.rsplit_once(')')?.1.split_whitespace().next()?.to_owned();
         Some(state == "T")
     }
@@ -154,30 +155,30 @@ impl Deployed {
         poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok_and(|ready| ready == 0)
     }
 
-    /// Starts it again, unless it never died.
+    /// Starts it again, unless it still runs.
     pub(super) fn start(&self) -> Result<(), BrokerError> {
         if !self.lives() {
             let child = self.revival.start();
             let child = child.map_err(|error| BrokerError::Process("started", error))?;
-            // Nobody where the guard was first, while this process was stopped. Whoever it is
-            // outlives the run, as `deploy/kafka/up` meant it to; `down` ends it.
+            // `None` if the guard has restarted it while this process was stopped. In both cases
+            // the broker outlives the run, until `deploy/kafka/down` ends it.
             drop(child);
         }
         Ok(())
     }
 
-    /// Waits until it serves, and says itself that its cluster counts on it: the others go on
-    /// naming one that is dead until its session is over.
+    /// Waits until it serves and names itself as a broker of its cluster. The other brokers are not
+    /// asked, because they name a dead broker until its session expires.
     pub(super) async fn serves(&self) -> Result<(), BrokerError> {
         let itself = Cluster { bootstrap: self.address.clone(), ..self.cluster.clone() };
         let began = Mono::now();
         while Mono::now().since(began) < BACK {
             let (asked, runtime) = (itself.clone(), tokio::runtime::Handle::current());
-            let told = tokio::task::spawn_blocking(move || {
+            let answer = tokio::task::spawn_blocking(move || {
                 let _entered = runtime.enter();
                 Admin::new(&asked).and_then(|admin| admin.brokers())
             });
-            if let Ok(Ok(brokers)) = told.await
+            if let Ok(Ok(brokers)) = answer.await
                 && brokers.values().any(|address| *address == self.address)
             {
                 return Ok(());
@@ -196,8 +197,8 @@ fn believed() -> Result<Vec<StateCluster>, BrokerError> {
     state().map_err(|source| BrokerError::Distrusted { file: state_file(), source })
 }
 
-/// The clusters that `deploy/kafka/up` wrote down; none where it wrote down nothing. The file names
-/// commands to be run, so it is believed only where no other user can have written it.
+/// The clusters in the state file of `deploy/kafka/up`; none if there is no file. The file names
+/// commands to run, so it is trusted only if no other user can have written it.
 fn state() -> io::Result<Vec<StateCluster>> {
     let path = state_file();
     let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
@@ -206,10 +207,10 @@ fn state() -> io::Result<Vec<StateCluster>> {
         file => file?,
     };
     let folder = path.parent().unwrap_or(&path);
-    // Who may write to the folder may put another file in its place.
+    // A user who can write to the folder can replace the file.
     if !is_ours_alone(&file.metadata()?) || !is_ours_alone(&fs::metadata(folder)?) {
-        let why = "it and its folder must belong to the user who runs this, and nobody else may \
-                   write to them: chmod go-w";
+        let why = "it and its folder must belong to the user who runs this, and be writable only \
+                   by that user: chmod go-w";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     let mut text = String::new();
@@ -217,7 +218,7 @@ fn state() -> io::Result<Vec<StateCluster>> {
     Ok(serde_json::from_str::<State>(&text).map(|state| state.clusters)?)
 }
 
-/// Where `deploy/kafka/up` writes down what runs.
+/// The path of the state file of `deploy/kafka/up`.
 fn state_file() -> PathBuf {
     let set = std::env::var_os("TANDEM_KAFKA").filter(|value| !value.is_empty());
     let usual = || state_home().join("tandem/kafka");

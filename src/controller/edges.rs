@@ -1,5 +1,5 @@
-//! The process of the edges, through which members reach brokers: started under the guard, told
-//! what to open, break and heal.
+//! The process of the edges, through which members reach brokers. The controller starts it under
+//! the guard, and orders it to open, break and heal connections.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::log_file::LogFile;
 use super::secured::towards_brokers;
-use super::{Process, ProcessError, Record};
-use crate::edge::{Answer, Order, Rule};
+use super::{Process, ProcessError, Recorder};
+use crate::edge::{Answer, EdgeCommand, Rule};
 use crate::guard::Guard;
 use crate::ids::{ClusterName, FaultId, Life, MemberId};
 use crate::kafka::{Cluster, KafkaError};
@@ -24,7 +24,7 @@ use crate::observation::What;
 use crate::time::Mono;
 use crate::topology::Plan;
 
-/// An order is followed within milliseconds, on a busy host too.
+/// How long an answer may take; an order takes milliseconds.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How long the process has to end.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -39,55 +39,55 @@ pub struct Edges {
     lost: CancellationToken,
 }
 
-/// What is said to it, and what it says.
+/// The state shared with the task that reads its answers.
 struct Shared {
-    record: Arc<Record>,
+    record: Arc<Recorder>,
     inner: Mutex<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
-    /// Who waits for an answer, in the order of their orders.
+    /// The callers that wait for an answer, in the order in which they wrote their orders.
     waiting: VecDeque<oneshot::Sender<Answer>>,
-    /// Whom each fault has hit, for what is heard of it afterwards.
+    /// The victims of each fault that have not reached a broker since.
     victims: BTreeMap<FaultId, Vec<Life>>,
-    /// Nothing more is to be heard.
-    deaf: bool,
+    /// The process has closed its output: no more answers come.
+    closed: bool,
 }
 
-/// Why an edge does not do what it was told to.
+/// An edge did not carry out an order.
 #[derive(Debug, thiserror::Error)]
 pub enum EdgesError {
-    /// No process.
+    /// The process cannot be started.
     #[error("the process of the edges cannot be started")]
     Start(#[source] ProcessError),
-    /// It is gone.
+    /// The process has ended.
     #[error("the process of the edges is gone; see its log")]
     Gone,
-    /// It does not answer.
+    /// The process does not answer.
     #[error("the process of the edges did not answer within {0:?}; see its log")]
     Silent(Duration),
-    /// What it needs to know of a cluster cannot be had.
+    /// The TLS settings of a cluster cannot be read.
     #[error(transparent)]
     Kafka(KafkaError),
-    /// It answers that it cannot.
+    /// The process refuses the order.
     #[error("the edge refused: {0}")]
     Refused(String),
 }
 
 impl Edges {
-    /// Starts the process, and opens the edges of every member; `seen` says how members would reach
-    /// a cluster without.
+    /// Starts the process, and opens the edges of every member. `seen` says how members connect to
+    /// a cluster without edges.
     ///
     /// # Errors
-    /// It does not start, or does not open an edge.
+    /// The process does not start, or does not open an edge.
     pub async fn start(
         plan: &Plan,
         seen: impl Fn(&ClusterName) -> Cluster,
         program: &Path,
         logs: &Path,
         guard: &Guard,
-        record: &Arc<Record>,
+        record: &Arc<Recorder>,
     ) -> Result<Self, EdgesError> {
         let log = LogFile::at(logs.join("edges.log"));
         let (process, stdout) = Process::start(program, &["edge".to_owned()], &log, guard)
@@ -108,8 +108,8 @@ impl Edges {
                 let (client, cluster) = (member.clone(), group.cluster.clone());
                 let seen = seen(&cluster);
                 let tls = towards_brokers(&seen).map_err(EdgesError::Kafka)?;
-                let open = Order::Open { client, cluster, bootstrap: seen.bootstrap, tls };
-                let opened = edges.tell(&open).await?;
+                let open = EdgeCommand::Open { client, cluster, bootstrap: seen.bootstrap, tls };
+                let opened = edges.send(&open).await?;
                 let Answer::Opened { bootstrap } = opened else { return Err(odd(&opened)) };
                 edges.bootstraps.insert(member.clone(), bootstrap);
             }
@@ -121,7 +121,7 @@ impl Edges {
         let (process, shared) = (Arc::clone(&self.process), Arc::clone(&self.shared));
         let (stop, lost) = (self.stop.clone(), self.lost.clone());
         self.watches.spawn(async move {
-            shared.hear(stdout).await;
+            shared.read_answers(stdout).await;
             process.ended().await;
             if !stop.is_cancelled() {
                 tracing::error!("The process of the edges died.");
@@ -131,16 +131,16 @@ impl Edges {
         });
     }
 
-    /// What a member is to be given as its bootstrap.
+    /// The bootstrap address for a member.
     #[must_use]
     pub fn bootstrap(&self, member: &MemberId) -> Option<&String> {
         self.bootstraps.get(member)
     }
 
-    /// Puts a rule in force; since when it is.
+    /// Puts a rule in force. Returns since when it is.
     ///
     /// # Errors
-    /// It is not known to be in force: heal it.
+    /// The rule may or may not be in force: heal the fault.
     pub async fn enforce(
         &self,
         fault: &FaultId,
@@ -148,34 +148,35 @@ impl Edges {
         victims: Vec<Life>,
     ) -> Result<Mono, EdgesError> {
         self.shared.inner().victims.entry(fault.clone()).or_default().extend(victims);
-        let answer = self.tell(&Order::Break { fault: fault.clone(), rule }).await?;
+        let answer = self.send(&EdgeCommand::Break { fault: fault.clone(), rule }).await?;
         let Answer::InForce { t } = answer else { return Err(odd(&answer)) };
         Ok(t)
     }
 
-    /// Lifts all that a fault has put in force; since when nothing is.
+    /// Lifts all rules of a fault. Returns since when none is in force.
     ///
     /// # Errors
-    /// It is not known to be lifted.
+    /// Rules may still be in force.
     pub async fn heal(&self, fault: &FaultId) -> Result<Mono, EdgesError> {
-        let answer = self.tell(&Order::Heal { fault: fault.clone() }).await?;
+        let answer = self.send(&EdgeCommand::Heal { fault: fault.clone() }).await?;
         let Answer::Healed { t } = answer else { return Err(odd(&answer)) };
         Ok(t)
     }
 
-    async fn tell(&self, order: &Order) -> Result<Answer, EdgesError> {
+    /// Sends an order, and waits for its answer.
+    async fn send(&self, order: &EdgeCommand) -> Result<Answer, EdgesError> {
         let line = serde_json::to_string(order).unwrap_or_default();
-        let (tell, told) = oneshot::channel();
+        let (sender, answer) = oneshot::channel();
         {
-            // Under one lock, so that whoever waits first was written first.
+            // Under one lock, so that callers wait in the order in which their orders are written.
             let mut inner = self.shared.inner();
-            if inner.deaf {
+            if inner.closed {
                 return Err(EdgesError::Gone);
             }
             self.process.order(&line).map_err(|_| EdgesError::Gone)?;
-            inner.waiting.push_back(tell);
+            inner.waiting.push_back(sender);
         }
-        match tokio::time::timeout(ANSWER, told).await {
+        match tokio::time::timeout(ANSWER, answer).await {
             Ok(Ok(Answer::Refused { why })) => Err(EdgesError::Refused(why)),
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(EdgesError::Gone),
@@ -183,16 +184,16 @@ impl Edges {
         }
     }
 
-    /// Cancelled when it died unasked.
+    /// Cancelled when the process dies unexpectedly.
     #[must_use]
     pub fn lost(&self) -> &CancellationToken {
         &self.lost
     }
 
-    /// Ends it: asks, waits, kills.
+    /// Ends the process: closes its input, waits, and kills it if it remains.
     pub async fn stop(mut self) {
         self.stop.cancel();
-        // It lives as long as its input does, and no signal that can be ignored ends it.
+        // It ends with its input; it ignores signals such as SIGTERM.
         self.process.hang_up();
         for _ in 0..2 {
             let all = async { while self.watches.join_next().await.is_some() {} };
@@ -213,8 +214,8 @@ impl Shared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands every answer to who waits for it, until there are no more.
-    async fn hear(&self, stdout: ChildStdout) {
+    /// Passes each answer to the caller that waits for it, until the output closes.
+    async fn read_answers(&self, stdout: ChildStdout) {
         let mut lines = BufReader::new(stdout).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             match serde_json::from_str(&line) {
@@ -222,19 +223,22 @@ impl Shared {
                     self.passed(&fault, &client, broker, t);
                 }
                 Ok(answer) => {
-                    // Who has given up waiting hears nothing, and keeps nobody else from hearing.
+                    // If the caller has given up, its answer is dropped.
                     let first = self.inner().waiting.pop_front();
                     drop(first.map(|waiting| waiting.send(answer)));
                 }
-                Err(error) => tracing::warn!(%error, line, "This is no answer of an edge."),
+                Err(error) => {
+                    tracing::warn!(%error, line, "The edges sent a line that is not an answer.");
+                }
             }
         }
         let mut inner = self.inner();
-        inner.deaf = true;
+        inner.closed = true;
         inner.waiting.clear();
     }
 
-    /// A member was reached again: told once a fault, for other brokers answer it as well.
+    /// Records that a member reached a broker again: once per fault, although other brokers answer
+    /// the member as well.
     fn passed(&self, fault: &FaultId, client: &MemberId, broker: String, t: Mono) {
         let life = {
             let mut inner = self.inner();

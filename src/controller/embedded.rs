@@ -1,5 +1,5 @@
-//! The broker of one embedded cluster: a process of ours, at one address for as long as the run
-//! lasts, through all of its lives. What it knew is gone with each of them.
+//! The broker of one embedded cluster: a process of the run. It keeps its address when it is
+//! restarted, but loses all of its data.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -16,42 +16,43 @@ use tokio_util::sync::CancellationToken;
 
 use super::brokers::{BrokerError, DEATH, STOPPED};
 use super::log_file::LogFile;
-use super::{ClusterError, Process, Record};
+use super::{ClusterError, Process, Recorder};
 use crate::guard::Guard;
 use crate::ids::ClusterName;
 use crate::observation::What;
 use crate::time::Mono;
 
-/// How long a broker has to say where it listens.
+/// How long a broker has to report its address.
 const READY: Duration = Duration::from_secs(10);
-/// How often the kernel is asked whether it has stopped, after it was asked to.
+/// How often to check whether a broker has stopped, after the signal to stop.
 const LOOK: Duration = Duration::from_millis(1);
-/// How often otherwise: a member notices after seconds, for its claim outlives its broker.
+/// How often to check otherwise. Members notice a stopped broker only after seconds.
 const LOOK_NOW_AND_THEN: Duration = Duration::from_millis(100);
 
 /// The broker of one embedded cluster.
 pub(super) struct Embedded {
     pub(super) cluster: ClusterName,
     address: SocketAddr,
-    /// Bound, and never listening: else a client that knocks at the port of a dead broker may be
-    /// given that very port for its own end, and the next broker could not have it.
+    /// Reserves the port: bound, but never listening. Without it, a client that connects to the
+    /// port of a dead broker may get that port as its own source port, and the next broker could
+    /// not bind it.
     _reserved: TcpSocket,
     program: PathBuf,
     log: LogFile,
-    record: Arc<Record>,
+    record: Arc<Recorder>,
     life: watch::Sender<Option<Life>>,
-    /// A fault pauses it, and asks the kernel itself.
+    /// A fault has paused it, and checks its state itself.
     paused: AtomicBool,
 }
 
-/// One of its lives.
+/// One process of the broker, from its start to its end.
 #[derive(Clone)]
 struct Life {
     number: u64,
     process: Arc<Process>,
-    /// Its end was asked for: it is no accident.
+    /// A fault ended it, so its death is expected.
     asked: bool,
-    /// It ended by accident, and that is written down.
+    /// It died unexpectedly, and that is recorded.
     lost: bool,
 }
 
@@ -62,12 +63,12 @@ struct Listening {
 }
 
 impl Embedded {
-    /// Takes a port that is free; nothing runs yet.
+    /// Reserves a free port. Nothing runs yet.
     pub(super) fn new(
         cluster: ClusterName,
         program: PathBuf,
         log: PathBuf,
-        record: Arc<Record>,
+        record: Arc<Recorder>,
     ) -> Result<Self, ClusterError> {
         let reserve = || {
             let socket = TcpSocket::new_v4()?;
@@ -83,12 +84,12 @@ impl Embedded {
         Ok(Self { cluster, address, _reserved: reserved, program, log, record, life, paused })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(super) fn address(&self) -> String {
         self.address.to_string()
     }
 
-    /// Starts it, unless it runs; it then answers.
+    /// Starts it, unless it runs, and waits until it listens.
     pub(super) async fn start(&self, guard: &Guard) -> Result<(), ClusterError> {
         if self.lives() {
             return Ok(());
@@ -103,7 +104,7 @@ impl Embedded {
         match serde_json::from_str(&line) {
             Ok(Listening { listening }) if listening == self.address => {}
             Ok(_) | Err(_) => {
-                // It must not be in the way of the next.
+                // It must not hold the port of the next one.
                 process.signal(Signal::KILL).ok();
                 tokio::time::timeout(DEATH, process.ended()).await.ok();
                 return Err(ClusterError::Silent { cluster, log: self.log.path().to_owned() });
@@ -120,7 +121,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Notes a death and a stop that no fault asked for, in each of its lives.
+    /// Records each unexpected death, and each stop that no fault caused.
     pub(super) async fn watch(self: Arc<Self>, stop: CancellationToken) {
         let mut lives = self.life.subscribe();
         loop {
@@ -146,7 +147,8 @@ impl Embedded {
         }
     }
 
-    /// Waits until a life has ended, and notes when it stops and goes on; whether it ended stopped.
+    /// Waits until a life has ended, and records when it stops and continues. Returns whether it
+    /// was stopped when it ended.
     async fn ended(&self, life: &Life) -> bool {
         let mut stopped = false;
         loop {
@@ -165,7 +167,7 @@ impl Embedded {
         }
     }
 
-    /// A broker that stands still is as good as lost.
+    /// Records that the broker stopped or continued: a stopped broker counts as lost.
     fn note_stop(&self, stopped: bool) {
         let (cluster, broker) = (self.cluster.clone(), self.address());
         let what = if stopped {
@@ -176,24 +178,24 @@ impl Embedded {
         self.record.note(None, what);
     }
 
-    /// Returns when it is dead by accident, and that is written down.
+    /// Returns when it has died unexpectedly, and that is recorded.
     pub(super) async fn lost(&self) {
         let mut lives = self.life.subscribe();
-        // It ends with this broker, and then nobody asks any more.
+        // This fails only when `self.life` is dropped, which cannot happen here.
         lives.wait_for(|life| life.as_ref().is_some_and(|life| life.lost)).await.ok();
     }
 
-    /// Whether it is dead by accident, and that is written down.
+    /// Whether it has died unexpectedly, and that is recorded.
     pub(super) fn is_lost(&self) -> bool {
         self.life().is_some_and(|life| life.lost)
     }
 
-    /// Where its log is.
+    /// The path of its log.
     pub(super) fn log(&self) -> &Path {
         self.log.path()
     }
 
-    /// Ends it by `signal`, and waits until it is gone.
+    /// Ends it by `signal`, and waits until it has ended.
     pub(super) async fn end(&self, signal: Signal) -> Result<(), BrokerError> {
         let life = self.life().ok_or(BrokerError::Late("alive", Duration::ZERO))?;
         self.life.send_modify(|life| life.iter_mut().for_each(|life| life.asked = true));
@@ -202,7 +204,7 @@ impl Embedded {
         ended.map(drop).map_err(|_| BrokerError::Late("dead", DEATH))
     }
 
-    /// Pauses it, or wakes it, and waits until the kernel says so.
+    /// Pauses or continues it, and waits until the kernel reports it.
     pub(super) async fn halt(&self, paused: bool) -> Result<(), BrokerError> {
         let Some(life) = self.life().filter(|_| self.lives()) else { return Ok(()) };
         let (signal, done) =
@@ -211,7 +213,7 @@ impl Embedded {
         life.process.signal(signal).map_err(|error| BrokerError::Process(done, error))?;
         let began = Mono::now();
         while Mono::now().since(began) < STOPPED {
-            // Asked here, or it would be told to whoever looks after the members.
+            // Consume the stop here, or `StopWatcher` would see it.
             if life.process.halted() == Some(paused) {
                 self.paused.store(paused, Ordering::Relaxed);
                 return Ok(());
@@ -221,7 +223,7 @@ impl Embedded {
         Err(BrokerError::Late(done, STOPPED))
     }
 
-    /// Sends it a signal at the end of the run.
+    /// Sends it a signal, at the end of the run.
     pub(super) fn signal(&self, signal: Signal) {
         if let Some(life) = self.life() {
             life.process.signal(signal).ok();
@@ -232,7 +234,7 @@ impl Embedded {
         self.life.borrow().clone()
     }
 
-    /// Whether the process of its last life has not ended.
+    /// Whether its latest process runs.
     pub(super) fn lives(&self) -> bool {
         self.life().is_some_and(|life| life.process.lives())
     }

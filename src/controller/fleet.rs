@@ -1,4 +1,4 @@
-//! Owns the members' processes: starts each, relays what it tells, starts it again when it dies.
+//! The fleet: starts the members' processes, records their facts, and restarts those that die.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,23 +14,22 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::info_span;
 
-use super::halts::Halts;
 use super::log_file::LogFile;
-use super::{Clusters, Exit, Phase, Process, ProcessError, Record, Slot, Twin, TwinError};
+use super::stop_watcher::StopWatcher;
+use super::{Clusters, Phase, Process, ProcessEnd, ProcessError, Recorder, Slot, Twin, TwinError};
 use crate::guard::Guard;
 use crate::ids::{Incarnation, Life, MemberId};
-use crate::member::{Order, arguments, config_of};
+use crate::member::{MemberCommand, arguments, config_of};
 use crate::observation::{Fact, What};
 use crate::telemetry::names;
 use crate::time::Mono;
 use crate::topology::Plan;
 
-/// How long members have to leave their groups when the run is over.
+/// How long members have to leave their groups at the end of the run.
 const FAREWELL: Duration = Duration::from_secs(3);
-/// How long what a dead member wrote may take to be read.
+/// How long to read the last facts of a dead member.
 const DRAIN: Duration = Duration::from_secs(1);
-/// How long a process that could not be started is left alone, and the least from one start to the
-/// next.
+/// The wait after a failed start, and the least time between two starts of a member.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// All members of a plan.
@@ -38,21 +37,21 @@ pub struct Fleet {
     slots: BTreeMap<MemberId, Arc<Slot>>,
     recipes: BTreeMap<MemberId, Recipe>,
     keepers: JoinSet<()>,
-    halts: Option<Halts>,
+    stop_watcher: Option<StopWatcher>,
     stop: CancellationToken,
 }
 
-/// What a member's process is started from.
+/// Everything needed to start a member's process.
 #[derive(Clone)]
 struct Recipe {
     config: Config,
     program: PathBuf,
     log: Arc<LogFile>,
     guard: Arc<Guard>,
-    record: Arc<Record>,
+    record: Arc<Recorder>,
 }
 
-/// What keeps one member alive.
+/// Keeps one member alive.
 struct Keeper {
     slot: Arc<Slot>,
     recipe: Recipe,
@@ -61,7 +60,7 @@ struct Keeper {
 }
 
 impl Fleet {
-    /// Starts every member of `plan`; returns at once. Every `look` it is asked who was stopped.
+    /// Starts every member of `plan`, and returns at once. Checks for stopped members every `look`.
     #[must_use]
     pub fn start(
         plan: &Plan,
@@ -69,12 +68,12 @@ impl Fleet {
         program: &Path,
         logs: &Path,
         guard: &Arc<Guard>,
-        record: &Arc<Record>,
+        record: &Arc<Recorder>,
         look: Duration,
     ) -> Self {
         let stop = CancellationToken::new();
         let (slots, recipes, keepers) = (BTreeMap::new(), BTreeMap::new(), JoinSet::new());
-        let mut fleet = Self { slots, recipes, keepers, halts: None, stop };
+        let mut fleet = Self { slots, recipes, keepers, stop_watcher: None, stop };
         for group in plan.groups.values() {
             for member in &group.members {
                 let cluster = clusters.of_member(member, &group.cluster);
@@ -95,24 +94,24 @@ impl Fleet {
             }
         }
         let slots: Vec<_> = fleet.slots.values().cloned().collect();
-        match Halts::watch(slots, Arc::clone(record), look) {
-            Ok(halts) => fleet.halts = Some(halts),
-            Err(error) => tracing::error!(%error, "Stopped members will not be noticed."),
+        match StopWatcher::watch(slots, Arc::clone(record), look) {
+            Ok(stop_watcher) => fleet.stop_watcher = Some(stop_watcher),
+            Err(error) => tracing::error!(%error, "Stops of members cannot be recorded."),
         }
         fleet
     }
 
-    /// A member's place.
+    /// The slot of a member.
     #[must_use]
     pub fn slot(&self, member: &MemberId) -> Option<&Arc<Slot>> {
         self.slots.get(member)
     }
 
-    /// Starts a second process by the name of `life`'s member, beside the one that runs: it calls
-    /// itself as that one does, and is written down as `life`.
+    /// Starts a second process with the name of `life`'s member, beside the one that runs. Both
+    /// have the same `client.id`; the facts of the second are recorded as `life`.
     ///
     /// # Errors
-    /// There is no such member, or the system or the guard refuses.
+    /// There is no such member, or the process cannot be started under the guard.
     pub fn twin(&self, life: &Life) -> Result<Twin, TwinError> {
         let stranger = || TwinError::Stranger(life.member.clone());
         let recipe = self.recipes.get(&life.member).ok_or_else(stranger)?;
@@ -127,15 +126,15 @@ impl Fleet {
         self.slots.values().all(|slot| slot.state().phase == Phase::Running)
     }
 
-    /// Ends all members: asks, waits, kills.
+    /// Ends all members: asks them to leave, waits, and kills those that remain.
     pub async fn stop(mut self) {
         self.stop.cancel();
-        drop(self.halts.take());
+        drop(self.stop_watcher.take());
         for slot in self.slots.values() {
             if let Some(process) = slot.process() {
-                // One that is stopped reads its orders when it wakes; one that is gone, never.
+                // A stopped member must continue to read the order.
                 process.signal(Signal::CONT).ok();
-                process.order(&Order::Leave.line()).ok();
+                process.order(&MemberCommand::Leave.line()).ok();
             }
         }
         let all = async { while self.keepers.join_next().await.is_some() {} };
@@ -144,7 +143,7 @@ impl Fleet {
                 process.signal(Signal::KILL).ok();
             }
             let all = async { while self.keepers.join_next().await.is_some() {} };
-            // The guard has the last word on whatever survived even this.
+            // The guard kills those that remain even then.
             tokio::time::timeout(FAREWELL, all).await.ok();
         }
     }
@@ -158,7 +157,7 @@ impl Recipe {
 }
 
 impl Keeper {
-    /// One life after the other, until the fleet stops.
+    /// Starts one process after the other, until the fleet stops.
     async fn keep(self) {
         while !self.stop.is_cancelled() {
             let life = self.slot.next_life();
@@ -193,7 +192,7 @@ impl Keeper {
         }
     }
 
-    /// One life; when it ended.
+    /// Follows one life to its end. Returns when it died.
     async fn live(&self, life: &Life, process: Process, facts: ChildStdout) -> Mono {
         let process = Arc::new(process);
         let record = &self.recipe.record;
@@ -205,23 +204,23 @@ impl Keeper {
     }
 }
 
-/// When a member that was born and died then is started again, where nobody asked for another time:
-/// whatever ends each life at once is not to take a processor.
+/// When to restart a member that started at `born` and died at `died`, if no fault has set another
+/// time. A member that dies at each start must not be restarted in a busy loop.
 fn next_life(born: Mono, died: Mono, restart_after: Duration) -> Mono {
     (died + restart_after).max(born + RETRY)
 }
 
-/// Writes down what a process tells as facts of `life`, until it has ended and all that it wrote is
-/// read, and its death; when that was.
+/// Records what a process writes as facts of `life`, until it has ended and its output is read.
+/// Records its death as well, and returns when that was.
 pub(super) async fn live_out(
     life: &Life,
     process: &Process,
     facts: ChildStdout,
-    record: &Record,
+    record: &Recorder,
 ) -> Mono {
     let mut relay = pin!(relay(life, facts, record));
     let mut drained = false;
-    let exit: Exit = tokio::select! {
+    let exit: ProcessEnd = tokio::select! {
         biased;
         exit = process.ended() => exit,
         () = &mut relay => {
@@ -230,28 +229,29 @@ pub(super) async fn live_out(
         }
     };
     let died = Mono::now();
-    // What it wrote before it died is still in the pipe, and belongs before its death.
+    // Its last facts are still in the pipe, and must be recorded before its death.
     if !drained {
         tokio::time::timeout(DRAIN, relay).await.ok();
     }
-    let Exit { signal, status } = exit;
+    let ProcessEnd { signal, status } = exit;
     record.note_at(died, Some(life), What::Died { signal, status });
     died
 }
 
-/// Hands every whole line of a member to the record, as a fact of `life`.
-async fn relay(life: &Life, facts: ChildStdout, record: &Record) {
+/// Passes each line of a member to the recorder, as a fact of `life`.
+async fn relay(life: &Life, facts: ChildStdout, record: &Recorder) {
     let mut lines = BufReader::new(facts).lines();
     loop {
         match lines.next_line().await {
             Ok(Some(line)) => match serde_json::from_str::<Fact>(&line) {
-                // A second process calls itself as the first does; who wrote is known here.
+                // A second process of a member uses the name of the first, so the life that the
+                // process was started for counts.
                 Ok(fact) => record.take(Fact { life: Some(life.clone()), ..fact }),
-                // Its number will be missing, so the report counts it as unknown.
-                Err(error) => tracing::warn!(%life, %error, line, "This is no fact."),
+                // Its sequence number will be missing, so the report counts its time as unknown.
+                Err(error) => tracing::warn!(%life, %error, line, "A member wrote a bad line."),
             },
             Ok(None) => return,
-            Err(error) => return tracing::warn!(%life, %error, "A channel broke."),
+            Err(error) => return tracing::warn!(%life, %error, "A member's output broke off."),
         }
     }
 }
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_dies_as_soon_as_it_is_born_is_not_started_again_at_once() {
+    fn a_member_that_dies_at_each_start_is_not_restarted_at_once() {
         let next = |born, died, after| next_life(at(born), at(died), Duration::from_millis(after));
         assert_eq!(next(5_000, 5_001, 0), at(6_000), "a restart after nothing must not spin");
         assert_eq!(next(5_000, 5_001, 2_000), at(7_001), "the topology's pause is longer");

@@ -1,4 +1,4 @@
-//! Whether everything is settled, and for how long.
+//! The gate before each trial: whether all groups are settled, and for how long.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,46 +6,47 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::Record;
+use super::Recorder;
 use crate::ids::GroupName;
 use crate::observation::What;
 use crate::time::Mono;
 
-/// How often the gate looks: claims run out without anybody saying so.
+/// The polling interval: a claim expires without a fact.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Notes each group that has been settled for the stated time, and lets trials through when all
-/// are.
+/// Records when a group has been settled for the required time, and lets trials through when all
+/// groups are.
 pub struct Gate {
-    record: Arc<Record>,
-    stated: Duration,
-    /// Since when each group was settled when that was last noted.
+    record: Arc<Recorder>,
+    /// How long a group must be settled.
+    required: Duration,
+    /// Since when each group was settled, when that was last recorded.
     noted: Mutex<BTreeMap<GroupName, Option<Mono>>>,
 }
 
-/// What was in the way when the time was up.
+/// The groups did not settle in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not settled within {within:?}: {}", .obstacles.join("; "))]
 pub struct Unsettled {
     /// How long the gate waited.
     pub within: Duration,
-    /// One sentence a group.
+    /// One sentence for each group that is not settled.
     pub obstacles: Vec<String>,
 }
 
 impl Gate {
-    /// A gate over these groups.
+    /// A gate for these groups, which must be settled for the `required` time.
     #[must_use]
     pub fn new(
-        record: Arc<Record>,
+        record: Arc<Recorder>,
         groups: impl Iterator<Item = GroupName>,
-        stated: Duration,
+        required: Duration,
     ) -> Self {
         let noted = Mutex::new(groups.map(|group| (group, None)).collect());
-        Self { record, stated, noted }
+        Self { record, required, noted }
     }
 
-    /// Looks at every group; what is in the way of those that are not settled for long enough.
+    /// Checks every group. Returns the obstacles of those that are not settled for long enough.
     fn look(&self) -> Vec<String> {
         let now = Mono::now();
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,7 +56,7 @@ impl Gate {
                 live.settled_since(now, group).ok_or_else(|| live.obstacle(now, group))
             });
             match seen {
-                Ok(since) if now.since(since) >= self.stated => {
+                Ok(since) if now.since(since) >= self.required => {
                     if *noted != Some(since) {
                         *noted = Some(since);
                         self.record.note(None, What::Settled { group: group.clone() });
@@ -63,7 +64,7 @@ impl Gate {
                 }
                 Ok(since) => {
                     let for_long = now.since(since);
-                    obstacles.push(format!("{group} has been settled for {for_long:.1?} only"));
+                    obstacles.push(format!("{group} has only been settled for {for_long:.1?}"));
                 }
                 Err(obstacle) => {
                     *noted = None;
@@ -75,12 +76,12 @@ impl Gate {
         obstacles
     }
 
-    /// Notes whatever settles, until stopped.
+    /// Records each group that settles, until `stop` is cancelled.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
         self.watch_each(LOOK, stop).await;
     }
 
-    /// The same, looking each `pause`.
+    /// As [`watch`](Self::watch), with another polling interval.
     pub async fn watch_each(self: Arc<Self>, pause: Duration, stop: CancellationToken) {
         while !stop.is_cancelled() {
             self.look();
@@ -88,7 +89,7 @@ impl Gate {
         }
     }
 
-    /// Waits until every group has been settled for the stated time.
+    /// Waits until every group has been settled for the required time.
     ///
     /// # Errors
     /// It took longer than `within`.

@@ -1,29 +1,29 @@
-//! The log of a process that is started again and again: opened once, for to open a file is to wait
-//! for its disk.
+//! The log file of a process that may be restarted. It is opened once, because opening a file may
+//! block on its disk.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A log, appended to by one life after the other.
+/// A log file to which all lives of a process append.
 pub(super) struct LogFile {
     path: PathBuf,
     file: Mutex<Option<File>>,
 }
 
 impl LogFile {
-    /// At this path; it is opened when it is first needed.
+    /// A log at this path. It is opened when it is first used.
     pub(super) fn at(path: PathBuf) -> Self {
         Self { path, file: Mutex::default() }
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A hand on it for another process.
+    /// A new handle to the file, for a child process.
     pub(super) fn open(&self) -> io::Result<File> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = &*file {

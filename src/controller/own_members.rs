@@ -1,4 +1,4 @@
-//! Members of a `tandem up` of this user, in the consumer groups of a plan: they are no strangers.
+//! Finds members of this user's own `tandem up` in the consumer groups of a plan.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use crate::guard::{Run, kept_up, runs};
 use crate::ids::{ClusterName, Life};
 use crate::topology::{ClusterFacts, Plan};
 
-/// Takes them out of the strangers of each group, and names their run instead: a sentence a group.
+/// Removes these members from the strangers of each group. Returns one sentence for each such
+/// group, which names the run.
 pub fn own_members(plan: &Plan, facts: &mut BTreeMap<ClusterName, ClusterFacts>) -> Vec<String> {
     kept_up(&runs(), &plan.topology).first().map_or_else(Vec::new, |run| named(plan, facts, run))
 }
@@ -25,7 +26,7 @@ fn named(plan: &Plan, facts: &mut BTreeMap<ClusterName, ClusterFacts>, run: &Run
             let (consumer_group, ways) = (&group.consumer_group, run.ways());
             sentences.push(format!(
                 "consumer group {consumer_group} of group {name} has the members of your own \
-                 `tandem up`, and two runs do not share one; {ways}"
+                 `tandem up`, and two runs cannot share it; {ways}"
             ));
         }
     }

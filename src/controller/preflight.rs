@@ -1,4 +1,4 @@
-//! Asks every cluster that outlives a run what it allows, before anything is done to it.
+//! Asks every cluster that outlives a run what it allows, before the run changes anything.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use crate::ids::ClusterName;
 use crate::kafka::{Admin, Cluster, KafkaError, Ledger, TopicSettings};
 use crate::topology::{Access, Address, ClusterFacts, Plan, PlannedGroup};
 
-/// What each cluster said of itself, or why it did not.
+/// The facts of each cluster, or the error.
 pub type Answers = BTreeMap<ClusterName, Result<ClusterFacts, KafkaError>>;
 
-/// A cluster as two users see it, or one.
+/// How the controller and the members connect to a cluster; they may be different Kafka users.
 struct Seen {
     by_controller: Cluster,
     by_members: Cluster,
 }
 
-/// Asks all clusters of `plan` that have groups, at once. Embedded ones allow whatever a plan
-/// wants, and are not asked. Nothing is created, but for what a cluster makes when the first group
-/// asks it for a coordinator, and one beacon on a topic that is there.
+/// Asks all clusters of `plan` that have groups, concurrently. Embedded clusters allow everything
+/// and are not asked. This creates nothing, except for the internal topic that a cluster creates
+/// when it is first asked for a coordinator, and one beacon on each existing topic.
 pub async fn inspect(plan: &Plan) -> Answers {
     let mut tasks = JoinSet::new();
     for (name, planned) in &plan.clusters {
@@ -32,7 +32,7 @@ pub async fn inspect(plan: &Plan) -> Answers {
             by_controller: seen_by(planned.controller()),
             by_members: seen_by(&planned.members),
         };
-        // The client's calls block.
+        // The client's calls block the thread.
         let (runtime, name) = (tokio::runtime::Handle::current(), name.clone());
         tasks.spawn_blocking(move || (name, runtime.block_on(ask(&seen, &ledgers))));
     }
@@ -51,7 +51,7 @@ fn ledger(group: &PlannedGroup) -> Ledger {
     }
 }
 
-/// How the group's topic is made.
+/// The settings with which the group's topic is created.
 pub(super) fn topic_settings(group: &PlannedGroup) -> TopicSettings {
     TopicSettings {
         width: group.partitions,

@@ -1,4 +1,4 @@
-//! One child process: started under the guard, signalled and awaited through its pidfd.
+//! One child process: started under the guard, signalled and awaited by pidfd.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,7 +19,7 @@ use tokio::process::ChildStdout;
 use super::log_file::LogFile;
 use crate::guard::{Guard, GuardError, MARK};
 
-/// A child of ours that has not been waited for; so its pid is surely its own.
+/// A child process that has not been reaped, so its pid cannot have been reused.
 pub struct Process {
     pid: u32,
     pidfd: AsyncFd<OwnedFd>,
@@ -28,41 +28,42 @@ pub struct Process {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Exit {
-    /// The signal that ended it, if one did.
+pub struct ProcessEnd {
+    /// The signal that killed it, if one did.
     pub signal: Option<i32>,
-    /// The status it ended with, if it did by itself.
+    /// Its exit status, if it exited by itself.
     pub status: Option<i32>,
 }
 
-/// A process that could not be started.
+/// A process could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// The system refused.
     #[error("cannot start `tandem {what}`")]
     Start {
-        /// The first argument.
+        /// The subcommand.
         what: String,
-        /// Why not.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// It would run unguarded, so it was ended again.
+    /// The guard does not hold it, so it was not started, or killed again.
     #[error("cannot start `tandem {what}` without its guard")]
     Unguarded {
-        /// The first argument.
+        /// The subcommand.
         what: String,
-        /// Why not.
+        /// The guard's error.
         #[source]
         source: GuardError,
     },
 }
 
 impl Process {
-    /// Starts `program` with `arguments`, its log appended to `log`; its pipe of facts.
+    /// Starts `program` with `arguments`, and appends its standard error to `log`. Also returns its
+    /// standard output.
     ///
     /// # Errors
-    /// The system or the guard refuses; then nothing runs.
+    /// The process cannot be started, or the guard cannot hold it. Then nothing runs.
     pub(super) fn start(
         program: &Path,
         arguments: &[String],
@@ -81,13 +82,13 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
-            // Out of the terminal's foreground group: Ctrl-C is for the controller alone.
+            // Outside the terminal's foreground group: Ctrl-C must reach only the controller.
             .process_group(0)
             .spawn()
             .map_err(refused)?;
-        // A controller that dies before the next line leaves an unguarded child, which ends by
-        // itself: its standard input closes, and nobody can have stopped it yet. Where it is only
-        // stopped, the guard looks for children that bear the mark.
+        // If the controller dies before the next line, this child ends by itself, because its
+        // standard input closes. If the controller is only stopped, the guard finds the child by
+        // its mark.
         if let Err(source) = guard.hold(child.id()) {
             child.kill().ok();
             child.wait().ok();
@@ -113,10 +114,10 @@ impl Process {
         self.pid
     }
 
-    /// Sends a signal; to a process that has ended, nothing happens.
+    /// Sends a signal. Does nothing if the process has ended.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The signal cannot be sent.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         match pidfd_send_signal(self.pidfd.get_ref(), signal) {
             Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
@@ -124,10 +125,10 @@ impl Process {
         }
     }
 
-    /// Writes one line to its standard input; the pipe holds it for a process that is stopped.
+    /// Writes one line to its standard input. A stopped process reads it when it continues.
     ///
     /// # Errors
-    /// The process is gone.
+    /// The process has closed its input.
     pub fn order(&self, line: &str) -> io::Result<()> {
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
         let stdin = stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -141,37 +142,38 @@ impl Process {
         poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready == 0)
     }
 
-    /// Ends its standard input: whoever lives by it ends.
+    /// Closes its standard input, which ends the process.
     pub fn hang_up(&self) {
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Waits until it has ended, and reaps it.
-    pub async fn ended(&self) -> Exit {
-        // The only error is a runtime that shuts down, and then nobody asks any more.
+    pub async fn ended(&self) -> ProcessEnd {
+        // This fails only while the runtime shuts down; the result is not used then.
         drop(self.pidfd.readable().await);
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         match waitid(WaitId::PidFd(self.pidfd.as_fd()), options) {
             Ok(Some(status)) => {
-                Exit { signal: status.terminating_signal(), status: status.exit_status() }
+                ProcessEnd { signal: status.terminating_signal(), status: status.exit_status() }
             }
-            Ok(None) | Err(_) => Exit::default(),
+            Ok(None) | Err(_) => ProcessEnd::default(),
         }
     }
 
-    /// Whether the kernel has stopped a child of ours, or let it go on, and [`halted`] did not tell
-    /// yet.
+    /// Whether some child of this process has stopped or continued, and [`halted`] has not reported
+    /// it yet.
     ///
     /// [`halted`]: Self::halted
     #[must_use]
     pub fn any_halted() -> bool {
         let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED;
         let look = options | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // Without a child there is an error, and nobody to be stopped.
+        // Without any child, this is an error.
         matches!(waitid(WaitId::All, look), Ok(Some(_)))
     }
 
-    /// Whether the kernel has stopped it or let it go on since this was last asked.
+    /// Whether it has stopped (`true`) or continued (`false`) since the last call; `None` if
+    /// neither.
     #[must_use]
     pub fn halted(&self) -> Option<bool> {
         let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;

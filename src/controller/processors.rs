@@ -1,9 +1,9 @@
-//! Who uses the processors of this host: the processes of the run, others, or the hypervisor.
+//! Measures who uses the processors of this host: the run, other processes, or the hypervisor.
 //!
-//! All that was used is what the kernel says the processors were not idle (`/proc/stat`, in steps
-//! of 10 ms). The run's own part is exact: the clock of each of its processes, and what those that
-//! ended in between had used. To look costs about a microsecond a process, and no more than a
-//! hundredth of one processor: with a thousand members it is done more rarely.
+//! The total is the time in which the processors were not idle (`/proc/stat`, in steps of 10 ms).
+//! The run's part is exact: the CPU clock of each of its processes, plus the time of those that
+//! ended in between. A sample costs about a microsecond per process. Sampling takes at most a
+//! hundredth of one processor, so with a thousand members it is less frequent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -21,47 +21,48 @@ use crate::guard::Children;
 use crate::observation::What;
 use crate::time::Mono;
 
-/// How often it is looked, where that costs little.
+/// The shortest time between two samples.
 const PERIOD: Duration = Duration::from_millis(100);
-/// A look costs no more than one part of so many.
+/// The time between two samples is at least this many times the cost of a sample.
 const COST: u32 = 100;
-/// Less than this of one look to the next, by others, is not worth a line; nor is less than a
+/// Other load is recorded if it used at least this much time between two samples, and at least a
 /// quarter of one processor.
 const OUTSIDE_LEAST: Duration = Duration::from_millis(30);
 const OUTSIDE_SHARE: u32 = 4;
-/// How often it is looked which brokers of `deploy/kafka/up` run.
+/// How often to look up which brokers of `deploy/kafka/up` run.
 const BROKERS: Duration = Duration::from_millis(500);
 /// A tick of `/proc/stat` (USER_HZ is 100).
 const TICK: Duration = Duration::from_millis(10);
-/// More than the text of `/proc/stat` up to its interrupts takes on a thousand processors.
+/// Enough for the lines of a thousand processors in `/proc/stat`.
 const ROOM: usize = 128 * 1024;
 
-/// Looks now and then.
+/// Samples the use of the processors.
 pub(super) struct Processors {
     stat: Option<File>,
     text: Vec<u8>,
     children: Arc<Children>,
-    /// Brokers of `deploy/kafka/up` belong to a run that is on one of their clusters.
+    /// The brokers of `deploy/kafka/up`, which count as the run's own if the run uses their
+    /// clusters.
     brokers: Option<(Mono, BTreeSet<u32>)>,
     last: Option<Look>,
     cost: Duration,
 }
 
-/// What was so at one instant, since the host booted or the process began.
+/// One sample: totals since the host booted, or since a process started.
 struct Look {
     at: Mono,
     idle: Duration,
-    /// One a processor.
+    /// The time stolen by the hypervisor, for each processor.
     stolen: Vec<Duration>,
     itself: Duration,
     each: BTreeMap<u32, Duration>,
-    /// Of children that have ended.
+    /// The time of children that have ended.
     ended: Duration,
 }
 
 impl Processors {
-    /// Of a run with these processes; with the brokers that `deploy/kafka/up` started where it is
-    /// on their clusters.
+    /// For a run with the processes `children`. With `deployed`, the brokers of `deploy/kafka/up`
+    /// count as the run's own.
     pub(super) fn new(children: Arc<Children>, deployed: bool) -> Self {
         let stat = File::open("/proc/stat").ok();
         let brokers = deployed.then(|| (Mono::ZERO, BTreeSet::new()));
@@ -69,13 +70,14 @@ impl Processors {
         Self { stat, text, children, brokers, last, cost }
     }
 
-    /// Whether it is time for the next look.
+    /// Whether the next sample is due.
     pub(super) fn is_due(&self, now: Mono) -> bool {
         let period = PERIOD.max(self.cost.saturating_mul(COST));
         self.last.as_ref().is_none_or(|last| now.since(last.at) >= period)
     }
 
-    /// Looks; what is to be written down, which where a stall has ended is everything.
+    /// Takes a sample. Returns what to record, if it is worth recording; after a stall it always
+    /// is.
     pub(super) fn look(&mut self, stalled: bool) -> Option<What> {
         let began = Mono::now();
         let next = self.take()?;
@@ -92,8 +94,8 @@ impl Processors {
         let outside = busy.saturating_sub(own);
         let least = OUTSIDE_LEAST.max(until.since(from) / OUTSIDE_SHARE);
         let (busy_ns, own_ns, stolen_ns) = (nanos(busy), nanos(own), nanos(stolen));
-        let told = stalled || outside >= least || !stolen.is_zero();
-        told.then_some(What::Processors { from, until, busy_ns, own_ns, stolen_ns })
+        let recorded = stalled || outside >= least || !stolen.is_zero();
+        recorded.then_some(What::Processors { from, until, busy_ns, own_ns, stolen_ns })
     }
 
     fn take(&mut self) -> Option<Look> {
@@ -110,7 +112,7 @@ impl Processors {
         }
         let brokers = self.brokers.iter().flat_map(|(_, pids)| pids);
         each.extend(brokers.filter_map(|pid| Some((*pid, used_by(*pid)?))));
-        // Those that end from here on are counted once too often rather than not at all.
+        // A child that ends from here on is counted twice, rather than not at all.
         let ended = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
         let ended = [ended.user_time(), ended.system_time()].map(|time| {
             let micros = time.tv_sec().saturating_mul(1_000_000).saturating_add(time.tv_usec());
@@ -130,11 +132,11 @@ impl Processors {
 }
 
 impl Look {
-    /// What the run has used since `last`.
+    /// The time that the run has used since `last`.
     fn own_since(&self, last: &Self) -> Duration {
         let mut own = self.itself.saturating_sub(last.itself);
         for (pid, used) in &self.each {
-            // What is new here has used all of it since, but for a broker, which may be old.
+            // A new process has used all of its time since then; only a broker may be older.
             let before = last.each.get(pid).copied().unwrap_or_default();
             own = own.saturating_add(used.saturating_sub(before));
         }
@@ -144,7 +146,7 @@ impl Look {
     }
 }
 
-/// For how long all processors were idle, and how much was stolen from each.
+/// The idle time of all processors together, and the stolen time of each.
 fn processors(stat: &str) -> Option<(Duration, Vec<Duration>)> {
     let (mut idle, mut stolen) = (None, Vec::new());
     for line in stat.lines().take_while(|line| line.starts_with("cpu")) {
@@ -162,7 +164,7 @@ fn processors(stat: &str) -> Option<(Duration, Vec<Duration>)> {
     idle.map(|idle| (idle, stolen))
 }
 
-/// What a process has used, if it is there.
+/// The CPU time of a process, if it runs.
 fn used_by(pid: u32) -> Option<Duration> {
     let clock = clock_getcpuclockid(Pid::from_raw(i32::try_from(pid).ok()?)).ok()?;
     clock.now().ok().map(Duration::from)

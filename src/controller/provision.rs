@@ -1,5 +1,6 @@
-//! Topics: made where they are missing, refused where they are not as planned, removed where we
-//! made them. All groups at once, and again without harm.
+//! Provisions topics: creates missing ones, refuses those that differ from the plan, and removes
+//! those that the run created. All groups are provisioned concurrently, and repeating it does no
+//! harm.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -15,104 +16,107 @@ use crate::ids::{ClusterName, ConsumerGroup, GroupName, TopicName};
 use crate::kafka::{Admin, Cluster, Found, KafkaError};
 use crate::topology::{Address, Plan, PlannedGroup, Weight, judge};
 
-/// Why a group has no ledger, or must not use it.
+/// A group's ledger cannot be created, used or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvisionError {
-    /// The cluster does not say what it allows.
+    /// The cluster could not be inspected.
     #[error("cluster {cluster} cannot be used")]
     Silent {
-        /// Which cluster.
+        /// The cluster.
         cluster: ClusterName,
-        /// Why not.
+        /// The client's error.
         #[source]
         source: KafkaError,
     },
-    /// Clusters do not allow what is planned.
+    /// Clusters do not allow what is planned; a sentence each.
     #[error("{}", .0.join("\n"))]
     Refused(Vec<String>),
-    /// The cluster does not answer or refuses.
+    /// The cluster does not answer, or refuses.
     #[error("group {group} cannot be provisioned")]
     Kafka {
-        /// Which group.
+        /// The group.
         group: GroupName,
-        /// Why not.
+        /// The client's error.
         #[source]
         source: KafkaError,
     },
-    /// A ledger never changes its width under a running group, and roles hang on it.
+    /// The topic exists with another number of partitions. Its width never changes, because the
+    /// partition of each role depends on it.
     #[error(
         "topic {topic} of group {group} has {found} partitions and {wanted} are planned: \
          set `partitions: {found}`, name another topic, or delete this one"
     )]
     Width {
-        /// Which group.
+        /// The group.
         group: GroupName,
         /// Its topic.
         topic: TopicName,
-        /// How many partitions it has.
+        /// The number of partitions.
         found: u32,
-        /// How many it should have.
+        /// The planned number of partitions.
         wanted: NonZeroU32,
     },
-    /// Two runs never share a consumer group.
+    /// The consumer group has members that this run did not start.
     #[error(
         "consumer group {consumer_group} of group {group} has members that are not ours ({names}): \
          stop them, or set another `consumer_group`"
     )]
     Foreign {
-        /// Which group.
+        /// The group.
         group: GroupName,
         /// Its `group.id`.
         consumer_group: ConsumerGroup,
-        /// The client ids of the strangers.
+        /// The client ids of these members.
         names: String,
     },
-    /// A topic that we made stays: the cluster does not answer or refuses.
+    /// A topic that the run created could not be removed.
     #[error("topic {topic} cannot be removed; `tandem down` tries again")]
     Remove {
-        /// Which topic.
+        /// The topic.
         topic: TopicName,
-        /// Why not.
+        /// The client's error.
         #[source]
         source: KafkaError,
     },
-    /// What cannot be recorded is not made, or nobody would remove it.
-    #[error("what is created cannot be recorded under {folder}")]
+    /// The record of a created topic cannot be read or written. A topic without a record is not
+    /// created, because nothing would remove it.
+    #[error("the records of created topics in {folder} cannot be used")]
     Record {
-        /// Where.
+        /// The folder.
         folder: String,
-        /// Why not.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
 }
 
-/// The topics that a run made, or was about to make, on clusters that outlive it.
+/// The topics that a run created, or was about to create, on clusters that outlive it.
 #[derive(Debug, Clone, Default)]
 pub struct Provisioned {
     made: Arc<Mutex<Vec<Made>>>,
 }
 
-/// Where it is recorded, where it is, what it is.
+/// A created topic: its record, its cluster, its name.
 type Made = (Created, Cluster, TopicName);
 
-/// One group's needs.
+/// What one group needs.
 struct Need {
     name: GroupName,
     group: PlannedGroup,
     cluster: Cluster,
-    /// The same as its members see it.
+    /// How its members connect to the cluster.
     members: Cluster,
-    /// Where creations are recorded; nowhere for a cluster that dies with the run.
+    /// The records of created topics; `None` for a cluster that ends with the run.
     created: Option<Created>,
     made: Provisioned,
     stop: CancellationToken,
 }
 
-/// Sees to the topics of all groups of `plan`.
+/// Creates the topics of all groups of `plan`. `made` lists what was created, also after an error
+/// or a stop.
 ///
 /// # Errors
-/// The first refusal; what was made until then is in `made`, as it is where this is stopped.
+/// The first refusal.
 pub async fn provision(
     plan: &Plan,
     clusters: &Clusters,
@@ -138,7 +142,7 @@ pub async fn provision(
     }
     let mut tasks = JoinSet::new();
     for needs in ledgers.into_values() {
-        // The client's calls block.
+        // The client's calls block the thread.
         let runtime = tokio::runtime::Handle::current();
         tasks.spawn_blocking(move || runtime.block_on(ensure_all(needs)));
     }
@@ -151,12 +155,12 @@ pub async fn provision(
     outcome
 }
 
-/// Asks the clusters first: one that will not do is left as it is.
+/// Inspects the clusters first, so that nothing is created if one of them cannot be used.
 async fn preflight(plan: &Plan) -> Result<(), ProvisionError> {
     let mut facts = BTreeMap::new();
     for (cluster, answer) in inspect(plan).await {
         match answer {
-            Ok(told) => drop(facts.insert(cluster, told)),
+            Ok(answer) => drop(facts.insert(cluster, answer)),
             Err(source) => return Err(ProvisionError::Silent { cluster, source }),
         }
     }
@@ -181,7 +185,7 @@ async fn ensure_all(needs: Vec<Need>) -> Result<(), ProvisionError> {
     Ok(())
 }
 
-/// Sees to one group's topic; whether it was made.
+/// Ensures that one group's topic exists. Returns whether it was created.
 async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
     let (group, topic, wanted) = (need.name.clone(), &need.group.topic, need.group.partitions);
     let failed = |source| ProvisionError::Kafka { group: need.name.clone(), source };
@@ -207,13 +211,13 @@ async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
     let entry = Entry { bootstrap: need.cluster.bootstrap.clone(), topic: topic.clone() };
     if let Some(created) = &need.created {
         created.record(&entry).map_err(|source| unrecorded(created, source))?;
-        // From here on, for nobody knows what a request that fails has done.
+        // Before the request, because a failed request may have created the topic.
         need.made.made().push((created.clone(), need.cluster.clone(), topic.clone()));
     }
     if admin.create(topic, topic_settings(&need.group)).await.map_err(failed)? {
         return Ok(true);
     }
-    // Somebody else was faster: it is theirs, and to be judged like any other that exists.
+    // Another process has created it meanwhile, so it must be checked like any existing topic.
     if let Some(created) = &need.created {
         let theirs = (created.clone(), need.cluster.clone(), topic.clone());
         need.made.made().retain(|made| *made != theirs);
@@ -225,8 +229,8 @@ async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
     }
 }
 
-/// Makes the topics of an embedded cluster again, which died with its broker. Whose members are
-/// there by now is no stranger: they know no other address.
+/// Creates the topics of an embedded cluster again, which were lost with its broker. Members may be
+/// connected already; they can only be the run's own.
 pub(super) async fn remake(
     plan: &Plan,
     clusters: &Clusters,
@@ -235,7 +239,7 @@ pub(super) async fn remake(
     let groups = plan.groups.iter().filter(|(_, group)| group.cluster == *cluster);
     let groups: Vec<_> = groups.map(|(name, group)| (name.clone(), group.clone())).collect();
     let seen = clusters.of_controller(cluster);
-    // The client's calls block.
+    // The client's calls block the thread.
     let runtime = tokio::runtime::Handle::current();
     let made = tokio::task::spawn_blocking(move || {
         runtime.block_on(async {
@@ -247,7 +251,7 @@ pub(super) async fn remake(
             Ok(())
         })
     });
-    // A task that is gone was ended with the runtime, and nobody asks any more.
+    // This fails only while the runtime shuts down; the result is not used then.
     made.await.unwrap_or(Ok(()))
 }
 
@@ -260,26 +264,26 @@ impl Provisioned {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes what the run made. Embedded clusters take their topics with them.
+    /// Removes the topics that the run created. Those of embedded clusters end with their brokers.
     ///
     /// # Errors
-    /// A cluster does not answer or refuses; what remains stays recorded for `tandem down`.
+    /// A cluster does not answer, or refuses. What remains stays recorded for `tandem down`.
     pub async fn remove(self) -> Result<(), ProvisionError> {
         let mut outcome = Ok(());
         let made = std::mem::take(&mut *self.made());
         for (created, cluster, topic) in made {
-            // One that cannot be removed keeps no other from being.
+            // Continue after an error.
             outcome = outcome.and(remove(&created, &cluster, &topic).await);
         }
         outcome
     }
 }
 
-/// Removes what is recorded as created for the topology of `plan`, wherever it was created, and
-/// exactly that; what was removed, and what could not be, which stays recorded.
+/// Removes exactly the topics that are recorded for the topology of `plan`, on all clusters.
+/// Returns what was removed, and the errors of what could not be removed, which stays recorded.
 ///
 /// # Errors
-/// What is recorded cannot be read.
+/// The records cannot be read.
 pub async fn down(plan: &Plan) -> Result<(Vec<Entry>, Vec<ProvisionError>), ProvisionError> {
     let created = Created::of(&plan.topology);
     let entries = created.entries().map_err(|source| unrecorded(&created, source))?;
@@ -287,7 +291,7 @@ pub async fn down(plan: &Plan) -> Result<(Vec<Entry>, Vec<ProvisionError>), Prov
     for Entry { bootstrap, topic } in entries {
         let here = Address::Bootstrap(bootstrap.clone());
         let planned = plan.clusters.values().find(|planned| planned.address == here);
-        // A cluster that the file no longer names is asked as it was recorded.
+        // If the topology no longer names the cluster, connect to the recorded address.
         let access = planned.map(|planned| planned.controller().clone()).unwrap_or_default();
         let cluster = Cluster { bootstrap: bootstrap.clone(), access };
         match remove(&created, &cluster, &topic).await {

@@ -1,5 +1,5 @@
-//! Embedded brokers that die by accident are started again, where they were and with the topics
-//! that died with them; but not for ever.
+//! Restarts embedded brokers that die unexpectedly, at their old address and with their topics
+//! created again, up to a limit.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,9 +13,10 @@ use crate::topology::Plan;
 
 /// How often a broker may be started within [`WITHIN`].
 const ATTEMPTS_MAX: usize = 5;
-/// Whatever kills a broker more often than that kills the next as well.
+/// The period of [`ATTEMPTS_MAX`]. If a broker dies more often, the next start will not help
+/// either.
 const WITHIN: Span = Span::ms(60_000);
-/// How long one that could not be started is left alone.
+/// The wait after a failed start.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The latest attempts, the oldest first.
@@ -23,7 +24,7 @@ const RETRY: Duration = Duration::from_secs(1);
 struct Attempts(VecDeque<Mono>);
 
 impl Attempts {
-    /// Takes one of those that are left at `now`; whether there was one.
+    /// Takes an attempt at `now`. Returns `false` if none is left.
     fn take(&mut self, now: Mono) -> bool {
         self.0.retain(|at| now.since(*at) < WITHIN.get());
         let left = self.0.len() < ATTEMPTS_MAX;
@@ -34,8 +35,8 @@ impl Attempts {
     }
 }
 
-/// Starts a broker again whenever it died by accident. Returns when that has happened too often:
-/// why it is given up, and what to do, as a sentence.
+/// Restarts a broker each time it dies unexpectedly. Returns when that happens too often, with a
+/// sentence that says why and what to do.
 pub(super) async fn keep_alive(
     clusters: &Clusters,
     broker: &Embedded,
@@ -62,7 +63,7 @@ pub(super) async fn keep_alive(
     }
 }
 
-/// Starts it, unless it lives and only its topics are missing, and makes those.
+/// Starts it, unless it runs already, and creates its topics.
 async fn revive(
     clusters: &Clusters,
     broker: &Embedded,
@@ -84,8 +85,9 @@ async fn revive(
 fn given_up(broker: &Embedded) -> String {
     let (cluster, log) = (&broker.cluster, broker.log().display());
     format!(
-        "the broker of cluster {cluster} cannot be kept alive: {ATTEMPTS_MAX} starts within \
-         {WITHIN} did not last; see {log}, and the system's log, for what ends it, and start again"
+        "the broker of cluster {cluster} cannot be kept alive: it died after each of \
+         {ATTEMPTS_MAX} starts within {WITHIN}; find the cause in {log} and the system's log, and \
+         start again"
     )
 }
 

@@ -1,15 +1,14 @@
-//! TLS with edges in between: an edge speaks it to the brokers in its member's place, and the
-//! member speaks to its edge, on this machine, without.
+//! TLS through edges: an edge connects to the brokers with the member's TLS settings, and the
+//! member connects to its edge, on the same machine, in plain text.
 
 use crate::edge::Tls;
 use crate::kafka::{Cluster, KafkaError};
 use crate::topology::Access;
 
-/// How an edge is to speak to the brokers of a cluster that its members reach so; nothing where
-/// they do not want TLS.
+/// The TLS settings with which an edge connects to the brokers of a cluster; `None` without TLS.
 ///
 /// # Errors
-/// A place that should hold the name of a file cannot be read.
+/// A secret that should hold a file's name cannot be read.
 pub(super) fn towards_brokers(cluster: &Cluster) -> Result<Option<Tls>, KafkaError> {
     let access = &cluster.access;
     if !access.is_encrypted() {
@@ -17,19 +16,18 @@ pub(super) fn towards_brokers(cluster: &Cluster) -> Result<Option<Tls>, KafkaErr
     }
     let says = |key: &str, word: &str| access.properties.get(key).is_some_and(|it| it == word);
     Ok(Some(Tls {
-        // `probe` has librdkafka look where this machine keeps the authorities that it knows.
+        // With `probe`, librdkafka uses the system's certificate authorities.
         ca: cluster.value("ssl.ca.location")?.filter(|place| place != "probe"),
         certificate: cluster.value("ssl.certificate.location")?,
         key: cluster.value("ssl.key.location")?,
-        // Where it stands is enough: whoever needs the value fetches it.
+        // Only the location: the edge reads the value itself.
         key_password: access.secrets.get("ssl.key.password").cloned(),
         verify: !says("enable.ssl.certificate.verification", "false"),
         verify_host: !says("ssl.endpoint.identification.algorithm", "none"),
     }))
 }
 
-/// How a member is to speak to its edge, where without edges it would speak so: as the same user,
-/// but in plain text.
+/// The settings with which a member connects to its edge: the same user, but in plain text.
 pub(super) fn towards_edges(access: &Access) -> Access {
     let mut plain = access.clone();
     if access.is_encrypted() {
@@ -57,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_speaks_tls_in_its_members_place() {
+    fn an_edge_uses_tls_with_its_members_settings() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("ca");
         std::fs::write(&place, "/etc/ca.pem\n").unwrap();
@@ -94,10 +92,10 @@ mod tests {
     }
 
     #[test]
-    fn a_place_without_the_name_of_a_file_is_told() {
+    fn a_secret_that_cannot_be_read_is_an_error() {
         let nowhere = Secret::Env("TANDEM_NO_SUCH_VARIABLE".to_owned());
         let cluster = cluster(&[("security.protocol", "ssl")], &[("ssl.ca.location", nowhere)]);
         let text = crate::error::chain(&towards_brokers(&cluster).unwrap_err());
-        assert!(text.contains("`ssl.ca.location` of h:1 cannot be had"), "{text}");
+        assert!(text.contains("cannot read secret `ssl.ca.location` of h:1"), "{text}");
     }
 }

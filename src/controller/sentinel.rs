@@ -1,8 +1,8 @@
-//! Notes which brokers of clusters that outlive the run are lost: a thread a cluster, which asks it
-//! each second whom it counts on.
+//! Records lost brokers of clusters that outlive the run. One thread per cluster asks every second
+//! for the cluster's brokers.
 //!
-//! Kafka names a broker that was killed until its session with the cluster is over; members that
-//! were connected to it say so sooner.
+//! Kafka still names a killed broker until its session with the cluster expires. Members that were
+//! connected to it report the loss earlier.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::{Clusters, Record};
+use super::{Clusters, Recorder};
 use crate::ids::ClusterName;
 use crate::kafka::Admin;
 use crate::observation::What;
@@ -19,18 +19,18 @@ use crate::topology::{Address, Plan};
 
 /// How often a cluster is asked, and how long it may take to answer.
 const PERIOD: Duration = Duration::from_secs(1);
-/// How often the thread looks whether it is to end.
+/// How often the thread checks whether to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// So many questions without an answer in a row, and all of its brokers are lost.
+/// After this many unanswered requests in a row, all brokers of the cluster are lost.
 const UNANSWERED: u32 = 2;
 
-/// Running sentinels; they end when dropped.
+/// Running sentinels. Dropping them ends their threads.
 pub struct Sentinels {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What is known of one cluster.
+/// The known brokers of one cluster.
 struct Sentinel {
     cluster: ClusterName,
     present: BTreeSet<String>,
@@ -42,8 +42,8 @@ impl Sentinels {
     /// Starts one for each cluster of `plan` that outlives the run.
     ///
     /// # Errors
-    /// The system refuses a thread.
-    pub fn start(plan: &Plan, clusters: &Clusters, record: &Arc<Record>) -> io::Result<Self> {
+    /// A thread cannot be started.
+    pub fn start(plan: &Plan, clusters: &Clusters, record: &Arc<Recorder>) -> io::Result<Self> {
         let mut sentinels = Self { stop: Arc::default(), threads: Vec::new() };
         let apart = plan.clusters.iter().filter(|(_, one)| one.address != Address::Embedded);
         for (name, _) in apart {
@@ -51,7 +51,7 @@ impl Sentinels {
                 Ok(admin) => admin,
                 Err(error) => {
                     let error = crate::error::chain(&error);
-                    tracing::warn!(error, cluster = %name, "Lost brokers will not be noticed.");
+                    tracing::warn!(error, cluster = %name, "Lost brokers cannot be recorded.");
                     continue;
                 }
             };
@@ -74,7 +74,7 @@ impl Sentinels {
         Ok(sentinels)
     }
 
-    /// Nothing is noted any more: what ends from here on is ended on purpose.
+    /// Stops recording: brokers that end from here on end on purpose.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -103,7 +103,7 @@ impl Sentinel {
         Self { cluster, present, lost, unanswered: 0 }
     }
 
-    /// What is to be noted of the brokers that a cluster names, or of its silence.
+    /// The facts to record after an answer with the cluster's brokers, or after no answer.
     fn hear(&mut self, answer: Option<BTreeSet<String>>) -> Vec<What> {
         self.unanswered = if answer.is_some() { 0 } else { self.unanswered.saturating_add(1) };
         let named = match answer {
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(sentinel.hear(named(&["1 at h:1", "2 at h:2"])), []);
         assert_eq!(sentinel.hear(named(&["2 at h:2"])), [lost("1 at h:1")]);
         assert_eq!(sentinel.hear(named(&["2 at h:2"])), []);
-        assert_eq!(sentinel.hear(None), [], "one question may go astray");
+        assert_eq!(sentinel.hear(None), [], "one unanswered request is not a loss");
         assert_eq!(sentinel.hear(None), [lost("2 at h:2")]);
         assert_eq!(sentinel.hear(None), []);
         let all = sentinel.hear(named(&["1 at h:1", "2 at h:2"]));

@@ -1,4 +1,4 @@
-//! The place of one member: which of its lives is on, and in what state.
+//! The slot of one member: its current life, and the state of that life's process.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -12,10 +12,10 @@ use super::Process;
 use crate::ids::{Incarnation, Life, MemberId};
 use crate::time::Mono;
 
-/// What a life is doing.
+/// The state of a life's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Nobody: not started yet, or dead.
+    /// There is none: not started yet, or dead.
     Absent,
     /// Its process runs.
     Running,
@@ -23,24 +23,24 @@ pub enum Phase {
     Stopped,
 }
 
-/// Which life, what it is doing, and since when.
+/// The state of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
     /// The latest life; 0 before the first.
     pub incarnation: Incarnation,
-    /// What it is doing.
+    /// The state of its process.
     pub phase: Phase,
-    /// Since when.
+    /// Since when it is in that state.
     pub since: Mono,
 }
 
-/// One member's place.
+/// The slot of one member.
 pub struct Slot {
     member: MemberId,
     state: watch::Sender<State>,
     process: Mutex<Option<Arc<Process>>>,
     signalled: AtomicU64,
-    /// How many lives there were, those of second processes among them.
+    /// The number of lives so far, including those of second processes.
     lives: AtomicU32,
     restart_after: Mutex<Option<Duration>>,
 }
@@ -58,26 +58,26 @@ impl Slot {
         }
     }
 
-    /// What it is doing now.
+    /// The current state.
     #[must_use]
     pub fn state(&self) -> State {
         *self.state.borrow()
     }
 
-    /// The life that is on, or was last.
+    /// The current life, or the last one.
     #[must_use]
     pub fn life(&self) -> Life {
         Life { member: self.member.clone(), incarnation: self.state().incarnation }
     }
 
-    /// A life that is about to begin: no other bears its number.
+    /// A new life, with a number that no other life has.
     #[must_use]
     pub fn next_life(&self) -> Life {
         let incarnation = Incarnation(self.lives.fetch_add(1, Ordering::Relaxed) + 1);
         Life { member: self.member.clone(), incarnation }
     }
 
-    /// Waits for a state, for at most `within`.
+    /// Waits for a wanted state, for at most `within`.
     pub async fn reaches(&self, within: Duration, wanted: impl Fn(State) -> bool) -> Option<State> {
         let mut states = self.state.subscribe();
         let reached = states.wait_for(|&state| wanted(state));
@@ -91,22 +91,24 @@ impl Slot {
         lock(&self.process).clone()
     }
 
-    /// Sends a signal to the process, if one runs; what it does, it had not done before this.
+    /// Sends a signal to the process, if one runs. The time before the signal is kept as the
+    /// earliest time of its effect.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The signal cannot be sent.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let Some(process) = self.process() else { return Ok(()) };
         self.signalled.store(Mono::now().0, Ordering::Relaxed);
         process.signal(signal)
     }
 
-    /// When the last signal was about to be sent.
+    /// The time just before the last signal.
     pub(super) fn signalled(&self) -> Mono {
         Mono(self.signalled.load(Ordering::Relaxed))
     }
 
-    /// The next restart comes so long after the death, whatever the topology says.
+    /// Sets how long after the next death the member is restarted, in place of the topology's
+    /// value.
     pub fn restart_once_after(&self, after: Duration) {
         *lock(&self.restart_after) = Some(after);
     }

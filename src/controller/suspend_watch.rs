@@ -1,4 +1,4 @@
-//! A thread that notes each suspend of the host: nobody was there to see what happened then.
+//! A thread that records each suspend of the host, because nothing is observed during a suspend.
 
 use std::io;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::Record;
+use super::Recorder;
 use crate::observation::What;
 use crate::time::Suspends;
 
-/// How often it looks: so much before a suspend may be unknown as well.
+/// The polling interval. Up to this much time before a suspend may be unknown as well.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A running watch; it ends when dropped.
+/// A running watch. Dropping it ends the thread.
 pub struct SuspendWatch {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -23,8 +23,8 @@ impl SuspendWatch {
     /// Starts it.
     ///
     /// # Errors
-    /// The system refuses a thread.
-    pub fn start(record: Arc<Record>) -> io::Result<Self> {
+    /// The thread cannot be started.
+    pub fn start(record: Arc<Recorder>) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let mut suspends = Suspends::watch();

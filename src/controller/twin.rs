@@ -1,5 +1,5 @@
-//! A second process by a member's name: the same arguments, so the same `client.id`, and a life of
-//! its own in the journal.
+//! A second process of a member: the same arguments, so the same `client.id`, but a life of its own
+//! in the journal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,38 +9,38 @@ use tokio::process::ChildStdout;
 use tokio::task::JoinSet;
 
 use super::fleet::live_out;
-use super::{Process, ProcessError, Record};
+use super::{Process, ProcessError, Recorder};
 use crate::ids::Life;
 use crate::observation::What;
 
-/// How long it has to leave its group, and then to die.
+/// How long it has to leave its group, and then to end after SIGKILL.
 const FAREWELL: Duration = Duration::from_secs(4);
 
-/// A process beside the one that a slot knows; dropped, it is killed.
+/// A process beside the one in the member's slot. Dropping it kills the process.
 pub struct Twin {
     life: Life,
     process: Arc<Process>,
     keeper: JoinSet<()>,
 }
 
-/// Why there is no second process.
+/// The second process could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TwinError {
-    /// Nobody of this name is known.
-    #[error("nobody is called {0}")]
+    /// There is no such member.
+    #[error("there is no member {0}")]
     Stranger(crate::ids::MemberId),
-    /// The system or the guard refuses.
+    /// The process cannot be started under the guard.
     #[error(transparent)]
     Process(#[from] ProcessError),
 }
 
 impl Twin {
-    /// Writes down what the process tells as facts of `life`, whatever it calls itself.
+    /// Records what the process writes as facts of `life`.
     pub(super) fn keep(
         life: Life,
         process: Process,
         facts: ChildStdout,
-        record: Arc<Record>,
+        record: Arc<Recorder>,
     ) -> Self {
         let process = Arc::new(process);
         record.note(Some(&life), What::Started { pid: process.pid() });
@@ -58,7 +58,7 @@ impl Twin {
         &self.life
     }
 
-    /// Asks it to leave, waits, kills it; whether it has ended.
+    /// Asks it to leave, waits, and kills it if it remains. Returns whether it has ended.
     pub async fn end(mut self) -> bool {
         for signals in [&[Signal::CONT, Signal::TERM][..], &[Signal::KILL][..]] {
             for signal in signals {

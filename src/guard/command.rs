@@ -1,5 +1,5 @@
-//! A command of the user's own, with a bound on its time and on what is kept of its output. It is
-//! run by the controller, or in its place by the process that undoes a run.
+//! A command of the user, with a limit on its time and on the output that is kept. The controller
+//! runs it, or, if the controller is gone, the process that undoes the run.
 
 use std::collections::BTreeMap;
 use std::env::temp_dir;
@@ -19,65 +19,65 @@ use serde::{Deserialize, Serialize};
 use crate::error::chain;
 use crate::time::{Mono, Span};
 
-/// For how long one that was asked to end is waited for.
+/// How long a command has to end after SIGTERM.
 const ASKED: Duration = Duration::from_secs(1);
-/// For how long the end of its output is waited for, which a child of its own may keep open.
+/// How long to wait for the end of its output, which a child of the command may keep open.
 const DRAINED: Duration = Duration::from_millis(200);
-/// How often one looks.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(5);
-/// Waits for a line before it becomes the command; the end of its input ends it. So a command that
-/// must be held before it does anything is held in time, and never begins where that fails.
+/// A shell that waits for a line before it becomes the command, and ends if its input ends first.
+/// So the guard can hold the process before the command starts, and if that fails, it never starts.
 const GATE: [&str; 4] = ["sh", "-c", "read -r _ && exec \"$@\" < /dev/null", "sh"];
-/// So much of its output is kept.
+/// How many bytes of output are kept.
 const OUTPUT_MOST: u64 = 64 << 10;
 
-/// A command, and all that it needs to be run.
+/// A command, with everything needed to run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserCommand {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Where it runs.
+    /// The working directory.
     pub folder: PathBuf,
-    /// What it finds in its environment, beside that of the process that runs it.
+    /// Variables that are added to the environment of the process that runs it.
     pub environment: BTreeMap<String, String>,
-    /// How long it may take.
+    /// The time limit.
     pub timeout: Span,
-    /// What it prints is appended to this file.
+    /// The file to which its output is appended.
     pub log: PathBuf,
 }
 
-/// Why a command did not do what it should.
+/// A command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The system refused.
+    /// The process cannot be started.
     #[error("`{command}` cannot be started")]
     Start {
         /// The command.
         command: String,
-        /// Why not.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// It says so itself.
-    #[error("`{command}` failed: {status}; what it printed is in {}", log.display())]
+    /// It ended with an error.
+    #[error("`{command}` failed: {status}; its output is in {}", log.display())]
     Failed {
         /// The command.
         command: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
-        /// Its output.
+        /// The file with its output.
         log: PathBuf,
     },
-    /// It took too long, and was ended.
-    #[error("`{command}` did not end within {timeout}, and was ended")]
+    /// It exceeded its time limit, and was killed.
+    #[error("`{command}` did not end within {timeout}, and was killed")]
     Late {
         /// The command.
         command: String,
-        /// How long it may take.
+        /// The time limit.
         timeout: Span,
     },
-    /// It was ended before its time.
-    #[error("`{command}` was ended, for the run is")]
+    /// It was ended early, because the run is ending.
+    #[error("`{command}` was ended because the run is ending")]
     Hurried {
         /// The command.
         command: String,
@@ -90,7 +90,7 @@ impl Display for UserCommand {
     }
 }
 
-/// A command in one line, as a shell would have it.
+/// A command as one line, quoted for a shell.
 #[must_use]
 pub fn shown(command: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
@@ -104,16 +104,16 @@ pub fn shown(command: &[String]) -> String {
 }
 
 impl UserCommand {
-    /// How long it may take until it is known how it went.
+    /// The longest time until its result is known.
     #[must_use]
     pub fn patience(&self) -> Duration {
         self.timeout.get() + 2 * ASKED
     }
 
-    /// Starts it. It does nothing until [`go`](Running::go).
+    /// Starts it. It does nothing until [`go`](Running::go) is called.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The process cannot be started.
     pub fn prepare(&self) -> Result<Running<'_>, CommandError> {
         let gated = GATE.iter().map(ToString::to_string).chain(self.command.iter().cloned());
         self.spawn(&gated.collect::<Vec<_>>(), Stdio::piped())
@@ -122,16 +122,16 @@ impl UserCommand {
     /// Starts it.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The process cannot be started.
     pub fn start(&self) -> Result<Running<'_>, CommandError> {
         self.spawn(&self.command, Stdio::null())
     }
 
     fn spawn(&self, words: &[String], input: Stdio) -> Result<Running<'_>, CommandError> {
         let refused = |source| CommandError::Start { command: self.to_string(), source };
-        let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
+        let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         let (program, arguments) = words.split_first().ok_or_else(nothing).map_err(refused)?;
-        // The run's folder may be gone by now, and that keeps no undo from being run.
+        // If the run's folder is gone by now, the command that undoes a fault still has to run.
         let open = |path: &Path| File::options().append(true).create(true).open(path);
         let mut log = open(&self.log).or_else(|_| open(Path::new("/dev/null"))).map_err(refused)?;
         let folder = if self.folder.is_dir() { self.folder.clone() } else { temp_dir() };
@@ -144,7 +144,8 @@ impl UserCommand {
             .stdin(input)
             .stdout(said.try_clone().map_err(refused)?)
             .stderr(said)
-            // Ctrl-C is for the controller alone; and it is ended with all that it started.
+            // A group of its own: Ctrl-C must reach only the controller, and a kill must reach all
+            // processes that the command starts.
             .process_group(0)
             .spawn()
             .map_err(refused)?;
@@ -174,7 +175,7 @@ impl UserCommand {
     /// Runs it to its end.
     ///
     /// # Errors
-    /// It did not do what it should.
+    /// It cannot be started, fails, or exceeds its time limit.
     pub fn run(&self) -> Result<(), CommandError> {
         let mut running = self.start()?;
         loop {
@@ -186,54 +187,54 @@ impl UserCommand {
     }
 }
 
-/// Appends what comes to the log, up to a bound. The rest is read all the same, so that the command
-/// never waits on a full pipe.
+/// Appends output to the log, up to a limit. The rest is read and dropped, so that the command
+/// never blocks on a full pipe.
 fn keep(mut output: PipeReader, log: &mut File) {
     let kept = io::copy(&mut (&mut output).take(OUTPUT_MOST), log);
     if kept.is_ok_and(|bytes| bytes == OUTPUT_MOST) {
-        writeln!(log, "\n(what follows is not kept)").ok();
+        writeln!(log, "\n(the rest of the output is not kept)").ok();
     }
     io::copy(&mut output, &mut io::sink()).ok();
 }
 
-/// A command that was started. One that is dropped is ended.
+/// A running command. Dropping it kills the process group.
 pub struct Running<'a> {
     of: &'a UserCommand,
     child: Child,
-    /// What it waits for, where it does.
+    /// The pipe on which a prepared command waits for its start.
     gate: Option<ChildStdin>,
     began: Mono,
-    /// Since when it has been asked to end.
+    /// When SIGTERM was sent.
     asked: Option<Mono>,
     hurried: bool,
     drained: Receiver<()>,
 }
 
 impl Running<'_> {
-    /// Lets it begin.
+    /// Lets a prepared command start.
     ///
     /// # Errors
-    /// It has ended.
+    /// The process has ended.
     pub fn go(&mut self) -> Result<(), CommandError> {
         let Some(mut gate) = self.gate.take() else { return Ok(()) };
         let command = || self.of.to_string();
         writeln!(gate).map_err(|source| CommandError::Start { command: command(), source })
     }
 
-    /// Its process id; that of its process group as well.
+    /// Its process id, which is also the id of its process group.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// How it ended, once it has; to be asked again and again, for that is what keeps it to its
-    /// time. One that is to `hurry` is asked to end at once.
+    /// The result, once it has ended. Call this repeatedly: it also enforces the time limit. With
+    /// `hurry` the command is asked to end at once.
     pub fn poll(&mut self, hurry: bool) -> Option<Result<(), CommandError>> {
         let command = || self.of.to_string();
         match self.child.try_wait() {
             Err(source) => return Some(Err(CommandError::Start { command: command(), source })),
             Ok(Some(status)) => {
-                // What a child of its own keeps open is not waited for.
+                // A child of the command may keep the pipe open for longer; do not wait for it.
                 self.drained.recv_timeout(DRAINED).ok();
                 return Some(match (self.asked, self.hurried) {
                     (None, _) if status.success() => Ok(()),
@@ -262,12 +263,12 @@ impl Running<'_> {
         None
     }
 
-    /// To all of its process group, which is there as long as it was not waited for.
+    /// Sends a signal to its process group, which exists as long as the child is not reaped.
     fn signal(&self, signal: Signal) {
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
             && let Err(error) = kill_process_group(group, signal)
         {
-            tracing::warn!(command = %self.of, error = chain(&error), "It cannot be signalled.");
+            tracing::warn!(command = %self.of, error = chain(&error), "A command got no signal.");
         }
     }
 
@@ -300,20 +301,20 @@ mod tests {
     }
 
     #[test]
-    fn what_it_prints_is_kept_up_to_a_bound() {
+    fn output_is_kept_up_to_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         let script = "echo $TANDEM_FAULT in $PWD; head -c 200000 /dev/zero | tr '\\0' x";
         command(folder.path(), &["sh", "-c", script]).run().unwrap();
         let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
         assert!(log.starts_with("$ sh -c 'echo"), "{log}");
         assert!(log.contains(&format!("\n1.x in {}\n", folder.path().display())), "{log}");
-        assert!(log.len() < 70_000 && log.ends_with("(what follows is not kept)\n"));
+        assert!(log.len() < 70_000 && log.ends_with("(the rest of the output is not kept)\n"));
     }
 
     #[test]
-    fn one_that_takes_too_long_is_ended_with_all_that_it_started() {
+    fn a_late_command_is_killed_with_all_that_it_started() {
         let folder = tempfile::tempdir().unwrap();
-        // It does not hear that it is asked, and neither does its child.
+        // Both the command and its child ignore SIGTERM.
         let script = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > child; sleep 60' & wait";
         let began = Mono::now();
         let command = command(folder.path(), &["sh", "-c", script]);
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_prepared_does_nothing_until_it_may_go() {
+    fn a_prepared_command_does_nothing_until_it_may_go() {
         let folder = tempfile::tempdir().unwrap();
         let made = |name: &str| folder.path().join(name).exists();
         let (gone, held) = (["touch", "gone"], ["touch", "held"]);
@@ -345,7 +346,7 @@ mod tests {
             std::thread::sleep(LOOK);
         }
         assert!(made("gone"));
-        // As where its controller dies.
+        // The pipe closes, as it does when the controller dies.
         let mut running = held.prepare().unwrap();
         running.gate.take();
         while running.poll(false).is_none() {
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn one_whose_folder_is_gone_is_run_all_the_same() {
+    fn a_command_runs_although_its_folder_is_gone() {
         let folder = tempfile::tempdir().unwrap();
         let made = folder.path().join("made");
         let mut command = command(folder.path(), &["touch", made.to_str().unwrap()]);
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_fails_says_how() {
+    fn a_failed_command_reports_how() {
         let folder = tempfile::tempdir().unwrap();
         let said = |words: &[&str]| chain(&command(folder.path(), words).run().unwrap_err());
         assert!(

@@ -1,4 +1,5 @@
-//! Ends a run from outside: asks its controller, waits, then does what its guard would do.
+//! Ends a run from outside: asks its controller to end, waits, and then undoes what is left, as the
+//! guard would.
 
 use std::io;
 use std::path::Path;
@@ -9,29 +10,29 @@ use rustix::process::Signal;
 use super::identity::send;
 use super::ledger::page;
 use super::pipe::readable;
-use super::{Identity, Run, Suite, Whereabouts, heal};
+use super::{Identity, Run, RunLocation, Suite, heal};
 
-/// How long a controller may take to heal, and to end what it started.
-const PEACE: Duration = Duration::from_secs(20);
-/// How long a suite may: its run takes its own time first.
-const PEACE_OF_SUITE: Duration = Duration::from_secs(25);
-/// How long a guard may take once its master is gone.
+/// How long a controller has to heal, and to stop what it started.
+const GRACE: Duration = Duration::from_secs(20);
+/// How long a suite has. Its current run has to end first.
+const GRACE_OF_SUITE: Duration = Duration::from_secs(25);
+/// How long a guard has to undo, once its controller is gone.
 const UNDOING: Duration = Duration::from_secs(10);
 /// The kernel ends a process within milliseconds, on a busy host too.
 const DEATH: Duration = Duration::from_secs(5);
 
-/// Ends `run`, whose ledger is at `path`; one line for each thing that was `done`.
+/// Ends `run`, whose ledger is at `path`. Calls `done` with one line for each step.
 ///
 /// # Errors
-/// What is left, a line each.
+/// One line for each thing that is still to be undone.
 pub fn halt(path: &Path, run: &Run, mut done: impl FnMut(String)) -> Result<(), Vec<String>> {
-    let mut left = match run.whereabouts() {
-        Whereabouts::Here => end_both(path, run, &mut done),
-        // Numbers of processes mean others by now.
-        Whereabouts::Gone => Vec::new(),
-        Whereabouts::Elsewhere => {
-            let host = &run.place.host;
-            done(format!("it is on {host}, or in another container: to be halted there"));
+    let mut left = match run.location() {
+        RunLocation::Here => end_both(path, run, &mut done),
+        // The host was rebooted, so the pids now belong to other processes.
+        RunLocation::Gone => Vec::new(),
+        RunLocation::Elsewhere => {
+            let host = &run.pid_scope.host;
+            done(format!("it runs on {host}, or in another container: run `tandem halt` there"));
             return Ok(());
         }
     };
@@ -47,7 +48,7 @@ pub fn halt(path: &Path, run: &Run, mut done: impl FnMut(String)) -> Result<(), 
             left.extend(undone.left);
         }
         Ok(None) if path.exists() => {
-            left.push(format!("somebody else is at work on {}", path.display()));
+            left.push(format!("another process is undoing {}", path.display()));
         }
         Ok(None) => {}
         Err(error) => left.push(format!("{}: {error}", path.display())),
@@ -55,72 +56,72 @@ pub fn halt(path: &Path, run: &Run, mut done: impl FnMut(String)) -> Result<(), 
     if left.is_empty() { Ok(()) } else { Err(left) }
 }
 
-/// Ends a suite as by Ctrl-C: it ends its run, healed, and starts no other; one line for what was
-/// `done`.
+/// Ends a suite as Ctrl-C does: it heals and ends its current run, and starts no other. Calls
+/// `done` with one line for each step.
 ///
 /// # Errors
-/// It goes on.
+/// The suite could not be ended.
 pub fn halt_suite(suite: &Suite, mut done: impl FnMut(String)) -> Result<(), String> {
     let pid = suite.process.pid;
-    match end(suite.process, &[Signal::INT, Signal::CONT], PEACE_OF_SUITE) {
+    match end(suite.process, &[Signal::INT, Signal::CONT], GRACE_OF_SUITE) {
         Ok(Ended::Already) => {}
-        Ok(Ended::Asked) => done(format!("suite {pid} was asked to end, and did")),
+        Ok(Ended::Asked) => done(format!("suite {pid} ended when asked")),
         Ok(Ended::Killed) => done(format!(
-            "suite {pid} was asked to end, did not within {PEACE_OF_SUITE:?}, and was killed"
+            "suite {pid} did not end within {GRACE_OF_SUITE:?} after it was asked, and was killed"
         )),
         Err(error) => return Err(format!("suite {pid}: {error}")),
     }
     Ok(())
 }
 
-/// Has the controller of `run` go on, where it is stopped: then it hears what it is asked.
+/// Continues the controller of `run` if it is stopped, so that it can react to a request to end.
 pub fn wake(run: &Run) {
-    if run.whereabouts() == Whereabouts::Here {
-        // One that cannot be woken is killed later.
+    if run.location() == RunLocation::Here {
+        // If this fails, the controller is killed later.
         run.controller.signal(&[Signal::CONT]).ok();
     }
 }
 
-/// Ends the controller, then its guard; who could not be ended.
+/// Ends the controller, then its guard. Returns one line for each that could not be ended.
 fn end_both(path: &Path, run: &Run, done: &mut impl FnMut(String)) -> Vec<String> {
     let mut left = Vec::new();
     let controller = run.controller;
-    match end(controller, &[Signal::INT, Signal::CONT], PEACE) {
+    match end(controller, &[Signal::INT, Signal::CONT], GRACE) {
         Ok(Ended::Already) => {}
         Ok(Ended::Asked) => {
-            done(format!("controller {} was asked to end, and did", controller.pid));
+            done(format!("controller {} ended when asked", controller.pid));
         }
         Ok(Ended::Killed) => done(format!(
-            "controller {} was asked to end, did not within {PEACE:?}, and was killed",
+            "controller {} did not end within {GRACE:?} after it was asked, and was killed",
             controller.pid
         )),
         Err(error) => left.push(format!("controller {}: {error}", controller.pid)),
     }
     if let Some(guard) = run.guard {
-        // It has heard of that, unless it is stopped itself.
-        // What the controller owes is for its guard to run.
+        // The guard notices that by itself, unless it is stopped. It also runs the commands that
+        // the controller still owes, so it needs their time as well.
         let owed = page(path).map(|page| page.patience()).unwrap_or_default();
         match end(guard, &[Signal::CONT], UNDOING + owed) {
             Ok(Ended::Already) => {}
-            Ok(Ended::Asked) => done(format!("guard {} undid what it held, and ended", guard.pid)),
-            Ok(Ended::Killed) => done(format!("guard {} did nothing, and was killed", guard.pid)),
+            Ok(Ended::Asked) => done(format!("guard {} undid what it held", guard.pid)),
+            Ok(Ended::Killed) => done(format!("guard {} did not react, and was killed", guard.pid)),
             Err(error) => left.push(format!("guard {}: {error}", guard.pid)),
         }
     }
     left
 }
 
-/// How a process came to its end.
+/// How a process ended.
 enum Ended {
     /// It had ended before.
     Already,
-    /// It did as it was asked.
+    /// It ended when asked.
     Asked,
-    /// It had to be killed.
+    /// It was killed.
     Killed,
 }
 
-/// Asks a process to end by `signals`, and kills it where it does not.
+/// Asks a process to end by `signals`, and kills it if it does not end `within` the time.
 fn end(process: Identity, signals: &[Signal], within: Duration) -> io::Result<Ended> {
     let Some(pidfd) = process.open()? else { return Ok(Ended::Already) };
     send(&pidfd, signals)?;
@@ -131,5 +132,8 @@ fn end(process: Identity, signals: &[Signal], within: Duration) -> io::Result<En
     if readable(&pidfd, DEATH) {
         return Ok(Ended::Killed);
     }
-    Err(io::Error::new(io::ErrorKind::TimedOut, format!("not dead within {DEATH:?}")))
+    Err(io::Error::new(
+        io::ErrorKind::TimedOut,
+        format!("it has not ended {DEATH:?} after SIGKILL"),
+    ))
 }

@@ -1,4 +1,4 @@
-//! Which process: a number alone may be used again, with its start it is somebody.
+//! Identifies a process. A pid may be reused; together with the start time it is unique.
 
 use std::fs;
 use std::io;
@@ -8,17 +8,17 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
-/// A process of this machine since it booted.
+/// A process, unique on this host until it reboots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its number.
+    /// The process id.
     pub pid: u32,
-    /// When it started, in the kernel's ticks.
+    /// The start time, in the kernel's clock ticks.
     pub since: u64,
 }
 
 impl Identity {
-    /// Whoever has this number now, unless it has ended.
+    /// The process that has this pid now, unless it has ended.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         started(pid).map(|since| Self { pid, since })
@@ -31,22 +31,22 @@ impl Identity {
         Self { pid, since: started(pid).unwrap_or_default() }
     }
 
-    /// Whether it has not ended. One that is dead and was not waited for has.
+    /// Whether it has not ended. A zombie has ended.
     #[must_use]
     pub fn lives(self) -> bool {
         started(self.pid) == Some(self.since)
     }
 
-    /// A hold on the process, unless it has ended: whatever becomes of the number later, this is
-    /// nobody else.
+    /// A pidfd of the process, unless it has ended. It stays valid for this process even if the pid
+    /// is reused later.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The pidfd cannot be opened.
     pub fn open(self) -> io::Result<Option<OwnedFd>> {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else {
             return Ok(None);
         };
-        // First opened, then compared: it had the number all along, so it is whom was opened.
+        // Open first, then compare: if the process still has its pid now, it is the one opened.
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(pidfd) => Ok(self.lives().then_some(pidfd)),
             Err(Errno::SRCH) => Ok(None),
@@ -54,16 +54,16 @@ impl Identity {
         }
     }
 
-    /// Sends it signals, one after the other; to one that has ended, nothing happens.
+    /// Sends it signals, one after the other. Does nothing if it has ended.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The signal cannot be sent.
     pub fn signal(self, signals: &[Signal]) -> io::Result<()> {
         self.open()?.map_or(Ok(()), |process| send(&process, signals))
     }
 }
 
-/// Sends signals, one after the other; to a process that has ended, nothing happens.
+/// Sends signals, one after the other. Does nothing if the process has ended.
 pub(super) fn send(process: &OwnedFd, signals: &[Signal]) -> io::Result<()> {
     for signal in signals {
         match pidfd_send_signal(process, *signal) {
@@ -74,20 +74,20 @@ pub(super) fn send(process: &OwnedFd, signals: &[Signal]) -> io::Result<()> {
     Ok(())
 }
 
-/// When a process that has not ended started, in the kernel's ticks: with its number, an identity.
+/// The start time of a process that has not ended, in the kernel's clock ticks.
 #[must_use]
 pub fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything: count from behind it.
+    // The name, in parentheses, may contain anything, so count the fields after it.
     let mut rest = stat.rsplit_once(')')?.1.split_whitespace();
-    // The dead that nobody has waited for yet still stand there.
+    // A zombie still has an entry.
     if matches!(rest.next()?, "Z" | "X") {
         return None;
     }
     rest.nth(18)?.parse().ok()
 }
 
-/// The process that started it, unless it has ended.
+/// The parent of a process, unless the process has ended.
 #[must_use]
 pub fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -99,14 +99,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_somebody_else_has_now_is_nobody() {
+    fn a_reused_pid_is_another_process() {
         let me = Identity::own();
         assert!(me.lives());
         assert!(me.open().unwrap().is_some());
         let before = Identity { since: me.since + 1, ..me };
         assert!(!before.lives());
         assert!(before.open().unwrap().is_none());
-        // It would end this test.
+        // A signal that arrives would end this test.
         before.signal(&[Signal::KILL]).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! Which runs of `tandem up` of this user keep a topology up.
+//! Finds the runs of `tandem up` of this user that keep a topology up.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use super::{Identity, Run, remains};
 use crate::ids::TopologyName;
 use crate::time::Span;
 
-/// The kernel's ticks in a second (USER_HZ).
+/// The kernel's clock ticks per second (USER_HZ).
 const TICKS: u64 = 100;
 
-/// Those whose ledgers are in `runs`, without this process.
+/// The runs whose ledgers are in `runs`, except this process.
 #[must_use]
 pub fn kept_up(runs: &Path, topology: &TopologyName) -> Vec<Run> {
     let ledgers = remains(runs).unwrap_or_default().into_iter();
@@ -23,7 +23,7 @@ pub fn kept_up(runs: &Path, topology: &TopologyName) -> Vec<Run> {
 }
 
 impl Run {
-    /// Which process it is, for how long it has run, and how to look at it and end it.
+    /// A sentence with its process id, its age, and the commands that show it and end it.
     #[must_use]
     pub fn ways(&self) -> String {
         let pid = self.controller.pid;
@@ -36,7 +36,7 @@ impl Run {
 }
 
 impl Identity {
-    /// For how long it has run, in whole seconds.
+    /// How long it has run, in whole seconds.
     fn age(self) -> Option<Span> {
         let uptime = fs::read_to_string("/proc/uptime").ok()?;
         let uptime: u64 = uptime.split('.').next()?.parse().ok()?;

@@ -1,31 +1,31 @@
-//! For how long a master may be silent.
+//! How long a controller may be silent.
 //!
-//! A master that was killed closes its pipe; one that was stopped does not, and is known by its
-//! silence alone. It renews a lease each [`RENEW`]; when it was silent for [`LEASE`] everything is
-//! undone, which takes no second more.
+//! A killed controller closes its pipe. A stopped one does not, so its guard detects it by silence:
+//! the controller renews a lease every [`RENEW`], and after [`LEASE`] of silence the guard undoes
+//! everything, within another second.
 //!
-//! Only silence that one was awake to hear counts, and one second where one was not: where a whole
-//! host stands still, a machine that is paused above all, the other had no time to speak, and did
-//! nothing either.
+//! A look that comes late counts for at most one second. If the whole host stands still, as a
+//! paused virtual machine does, the controller could not renew its lease and could do no harm
+//! either.
 
 use std::time::Duration;
 
 use crate::time::Mono;
 
-/// How often the master renews. A host may stall for two seconds on top of it.
+/// How often the controller renews the lease. A host may stall for two more seconds.
 pub(super) const RENEW: Duration = Duration::from_millis(500);
-/// A pulse of whoever heals that is older is stale: what it may do between two waits, a report on
-/// one trial above all, takes less.
+/// A pulse that is older than this is stale. The longest step of the healing task between two
+/// awaits, the report on a trial, takes less.
 pub(super) const FRESH: Duration = Duration::from_secs(2);
-/// A master that is silent for so long is gone.
+/// A controller that is silent for this long is considered gone.
 pub(super) const LEASE: Duration = Duration::from_secs(3);
-/// How often the other end is looked for.
+/// How often to check the other end of the pipe.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
-/// What one look counts for at most, however late it comes. Who seldom gets a turn on a busy host
-/// is still to notice a silence in time.
+/// The most silence that one look counts, no matter how late it comes. A guard that is rarely
+/// scheduled on a busy host must still notice a silent controller.
 const COUNTS: Duration = Duration::from_secs(1);
 
-/// For how long nothing was heard of somebody, looked for each [`LOOK`].
+/// The time since the other end was last heard, checked every [`LOOK`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Silence {
     lasts: Duration,
@@ -33,12 +33,12 @@ pub(super) struct Silence {
 }
 
 impl Silence {
-    /// It begins now.
+    /// Starts to measure at `now`.
     pub(super) fn new(now: Mono) -> Self {
         Self { lasts: Duration::ZERO, looked: now }
     }
 
-    /// One has looked, and has read whatever there was to read; for how long it lasts by now.
+    /// Records a look, after everything readable was read. Returns how long the silence lasts.
     pub(super) fn look(&mut self, now: Mono, heard: bool) -> Duration {
         let passed = now.since(self.looked).min(COUNTS);
         self.looked = now;
@@ -51,7 +51,7 @@ impl Silence {
 mod tests {
     use super::*;
 
-    /// Looks so often, so far apart; after how long the lease ran out.
+    /// Looks `looks` times, `apart` from each other. Returns when the lease ran out.
     fn runs_out(silence: &mut Silence, looks: u64, apart: Duration) -> Option<Duration> {
         let began = silence.looked;
         for _ in 0..looks {
@@ -64,14 +64,14 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_master_is_gone_after_three_seconds() {
+    fn a_silent_controller_is_gone_after_three_seconds() {
         let mut master = Silence::new(Mono(7));
         assert_eq!(runs_out(&mut master, 29, LOOK), None);
         assert_eq!(runs_out(&mut master, 1, LOOK), Some(LOOK));
     }
 
     #[test]
-    fn whatever_it_says_gives_it_three_seconds_more() {
+    fn each_line_gives_it_three_more_seconds() {
         let mut master = Silence::new(Mono(7));
         assert_eq!(runs_out(&mut master, 29, LOOK), None);
         assert!(master.look(master.looked + LOOK, true) < LEASE);
@@ -79,10 +79,10 @@ mod tests {
     }
 
     #[test]
-    fn time_in_which_the_guard_did_not_run_is_no_silence() {
+    fn time_in_which_the_guard_did_not_run_is_not_silence() {
         let mut master = Silence::new(Mono(7));
         assert_eq!(runs_out(&mut master, 1, Duration::from_secs(3_600)), None);
-        // A guard that seldom gets its turn takes longer, and still comes to its end.
+        // A guard that is rarely scheduled takes longer, but still gives up.
         let took = runs_out(&mut master, 100, 2 * COUNTS);
         assert_eq!(took, Some(2 * (LEASE - COUNTS)), "the hour counts as one look");
     }

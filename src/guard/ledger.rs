@@ -1,9 +1,9 @@
-//! What must be undone, written down before it is done: one file a run, which whoever finds it can
-//! undo. It only grows, and is removed when nothing is left.
+//! The ledger of a run: one file that lists what must be undone, each entry written before the
+//! thing is done. Any later process of the user can undo it. The file only grows, and is removed
+//! when nothing is left.
 //!
-//! The files stand in `$XDG_STATE_HOME/tandem/runs`, where `$XDG_STATE_HOME` is `~/.local/state`
-//! unless set. They name processes to be killed and commands to be run, so nobody but their owner
-//! may write there.
+//! The files are in `$XDG_STATE_HOME/tandem/runs` (default `~/.local/state/tandem/runs`). They name
+//! processes to kill and commands to run, so only their owner may write there.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,63 +17,63 @@ use serde::{Deserialize, Serialize};
 use super::{Identity, Revival, Run, UserCommand};
 use crate::host::is_ours_alone;
 
-/// A run of a hundred thousand trials writes a tenth of this.
+/// The most that is read; a run of a hundred thousand trials writes a tenth of it.
 const SIZE_MOST: u64 = 64 << 20;
 
-/// One line.
+/// One line of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Entry {
-    /// The first.
+    /// The run; the first line.
     Run(Run),
-    /// It must end with the run.
+    /// The process must end with the run.
     Held(Identity),
-    /// It must run again after it.
+    /// The broker must run after the run.
     Promised(Revival),
-    /// It does.
+    /// The broker runs again.
     Kept(Revival),
-    /// It must be run before the run is over.
+    /// The command must be run before the run is over.
     Owed(UserCommand),
-    /// It was.
+    /// The command has run.
     Paid(UserCommand),
 }
 
-/// A ledger that is written. Whoever has it is the only one: the file is locked.
+/// A ledger that is open for writing. The file is locked, so there is one writer.
 pub(super) struct Ledger {
     path: PathBuf,
     file: File,
     whole: bool,
 }
 
-/// What a ledger says.
+/// The content of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Whose it is.
+    /// The run.
     pub run: Run,
-    /// What must end.
+    /// The processes that must end.
     pub held: Vec<Identity>,
-    /// What must run again.
+    /// The brokers that must run again.
     pub promised: Vec<Revival>,
-    /// What must be run.
+    /// The commands that must be run.
     pub owed: Vec<UserCommand>,
 }
 
 impl Page {
-    /// How long it may take to run what is owed.
+    /// The longest time that the owed commands may take.
     pub(super) fn patience(&self) -> Duration {
         self.owed.iter().map(UserCommand::patience).sum()
     }
 }
 
 impl Ledger {
-    /// Begins the ledger of `run`.
+    /// Creates the ledger of `run`.
     pub(super) fn create(runs: &Path, run: &Run) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(runs)?;
         own(&fs::metadata(runs)?, runs)?;
         let path = run.file(runs);
-        // Locked, and with its first line in it, before anybody can find it.
+        // The file gets its final name after it is locked and has its first line.
         let beside = runs.join(format!("{}.new", run.mark()));
-        // Somebody with our number died right here.
+        // An earlier process with this pid may have died at this point.
         fs::remove_file(&beside).ok();
         let file = options().append(true).create_new(true).mode(0o600).open(&beside)?;
         file.try_lock()?;
@@ -83,8 +83,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Takes over a ledger that nobody writes any more, and what it says; nothing where somebody
-    /// does, or it is gone.
+    /// Takes over a ledger that has no writer, and reads it. `None` if another process has it
+    /// locked, or the file is gone.
     pub(super) fn take(path: &Path) -> io::Result<Option<(Self, Page)>> {
         let file = match options().read(true).append(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -95,7 +95,7 @@ impl Ledger {
             Err(fs::TryLockError::WouldBlock) => return Ok(None),
             Err(fs::TryLockError::Error(error)) => return Err(error),
         }
-        // Whoever had the lock before may have removed it.
+        // The previous holder of the lock may have removed the file.
         if !path.exists() {
             return Ok(None);
         }
@@ -103,8 +103,8 @@ impl Ledger {
         Ok(Some((Self { path: path.to_owned(), file, whole: true }, page)))
     }
 
-    /// Writes a line. What could not be written must not be done, and is the last that was tried:
-    /// behind half a line no other could be read.
+    /// Writes a line. If this fails, the thing must not be done, and no further line is written:
+    /// nothing after a torn line could be read.
     pub(super) fn note(&mut self, entry: &Entry) -> io::Result<()> {
         if !self.whole {
             return Err(io::Error::other("its last line is torn"));
@@ -114,30 +114,30 @@ impl Ledger {
         self.file.write_all(&line).inspect_err(|_| self.whole = false)
     }
 
-    /// Nothing is left to be undone.
+    /// Removes the file: nothing is left to be undone.
     pub(super) fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
 }
 
-/// What the ledger at `path` says.
+/// Reads the ledger at `path`.
 ///
 /// # Errors
-/// It cannot be read, is not ours alone, or does not begin as a ledger does.
+/// The file cannot be read, other users can write it, or it is not a ledger.
 pub fn page(path: &Path) -> io::Result<Page> {
     read(&options().read(true).open(path)?, path)
 }
 
 fn read(file: &File, path: &Path) -> io::Result<Page> {
     own(&file.metadata()?, path)?;
-    // Bytes, not text: a last line that was torn within a character spoils no other.
+    // Bytes, not text: the last line may be torn within a character.
     let mut lines = BufReader::new(file.take(SIZE_MOST)).split(b'\n');
-    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "it does not begin as a ledger does");
+    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "it is not a ledger");
     let first = lines.next().transpose()?.unwrap_or_default();
     let Ok(Entry::Run(run)) = serde_json::from_slice(&first) else { return Err(wrong()) };
     let mut page = Page { run, held: Vec::new(), promised: Vec::new(), owed: Vec::new() };
     for line in lines {
-        // The last line may be torn: then what it speaks of was not done.
+        // The last line may be torn; then its entry was not carried out.
         match serde_json::from_slice(&line?) {
             Ok(Entry::Held(process)) => page.held.push(process),
             Ok(Entry::Promised(broker)) => page.promised.push(broker),
@@ -150,21 +150,21 @@ fn read(file: &File, path: &Path) -> io::Result<Page> {
     Ok(page)
 }
 
-/// A link could lead to somebody else's file.
+/// Options that do not follow symbolic links, which could lead to another user's file.
 pub(super) fn options() -> OpenOptions {
     let mut options = File::options();
     options.custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default());
     options
 }
 
-/// What others can write would have us run their commands.
+/// Fails if other users can write the file: they could make us run their commands.
 pub(super) fn own(found: &Metadata, path: &Path) -> io::Result<()> {
     if is_ours_alone(found) {
         return Ok(());
     }
     let why = format!(
-        "{} must belong to the user who runs this, and to nobody else: chmod go-w, or set \
-         XDG_STATE_HOME",
+        "{} must belong to the user who runs this, and be writable only by that user: chmod go-w, \
+         or set XDG_STATE_HOME",
         path.display()
     );
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noted_is_read_by_whoever_takes_over() {
+    fn the_next_holder_reads_all_entries() {
         let state = tempfile::tempdir().unwrap();
         let runs = state.path().join("runs");
         let mut ledger = Ledger::create(&runs, &run()).unwrap();
@@ -201,21 +201,21 @@ mod tests {
         }
         let path = run().file(&runs);
         assert!(Ledger::take(&path).unwrap().is_none(), "it is still written");
-        // Half a line was written when the end came, and half a character of it.
+        // The process died within a line, and within a character of it.
         ledger.file.write_all(b"{\"promised\":{\"folder\":\"/tmp/\xc3").unwrap();
         drop(ledger);
         let expected =
             Page { run: run(), held: vec![me], promised: vec![broker("b")], owed: Vec::new() };
         assert_eq!(page(&path).unwrap(), expected);
-        let (taken, said) = Ledger::take(&path).unwrap().unwrap();
-        assert_eq!(said, expected);
+        let (taken, content) = Ledger::take(&path).unwrap().unwrap();
+        assert_eq!(content, expected);
         taken.remove().unwrap();
         assert!(Ledger::take(&path).unwrap().is_none());
         assert_eq!(fs::read_dir(&runs).unwrap().count(), 0);
     }
 
     #[test]
-    fn nobody_else_can_write_it() {
+    fn other_users_cannot_write_it() {
         let state = tempfile::tempdir().unwrap();
         let runs = state.path().join("runs");
         let path = run().file(&runs);

@@ -18,54 +18,54 @@ use crate::time::Mono;
 /// How long an answer may take: the guard does nothing else.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// What the renewal shares with whoever asks.
+/// The connection to the guard, shared by the renewal thread and all callers.
 pub(super) struct Line {
     pidfd: OwnedFd,
     pipe: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
-    /// When it last answered, as nanoseconds of [`Mono`].
+    /// When the guard last answered, as nanoseconds of [`Mono`].
     answered: AtomicU64,
-    /// When whoever heals last showed that it runs, in the same way.
+    /// When the healing task last gave a pulse, as nanoseconds of [`Mono`].
     pulse: AtomicU64,
     loss: OnceLock<Loss>,
     stop: AtomicBool,
 }
 
-/// Why there is no guard any more.
+/// Why the guard is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Loss {
-    /// It heard nothing of its master, and ended the run in its stead.
-    #[error("the run was healed by its guard: this process stood still for {:.1} s", secs(.0))]
+    /// The controller was silent, so the guard ended the run in its place.
+    #[error("the guard ended this run, because this process did not run for {:.1} s", secs(.0))]
     Healed(Duration),
-    /// Somebody ended it.
+    /// The guard was killed.
     #[error("the guard died, and nothing may run without it")]
     Died,
-    /// It is there, and does nothing; it could not undo anything either.
+    /// The guard runs but does not answer, so it could not undo anything either.
     #[error("the guard did not answer for {ANSWER:?}, and nothing may run without it")]
     Mute,
 }
 
-/// The guard did not start, or does not answer: nothing may be started without it.
+/// The guard cannot be used, so nothing may be started.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
-    /// No process.
+    /// Its process cannot be started.
     #[error("the guard cannot be started")]
     Start(#[source] io::Error),
-    /// What must be undone cannot be written down.
+    /// It cannot write its ledger.
     #[error("the ledger of this run cannot be written to {}: {why}", runs().display())]
     Ledger {
-        /// What the guard says.
+        /// The guard's error.
         why: String,
     },
-    /// It is gone.
+    /// It is lost.
     #[error(transparent)]
     Lost(#[from] Loss),
-    /// It does not answer, or says something else.
+    /// It does not answer, or its answer makes no sense.
     #[error("the guard does not answer")]
     Silent(#[source] io::Error),
 }
 
 impl Line {
-    /// To the process behind `pidfd`, through its standard input and output.
+    /// A connection to the process of `pidfd`, through its standard input and output.
     pub(super) fn new(pidfd: OwnedFd, input: ChildStdin, output: ChildStdout) -> Self {
         Self {
             pidfd,
@@ -77,17 +77,17 @@ impl Line {
         }
     }
 
-    /// Renews no more.
+    /// Ends the renewal.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the process has ended, waiting for that so long.
+    /// Waits `within` the time for the guard to end. Returns whether it has.
     pub(super) fn ends(&self, within: Duration) -> bool {
         readable(&self.pidfd, within)
     }
 
-    /// Whoever heals runs.
+    /// Records a pulse of the healing task.
     pub(super) fn pulse(&self) {
         self.pulse.store(Mono::now().0, Ordering::Relaxed);
     }
@@ -96,24 +96,26 @@ impl Line {
         Mono::now().since(Mono(self.pulse.load(Ordering::Relaxed))) < FRESH
     }
 
-    /// Renews the lease until it is to stop, or there is nobody to renew it; not while the pulse is
-    /// stale, for then nobody would heal.
+    /// Renews the lease until [`stop`](Self::stop), or until the guard is lost. Pauses while the
+    /// pulse is stale, because then nothing would be healed.
     pub(super) fn renew(&self) {
         while !self.stop.load(Ordering::Relaxed) && self.loss().is_none() {
             if self.is_fresh() {
-                // Why it is lost is asked for by whoever needs the guard.
+                // The next caller gets the error.
                 self.ask("renew").ok();
             }
             std::thread::park_timeout(RENEW);
         }
     }
 
-    pub(super) fn tell(&self, line: &str) -> io::Result<()> {
+    /// Sends a line that has no answer.
+    pub(super) fn send(&self, line: &str) -> io::Result<()> {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
         writeln!(pipe.0, "{line}").and_then(|()| pipe.0.flush())
     }
 
-    /// The answer to a line. A guard that owes one is not asked again: it is lost.
+    /// Sends a line, and returns the answer. A guard that does not answer in time is lost, and gets
+    /// no further lines.
     pub(super) fn ask(&self, question: &str) -> Result<String, GuardError> {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
         let (input, output) = &mut *pipe;
@@ -122,7 +124,7 @@ impl Line {
         }
         let gone = |error| self.loss().map_or(GuardError::Silent(error), GuardError::Lost);
         writeln!(input, "{question}").and_then(|()| input.flush()).map_err(gone)?;
-        // Nothing is ever left in the buffer: each question has one answer, of one line.
+        // The buffer is empty here: each question has one answer, of one line.
         let mut silence = Silence::new(Mono::now());
         while !readable(output.get_ref(), LOOK) {
             if silence.look(Mono::now(), false) >= ANSWER {
@@ -132,7 +134,7 @@ impl Line {
         }
         let mut answer = String::new();
         if output.read_line(&mut answer).map_err(gone)? == 0 {
-            // Its end of the pipe closes a moment before it can be seen to have ended.
+            // The pipe closes a moment before the pidfd reports the end.
             readable(&self.pidfd, ANSWER);
             return Err(gone(io::ErrorKind::UnexpectedEof.into()));
         }
@@ -140,12 +142,12 @@ impl Line {
         Ok(answer.trim_end().to_owned())
     }
 
-    /// When it last answered.
+    /// When the guard last answered.
     pub(super) fn answered(&self) -> Mono {
         Mono(self.answered.load(Ordering::Relaxed))
     }
 
-    /// How long ago that is.
+    /// How long ago the guard last answered.
     pub(super) fn silence(&self) -> Duration {
         Mono::now().since(self.answered())
     }
@@ -157,7 +159,7 @@ impl Line {
         Some(*self.loss.get_or_init(|| {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
             let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), options);
-            // It ends by itself when it was freed, or when it has heard nothing for too long.
+            // A guard exits by itself when it is freed, or when the controller is silent too long.
             match status {
                 Ok(Some(status)) if status.exit_status().is_some() => Loss::Healed(self.silence()),
                 Ok(Some(_) | None) | Err(_) => Loss::Died,

@@ -1,31 +1,37 @@
-//! Holds what must be undone, and undoes it when its master is gone.
+//! The guard: a process that undoes the effects of a run when its controller is gone.
 //!
 //! ```text
 //!  controller -- run, hold, promise, kept, owe, paid, renew, free --> guard ----> ledger
-//!       |                                                       | pipe closed, 3 s of silence:
+//!       |                                                       | pipe closed, or 3 s of silence:
 //!       +---- starts, stops, kills ----> processes <------------+ SIGKILL, SIGCONT; brokers
-//!                                                                 start; what is owed is run
+//!                                                                 start; owed commands run
 //! ```
 //!
-//! A small process of its own, started first, with a pipe from the controller. Each line has one
-//! answer: `run <json>` begins the ledger; `hold <pid>` has it open a pidfd; `promise <json>` has
-//! it keep a broker that is about to be ended or paused, and `kept <json>` forgets it; `owe <json>`
-//! has it run a command that undoes another of the user's own, and `paid <json>` forgets that one;
-//! `renew` says that the controller runs. `free` ends it in peace. When the pipe closes without
-//! that the controller was killed, and when it is silent for three seconds it was stopped:
-//! everything held is killed, and woken, for a stopped process does not die of a closed pipe; what
-//! is owed is run; what is promised is woken, or started.
+//! The controller starts the guard before anything else, and sends it lines through a pipe. Each
+//! line except `free` has one answer:
 //!
-//! Whatever the guard takes in hand it writes down first, so that somebody else can undo it where
-//! the guard itself is killed: its controller, the next run, or `tandem halt`.
+//! - `run <json>` creates the ledger.
+//! - `hold <pid>` makes the guard open a pidfd of a process that must end with the run.
+//! - `promise <json>` names a broker that is about to be ended or paused and must run again;
+//!   `kept <json>` cancels that.
+//! - `owe <json>` names a command that undoes a command of the user; `paid <json>` cancels that.
+//! - `renew` shows that the controller runs.
+//! - `free` ends the guard: there is nothing left to undo.
 //!
-//! It holds pidfds, never bare pids: a pid that was used again is somebody else's.
+//! If the pipe closes without `free`, the controller was killed. If the controller is silent for
+//! three seconds, it was stopped. In both cases the guard kills all held processes (and continues
+//! stopped ones), runs the owed commands, and wakes or starts the promised brokers.
+//!
+//! The guard writes each entry to the ledger before it takes effect. If the guard itself is killed,
+//! the controller, the next run or `tandem halt` can undo the rest.
+//!
+//! The guard signals processes by pidfd, never by pid: a pid may be reused by another process.
 
-mod charge;
 mod children;
 mod command;
 mod halt;
-mod hand;
+mod handle;
+mod holdings;
 mod identity;
 mod kept_up;
 mod lease;
@@ -44,7 +50,7 @@ mod watch;
 pub use children::Children;
 pub use command::{CommandError, Running, UserCommand, shown};
 pub use halt::{halt, halt_suite, wake};
-pub use hand::{Guard, Held, Unhealed};
+pub use handle::{Guard, Held, Unhealed};
 pub use identity::{Identity, parent, started};
 pub use kept_up::kept_up;
 pub use ledger::{Page, page};
@@ -52,7 +58,7 @@ pub use line::{GuardError, Loss};
 pub use rehearsal::{Rehearsal, rehearse};
 pub use remains::{Remains, heal, heal_all, remains};
 pub use revival::Revival;
-pub use run::{Place, Purpose, Run, Whereabouts, runs, state_home};
+pub use run::{PidScope, Purpose, Run, RunLocation, runs, state_home};
 pub use strays::MARK;
 pub use suites::{Entered, Suite, enter_suite, suites, suites_at, writable};
 pub use undo::Undone;

@@ -1,4 +1,4 @@
-//! Waiting for files, and reading lines without waiting.
+//! Waits for file descriptors, and reads lines without blocking.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -10,11 +10,11 @@ use rustix::time::Timespec;
 
 use crate::time::Mono;
 
-/// A promise with all of Java's jars has some ten thousand bytes.
+/// The longest line. A promise with the class path of a broker has some ten thousand bytes.
 const LINE_MAX: usize = 1 << 20;
 
-/// Whether there is something to read within the time, if only the end. It is looked for at least
-/// once, however late this process gets its turn.
+/// Waits `within` the time until there is something to read, or the end of the file. Polls at least
+/// once, even if the time is over.
 pub(super) fn readable(file: impl AsFd, within: Duration) -> bool {
     let began = Mono::now();
     loop {
@@ -25,7 +25,7 @@ pub(super) fn readable(file: impl AsFd, within: Duration) -> bool {
         };
         let mut fds = [PollFd::from_borrowed_fd(file.as_fd(), PollFlags::IN)];
         match poll(&mut fds, Some(&timeout)) {
-            // A signal came, which somebody else is there for.
+            // A signal handler ran; keep waiting.
             Err(Errno::INTR) => {}
             Ok(ready) => return ready > 0,
             Err(_) => return false,
@@ -33,28 +33,28 @@ pub(super) fn readable(file: impl AsFd, within: Duration) -> bool {
     }
 }
 
-/// What comes out of a pipe, line by line.
+/// Reads a pipe line by line.
 pub(super) struct Lines<P> {
     pipe: P,
     rest: Vec<u8>,
 }
 
-/// What waited in a pipe.
+/// What was read from a pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Waiting {
     /// The whole lines.
     pub lines: Vec<String>,
-    /// Nothing will come any more.
+    /// The pipe has ended.
     pub ended: bool,
 }
 
 impl<P: Read + AsFd> Lines<P> {
-    /// Of this pipe, from here on.
+    /// Reads `pipe` from here on.
     pub(super) fn of(pipe: P) -> Self {
         Self { pipe, rest: Vec::new() }
     }
 
-    /// All that has come by then, waiting for `within` where there is nothing.
+    /// Returns all whole lines that are there, and waits up to `within` if there is nothing.
     pub(super) fn wait(&mut self, within: Duration) -> Waiting {
         let mut ended = false;
         let mut wait = within;
@@ -67,7 +67,7 @@ impl<P: Read + AsFd> Lines<P> {
                 Err(error) => ended = error.kind() != io::ErrorKind::Interrupted,
             }
         }
-        // A line without end is nobody whom we know.
+        // A line that is too long is a protocol error.
         ended |= self.rest.len() > LINE_MAX && !self.rest.contains(&b'\n');
         Waiting { lines: self.whole(), ended }
     }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_whole_and_the_end_is_told() {
+    fn lines_are_whole_and_the_end_is_reported() {
         let (reader, mut writer) = io::pipe().unwrap();
         let mut lines = Lines::of(reader);
         let waiting = |lines: &[&str], ended| Waiting {
@@ -100,7 +100,7 @@ mod tests {
         drop(writer);
         let last = lines.wait(Duration::from_secs(5));
         assert_eq!(last.lines, ["three"]);
-        // What another test starts has the other end, too, until it is another program.
+        // A process that another test forks has the other end, too, until it calls exec.
         assert!(last.ended || lines.wait(Duration::from_secs(5)) == waiting(&[], true));
     }
 }

@@ -1,4 +1,5 @@
-//! Whether this machine lets us do to a process what faults do: on one of our own, before a run.
+//! Checks before a run, on a process of its own, whether this machine allows what faults do to
+//! processes.
 
 use std::ffi::OsStr;
 use std::io;
@@ -16,19 +17,19 @@ use crate::time::Mono;
 /// The kernel stops and ends a process within milliseconds, on a busy host too.
 const EFFECT: Duration = Duration::from_secs(5);
 
-/// What can be done to a process of ours.
+/// What this machine allows on processes of this user.
 #[derive(Debug)]
 pub struct Rehearsal {
-    /// It can be stopped.
+    /// Whether a process can be stopped and continued.
     pub stops: io::Result<()>,
-    /// It can be held, so that it is surely it, and killed.
+    /// Whether a process can be held by a pidfd, and killed.
     pub kills: io::Result<()>,
 }
 
-/// Starts a process from `program`, which is `tandem` itself, stops it and kills it.
+/// Starts a process from `program`, the `tandem` binary, stops it and kills it.
 ///
 /// # Errors
-/// It cannot be started.
+/// The process cannot be started.
 pub fn rehearse(program: impl AsRef<OsStr>) -> io::Result<Rehearsal> {
     let mut child = Command::new(program)
         .arg("guard")
@@ -37,9 +38,9 @@ pub fn rehearse(program: impl AsRef<OsStr>) -> io::Result<Rehearsal> {
         .stderr(Stdio::null())
         .spawn()?;
     let held = Identity::of(child.id()).ok_or_else(|| io::Error::other("/proc cannot be read"));
-    let held = held.and_then(Identity::open).and_then(|pidfd| {
-        pidfd.ok_or_else(|| io::Error::other("a process that was started is gone"))
-    });
+    let held = held
+        .and_then(Identity::open)
+        .and_then(|pidfd| pidfd.ok_or_else(|| io::Error::other("the test process has ended")));
     let rehearsal = match held {
         Ok(process) => Rehearsal { stops: stop(&process), kills: kill(&process) },
         Err(error) => {
@@ -47,7 +48,7 @@ pub fn rehearse(program: impl AsRef<OsStr>) -> io::Result<Rehearsal> {
             Rehearsal { stops: Err(again), kills: Err(error) }
         }
     };
-    // Whatever was refused: the plain way is left, and a closed pipe.
+    // If something was refused, end the process by other means.
     child.kill().ok();
     drop(child.stdin.take());
     child.wait()?;
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_process_is_an_error() {
+    fn a_missing_program_is_an_error() {
         rehearse("/nonexistent/tandem").unwrap_err();
     }
 }

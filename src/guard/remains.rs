@@ -1,19 +1,19 @@
-//! What runs have left that neither they nor their guards could undo.
+//! Finds and undoes what neither a run nor its guard could undo.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::ledger::{Entry, Ledger, Page, page};
-use super::undo::{Undone, Ward, undo};
-use super::{Identity, Whereabouts};
+use super::undo::{HeldProcess, Undone, undo};
+use super::{Identity, RunLocation};
 
 /// A ledger that was found.
 #[derive(Debug)]
 pub struct Remains {
     /// The file.
     pub path: PathBuf,
-    /// What it says.
+    /// Its content.
     pub page: io::Result<Page>,
 }
 
@@ -33,14 +33,14 @@ pub fn remains(runs: &Path) -> io::Result<Vec<Remains>> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     paths.sort();
     let found = paths.into_iter().map(|path| Remains { page: page(&path), path });
-    // One that was there a moment ago was removed by its guard.
+    // A guard may have removed its ledger a moment ago.
     let still =
         |one: &Remains| !matches!(&one.page, Err(error) if error.kind() == io::ErrorKind::NotFound);
     Ok(found.filter(still).collect())
 }
 
-/// Undoes what the runs in `runs` have left whose controller and guard are gone; by their names.
-/// Those that are alive, or elsewhere, are left alone.
+/// Undoes what is left of each run in `runs` whose controller and guard are gone. Returns the names
+/// of these runs, with what was undone. Runs that are alive, or on another host, are left alone.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -60,18 +60,18 @@ pub fn heal_all(runs: &Path) -> io::Result<Vec<(String, io::Result<Undone>)>> {
     Ok(healed)
 }
 
-/// Undoes what the ledger at `path` says, and removes it where nothing is left; nothing where it
-/// is gone, or somebody else is at it.
+/// Undoes what the ledger at `path` lists, and removes the ledger if nothing is left. `None` if the
+/// ledger is gone, or another process has it locked.
 ///
 /// # Errors
-/// It cannot be read.
+/// The ledger cannot be read or written.
 pub fn heal(path: &Path) -> io::Result<Option<Undone>> {
     let Some((ledger, page)) = Ledger::take(path)? else { return Ok(None) };
-    let undone = match page.run.whereabouts() {
-        // Its processes are gone with the machine; what a command did may not be.
-        Whereabouts::Gone => undo(&[], &page.owed, &[]),
-        Whereabouts::Elsewhere => return Ok(None),
-        Whereabouts::Here => {
+    let undone = match page.run.location() {
+        // Its processes ended at the reboot; the effects of a command may not have.
+        RunLocation::Gone => undo(&[], &page.owed, &[]),
+        RunLocation::Elsewhere => return Ok(None),
+        RunLocation::Here => {
             let (wards, left) = open(&page.held);
             let mut undone = undo(&wards, &page.owed, &page.promised);
             undone.left.extend(left);
@@ -82,8 +82,8 @@ pub fn heal(path: &Path) -> io::Result<Option<Undone>> {
     Ok(Some(undone))
 }
 
-/// Holds on those that have not ended, and why there is none, in words.
-fn open(held: &[Identity]) -> (Vec<Ward>, Vec<String>) {
+/// Opens the processes that have not ended. Also returns one line for each that cannot be opened.
+fn open(held: &[Identity]) -> (Vec<HeldProcess>, Vec<String>) {
     let (mut wards, mut left) = (Vec::new(), Vec::new());
     for process in held {
         match process.open() {
@@ -95,12 +95,12 @@ fn open(held: &[Identity]) -> (Vec<Ward>, Vec<String>) {
 }
 
 impl Ledger {
-    /// Writes down what was undone; removes the ledger where nothing is left, unless it `stays`.
+    /// Writes down what was undone. Removes the ledger if nothing is left, unless it `stays`.
     pub(super) fn close(mut self, undone: &Undone, stays: bool) -> io::Result<()> {
         if undone.left.is_empty() && !stays {
             return self.remove();
         }
-        // Whoever tries again must not start them again, when they may have been ended since.
+        // A later attempt must not start these brokers again: they may have been ended on purpose.
         for broker in undone.started.iter().chain(&undone.kept) {
             self.note(&Entry::Kept(broker.clone()))?;
         }

@@ -1,4 +1,4 @@
-//! How a broker that was killed is started again, by whoever has to.
+//! Starts a broker of `deploy/kafka/up` again after a fault has ended it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use super::{Identity, started};
 use crate::time::{Mono, Span};
 
-/// Starting takes milliseconds.
+/// How long to wait for another process that starts the same broker; a start takes milliseconds.
 const TURN: Duration = Duration::from_millis(500);
 
-/// What a broker that is started again finds in its environment, where it is set: what the shell
-/// needs to find programs, and what Java and Kafka read. Nothing else of ours is its business.
+/// The variables that a restarted broker gets from our environment: those that the shell, Java and
+/// Kafka need. It gets no others.
 const ENVIRONMENT: [&str; 12] = [
     "PATH",
     "HOME",
@@ -40,26 +40,26 @@ fn environment(
     all.filter(|(name, _)| ENVIRONMENT.iter().any(|known| name == known))
 }
 
-/// A process that is not ours, which `deploy/kafka/up` started and `deploy/kafka/down` ends.
+/// A broker process that `deploy/kafka/up` started and `deploy/kafka/down` ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revival {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Its folder: its log is appended to `log`, its number and start are in `pid`.
+    /// Its folder: `log` has its output, and `pid` its process id and start time.
     pub folder: PathBuf,
-    /// How long it may take to end, where it is asked to; nothing for one that is killed.
+    /// How long it may take to end if it was asked to; `None` if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_within: Option<Span>,
 }
 
 impl Revival {
-    /// Starts it, unless it runs, and writes down which process it is.
+    /// Starts it, unless it runs, and writes its process id and start time to `pid`.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The process cannot be started, or its files cannot be written.
     pub fn start(&self) -> io::Result<Option<Child>> {
-        // A run that wakes up and the guard that heals it may both be here; but one that was
-        // stopped in here must not keep its guard from healing.
+        // A run that was stopped and its guard may both get here, so the folder is locked. The wait
+        // is bounded: a run that is stopped while it has the lock must not block its guard.
         let turn = File::open(&self.folder)?;
         let began = Mono::now();
         while turn.try_lock().is_err() && Mono::now().since(began) < TURN {
@@ -68,26 +68,26 @@ impl Revival {
         if self.lives() {
             return Ok(None);
         }
-        let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
+        let nothing = || io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         let (program, arguments) = self.command.split_first().ok_or_else(nothing)?;
         let log = File::options().append(true).create(true).open(self.folder.join("log"))?;
         let mut child = Command::new(program)
             .args(arguments)
-            // It outlives this process, which may have been given passwords and tokens.
+            // It outlives this process, whose environment may hold passwords and tokens.
             .env_clear()
             .envs(environment(std::env::vars_os()))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
-            // Ctrl-C is for the controller alone.
+            // Ctrl-C must reach only the controller.
             .process_group(0)
             .spawn()?;
         let since = started(child.id()).unwrap_or_default();
-        // Beside and renamed: half a number would name somebody else.
+        // Written to another file and renamed: half a pid would name another process.
         let (pid, beside) = (self.folder.join("pid"), self.folder.join("pid.new"));
         let written = fs::write(&beside, format!("{} {since}\n", child.id()));
         if let Err(error) = written.and_then(|()| fs::rename(&beside, &pid)) {
-            // Nobody could find it to end it.
+            // Without the file, `deploy/kafka/down` could not find it.
             child.kill().ok();
             child.wait().ok();
             return Err(error);
@@ -95,33 +95,33 @@ impl Revival {
         Ok(Some(child))
     }
 
-    /// Has the process that is written down go on, where it is paused. It is not ours to kill.
+    /// Continues the process in `pid`, in case it is paused.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The file cannot be read, or the signal cannot be sent.
     pub fn wake(&self) -> io::Result<()> {
         match self.identity() {
             Ok(process) => process.signal(&[Signal::CONT]),
-            // Whoever was never written down does not sleep.
+            // It was never started.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether the process that is written down runs.
+    /// Whether the process in `pid` runs.
     #[must_use]
     pub fn lives(&self) -> bool {
         self.identity().is_ok_and(Identity::lives)
     }
 
-    /// Which process it is: its number, and when it started.
+    /// The process in `pid`.
     ///
     /// # Errors
-    /// Nobody wrote it down.
+    /// The file is missing, cannot be read, or names no process.
     pub fn identity(&self) -> io::Result<Identity> {
         let text = fs::read_to_string(self.folder.join("pid"))?;
         let wrong =
-            || io::Error::new(io::ErrorKind::InvalidData, format!("{text:?} is no process"));
+            || io::Error::new(io::ErrorKind::InvalidData, format!("{text:?} names no process"));
         let (pid, since) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let (pid, since) = (pid.parse(), since.parse());
         Ok(Identity { pid: pid.map_err(|_| wrong())?, since: since.map_err(|_| wrong())? })
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_that_is_started_again_sees_the_chosen_environment_alone() {
+    fn a_restarted_broker_sees_only_the_chosen_environment() {
         let folder = tempfile::tempdir().unwrap();
         let command = vec!["env".to_owned()];
         let revival = Revival { command, folder: folder.path().to_owned(), ends_within: None };
@@ -150,7 +150,7 @@ mod tests {
         assert!(child.wait().unwrap().success());
         let log = fs::read_to_string(folder.path().join("log")).unwrap();
         assert!(log.lines().any(|line| line.starts_with("PATH=")), "{log}");
-        // Cargo tells every test of itself, and that is no broker's business.
+        // Cargo sets variables for each test; the broker must not get them.
         assert!(std::env::vars_os().any(|(name, _)| name == "CARGO_MANIFEST_DIR"));
         assert!(!log.contains("CARGO_"), "{log}");
     }

@@ -1,4 +1,4 @@
-//! Whose run it is, and where: what leads to its processes.
+//! Describes a run: its name, its processes, and the host on which their pids are valid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Identity;
 use crate::ids::TopologyName;
 
-/// The folder in which programs of this user keep what outlives them.
+/// The folder for state that outlives a process: `$XDG_STATE_HOME`, or `~/.local/state`.
 #[must_use]
 pub fn state_home() -> PathBuf {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -17,26 +17,26 @@ pub fn state_home() -> PathBuf {
     set("XDG_STATE_HOME").map_or_else(home, PathBuf::from)
 }
 
-/// Where the ledgers are.
+/// The folder of the ledgers.
 #[must_use]
 pub fn runs() -> PathBuf {
     state_home().join("tandem/runs")
 }
 
-/// The machine, since when it runs, and which of its processes one sees: elsewhere, the numbers
-/// mean others.
+/// Where a pid is valid: one host, one boot, one PID namespace. Elsewhere the same pid is another
+/// process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct PidScope {
     /// The host's name.
     pub host: String,
-    /// The kernel's name for this boot.
+    /// The kernel's id of the boot.
     pub boot: String,
-    /// The namespace of the process numbers: a container has its own.
+    /// The PID namespace; a container has its own.
     pub pids: String,
 }
 
-impl Place {
-    /// This one.
+impl PidScope {
+    /// The scope of this process.
     #[must_use]
     pub fn here() -> Self {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -46,71 +46,72 @@ impl Place {
     }
 }
 
-/// Whose ledger it is.
+/// A run, as its ledger describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// What the run is called.
+    /// The run's name.
     pub name: String,
-    /// What it runs on.
+    /// Its topology.
     pub topology: TopologyName,
-    /// Its journal and logs.
+    /// The folder with its journal and logs.
     pub folder: PathBuf,
-    /// Where it runs.
-    pub place: Place,
-    /// Who runs it.
+    /// Where the pids of its processes are valid.
+    #[serde(rename = "place")]
+    pub pid_scope: PidScope,
+    /// The process of the controller.
     pub controller: Identity,
-    /// Who undoes it; nobody until the guard itself has written this.
+    /// The process of the guard, which sets this itself.
     #[serde(default)]
     pub guard: Option<Identity>,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default)]
     pub purpose: Purpose,
 }
 
-/// What a run is for.
+/// The purpose of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// It plays an experiment, and disturbs what it started.
+    /// Run an experiment, with faults.
     #[default]
     Experiment,
-    /// It keeps a topology up, and disturbs nothing.
+    /// Keep a topology up, without faults.
     Upkeep,
 }
 
 impl Run {
-    /// A run of this process, which plays an experiment.
+    /// A run of this process, with an experiment as its purpose.
     #[must_use]
     pub fn own(name: String, topology: TopologyName, folder: PathBuf) -> Self {
-        let (place, controller) = (Place::here(), Identity::own());
+        let (pid_scope, controller) = (PidScope::here(), Identity::own());
         let purpose = Purpose::default();
-        Self { name, topology, folder, place, controller, guard: None, purpose }
+        Self { name, topology, folder, pid_scope, controller, guard: None, purpose }
     }
 
-    /// The same run for another purpose.
+    /// The same run with another purpose.
     #[must_use]
     pub fn with(self, purpose: Purpose) -> Self {
         Self { purpose, ..self }
     }
 
-    /// Whether it keeps a topology up, and goes on: its controller lives, or is elsewhere.
+    /// Whether it keeps a topology up and has not ended. A run on another host counts as running.
     #[must_use]
     pub fn keeps_up(&self) -> bool {
         self.purpose == Purpose::Upkeep
-            && match self.whereabouts() {
-                Whereabouts::Here => self.controller.lives(),
-                Whereabouts::Gone => false,
-                Whereabouts::Elsewhere => true,
+            && match self.location() {
+                RunLocation::Here => self.controller.lives(),
+                RunLocation::Gone => false,
+                RunLocation::Elsewhere => true,
             }
     }
 
-    /// Its file.
+    /// The path of its ledger in the folder `runs`.
     #[must_use]
     pub fn file(&self, runs: &Path) -> PathBuf {
         runs.join(format!("{}.jsonl", self.mark()))
     }
 
-    /// What it is known by: the same never means two runs.
+    /// A unique identifier of the run, legal in a file name.
     #[must_use]
     pub fn mark(&self) -> String {
         let legal = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '_' };
@@ -119,34 +120,34 @@ impl Run {
     }
 }
 
-/// Where a run is, seen from here.
+/// Where the processes of a run are, seen from this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whereabouts {
-    /// Among the processes of this machine.
+pub enum RunLocation {
+    /// In the PID scope of this process.
     Here,
-    /// Nowhere: the machine was started anew since.
+    /// Gone: the host was rebooted since.
     Gone,
-    /// On another machine, or in another container.
+    /// On another host, or in another container.
     Elsewhere,
 }
 
 impl Run {
-    /// Where it is.
+    /// Where its processes are.
     #[must_use]
-    pub fn whereabouts(&self) -> Whereabouts {
-        let here = Place::here();
-        if self.place == here {
-            Whereabouts::Here
-        } else if self.place.host == here.host && self.place.boot != here.boot {
-            Whereabouts::Gone
+    pub fn location(&self) -> RunLocation {
+        let here = PidScope::here();
+        if self.pid_scope == here {
+            RunLocation::Here
+        } else if self.pid_scope.host == here.host && self.pid_scope.boot != here.boot {
+            RunLocation::Gone
         } else {
-            Whereabouts::Elsewhere
+            RunLocation::Elsewhere
         }
     }
 
-    /// A guard that was stopped undoes nothing after its master's end.
+    /// Continues the guard of a dead controller, in case the guard is stopped.
     pub(super) fn wake_guard(&self) {
-        if self.whereabouts() == Whereabouts::Here
+        if self.location() == RunLocation::Here
             && !self.controller.lives()
             && let Some(Err(error)) = self.guard.map(|guard| guard.signal(&[Signal::CONT]))
         {
@@ -154,13 +155,13 @@ impl Run {
         }
     }
 
-    /// Whether its controller, or its guard, is there; of a run elsewhere nobody knows.
+    /// Whether its controller or its guard runs. A run on another host counts as running.
     #[must_use]
     pub fn lives(&self) -> bool {
-        match self.whereabouts() {
-            Whereabouts::Here => self.controller.lives() || self.guard.is_some_and(Identity::lives),
-            Whereabouts::Gone => false,
-            Whereabouts::Elsewhere => true,
+        match self.location() {
+            RunLocation::Here => self.controller.lives() || self.guard.is_some_and(Identity::lives),
+            RunLocation::Gone => false,
+            RunLocation::Elsewhere => true,
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Suites under way, a file each: `tandem halt` finds there who would start the next run.
+//! Lists running suites, a file each. `tandem halt` ends them first, so that they start no new run.
 //!
-//! The files stand beside the ledgers, in `$XDG_STATE_HOME/tandem/suites`. They name processes to
-//! be ended, so nobody but their owner may write there. A suite itself has nothing to be undone.
+//! The files are in `$XDG_STATE_HOME/tandem/suites`. They name processes to end, so only their
+//! owner may write there. A suite itself leaves nothing to undo.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, Read, Write};
@@ -11,43 +11,44 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{options, own};
-use super::{Identity, Place, state_home};
+use super::{Identity, PidScope, state_home};
 
-/// No file is longer.
+/// The most that is read of a file.
 const SIZE_MAX: u64 = 64 << 10;
 
-/// A suite under way.
+/// A running suite.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suite {
-    /// Where its runs go.
+    /// The output folder of its runs.
     pub folder: PathBuf,
-    /// Where it runs.
-    pub place: Place,
+    /// Where its pid is valid.
+    #[serde(rename = "place")]
+    pub pid_scope: PidScope,
     /// Its process.
     pub process: Identity,
 }
 
-/// That this process is a suite; over when dropped.
+/// The entry of this process in the list of suites. Dropping it removes the entry.
 #[derive(Debug)]
 pub struct Entered(PathBuf);
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        // One that stays names a process that is gone, and is removed by whoever looks next.
+        // If this fails, the next call of `suites` removes the file.
         fs::remove_file(&self.0).ok();
     }
 }
 
-/// Where the files are.
+/// The folder of the files.
 #[must_use]
 pub fn suites_at() -> PathBuf {
     state_home().join("tandem/suites")
 }
 
-/// Whether a file can be made in `folder`, which nobody else may write.
+/// Checks that a file can be created in `folder`, and that only this user can write there.
 ///
 /// # Errors
-/// It cannot, or others can write there.
+/// No file can be created, or other users can write there.
 pub fn writable(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     own(&fs::metadata(folder)?, folder)?;
@@ -57,18 +58,18 @@ pub fn writable(folder: &Path) -> io::Result<()> {
     fs::remove_file(&trial)
 }
 
-/// Writes down that this process is a suite whose runs go to `folder`.
+/// Adds this process to the list of suites, with `folder` as the output folder of its runs.
 ///
 /// # Errors
-/// It cannot be written, or others can write there.
+/// The file cannot be written, or other users can write there.
 pub fn enter_suite(at: &Path, folder: &Path) -> io::Result<Entered> {
     DirBuilder::new().recursive(true).mode(0o700).create(at)?;
     own(&fs::metadata(at)?, at)?;
     let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    let suite = Suite { folder, place: Place::here(), process: Identity::own() };
+    let suite = Suite { folder, pid_scope: PidScope::here(), process: Identity::own() };
     let name = suite.process.pid.to_string();
     let (beside, path) = (at.join(format!("{name}.new")), at.join(format!("{name}.json")));
-    // Somebody with our number died right here.
+    // An earlier process with this pid may have died at this point.
     fs::remove_file(&beside).ok();
     let mut file = options().write(true).create_new(true).mode(0o600).open(&beside)?;
     file.write_all(&serde_json::to_vec(&suite)?)?;
@@ -76,8 +77,7 @@ pub fn enter_suite(at: &Path, folder: &Path) -> io::Result<Entered> {
     Ok(Entered(path))
 }
 
-/// The suites of this machine that are under way, in the order of their process ids. What others
-/// have left is removed.
+/// The running suites of this host, ordered by process id. Files of dead suites are removed.
 ///
 /// # Errors
 /// The folder or a file in it cannot be read.
@@ -86,7 +86,7 @@ pub fn suites(at: &Path) -> io::Result<Vec<Suite>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    let here = Place::here();
+    let here = PidScope::here();
     let mut found = Vec::new();
     for entry in entries {
         let path = entry?.path();
@@ -94,13 +94,13 @@ pub fn suites(at: &Path) -> io::Result<Vec<Suite>> {
             continue;
         }
         let suite = match read(&path) {
-            // It has just ended.
+            // The suite has just ended.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             suite => suite?,
         };
-        if suite.place == here && suite.process.lives() {
+        if suite.pid_scope == here && suite.process.lives() {
             found.push(suite);
-        } else if suite.place.host == here.host && suite.place.pids == here.pids {
+        } else if suite.pid_scope.host == here.host && suite.pid_scope.pids == here.pids {
             fs::remove_file(&path).ok();
         }
     }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_suite_is_found_while_it_is_under_way() {
+    fn a_suite_is_found_while_it_runs() {
         let state = tempfile::tempdir().unwrap();
         let at = state.path().join("suites");
         assert_eq!(suites(&at).unwrap(), []);
@@ -129,7 +129,7 @@ mod tests {
         let found = suites(&at).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].process, Identity::own());
-        // The same number, and somebody else's process.
+        // The same pid, but another process.
         let mut dead = found[0].clone();
         dead.process.since += 1;
         fs::write(at.join("1.json"), serde_json::to_vec(&dead).unwrap()).unwrap();

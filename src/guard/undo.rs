@@ -1,5 +1,5 @@
-//! Undoing: what is held ends, what is owed is run, what is promised runs and is awake. Nothing
-//! that fails keeps the rest from it.
+//! Undoes a run: kills held processes, runs owed commands, and wakes or starts promised brokers. A
+//! failure does not stop the rest.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -12,33 +12,33 @@ use super::{Revival, UserCommand};
 use crate::error::chain;
 use crate::time::{Mono, Span};
 
-/// For how long the dead are waited for; SIGKILL takes milliseconds.
+/// How long to wait for a process to end after SIGKILL, which takes milliseconds.
 pub(super) const GONE: Duration = Duration::from_secs(5);
-/// A broker that lives for so long after its killer is gone was not killed.
+/// A broker that still runs this long after its controller is gone was not killed.
 const DYING: Duration = Duration::from_secs(1);
-/// How often one looks.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A process to be ended: its number, for people, and a hold on it.
-pub(super) type Ward = (u32, OwnedFd);
+/// A process to end: its pid, for messages, and its pidfd.
+pub(super) type HeldProcess = (u32, OwnedFd);
 
 /// What was undone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Undone {
-    /// The numbers of the processes that were killed.
+    /// The pids of the killed processes.
     pub killed: Vec<u32>,
     /// The commands that were run.
     pub ran: Vec<UserCommand>,
     /// The brokers that were started again.
     pub started: Vec<Revival>,
-    /// What was promised, and needs nothing: it runs, or whoever started it has removed it.
+    /// The promised brokers that needed nothing: they run, or `deploy/kafka/down` removed them.
     pub kept: Vec<Revival>,
-    /// What is still to be undone, in words.
+    /// What is still to be undone, a line each.
     pub left: Vec<String>,
 }
 
 impl Undone {
-    /// In one line; nothing where there was nothing to do.
+    /// One line, or `None` if there was nothing to do.
     #[must_use]
     pub fn describe(&self) -> Option<String> {
         let killed = match self.killed.len() {
@@ -61,11 +61,11 @@ impl Undone {
     }
 }
 
-/// Ends what is held, runs what is owed, and starts what is promised.
-pub(super) fn undo(held: &[Ward], owed: &[UserCommand], promised: &[Revival]) -> Undone {
+/// Kills what is held, runs what is owed, and wakes or starts what is promised.
+pub(super) fn undo(held: &[HeldProcess], owed: &[UserCommand], promised: &[Revival]) -> Undone {
     let mut undone = Undone::default();
     let mut dying = Vec::new();
-    // All at once, then all are waited for.
+    // Kill all first, then wait for all.
     for (pid, process) in held.iter().filter(|(_, process)| lives(process)) {
         end_group(*pid);
         match send(process, &[Signal::KILL, Signal::CONT]) {
@@ -86,17 +86,17 @@ pub(super) fn undo(held: &[Ward], owed: &[UserCommand], promised: &[Revival]) ->
     undone
 }
 
-/// A process that leads a group takes it along: a command of the user's own starts others. It
-/// lives, so the number is its own.
+/// Kills the process group that `pid` leads, if it leads one: a command of the user may have
+/// started other processes. The process still runs, so its pid cannot have been reused.
 fn end_group(pid: u32) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid.filter(|pid| getpgid(Some(*pid)) == Ok(*pid)) {
-        // A process that this does not reach is killed by its pidfd, or is not ours.
+        // If this fails, the caller still kills the process itself by its pidfd.
         kill_process_group(pid, Signal::KILL).ok();
     }
 }
 
-/// Undoes first what was done last.
+/// Runs the owed commands, the last one first.
 fn run(owed: &[UserCommand], undone: &mut Undone) {
     for command in owed.iter().rev() {
         match command.run() {
@@ -115,19 +115,19 @@ fn revive(promised: &[Revival], undone: &mut Undone) {
     }
     let began = Mono::now();
     for broker in promised {
-        // It may have been promised and not been struck yet, or be dying this very moment.
+        // The fault may not have reached it yet, or it may be ending right now.
         let dying = broker.ends_within.map_or(DYING, Span::get);
         while broker.lives() && Mono::now().since(began) < dying {
             std::thread::sleep(LOOK);
         }
-        // `deploy/kafka/down` removes the folders of what is not wanted any more.
+        // `deploy/kafka/down` removes the folders of its brokers.
         if !broker.folder.is_dir() {
             undone.kept.push(broker.clone());
             continue;
         }
         match broker.start() {
             Ok(None) => undone.kept.push(broker.clone()),
-            // It outlives us, as `deploy/kafka/up` meant it to; `down` ends it.
+            // It outlives this process, until `deploy/kafka/down` ends it.
             Ok(Some(_)) => undone.started.push(broker.clone()),
             Err(error) => {
                 let folder = broker.folder.display();

@@ -1,4 +1,4 @@
-//! The guard's own process.
+//! The main loop of the guard process.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -7,40 +7,40 @@ use std::path::Path;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Undone;
-use super::charge::{Charge, End};
+use super::holdings::{End, Holdings};
 use super::lease::{LEASE, LOOK, Silence};
 use super::pipe::Lines;
 use crate::time::Mono;
 
-/// Holds until its master is gone, was silent for too long, or says that all is well; the ledger of
-/// the run is in the folder `runs`. What could not be undone, and still stands in the ledger.
+/// Reads the controller's lines until it frees the guard, is gone, or is silent for too long. Then
+/// undoes what is left, and returns what was undone. The ledger of the run is in the folder `runs`.
 ///
 /// # Errors
 /// Signals cannot be ignored; then nothing was held.
 pub fn watch(input: impl Read + AsFd, mut output: impl Write, runs: &Path) -> io::Result<Undone> {
-    // What ends the controller must not end its guard: the pipe alone counts.
+    // A signal that ends the controller must not end the guard, which only watches the pipe.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
-    let mut charge = Charge::default();
+    let mut holdings = Holdings::default();
     let mut lines = Lines::of(input);
     let mut silence = Silence::new(Mono::now());
     loop {
         let waiting = lines.wait(LOOK);
         for line in &waiting.lines {
             if line == "free" {
-                return Ok(charge.undo(End::Freed));
+                return Ok(holdings.undo(End::Freed));
             }
-            let answer = charge.answer(line, runs);
-            // An output that nobody reads means that the input ends, too.
+            let answer = holdings.answer(line, runs);
+            // If the output is closed, the input will end, too.
             writeln!(output, "{answer}").and_then(|()| output.flush()).ok();
         }
         if waiting.ended {
-            return Ok(charge.undo(End::Closed));
+            return Ok(holdings.undo(End::Closed));
         }
-        // Whatever had been said by then is read, however late this process got its turn.
+        // All lines so far are read, no matter how late this process was scheduled.
         if silence.look(Mono::now(), !waiting.lines.is_empty()) >= LEASE {
-            return Ok(charge.undo(End::Silent));
+            return Ok(holdings.undo(End::Silent));
         }
     }
 }
@@ -59,17 +59,17 @@ mod tests {
     use super::*;
     use crate::time::Span;
 
-    /// A guard's master, and where everything is.
+    /// A controller's lines to its guard, and the folder with all files.
     struct Stage {
         folder: tempfile::TempDir,
-        told: String,
+        input: String,
     }
 
     impl Stage {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let mut stage = Self { folder, told: String::new() };
-            stage.tell(&format!("run {}", serde_json::to_string(&stage.run()).unwrap()));
+            let mut stage = Self { folder, input: String::new() };
+            stage.send(&format!("run {}", serde_json::to_string(&stage.run()).unwrap()));
             stage
         }
 
@@ -81,7 +81,7 @@ mod tests {
             self.folder.path().join("runs")
         }
 
-        /// A broker that leaves a file of its name.
+        /// A broker that creates a file of its name.
         fn broker(&self, program: &str, name: &str) -> Revival {
             let made = self.folder.path().join(name).display().to_string();
             Revival {
@@ -91,20 +91,20 @@ mod tests {
             }
         }
 
-        fn tell(&mut self, line: &str) {
-            self.told += line;
-            self.told += "\n";
+        fn send(&mut self, line: &str) {
+            self.input += line;
+            self.input += "\n";
         }
 
-        fn tell_of(&mut self, word: &str, broker: &Revival) {
-            self.tell(&format!("{word} {}", serde_json::to_string(broker).unwrap()));
+        fn send_broker(&mut self, word: &str, broker: &Revival) {
+            self.send(&format!("{word} {}", serde_json::to_string(broker).unwrap()));
         }
 
-        /// What the guard said, and what it undid, once its master had said all this; where it
-        /// `stays`, it says nothing more until the guard has ended.
+        /// Plays all lines to a guard. Returns its answers, and what it undid. A controller that
+        /// `stays` keeps the pipe open, and is silent until the guard has ended.
         fn play(&self, stays: bool) -> (String, Undone) {
             let (reader, mut writer) = io::pipe().unwrap();
-            writer.write_all(self.told.as_bytes()).unwrap();
+            writer.write_all(self.input.as_bytes()).unwrap();
             let writer = stays.then_some(writer);
             let mut said = Vec::new();
             let undone = watch(reader, &mut said, &self.runs()).unwrap();
@@ -122,12 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_promised_in_the_end_is_started() {
+    fn a_promised_broker_is_started_at_the_end() {
         let mut stage = Stage::new();
         let (a, b) = (stage.broker("touch", "a"), stage.broker("touch", "b"));
-        stage.tell_of("promise", &a);
-        stage.tell_of("promise", &b);
-        stage.tell_of("kept", &b);
+        stage.send_broker("promise", &a);
+        stage.send_broker("promise", &b);
+        stage.send_broker("kept", &b);
         let (said, undone) = stage.play(false);
         assert_eq!(said, "ready\npromised\npromised\nforgotten\n");
         assert_eq!((undone.started, undone.left), (vec![a.clone()], vec![]));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_owed_in_the_end_is_run_the_last_first() {
+    fn owed_commands_are_run_at_the_end_the_last_first() {
         let mut stage = Stage::new();
         let command = |name: &str| UserCommand {
             command: vec!["sh".to_owned(), "-c".to_owned(), format!("echo {name} >> order")],
@@ -150,7 +150,7 @@ mod tests {
         let (a, b, c) = (command("a"), command("b"), command("c"));
         for (word, command) in [("owe", &a), ("owe", &b), ("owe", &c), ("paid", &b)] {
             let json = serde_json::to_string(command).unwrap();
-            stage.tell(&format!("{word} {json}"));
+            stage.send(&format!("{word} {json}"));
         }
         let (said, undone) = stage.play(false);
         assert_eq!(said, "ready\nowed\nowed\nowed\nforgotten\n");
@@ -161,27 +161,27 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_healed_keeps_nothing_else_from_it_and_is_remembered() {
+    fn a_failed_step_does_not_stop_the_others_and_stays_in_the_ledger() {
         let mut stage = Stage::new();
         let missing = stage.broker("/nonexistent/kafka", "missing");
         let broker = stage.broker("touch", "there");
         let mut sleeper = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
         let pid = sleeper.id();
-        stage.tell_of("promise", &missing);
-        stage.tell_of("promise", &broker);
-        stage.tell(&format!("hold {pid}"));
+        stage.send_broker("promise", &missing);
+        stage.send_broker("promise", &broker);
+        stage.send(&format!("hold {pid}"));
         let (_, undone) = stage.play(false);
         assert_eq!((undone.killed, undone.started), (vec![pid], vec![broker]));
         assert!(undone.left[0].contains("cannot be started"), "{:?}", undone.left);
         sleeper.wait().unwrap();
         stage.is_made("there");
-        // Whoever comes next tries again, that one alone.
+        // The next attempt tries only that broker again.
         let ledger = page(&stage.run().file(&stage.runs())).unwrap();
         assert_eq!(ledger.promised, [missing]);
     }
 
     #[test]
-    fn a_master_that_is_silent_is_gone_though_its_pipe_is_open() {
+    fn a_silent_controller_is_gone_although_its_pipe_is_open() {
         let mut stage = Stage::new();
         let mut sleep = Command::new("sleep");
         sleep.arg("60").stdin(Stdio::null());
@@ -189,7 +189,7 @@ mod tests {
         let mut stranger = sleep.env(MARK, "another run").spawn().unwrap();
         // Started, and not held yet.
         let mut stray = sleep.env(MARK, stage.run().mark()).spawn().unwrap();
-        stage.tell(&format!("hold {}", sleeper.id()));
+        stage.send(&format!("hold {}", sleeper.id()));
         let began = Mono::now();
         let (said, mut undone) = stage.play(true);
         let took = Mono::now().since(began);
@@ -204,20 +204,20 @@ mod tests {
         assert_eq!(stranger.try_wait().unwrap(), None);
         stranger.kill().unwrap();
         stranger.wait().unwrap();
-        // The master itself is still there, and whoever wants to end it must find it.
+        // The controller still runs, so the ledger must stay: `tandem halt` finds it there.
         let ledger = page(&stage.run().file(&stage.runs())).unwrap();
         assert_eq!(ledger.run.controller, Identity::own());
     }
 
     #[test]
-    fn nothing_is_held_that_is_not_written_down() {
+    fn nothing_is_held_without_a_ledger() {
         let mut stage = Stage::new();
-        stage.told.clear();
-        stage.tell(&format!("hold {}", std::process::id()));
-        stage.tell("sing");
-        stage.tell("renew");
+        stage.input.clear();
+        stage.send(&format!("hold {}", std::process::id()));
+        stage.send("sing");
+        stage.send("renew");
         let (said, undone) = stage.play(false);
-        let expected = "refused: no run was begun\nrefused: nobody knows what this is\nrenewed\n";
+        let expected = "refused: no run was begun\nrefused: unknown command\nrenewed\n";
         assert_eq!((said.as_str(), undone), (expected, Undone::default()));
     }
 }

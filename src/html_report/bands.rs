@@ -1,17 +1,16 @@
-//! What was so for all lanes at once, as bands through them: faults, each with its name, and stalls
-//! of the host. Their grounds stand behind the lanes, whose colours they must not change, and their
-//! edges over them.
+//! Bands through all lanes: faults, each with its name, and stalls of the host. Their backgrounds
+//! are drawn behind the lanes, to keep the lanes' colours, and their edges on top.
 
 use super::Subject;
 use super::drawing::{Scale, tenth};
 use super::html::{Safe, number};
 use crate::timeline::{Incident, Interval};
 
-/// No band is narrower.
+/// The least width of a band.
 const LEAST: f64 = 1.0;
 
 impl Scale {
-    /// The grounds of all bands from `top` to `bottom`.
+    /// The backgrounds of all bands from `top` to `bottom`.
     pub(super) fn grounds(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
         let record = &subject.timeline.record;
         let bands = record.incidents.values().filter_map(|one| self.band(one));
@@ -27,7 +26,7 @@ impl Scale {
         svg
     }
 
-    /// Their edges; those of a fault with its kind and id where there is room.
+    /// The edges of all bands; a fault's with its kind and id if there is room.
     pub(super) fn edges(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
         let (mut svg, mut free) = (self.stall_edges(subject, top, bottom), 0.0);
         for (id, one) in &subject.timeline.record.incidents {
@@ -50,7 +49,7 @@ impl Scale {
         svg
     }
 
-    /// One path: there may be thousands of them.
+    /// All stalls as one path, because there may be thousands.
     fn stall_edges(&self, subject: &Subject<'_>, top: f64, bottom: f64) -> String {
         let stalls = subject.timeline.record.stalls.iter().copied();
         let edge = |at: f64| format!("M{} {top}V{bottom}", tenth(at));

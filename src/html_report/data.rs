@@ -1,14 +1,14 @@
-//! What the page's script draws: compact JSON, times in nanoseconds since the run's zero.
+//! The data for the page's script: compact JSON, times in nanoseconds since the run's zero.
 //!
-//! Everything that was found is in it, exactly. Who served is in microseconds, and is thinned first
-//! where a run is large; see [`Thinning`].
+//! All findings are in it, exactly. Service is in microseconds, and is thinned out first for a
+//! large run; see [`Thinning`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::Subject;
-use super::scene::{Group, Scene, Sublane};
+use super::chart::{Chart, Group, Sublane};
 use super::thin::Thinning;
 use crate::ids::{Life, TrialNumber};
 use crate::roles::Roles;
@@ -20,7 +20,7 @@ struct Data<'a> {
     window: [u64; 2],
     roles: &'a Roles,
     groups: Vec<GroupData<'a>>,
-    /// Number, from, until, whether it is drawn (0 where it was thinned out).
+    /// Number, from, until, and whether it is drawn (0 if it was thinned out).
     trials: Vec<(TrialNumber, u64, u64, u8)>,
     faults: Vec<FaultData<'a>>,
     stalls: Vec<[u64; 2]>,
@@ -31,16 +31,17 @@ struct Data<'a> {
 #[derive(Serialize)]
 struct GroupData<'a> {
     name: &'a str,
-    /// Every life, and the place of its member in the group.
+    /// Every life, and the index of its member in the group.
     lives: Vec<(String, usize)>,
     /// By partition.
     lanes: BTreeMap<u32, LaneData>,
 }
 
-/// Findings are six numbers each: from, length, uncertainty, trial, cause, whether still open.
+/// Each finding is six numbers: from, length, uncertainty, trial, cause, whether still open.
 #[derive(Serialize)]
 struct LaneData {
-    /// Three numbers each, in microseconds: since the end of the one before, length, life.
+    /// Three numbers each: microseconds since the end of the one before, length in microseconds,
+    /// life.
     #[serde(rename = "s")]
     served: Vec<i64>,
     #[serde(rename = "g")]
@@ -53,7 +54,7 @@ struct LaneData {
 
 #[derive(Serialize)]
 struct FoldData {
-    /// The first of them, how far they are apart, how many there are.
+    /// The first role, the step between roles, and their number.
     roles: [u32; 3],
     on: Vec<u32>,
     #[serde(rename = "g")]
@@ -66,7 +67,7 @@ struct FoldData {
 struct FaultData<'a> {
     id: String,
     kind: &'a str,
-    whom: &'a [String],
+    targets: &'a [String],
     asked: u64,
     force: Option<u64>,
     healed: Option<u64>,
@@ -77,13 +78,13 @@ struct FaultData<'a> {
 struct Causes(BTreeMap<String, u64>);
 
 /// The JSON.
-pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning) -> String {
+pub(super) fn data(subject: &Subject<'_>, chart: &Chart<'_>, thinning: &Thinning) -> String {
     let record = &subject.timeline.record;
     let ns = |at: Mono| at.since(subject.zero).as_nanos().try_into().unwrap_or(u64::MAX);
     let span = |of: Interval| [ns(of.from), ns(of.until)];
     let mut writer = Writer { zero: subject.zero, thinning, causes: Causes(BTreeMap::new()) };
-    let groups = scene.groups.iter().map(|group| writer.group(group)).collect();
-    let folds = scene.folds.iter().map(|fold| FoldData {
+    let groups = chart.groups.iter().map(|group| writer.group(group)).collect();
+    let folds = chart.folds.iter().map(|fold| FoldData {
         roles: [fold.roles.first.0, fold.roles.step.get(), fold.roles.count],
         on: fold.partitions.iter().map(|partition| partition.0).collect(),
         gaps: writer.findings(&fold.joint.gaps),
@@ -95,7 +96,7 @@ pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning
         (trial.number, from, until, u8::from(thinning.shows(trial.number)))
     };
     let data = Data {
-        window: span(scene.window),
+        window: span(chart.window),
         roles: &subject.plan.roles,
         groups,
         trials: record.trials.iter().map(trial).collect(),
@@ -105,7 +106,7 @@ pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning
             .map(|(id, one)| FaultData {
                 id: id.to_string(),
                 kind: &one.kind,
-                whom: &one.targets,
+                targets: &one.targets,
                 asked: ns(one.asked),
                 force: one.in_force.map(ns),
                 healed: one.healed.map(ns),
@@ -116,7 +117,7 @@ pub(super) fn data(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning
         causes: writer.causes.list(),
         folds,
     };
-    // Maps with numbers as keys and plain values: nothing in it can fail.
+    // Serialization cannot fail: maps have number keys, values are plain.
     super::html::embed(&serde_json::to_string(&data).unwrap_or_else(|_| "null".to_owned()))
 }
 

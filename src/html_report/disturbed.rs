@@ -1,18 +1,18 @@
-//! The trials that the host disturbed: why, and what would have been said of each.
+//! The trials that the host disturbed: why, and the outcome of each.
 
 use super::head::sign;
 use super::html::{Safe, count, table};
 use crate::verdict::{DisturbedReport, DisturbedTrial, Report, short};
 
-/// So many are listed.
+/// The most trials that are listed.
 const SHOWN: usize = 100;
 
-/// Nothing where the experiment does not say when a trial is disturbed.
+/// Empty if the experiment does not define when a trial is disturbed.
 pub(super) fn disturbed(report: &Report) -> String {
     let Some(of) = &report.disturbed else { return String::new() };
     let stall = short(of.stall_ms);
     if of.trials.is_empty() {
-        let none = "No trial was disturbed: the host kept nobody from running for more than";
+        let none = "No trial was disturbed: the host kept no process from running for more than";
         return format!("<p>{none} {stall} ms.</p>\n");
     }
     let mut html = format!("<p>{}</p>\n", Safe(sentence(of)));
@@ -46,9 +46,9 @@ fn sentence(of: &DisturbedReport) -> String {
         of.verdict_all.as_str(),
     );
     if let Some(p) = of.p_value {
-        let test = "By chance so many of the failures are disturbed trials with a probability of";
+        let test = "The probability that this many failures are in disturbed trials by chance is";
         text.push_str(&format!(
-            " {test} {p:.3}; at {} and below the verdict is no pass.",
+            " {test} {p:.3}; at {} or below the verdict cannot be pass.",
             of.alpha
         ));
     }

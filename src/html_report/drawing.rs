@@ -1,26 +1,26 @@
-//! Intervals as SVG that needs no script: one path a look, with a least width, so that nothing that
-//! was found is too short to be seen.
+//! Draws intervals as SVG without a script: one path per style, with a minimum width, so that every
+//! finding is visible.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Subject;
+use super::chart::{Chart, Fold, Sublane};
 use super::html::Safe;
-use super::scene::{Fold, Scene, Sublane};
 use crate::time::Mono;
 use crate::timeline::{Finding, Interval};
 use crate::topology::PlannedGroup;
 
-/// How many looks there are for members; then they begin again.
+/// The number of styles for members; further members reuse them.
 pub(super) const LOOKS: usize = 6;
 /// A lane's height, without the space below it.
 pub(super) const LANE: f64 = 13.0;
-/// From one lane to the next.
+/// The distance from one lane to the next.
 pub(super) const STEP: f64 = 16.0;
-/// Whatever was found is no narrower.
+/// The least width of a finding.
 const MARK_LEAST: f64 = 1.6;
 
-/// Time to pixels.
+/// Converts time to pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
     pub(super) window: Interval,
@@ -54,8 +54,7 @@ impl Scale {
         format!("<path class=\"{look}\" d=\"{d}\"/>")
     }
 
-    /// Where `spans` begin and end; those that would be hidden within the one before are one with
-    /// it.
+    /// The pixel ranges of `spans`; a span hidden within the one before is merged with it.
     pub(super) fn pieces(
         &self,
         spans: impl Iterator<Item = Interval>,
@@ -73,15 +72,15 @@ impl Scale {
         shown
     }
 
-    /// What was found on a lane, over what stands there already.
+    /// The findings of a lane, drawn on top of it.
     pub(super) fn marks(&self, look: &str, found: &[&Finding], y: f64) -> String {
-        // A gap is taller than its lane: red is not all that tells it.
+        // A gap is taller than its lane, so that colour is not its only mark.
         let more = if look == "gap" { 1.5 } else { 0.0 };
         let spans = found.iter().map(|one| one.span);
         self.path(look, spans, (y - more, LANE + 2.0 * more, MARK_LEAST))
     }
 
-    /// One lane of a group: who served, and what was found.
+    /// One lane of a group: its service, and its findings.
     pub(super) fn lane(&self, group: &PlannedGroup, of: &Sublane<'_>, y: f64) -> String {
         let mut members: BTreeMap<usize, Vec<Interval>> = BTreeMap::new();
         for (life, view) in &of.lane.served {
@@ -99,17 +98,17 @@ impl Scale {
         svg
     }
 
-    /// All lanes of a fold from `y` on, labelled; and where they end.
+    /// All lanes of a fold from `y` on, with labels. Returns also where they end.
     pub(super) fn fold(
         &self,
         subject: &Subject<'_>,
-        scene: &Scene<'_>,
+        chart: &Chart<'_>,
         fold: &Fold<'_>,
         y: f64,
     ) -> (String, f64) {
         let (mut svg, mut y) = (String::new(), y);
         let trials = || subject.timeline.record.trials.iter().map(|trial| trial.window);
-        for (group, lane) in scene.lanes(fold) {
+        for (group, lane) in chart.lanes(fold) {
             svg.push_str(&self.label(&group.name, y));
             svg.push_str(&self.path("bed", trials(), (y, LANE, 0.3)));
             svg.push_str(&self.lane(group.planned, lane, y));
@@ -153,7 +152,7 @@ impl Scale {
     }
 }
 
-/// The least of 1, 2, 5, 10, 20 … (in ms) of which no more than `most` fit.
+/// The smallest of 1, 2, 5, 10, 20 … (in ms) of which at most `most` fit.
 pub(super) fn round_step(all: Duration, most: u32) -> Duration {
     let mut unit = Duration::from_millis(1);
     loop {

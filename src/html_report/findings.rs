@@ -1,18 +1,19 @@
-//! Gaps, overlaps and unknown times as rows, the longest first, for
-//! readers who do not see the lanes.
+//! Gaps, overlaps and unknown times as tables, the longest first, for readers who cannot see the
+//! lanes.
 
 use super::Subject;
+use super::chart::{Chart, Marks};
 use super::html::{count, table};
-use super::scene::{Marks, Scene};
 use super::tables::section;
 use crate::timeline::Finding;
 use crate::verdict::ms;
 
-/// So many rows a table, the longest; the data of the page and the tables above count all.
+/// The most rows of a table, the longest first; the data of the page and the tables above count all
+/// findings.
 const ROWS_MAX: usize = 500;
 
 /// The section.
-pub(super) fn findings(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+pub(super) fn findings(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let mut gaps = Vec::new();
     let mut overlaps = Vec::new();
     let mut unknown = Vec::new();
@@ -22,10 +23,10 @@ pub(super) fn findings(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
         overlaps.extend(marks.overlaps.iter().map(row));
         unknown.extend(marks.unknown.iter().map(row));
     };
-    for fold in &scene.folds {
+    for fold in &chart.folds {
         add("joint", &fold.title(), &fold.joint);
     }
-    for group in &scene.groups {
+    for group in &chart.groups {
         for (partition, lane) in &group.lanes {
             let place = format!("{}, partition {partition}", group.name);
             add(&place, "", &lane.marks);
@@ -33,8 +34,8 @@ pub(super) fn findings(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     }
     let tables = [("gap", gaps), ("unknown time", unknown), ("overlap", overlaps)];
     let body: String = tables.into_iter().map(|(kind, rows)| one(kind, rows)).collect();
-    let intro = "<p>Once a lane, whatever the number of roles on it. Times are in milliseconds; \
-                 from when on is counted from the beginning of the run.</p>\n";
+    let intro = "<p>Each finding is listed once per lane, for all roles on it. Times are in \
+                 milliseconds, counted from the beginning of the run.</p>\n";
     section("findings", "Everything that was found", &format!("{intro}{body}"))
 }
 
@@ -57,7 +58,7 @@ fn one(kind: &str, mut rows: Vec<(std::time::Duration, Vec<String>)>) -> String 
     format!("<details><summary>{counted}</summary>{rows}</details>\n")
 }
 
-/// What else is to be known of one.
+/// Notes on a finding.
 fn note(subject: &Subject<'_>, of: &Finding) -> String {
     let disturbed = subject.report.disturbed.iter().flat_map(|it| &it.trials);
     let disturbed = disturbed.map(|one| one.trial).any(|trial| trial == of.trial);

@@ -1,4 +1,4 @@
-//! What stands first: the verdict and what was promised, in words and numbers.
+//! The head of the page: the verdict and the objective, in words and numbers.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ pub(super) fn head(subject: &Subject<'_>) -> String {
     html
 }
 
-/// A sign for a verdict, so that its colour is not all.
+/// A sign for a verdict, in addition to its colour.
 pub(super) fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "✓",
@@ -77,12 +77,12 @@ fn describe(first: &Ruling, all: &[Ruling]) -> String {
     format!("{}: {}{of} ({})", first.outcome.as_str(), first.text, measures.join(", "))
 }
 
-/// What became of the roles, in one sentence.
+/// The result for the roles, in one sentence.
 fn sentence(subject: &Subject<'_>) -> String {
     let report = subject.report;
     let joint = report.joint.gap;
     let trials = match &report.up {
-        Some(_) => "all the time that was judged".to_owned(),
+        Some(_) => "the judged time".to_owned(),
         None => format!("{} of {} trials", report.trials, report.trials_asked),
     };
     let mut text = match (joint.count, joint.max_ms) {
@@ -94,7 +94,7 @@ fn sentence(subject: &Subject<'_>) -> String {
         (_, _) if report.trials == 0 && report.up.is_some() => {
             "Not every group has led every role yet".to_owned()
         }
-        (_, _) if report.trials == 0 => "No trial was played to its end".to_owned(),
+        (_, _) if report.trials == 0 => "No trial was completed".to_owned(),
         (_, _) => format!(
             "There was no joint gap in {trials}: no role was without a leader in all groups at once"
         ),
@@ -113,9 +113,9 @@ fn sentence(subject: &Subject<'_>) -> String {
     text
 }
 
-/// The joint gaps, and how many of them the host's own stalls explain.
+/// The joint gaps, and how many of them overlap stalls of the host.
 fn seen(subject: &Subject<'_>, most: f64) -> String {
-    // Those of disturbed trials are counted apart.
+    // Gaps of disturbed trials are counted separately.
     let disturbed = subject.report.disturbed.iter().flat_map(|of| &of.trials);
     let disturbed: BTreeSet<_> = disturbed.map(|one| one.trial).collect();
     let gaps = subject.timeline.joint.gaps.iter();
@@ -130,7 +130,7 @@ fn seen(subject: &Subject<'_>, most: f64) -> String {
         None => format!(" in {} of {all}", trials.len()),
     };
     let mut text = format!(
-        "{}{among}: a role without a leader in every group at once, for {} at most",
+        "{}{among}: a role without a leader in every group at once, for at most {}",
         count(gaps.len(), "joint gap"),
         milliseconds(Some(most))
     );
@@ -140,7 +140,7 @@ fn seen(subject: &Subject<'_>, most: f64) -> String {
     text
 }
 
-/// What the host disturbed, and what became of all trials, disturbed ones included.
+/// How many trials the host disturbed, and the verdict over all trials.
 fn disturbed(subject: &Subject<'_>) -> Option<String> {
     let of = subject.report.disturbed.as_ref().filter(|of| !of.trials.is_empty())?;
     let (some, all) = (of.trials.len(), subject.timeline.record.trials.len());
@@ -163,12 +163,12 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
         Some(Outcome::Broken) => "could not go on",
         Some(Outcome::Aborted) => "ended by a limit",
         Some(Outcome::Interrupted) => "interrupted",
-        Some(Outcome::Unhealed) => "something is not healed",
-        None if report.up.as_ref().is_some_and(|up| up.goes_on) => "goes on",
+        Some(Outcome::Unhealed) => "a fault was not healed",
+        None if report.up.as_ref().is_some_and(|up| up.goes_on) => "still running",
         None => "cut off",
     };
     let leaders = report.joint.leaders_min.map_or_else(
-        || "no trial was seen".to_owned(),
+        || "no trial was observed".to_owned(),
         |least| format!("in at least {least} of {} groups, at any instant", plan.groups.len()),
     );
     let (played, open) = match &report.up {
@@ -184,11 +184,11 @@ fn facts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
     };
     let mut facts = vec![("Topology", shape)];
     facts.extend(played);
-    facts.extend(disturbed(subject).map(|told| ("Disturbed by the host", told)));
+    facts.extend(disturbed(subject).map(|text| ("Disturbed by the host", text)));
     facts.extend([
         ("Each role was led", leaders),
         ("Instrument’s floor: shorter gaps may be missed", milliseconds(Some(report.floor_ms))),
-        ("Gaps that were seen are known to within", milliseconds(report.uncertainty_ms.max)),
+        ("Uncertainty of the gaps’ lengths", milliseconds(report.uncertainty_ms.max)),
         ("Not observed", milliseconds(Some(report.unknown_ms))),
         (open, count(usize::try_from(report.censored).unwrap_or(usize::MAX), "interval")),
         ("Run", ended.to_owned()),

@@ -1,20 +1,20 @@
-//! What hit what: faults against groups, by step of the method and one by one.
+//! Which faults hit which groups, by step of the method and one by one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Subject;
+use super::chart::Chart;
 use super::html::{length, milliseconds, table};
-use super::scene::Scene;
 use super::tables::section;
 use crate::ids::FaultId;
 use crate::timeline::{Cause, Finding, Findings};
 use crate::verdict::FaultReport;
 
-/// So many faults are listed one by one.
+/// The most faults that are listed one by one.
 const FAULTS_MAX: usize = 300;
 
-/// What one fault, or several of one step, cost a group.
+/// What one fault, or the faults of one step, cost a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     gaps: u64,
@@ -23,21 +23,21 @@ struct Cost {
     overlap: Duration,
 }
 
-/// What each fault cost, by the place of the group; all together last.
+/// What each fault cost, by the index of the group; all groups together last.
 type Costs = BTreeMap<FaultId, Vec<Cost>>;
 
 /// The section.
-pub(super) fn hits(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+pub(super) fn hits(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let report = subject.report;
     if report.faults.is_empty() {
         return section("hits", "What hit what", "<p>No fault was injected.</p>\n");
     }
-    let costs = costs(subject, scene);
+    let costs = costs(subject, chart);
     let mut steps: BTreeMap<(String, &str), Vec<&FaultReport>> = BTreeMap::new();
     for fault in &report.faults {
         steps.entry((fault.id.step.to_string(), &fault.kind)).or_default().push(fault);
     }
-    let names: Vec<_> = scene.groups.iter().map(|group| group.name.as_str()).collect();
+    let names: Vec<_> = chart.groups.iter().map(|group| group.name.as_str()).collect();
     let mut head = vec!["step", "fault", "times"];
     head.extend(names.iter().copied().chain(["joint"]));
     let places = names.len() + 1;
@@ -52,20 +52,20 @@ pub(super) fn hits(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
             .collect()
     };
     let steps = table("Faults and what began after them, by group", &head, steps.iter().map(step));
-    let mut head = vec!["fault", "kind", "whom", "asked for", "in force after", "healed after"];
+    let mut head = vec!["fault", "kind", "targets", "asked for", "in force after", "healed after"];
     head.extend(names.iter().copied().chain(["joint", "failed"]));
     let one = |fault: &FaultReport| {
         let after = |at: Option<f64>| milliseconds(at.map(|at| at - fault.asked_ms));
-        let (asked, whom) = (format!("{:.3} s", fault.asked_ms / 1e3), fault.target.join(", "));
+        let (asked, targets) = (format!("{:.3} s", fault.asked_ms / 1e3), fault.target.join(", "));
         let all = costs.get(&fault.id);
         let each = (0..places)
             .map(|place| all.and_then(|of| of.get(place)).map_or_else(String::new, Cost::describe));
-        let first = [fault.id.to_string(), fault.kind.clone(), whom, asked];
+        let first = [fault.id.to_string(), fault.kind.clone(), targets, asked];
         let when = [after(fault.in_force_ms), after(fault.healed_ms)];
         let failed = fault.failed.clone().unwrap_or_default();
         first.into_iter().chain(when).chain(each).chain([failed]).collect()
     };
-    // What failed is told, however much else there is.
+    // Failed faults are always listed.
     let mut all: Vec<_> = report.faults.iter().collect();
     all.sort_by_key(|fault| fault.failed.is_none());
     let (shown, more) = (all.len().min(FAULTS_MAX), all.len().saturating_sub(FAULTS_MAX));
@@ -77,13 +77,13 @@ pub(super) fn hits(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     section("hits", "What hit what", &body)
 }
 
-fn costs(subject: &Subject<'_>, scene: &Scene<'_>) -> Costs {
-    let places = scene.groups.len() + 1;
+fn costs(subject: &Subject<'_>, chart: &Chart<'_>) -> Costs {
+    let places = chart.groups.len() + 1;
     let mut costs = Costs::new();
     for id in subject.timeline.record.incidents.keys() {
         costs.insert(id.clone(), vec![Cost::default(); places]);
     }
-    let all = scene.groups.iter().map(|group| &group.line.findings);
+    let all = chart.groups.iter().map(|group| &group.line.findings);
     for (place, found) in all.chain([&subject.timeline.joint]).enumerate() {
         add(&mut costs, place, found);
     }
@@ -126,7 +126,7 @@ impl Cost {
         };
         let gaps = one(self.gaps, "gap", self.gap);
         let overlaps = one(self.overlaps, "overlap", self.overlap);
-        let told: Vec<_> = gaps.into_iter().chain(overlaps).collect();
-        if told.is_empty() { "nothing".to_owned() } else { told.join("; ") }
+        let parts: Vec<_> = gaps.into_iter().chain(overlaps).collect();
+        if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
     }
 }

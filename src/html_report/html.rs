@@ -1,11 +1,11 @@
-//! Text that enters a page, escaped; numbers as people read them.
+//! Escapes text for a page, and formats numbers for people.
 
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
 use crate::verdict::{ms, short};
 
-/// Shown so that no HTML parser takes any of it for markup, in text or within quotes.
+/// Displays a value escaped for HTML, in text and in quoted attributes.
 pub(super) struct Safe<T>(pub(super) T);
 
 impl<T: Display> Display for Safe<T> {
@@ -26,13 +26,13 @@ impl<T: Display> Display for Safe<T> {
     }
 }
 
-/// Whether it changes the direction of the text around it, so that a page would say what nobody
-/// wrote.
+/// Whether the character changes the direction of the surrounding text, which could make a page
+/// misleading.
 fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
-/// JSON as it may stand in a script element: nothing in it ends the element or turns the text.
+/// JSON for a script element: escaped so that it cannot end the element or change text direction.
 pub(super) fn embed(json: &str) -> String {
     let kept = json.replace(turns, "\u{fffd}").replace('<', "\\u003c");
     kept.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
@@ -53,15 +53,15 @@ pub(super) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A number of things, for arithmetic with pixels.
+/// A count as `f64`, for arithmetic with pixels.
 pub(super) fn number(of: usize) -> f64 {
     u32::try_from(of).map_or(f64::from(u32::MAX), f64::from)
 }
 
-/// A table of more columns is too wide for a phone.
+/// The most columns that fit on a phone.
 const NARROW: usize = 3;
 
-/// A table with a head: each row begins with the header of that row.
+/// A table with a head; the first cell of each row is its header.
 pub(super) fn table(
     caption: &str,
     head: &[&str],

@@ -1,19 +1,19 @@
-//! The lanes: still pictures for readers without scripts and for paper, the place where the script
-//! draws all of them, and the same in words.
+//! The lanes: static pictures for readers without scripts and for paper, the element in which the
+//! script draws all of them, and the same in words.
 
 use super::Subject;
+use super::chart::{Chart, Fold, Marks};
 use super::drawing::{STEP, Scale};
 use super::html::{Safe, count, length, number, table};
-use super::scene::{Fold, Marks, Scene};
 use super::thin::Thinning;
 
-/// So many bytes of still pictures, and then no further one: the script draws the rest.
+/// The most bytes of static pictures; the script draws the rest.
 const STILL_MAX: usize = 400_000;
-/// So many rows of words.
+/// The most rows of words.
 const ROWS_MAX: usize = 400;
-/// The legend, and what the script fills, which is hidden where there is none.
+/// The legend, and the element that the script fills, hidden without a script.
 const LEGEND_AND_STAGE: &str = include_str!("lanes.html");
-/// In it, where trials are chosen.
+/// The placeholder in it for the choice of trials.
 const CHOICE: &str = "<!-- trials -->\n";
 const TRIALS: &str = "<label>Trial <select id=\"trial\"></select></label>\n\
                       <button type=\"button\" id=\"before\">Trial before</button>\n\
@@ -23,28 +23,28 @@ const LEFT: f64 = 100.0;
 const TOP: f64 = 20.0;
 
 /// The section.
-pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>, thinning: &Thinning) -> String {
+pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>, thinning: &Thinning) -> String {
     let mut html = format!(
         "<section id=\"lanes\" aria-labelledby=\"lanes-h\"><h2 id=\"lanes-h\">Who led what, and \
          when</h2>\n<p>{}</p>\n",
-        Safe(intro(subject, scene))
+        Safe(intro(subject, chart))
     );
     for sentence in thinning.describe() {
         html.push_str(&format!("<p class=\"note\">{}</p>\n", Safe(sentence)));
     }
-    // What is kept up has none.
+    // A topology that is kept up has no trials.
     let trials = if subject.report.up.is_some() { "" } else { TRIALS };
     html.push_str(&LEGEND_AND_STAGE.replace(CHOICE, trials));
-    html.push_str(&still(subject, scene));
-    html.push_str(&words(scene));
+    html.push_str(&still(subject, chart));
+    html.push_str(&words(chart));
     html.push_str("</section>\n");
     html
 }
 
-fn intro(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+fn intro(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let roles = usize::try_from(subject.plan.roles.len()).unwrap_or(usize::MAX);
-    let lanes = scene.folds.len();
-    let quiet = scene.folds.iter().filter(|fold| scene.is_quiet(fold)).count();
+    let lanes = chart.folds.len();
+    let quiet = chart.folds.iter().filter(|fold| chart.is_quiet(fold)).count();
     let mut text = if lanes < roles {
         format!(
             "{} on {}: roles on the same partitions have the same intervals and share a lane.",
@@ -60,15 +60,15 @@ fn intro(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     text
 }
 
-/// Pictures of the whole run, of the lanes on which something was found first.
-fn still(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+/// Pictures of the whole run; lanes with findings come first.
+fn still(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let mut html = "<div id=\"still\">".to_owned();
     let (mut shown, mut size) = (0, 0);
-    let folds = || scene.folds.iter();
-    let loud = folds().filter(|fold| !scene.is_quiet(fold));
-    let quiet = folds().filter(|fold| scene.is_quiet(fold));
+    let folds = || chart.folds.iter();
+    let loud = folds().filter(|fold| !chart.is_quiet(fold));
+    let quiet = folds().filter(|fold| chart.is_quiet(fold));
     for fold in loud.chain(quiet) {
-        let picture = picture(subject, scene, fold);
+        let picture = picture(subject, chart, fold);
         size += picture.len();
         if size > STILL_MAX && shown > 0 {
             break;
@@ -76,7 +76,7 @@ fn still(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
         html.push_str(&picture);
         shown += 1;
     }
-    let left = scene.folds.len() - shown;
+    let left = chart.folds.len() - shown;
     if left > 0 {
         html.push_str(&format!(
             "<p class=\"note\">{} more {} drawn by the page's script alone; the table below has \
@@ -89,11 +89,11 @@ fn still(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
     html
 }
 
-fn picture(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>) -> String {
-    let scale = Scale { window: scene.window, left: LEFT, width: WIDTH - LEFT - 10.0 };
-    let bottom = TOP + STEP * number(scene.groups.len() + 1);
-    let (lanes, _) = scale.fold(subject, scene, fold, TOP);
-    let title = format!("{}: {}", fold.title(), summary(scene, fold));
+fn picture(subject: &Subject<'_>, chart: &Chart<'_>, fold: &Fold<'_>) -> String {
+    let scale = Scale { window: chart.window, left: LEFT, width: WIDTH - LEFT - 10.0 };
+    let bottom = TOP + STEP * number(chart.groups.len() + 1);
+    let (lanes, _) = scale.fold(subject, chart, fold, TOP);
+    let title = format!("{}: {}", fold.title(), summary(chart, fold));
     format!(
         "<figure class=\"lane\"><figcaption>{0}</figcaption>\
          <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\">\
@@ -109,9 +109,9 @@ fn picture(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>) -> String 
 }
 
 /// `p1: 2 gaps, the longest 1108 ms; 8 overlaps, the longest 4138 ms. joint: nothing.`
-fn summary(scene: &Scene<'_>, fold: &Fold<'_>) -> String {
+fn summary(chart: &Chart<'_>, fold: &Fold<'_>) -> String {
     let groups =
-        scene.lanes(fold).map(|(group, lane)| format!("{}: {}", group.name, found(&lane.marks)));
+        chart.lanes(fold).map(|(group, lane)| format!("{}: {}", group.name, found(&lane.marks)));
     let all: Vec<_> = groups.chain([format!("joint: {}", found(&fold.joint))]).collect();
     all.join(". ") + "."
 }
@@ -119,22 +119,22 @@ fn summary(scene: &Scene<'_>, fold: &Fold<'_>) -> String {
 fn found(marks: &Marks<'_>) -> String {
     let kinds =
         [("gap", &marks.gaps), ("overlap", &marks.overlaps), ("unknown time", &marks.unknown)];
-    let told = kinds.into_iter().filter_map(|(kind, all)| {
+    let parts = kinds.into_iter().filter_map(|(kind, all)| {
         let longest = all.iter().map(|one| one.span.length()).max()?;
         Some(format!("{}, the longest {}", count(all.len(), kind), length(longest)))
     });
-    let told: Vec<_> = told.collect();
-    if told.is_empty() { "nothing found".to_owned() } else { told.join("; ") }
+    let parts: Vec<_> = parts.collect();
+    if parts.is_empty() { "nothing found".to_owned() } else { parts.join("; ") }
 }
 
-/// Every lane in words, for whoever does not see them.
-fn words(scene: &Scene<'_>) -> String {
-    let loud: Vec<_> = scene.folds.iter().filter(|fold| !scene.is_quiet(fold)).collect();
+/// Every lane in words, for readers who cannot see them.
+fn words(chart: &Chart<'_>) -> String {
+    let loud: Vec<_> = chart.folds.iter().filter(|fold| !chart.is_quiet(fold)).collect();
     let mut head = vec!["roles"];
-    head.extend(scene.groups.iter().map(|group| group.name.as_str()));
+    head.extend(chart.groups.iter().map(|group| group.name.as_str()));
     head.push("joint");
     let row = |fold: &&Fold<'_>| {
-        let lanes = scene.lanes(fold).map(|(_, lane)| found(&lane.marks));
+        let lanes = chart.lanes(fold).map(|(_, lane)| found(&lane.marks));
         std::iter::once(fold.title()).chain(lanes).chain([found(&fold.joint)]).collect()
     };
     let rows = table("Lanes with a finding", &head, loud.iter().take(ROWS_MAX).map(row));

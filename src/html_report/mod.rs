@@ -1,16 +1,17 @@
-//! A run as one HTML file that works offline: the verdict first, then who led what and when, how
-//! long everything lasted, what hit what.
+//! Renders a run as one HTML file that works offline: the verdict first, then which member led
+//! which role and when, how long everything lasted, which fault hit what.
 //!
 //! ```text
-//!   Report, Timeline, Plan --> Scene (lanes, and the roles that share them) --> sections --> HTML
+//!   Report, Timeline, Plan --> Chart (lanes, and the roles that share them) --> sections --> HTML
 //!                                 \--> Thinning --> Data as JSON --> page.js draws the lanes
 //! ```
 //!
-//! The page loads nothing: its style and script are in it, and its policy allows these two alone,
-//! by their hashes. Everything that is said stands there without the script as well; the script
-//! draws the lanes so that one can zoom and move in time.
+//! The page loads nothing: its style and script are embedded, and its policy allows only these two,
+//! by their hashes. All content is present without the script; the script draws the lanes so that
+//! readers can zoom and move in time.
 
 mod bands;
+mod chart;
 mod data;
 mod disturbed;
 mod drawing;
@@ -20,7 +21,6 @@ mod hits;
 mod html;
 mod lanes;
 mod plot;
-mod scene;
 mod tables;
 mod thin;
 mod worst;
@@ -28,8 +28,8 @@ mod worst;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use self::chart::Chart;
 use self::html::Safe;
-use self::scene::Scene;
 pub use self::thin::Room;
 use self::thin::Thinning;
 use crate::time::{Mono, Wall};
@@ -39,19 +39,19 @@ use crate::verdict::Report;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(include_str!("model.js"), include_str!("page.js"));
-/// Where a reader may jump to (the first link is there for those who come by keyboard), and the
-/// hatching and the dots of all pictures.
+/// Links within the page (the first is for keyboard users), and the hatching and dot patterns of
+/// all pictures.
 const TOP: &str = include_str!("top.html");
 const END: &str = include_str!("end.html");
 
-/// What a page is about.
+/// The input of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// The judgement.
     pub report: &'a Report,
-    /// The intervals that were judged.
+    /// The judged intervals.
     pub timeline: &'a Timeline,
-    /// What was run.
+    /// The plan of the run.
     pub plan: &'a Plan,
     /// The run's name.
     pub run: &'a str,
@@ -63,18 +63,17 @@ pub struct Subject<'a> {
     pub tandem: &'a str,
 }
 
-/// The page: at most 10 MB, however long the run was. What comes from files is escaped, whatever is
-/// in it.
+/// The page: at most 10 MB, for runs of any length. All text from files is escaped.
 #[must_use]
 pub fn page(subject: &Subject<'_>) -> String {
     page_within(subject, Room::default())
 }
 
-/// The same, with more or less room for what the lanes show.
+/// The same, with another limit on what the lanes show.
 #[must_use]
 pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
-    let scene = Scene::of(subject);
-    let thinning = Thinning::of(subject, &scene, room);
+    let chart = Chart::of(subject);
+    let thinning = Thinning::of(subject, &chart, room);
     let report = subject.report;
     let title = match &report.up {
         Some(up) => format!("{}: {}", report.kept(up), report.topology),
@@ -98,22 +97,22 @@ pub fn page_within(subject: &Subject<'_>, room: Room) -> String {
     html.push_str(TOP);
     html.push_str(&head::head(subject));
     html.push_str("<main id=\"main\" tabindex=\"-1\">\n");
-    html.push_str(&lanes::section(subject, &scene, &thinning));
-    html.push_str(&plot::section(subject, &scene));
-    html.push_str(&worst::section(subject, &scene));
-    html.push_str(&hits::hits(subject, &scene));
+    html.push_str(&lanes::section(subject, &chart, &thinning));
+    html.push_str(&plot::section(subject, &chart));
+    html.push_str(&worst::section(subject, &chart));
+    html.push_str(&hits::hits(subject, &chart));
     html.push_str(&tables::rulings(subject));
     html.push_str(&tables::trust(subject));
-    html.push_str(&findings::findings(subject, &scene));
+    html.push_str(&findings::findings(subject, &chart));
     html.push_str("</main>\n");
     html.push_str(END);
-    let data = data::data(subject, &scene, &thinning);
+    let data = data::data(subject, &chart, &thinning);
     html.push_str(&format!("<script type=\"application/json\" id=\"data\">{data}</script>\n"));
     html.push_str(&format!("<script>{SCRIPT}</script>\n</body>\n</html>\n"));
     html
 }
 
-/// A hash as a policy wants it.
+/// A hash in the format of a content security policy.
 fn hash(text: &str) -> String {
     STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()))
 }

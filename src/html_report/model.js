@@ -1,4 +1,4 @@
-// What there is to draw, read from the page's data. Times are nanoseconds since the run's zero.
+// Reads the page's data. Times are nanoseconds since the run's zero.
 "use strict";
 const tandem = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -6,7 +6,7 @@ const tandem = (() => {
   const ms = (ns) => (ns / 1e6).toFixed(3) + " ms";
   const brief = (ns) => (ns >= 1e8 ? Math.round(ns / 1e6) : +(ns / 1e6).toFixed(1)) + " ms";
 
-  // What is so for all lanes at once: faults, and when the host stalled.
+  // Bands through all lanes: faults, and stalls of the host.
   const grounds = [
     ...data.faults.map(({ asked, healed, kind, id }) =>
       ({ from: asked, until: healed ?? data.window[1], look: "band", name: `${kind} ${id}` })),
@@ -77,7 +77,7 @@ const tandem = (() => {
         brief(all.reduce((most, it) => Math.max(most, it.length), 0)));
     return `${one.name}: ${said.join("; ") || "nothing found"}`;
   };
-  const tell = (one, it) => {
+  const note = (one, it) => {
     const cause = data.causes[it.cause];
     const what = it.kind === "unknown" ? "unknown for" : it.kind + " of";
     const trial = shown.length > 1 ? `, trial ${it.trial}` : "";
@@ -87,5 +87,5 @@ const tandem = (() => {
       (it.open ? ", still open when the trial ended" : "");
   };
 
-  return { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell, calls };
+  return { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, note, calls };
 })();

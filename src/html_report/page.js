@@ -1,7 +1,7 @@
-// Draws the lanes of all roles from the page's data, so that one can zoom and move in time. All
-// that is said stands in the page without this, too.
+// Draws the lanes of all roles from the page's data, so that readers can zoom and move in time. All
+// content is present in the page without it.
 (() => {
-  const { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, tell, calls } =
+  const { data, shown, grounds, ms, brief, findings, lanes, matches, title, words, note, calls } =
     tandem;
   if (!data.trials.length) return;
   const by = (id) => document.getElementById(id);
@@ -13,7 +13,7 @@
     return element;
   };
 
-  // ---- the part of time that is shown ----------------------------------------------------------
+  // ---- the visible time -----------------------------------------------------------------------
   const [begin, end] = data.window;
   let view = [begin, end], waiting = false;
   const visible = new Set();
@@ -82,7 +82,7 @@
     const scale = width / (view[1] - view[0]);
     return { g, width, x: (at) => (at - view[0]) * scale };
   };
-  // Spans of one look; one within a pixel of the one before is drawn with it.
+  // Spans of one style; a span within a pixel of the one before is drawn with it.
   const spans = ({ g, width, x }, all, y, height, least) => {
     let last = -1e9, from = 0;
     const put = () => { if (last > -1e9) g.fillRect(from, y, last - from, height); };
@@ -96,7 +96,7 @@
     }
     put();
   };
-  // A name on a ground of its own, so that no hatching runs through it; where it ends.
+  // Draws a name on a plain background, so that hatching does not cross it. Returns where it ends.
   const written = ({ g, width }, text, a, b, y, ground, colour) => {
     a = Math.max(a, 0);
     b = Math.min(b, width);
@@ -125,7 +125,7 @@
     spans(on, one.overlaps, y, LANE, LEAST);
     g.fillStyle = g.createPattern(colours.dotted, "repeat");
     spans(on, one.unknown, y, LANE, LEAST);
-    // A gap is taller than its lane and stands off from it: red is not all that tells it.
+    // A gap is taller than its lane and set off from it, so that colour is not its only mark.
     const pixel = (view[1] - view[0]) / width;
     g.fillStyle = colours.paper;
     const wider = ({ from, until }) => ({ from: from - pixel, until: until + pixel });
@@ -134,7 +134,7 @@
     spans(on, one.gaps, y - 2, LANE + 4, LEAST);
     let free = 0;
     for (const [name, a, b, ground] of names) {
-      // Names stand beside what was found, never on it.
+      // Names are drawn beside findings, never on them.
       let at = Math.max(a, free, 0);
       for (const it of [...one.overlaps, ...one.unknown]) {
         if (x(it.from) < at + 7 * name.length + 8 && x(it.until) > at) at = x(it.until);
@@ -146,14 +146,15 @@
       written(on, text, x(it.from), x(it.until), y, colours.gap, colours["on-gap"]);
     }
   };
-  // Behind the lanes the ground of a fault or a stall, over them its edges: no colour is changed.
+  // The background of a fault or a stall is drawn behind the lanes, its edges over them, to keep
+  // the lanes' colours.
   const bands = (on, height, edges) => {
     const { g, x, width } = on;
     g.globalAlpha = edges ? 1 : 0.25;
     let free = -1e9;
     for (const { from, until, look } of grounds) {
       const a = x(from), b = Math.max(x(until), a + 1), stall = look === "stall";
-      // There may be thousands of stalls: one hidden by the one before is not drawn.
+      // There may be thousands of stalls, so one hidden by the one before is not drawn.
       if (b < 0 || a > width || (stall && b < free + 0.5)) continue;
       if (stall) free = b;
       g.strokeStyle = g.fillStyle = colours[look];
@@ -200,7 +201,7 @@
       g.fillRect(a, y + 2, Math.max(b - a - 1, 1), 1.5);
       g.globalAlpha = 1;
       const long = g.measureText(text).width;
-      // What began before this view gives way to what begins in it, unless it has room.
+      // Labels of faults that begin in this view take precedence over earlier ones.
       if (a < free || a + long > width || (x(at) < 0 && b - a < long)) return;
       g.fillStyle = colour;
       g.fillText(text, a + 2, y);
@@ -214,13 +215,13 @@
   };
 
   // ---- numbers on demand -----------------------------------------------------------------------
-  const told = by("told");
-  const hide = () => { told.textContent = ""; };
+  const tip = by("tip");
+  const hide = () => { tip.textContent = ""; };
   const say = (text, left, top) => {
-    if (told.textContent !== text) told.textContent = text;
-    told.style.left = Math.max(4, Math.min(left + 14, innerWidth - told.offsetWidth - 8)) + "px";
-    const below = top + 18 + told.offsetHeight < innerHeight;
-    told.style.top = (below ? top + 18 : Math.max(4, top - told.offsetHeight - 8)) + "px";
+    if (tip.textContent !== text) tip.textContent = text;
+    tip.style.left = Math.max(4, Math.min(left + 14, innerWidth - tip.offsetWidth - 8)) + "px";
+    const below = top + 18 + tip.offsetHeight < innerHeight;
+    tip.style.top = (below ? top + 18 : Math.max(4, top - tip.offsetHeight - 8)) + "px";
   };
   const under = (row, event) => {
     const box = row.canvas.getBoundingClientRect();
@@ -234,9 +235,9 @@
     const faults = data.faults.filter((it) => it.asked <= at && at < (it.healed ?? end));
     const stall = data.stalls.find(([from, until]) => from <= at && at < until);
     return [
-      found ? tell(one, found) : `${one.name}${one.where}, at ${ms(at)}`,
+      found ? note(one, found) : `${one.name}${one.where}, at ${ms(at)}`,
       served.length ? "served by " + served.map((it) => one.lives[it[2]][0]).join(", ") : "",
-      ...faults.map((it) => `${it.kind} ${it.id} of ${it.whom.join(", ") || "nobody"}`),
+      ...faults.map((it) => `${it.kind} ${it.id} of ${it.targets.join(", ") || "no member"}`),
       stall ? `the host stalled for ${ms(stall[1] - stall[0])}` : "",
     ].filter(Boolean).join(". ") + ".";
   };
@@ -250,7 +251,7 @@
     const [at, it] = row.list[row.at], room = Math.max(it.length, SECOND / 4);
     look(it.from - room, it.until + room);
     const box = row.canvas.getBoundingClientRect();
-    const text = `${row.at + 1} of ${all}. ${tell(row.lanes[at], it)}.`;
+    const text = `${row.at + 1} of ${all}. ${note(row.lanes[at], it)}.`;
     say(text, box.left + box.width / 3, box.bottom - 8);
   };
 
@@ -268,7 +269,7 @@
         visible.add(row);
         draw(row);
       } else if (visible.delete(row)) {
-        row.canvas.width = 0; // its memory is another row's
+        row.canvas.width = 0; // frees its memory for other rows
       }
     }
     performance.mark("lanes drawn");
@@ -356,7 +357,7 @@
     redraw();
   };
 
-  const trial = by("trial"); // What is kept up has none.
+  const trial = by("trial"); // A topology that is kept up has no trials.
   if (trial) make("option", trial, "whole run").value = "";
   if (trial) shown.forEach(([number], at) => { make("option", trial, number).value = at; });
   trial?.addEventListener("change", () => (trial.value ? toTrial(shown[trial.value]) : whole()));
@@ -382,7 +383,7 @@
     for (const details of document.querySelectorAll("details")) details.open = true;
   });
 
-  // Many trials at once are a blur: begin with the one that has the longest gap.
+  // Many trials at once are unreadable, so begin with the one that has the longest gap.
   const longest = (all) => all.sort((a, b) => b.length - a.length)[0];
   const gaps = (all) => all.flatMap((it) => findings("gap", it.g));
   const worst = longest(gaps(data.folds)) ||

@@ -1,21 +1,21 @@
-//! Distributions: few samples as a strip of points, many as a histogram, each with its bound.
+//! Distributions: few samples as points, many as a histogram, each with its bound.
 
 use std::time::Duration;
 
 use super::Subject;
+use super::chart::Chart;
 use super::drawing::{round_step, tenth};
 use super::html::{Safe, count, milliseconds, number};
-use super::scene::Scene;
 use crate::timeline::{Cause, Finding};
 use crate::verdict::{Distribution, LimitReport, Samples, float, ms};
 
-/// More samples are counted in bars.
+/// The most samples drawn as points; more are drawn as bars.
 const POINTS_MAX: u64 = 80;
 const BARS: usize = 48;
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 64.0;
 
-/// One picture: whose, what, and the bound with its slack.
+/// One plot: its title, its samples, and the bound with its slack.
 struct Plot<'a> {
     title: String,
     found: Vec<&'a Finding>,
@@ -23,7 +23,7 @@ struct Plot<'a> {
 }
 
 /// The section.
-pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let mut html =
         "<section id=\"distributions\" aria-labelledby=\"dist-h\"><h2 id=\"dist-h\">How \
         long</h2>\n<p>One sample a role and interval. Points, or bars where there are many; filled \
@@ -32,7 +32,7 @@ pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
         experiment.</p>\n\
         <div class=\"plots\">"
             .to_owned();
-    for group in &scene.groups {
+    for group in &chart.groups {
         let limit = subject.report.groups.get(group.name).map(|group| group.limit);
         let found = &group.line.findings;
         let name = group.name.as_str();
@@ -62,11 +62,11 @@ impl Plot<'_> {
     fn draw(&self) -> String {
         let numbers = Samples::of(self.found.iter().copied()).distribution();
         let title = Safe(&self.title);
-        let told = self.describe(&numbers);
+        let text = self.describe(&numbers);
         if self.found.is_empty() {
             return format!(
                 "<figure class=\"plot\"><figcaption><b>{title}</b> {}</figcaption></figure>\n",
-                Safe(told)
+                Safe(text)
             );
         }
         let most = numbers.max_ms.unwrap_or(0.0).max(self.bound.unwrap_or(0.0)).max(1.0) * 1.04;
@@ -95,11 +95,11 @@ impl Plot<'_> {
             ));
         }
         format!(
-            "<figure class=\"plot\"><figcaption><b>{title}</b> {told}</figcaption>\
-             <svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{title}: {told}\">{svg}\
+            "<figure class=\"plot\"><figcaption><b>{title}</b> {text}</figcaption>\
+             <svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{title}: {text}\">{svg}\
              </svg></figure>\n",
             HEIGHT + 18.0,
-            told = Safe(told),
+            text = Safe(text),
         )
     }
 
@@ -108,7 +108,7 @@ impl Plot<'_> {
             let bound = self.bound.map(|bound| format!(", bound {}", milliseconds(Some(bound))));
             return format!("none{}", bound.unwrap_or_default());
         }
-        // What faults cost is one thing, and what comes of itself another.
+        // Findings after faults are described separately from others.
         let by_faults = self.found.iter().filter(|one| matches!(one.cause, Cause::Fault(_)));
         let by_faults = Samples::of(by_faults.copied()).distribution();
         let all = count(usize::try_from(of.count).unwrap_or(usize::MAX), "sample");
@@ -118,7 +118,7 @@ impl Plot<'_> {
         } else {
             (format!("{some} after a fault, of {all}"), &by_faults)
         };
-        let mut told = format!(
+        let mut text = format!(
             "{whose}: median {}, 95 % {}; longest {}",
             milliseconds(numbers.p50_ms),
             milliseconds(numbers.p95_ms),
@@ -126,16 +126,16 @@ impl Plot<'_> {
         );
         if let Some((bound, most)) = self.bound.zip(of.max_ms) {
             let side = if most > bound { "above" } else { "below" };
-            told.push_str(&format!(
+            text.push_str(&format!(
                 ", {} {side} the bound of {}",
                 milliseconds(Some((bound - most).abs())),
                 milliseconds(Some(bound))
             ));
         }
-        told
+        text
     }
 
-    /// Those of equal length stand beside each other, as far as there is room.
+    /// Points of equal length are stacked as far as there is room.
     fn points(&self, x: &dyn Fn(f64) -> f64) -> String {
         let mut svg = String::new();
         let each = |one: &'_ &Finding| u64::from(one.roles.count);
@@ -177,7 +177,7 @@ impl Plot<'_> {
         let mut svg = String::new();
         for (place, [by, other]) in bars.into_iter().enumerate() {
             let x = tenth(8.0 + width * number(place));
-            // One sample among thousands is seen all the same.
+            // A single sample among thousands stays visible.
             let high = |count: u64| {
                 let least = if count > 0 { 1.5 } else { 0.0 };
                 f64::max((HEIGHT - 6.0) * float(count) / float(highest), least)

@@ -5,7 +5,7 @@ use super::html::{Safe, count, milliseconds, table};
 use super::{Subject, disturbed};
 use crate::verdict::{BoundReport, Distribution, LimitReport, Measures, Ruling, short};
 
-/// So many stalls are listed.
+/// The most stalls that are listed.
 const STALLS_MAX: usize = 200;
 
 const NUMBERS: [&str; 14] = [
@@ -65,7 +65,7 @@ fn row(name: String, of: &Measures, limit: Option<&LimitReport>) -> Vec<String> 
     ]
 }
 
-/// What was claimed, and what came of it.
+/// The claims, and their outcomes.
 pub(super) fn rulings(subject: &Subject<'_>) -> String {
     let report = subject.report;
     let row = |kind: &str, of: &Ruling| {
@@ -78,28 +78,28 @@ pub(super) fn rulings(subject: &Subject<'_>) -> String {
     let claims = report.assertions.iter().map(|of| row("assertion", of));
     let head = ["claim", "kind", "group", "outcome", "measured", "why"];
     let rows = table("Objective and assertions", &head, objective.chain(claims));
-    section("claims", "What was claimed", &rows)
+    section("claims", "Claims", &rows)
 }
 
-/// What the trials say about those to come, and what disturbed the instrument.
+/// What the trials imply for future ones, and what disturbed the instrument.
 pub(super) fn trust(subject: &Subject<'_>) -> String {
     let report = subject.report;
     let of = &report.confidence;
     let trials = count(usize::try_from(of.trials).unwrap_or(usize::MAX), "trial");
-    let (sure, told) = (of.level * 100.0, |share: f64| format!("{:.1} %", share * 100.0));
+    let (sure, percent) = (of.level * 100.0, |share: f64| format!("{:.1} %", share * 100.0));
     let sentence = match (of.trials, of.probability_max) {
         (_, Some(most)) if of.with_joint_gap > 0 => format!(
             "A joint gap in {} of {trials}: with {sure} % confidence at most {} of such trials \
              have one.",
             of.with_joint_gap,
-            told(most)
+            percent(most)
         ),
         (_, Some(most)) => format!(
             "No joint gap in {trials}: with {sure} % confidence at most {} of such trials \
              have one.",
-            told(most)
+            percent(most)
         ),
-        (0, None) => "No trial was observed to its end, so nothing is said of others.".to_owned(),
+        (0, None) => "No trial was observed to its end, so nothing can be inferred.".to_owned(),
         (_, None) => format!("A joint gap in {} of {trials}.", of.with_joint_gap),
     };
     let mut body = match &report.up {
@@ -112,7 +112,7 @@ pub(super) fn trust(subject: &Subject<'_>) -> String {
     body.push_str(&disturbed::disturbed(report));
     let stalls = &report.stalls;
     if stalls.is_empty() {
-        body.push_str("<p>The host let the instrument run all the time: no stall.</p>\n");
+        body.push_str("<p>The host did not stall.</p>\n");
     } else {
         let row = |stall: &crate::verdict::Stall| {
             let (from, until) = (stall.from_ms, stall.until_ms);
@@ -125,12 +125,12 @@ pub(super) fn trust(subject: &Subject<'_>) -> String {
             body.push_str("<p class=\"note\">The others are in result.json.</p>\n");
         }
     }
-    // No fault was injected into what is kept up.
+    // A topology that is kept up had no faults injected.
     let bounds = if report.up.is_some() { String::new() } else { bounds(subject) };
     section("trust", "How far this can be trusted", &(body + &bounds))
 }
 
-/// What each kind of fault may cost each group.
+/// The bounds of each kind of fault for each group.
 fn bounds(subject: &Subject<'_>) -> String {
     let mut rows = Vec::new();
     for (name, of) in &subject.report.bounds {

@@ -1,25 +1,25 @@
-//! What a page leaves out of its lanes where a run is large, so that it opens at once: first who
-//! served where nothing was found, then whole trials, those with the least to see first. What was
-//! found in a trial that is shown is never left out, and the tables count everything.
+//! Limits what the lanes of a large run show, so that the page opens at once. It first leaves out
+//! service without findings, then whole trials, those with the least to see first. Findings of a
+//! shown trial are never left out, and the tables count everything.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Subject;
+use super::chart::{Chart, Marks, Sublane};
 use super::html::count;
-use super::scene::{Marks, Scene, Sublane};
 use crate::ids::TrialNumber;
 use crate::timeline::{Interval, IntervalSet};
 
-/// How much a page holds.
+/// The limits of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
-    /// Pieces of service: some 15 bytes each.
+    /// Intervals of service: about 15 bytes each.
     pub services: usize,
-    /// Findings: some 45 bytes each.
+    /// Findings: about 45 bytes each.
     pub findings: usize,
-    /// Stalls of the host: some 30 bytes each.
+    /// Stalls of the host: about 30 bytes each.
     pub stalls: usize,
 }
 
@@ -36,26 +36,26 @@ pub(super) struct Thinning {
     trials: usize,
     windows: BTreeMap<TrialNumber, Interval>,
     services: Services,
-    /// In their order, those that are shown.
+    /// The stalls that are shown, in order.
     stalls: Vec<Interval>,
-    /// How many there were to be shown.
+    /// The number of all stalls in the shown time.
     stalls_all: usize,
 }
 
-/// Which pieces of service are kept.
+/// Which intervals of service are shown.
 enum Services {
     All,
-    /// Those of trials in which something was found on the lane.
+    /// Those of trials with findings on the lane.
     Found,
     None,
 }
 
 impl Thinning {
-    pub(super) fn of(subject: &Subject<'_>, scene: &Scene<'_>, room: Room) -> Self {
+    pub(super) fn of(subject: &Subject<'_>, chart: &Chart<'_>, room: Room) -> Self {
         let trials = &subject.timeline.record.trials;
         let mut thinning = Self {
-            window: scene.window,
-            shown: trials_within(subject, scene, room.findings),
+            window: chart.window,
+            shown: trials_within(subject, chart, room.findings),
             trials: trials.len(),
             windows: trials.iter().map(|trial| (trial.number, trial.window)).collect(),
             services: Services::All,
@@ -65,7 +65,7 @@ impl Thinning {
         thinning.choose_stalls(subject, room.stalls);
         for services in [Services::All, Services::Found, Services::None] {
             thinning.services = services;
-            let lanes = scene.groups.iter().flat_map(|group| group.lanes.values());
+            let lanes = chart.groups.iter().flat_map(|group| group.lanes.values());
             let pieces = |lane: &Sublane<'_>| {
                 let kept = thinning.services(lane);
                 let served = lane.lane.served.iter();
@@ -83,12 +83,12 @@ impl Thinning {
         self.shown.contains(&trial)
     }
 
-    /// When the host stalled, as far as lanes show it.
+    /// The stalls that the lanes show.
     pub(super) fn stalls(&self) -> &[Interval] {
         &self.stalls
     }
 
-    /// Those in what is shown; the longest of them, where they do not fit.
+    /// Chooses the stalls in the shown trials; the longest if not all fit.
     fn choose_stalls(&mut self, subject: &Subject<'_>, room: usize) {
         let shown = self.shown_windows();
         let stalls = subject.timeline.record.stalls.iter().copied();
@@ -100,7 +100,7 @@ impl Thinning {
         self.stalls = kept;
     }
 
-    /// All there is from the first trial to the last, unless some are left out.
+    /// The shown time: everything from the first trial to the last, or only the shown trials.
     fn shown_windows(&self) -> IntervalSet {
         if self.shown.len() == self.trials {
             return self.window.into();
@@ -108,7 +108,7 @@ impl Thinning {
         self.shown.iter().filter_map(|it| self.windows.get(it)).copied().collect()
     }
 
-    /// When a lane shows who served.
+    /// The time in which a lane shows service.
     pub(super) fn services(&self, lane: &Sublane<'_>) -> IntervalSet {
         let marks = &lane.marks;
         match self.services {
@@ -123,12 +123,12 @@ impl Thinning {
         }
     }
 
-    /// What was left out, as sentences.
+    /// Sentences about what was left out.
     pub(super) fn describe(&self) -> Vec<String> {
-        let mut told = Vec::new();
+        let mut sentences = Vec::new();
         let left = self.trials - self.shown.len();
         if left > 0 {
-            told.push(format!(
+            sentences.push(format!(
                 "The lanes show {} of {}, those with the most to see; the tables count all of \
                  them.",
                 self.shown.len(),
@@ -136,7 +136,7 @@ impl Thinning {
             ));
         }
         if self.stalls.len() < self.stalls_all {
-            told.push(format!(
+            sentences.push(format!(
                 "The lanes show the {} longest of {} of the host; result.json has all of them.",
                 self.stalls.len(),
                 count(self.stalls_all, "stall")
@@ -144,22 +144,21 @@ impl Thinning {
         }
         match self.services {
             Services::All => {}
-            Services::Found => told.push(
-                "Who served is drawn only on lanes and in trials in which something was found; \
-                 elsewhere a lane is plain, and somebody served it."
+            Services::Found => sentences.push(
+                "Service is drawn only on lanes and in trials with findings; a plain lane was \
+                 served."
                     .to_owned(),
             ),
-            Services::None => told.push(
-                "Who served is not drawn: there is too much of it. Where a lane is plain, somebody \
-                 served it."
+            Services::None => sentences.push(
+                "Service is not drawn, because there is too much of it. A plain lane was served."
                     .to_owned(),
             ),
         }
-        told
+        sentences
     }
 }
 
-/// What there is to see in a trial; the greater is shown before the lesser.
+/// How much there is to see in a trial; trials with more are shown first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Weight {
     joint: usize,
@@ -168,9 +167,9 @@ struct Weight {
     all: usize,
 }
 
-/// The trials whose findings fit: those with joint gaps first, then with something unknown, then by
-/// their longest gap. One is shown in any case.
-fn trials_within(subject: &Subject<'_>, scene: &Scene<'_>, room: usize) -> BTreeSet<TrialNumber> {
+/// The trials whose findings fit: those with joint gaps first, then those with unknown time, then
+/// by their longest gap. At least one is shown.
+fn trials_within(subject: &Subject<'_>, chart: &Chart<'_>, room: usize) -> BTreeSet<TrialNumber> {
     let trials = subject.timeline.record.trials.iter();
     let mut weights: BTreeMap<TrialNumber, Weight> =
         trials.map(|trial| (trial.number, Weight::default())).collect();
@@ -187,8 +186,8 @@ fn trials_within(subject: &Subject<'_>, scene: &Scene<'_>, room: usize) -> BTree
             weights.entry(one.trial).or_default().all += 1;
         }
     };
-    scene.folds.iter().for_each(|fold| add(&fold.joint, true));
-    let lanes = scene.groups.iter().flat_map(|group| group.lanes.values());
+    chart.folds.iter().for_each(|fold| add(&fold.joint, true));
+    let lanes = chart.groups.iter().flat_map(|group| group.lanes.values());
     lanes.for_each(|lane| add(&lane.marks, false));
     let mut order: Vec<_> = weights.into_iter().collect();
     order.sort_by_key(|(trial, weight)| (Reverse(*weight), *trial));

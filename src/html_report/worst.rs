@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Subject;
+use super::chart::{Chart, Fold};
 use super::drawing::{STEP, Scale};
 use super::html::{Safe, milliseconds, number};
-use super::scene::{Fold, Scene};
 use crate::timeline::{Finding, Interval};
 use crate::verdict::{Worst, ms};
 
@@ -13,7 +13,7 @@ const WIDTH: f64 = 1000.0;
 const TOP: f64 = 20.0;
 
 /// The section.
-pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
+pub(super) fn section(subject: &Subject<'_>, chart: &Chart<'_>) -> String {
     let mut html =
         "<section id=\"worst\" aria-labelledby=\"worst-h\"><h2 id=\"worst-h\">The longest \
                     gaps</h2>\n"
@@ -22,13 +22,13 @@ pub(super) fn section(subject: &Subject<'_>, scene: &Scene<'_>) -> String {
         html.push_str("<p>No group had a gap.</p>\n");
     }
     for worst in &subject.report.worst {
-        html.push_str(&one(subject, scene, worst));
+        html.push_str(&one(subject, chart, worst));
     }
     html.push_str("</section>\n");
     html
 }
 
-fn one(subject: &Subject<'_>, scene: &Scene<'_>, worst: &Worst) -> String {
+fn one(subject: &Subject<'_>, chart: &Chart<'_>, worst: &Worst) -> String {
     let others = match worst.roles {
         0 | 1 => String::new(),
         roles => format!(" and {} more", roles - 1),
@@ -44,7 +44,7 @@ fn one(subject: &Subject<'_>, scene: &Scene<'_>, worst: &Worst) -> String {
         }
     );
     let picture =
-        find(subject, scene, worst).map(|(fold, gap)| draw(subject, scene, fold, gap.span));
+        find(subject, chart, worst).map(|(fold, gap)| draw(subject, chart, fold, gap.span));
     format!(
         "<figure class=\"lane\"><figcaption><b>{}</b> <span>{}</span></figcaption>{}</figure>\n",
         Safe(title),
@@ -54,7 +54,7 @@ fn one(subject: &Subject<'_>, scene: &Scene<'_>, worst: &Worst) -> String {
 }
 
 fn describe(worst: &Worst) -> String {
-    let mut told = vec![
+    let mut parts = vec![
         format!(
             "{:.3} ms, known to within {}",
             worst.duration_ms,
@@ -64,23 +64,23 @@ fn describe(worst: &Worst) -> String {
         worst.after(),
     ];
     if worst.censored {
-        told.push("still open at the end".to_owned());
+        parts.push("still open at the end".to_owned());
     }
     if let Some(stall) = worst.stall {
         let length = milliseconds(Some(stall.until_ms - stall.from_ms));
-        told.push(format!("the host stalled for {length} in it"));
+        parts.push(format!("the host stalled for {length} in it"));
     }
-    told.join("; ") + "."
+    parts.join("; ") + "."
 }
 
 fn find<'s, 'a>(
     subject: &Subject<'_>,
-    scene: &'s Scene<'a>,
+    chart: &'s Chart<'a>,
     worst: &Worst,
 ) -> Option<(&'s Fold<'a>, &'a Finding)> {
     let role = subject.plan.role(&worst.role)?;
-    let fold = scene.folds.iter().find(|fold| fold.roles.contains(role))?;
-    let lanes = scene.lanes(fold);
+    let fold = chart.folds.iter().find(|fold| fold.roles.contains(role))?;
+    let lanes = chart.lanes(fold);
     let mut lanes = lanes.filter(|(group, _)| *group.name == worst.group);
     let gaps = &lanes.next()?.1.marks.gaps;
     let same = |gap: &&&Finding| {
@@ -90,12 +90,12 @@ fn find<'s, 'a>(
     Some((fold, gaps.iter().find(same).copied()?))
 }
 
-fn draw(subject: &Subject<'_>, scene: &Scene<'_>, fold: &Fold<'_>, gap: Interval) -> String {
+fn draw(subject: &Subject<'_>, chart: &Chart<'_>, fold: &Fold<'_>, gap: Interval) -> String {
     let around = (gap.length() / 2).max(Duration::from_millis(50));
     let window = Interval::new(gap.from - around, gap.until + around);
     let scale = Scale { window, left: 100.0, width: WIDTH - 110.0 };
-    let bottom = TOP + STEP * number(scene.groups.len() + 1);
-    let (lanes, _) = scale.fold(subject, scene, fold, TOP);
+    let bottom = TOP + STEP * number(chart.groups.len() + 1);
+    let (lanes, _) = scale.fold(subject, chart, fold, TOP);
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0} around this gap\">\
          <svg viewBox=\"0 0 {WIDTH} {1}\" role=\"img\" aria-label=\"The lanes of {0}\">\

@@ -1,6 +1,6 @@
 //! What must be known of the facts before an instant to read those after it alone: who lives, who
 //! is stopped, who claims what and for how long. A later file of a journal begins with it, and so
-//! does what is sent of one window of time.
+//! does each window of the traces.
 //!
 //! What is carried is told again as facts: the controller's each with the stamp and the number
 //! that they had, a member's as the last that it said until then, its claims as one `renewed`. So

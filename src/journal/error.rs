@@ -1,22 +1,22 @@
-//! What can go wrong with a journal.
+//! Errors of a journal.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What can go wrong with a journal.
+/// Errors of a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The file system refused. Worth another try where it was full.
+    /// The file system refused. A retry may succeed if it was full.
     #[error("cannot {action} the journal {}", path.display())]
     File {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The run has said more than a journal may hold. Final.
+    /// The journal has reached its size limit. Not retryable.
     #[error("the journal {} has reached its limit of {limit} bytes", path.display())]
     Full {
         /// The file.
@@ -24,23 +24,23 @@ pub enum JournalError {
         /// The most that it may hold.
         limit: u64,
     },
-    /// A value that JSON cannot express. Final, and a mistake of ours.
+    /// A value that JSON cannot express: a bug. Not retryable.
     #[error("cannot write a fact as JSON")]
     Unwritable {
-        /// Why not.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// A line that is no fact, or a first line that is no header. Final.
+    /// A line is not a fact, or the first line is not a header. Not retryable.
     #[error("{}:{line}: not a line of a journal", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// Which line, from 1.
         line: u64,
-        /// Why not.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// A line longer than any that was ever written. Final.
+    /// A line is longer than any valid one. Not retryable.
     #[error("{}:{line}: longer than {most} bytes", path.display())]
     Long {
         /// The file.
@@ -50,37 +50,37 @@ pub enum JournalError {
         /// The most that a line may have.
         most: u64,
     },
-    /// Not even a header. Final.
+    /// The file has no complete header. Not retryable.
     #[error("{} is empty or breaks off in its first line", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// Written by a later Tandem. Final.
+    /// A later version of Tandem wrote the file. Not retryable.
     #[error(
-        "{} has the format {found}, and this Tandem reads up to {known}: use a newer one",
+        "{} has format {found}, and this Tandem reads up to format {known}: use a newer version",
         path.display()
     )]
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of its format.
         found: u32,
-        /// The highest that is understood.
+        /// The latest version that this program reads.
         known: u32,
     },
-    /// Written by an earlier Tandem. Final.
+    /// An earlier version of Tandem wrote the file. Not retryable.
     #[error(
-        "{} has the format {found}, whose faults do not say what they do to whom they strike; this \
-         Tandem reads {known}: use the one that wrote it",
+        "{} has format {found}, which lacks the class of each fault; this Tandem reads format \
+         {known}: use the version that wrote it",
         path.display()
     )]
     Older {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of its format.
         found: u32,
-        /// The one that is understood.
+        /// The version that this program reads.
         known: u32,
     },
 }

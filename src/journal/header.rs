@@ -1,4 +1,4 @@
-//! The first line of a journal: all that is needed to judge the lines that follow.
+//! The first line of a journal: everything needed to judge the lines that follow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,8 +8,8 @@ use crate::time::{Mono, Wall};
 use crate::topology::Plan;
 use crate::verdict::Brief;
 
-/// The version of the format; a reader refuses any other. Since 2 the facts of a fault say its
-/// class, by which it is judged.
+/// The version of the format; a reader refuses any other. Since version 2 the facts of a fault
+/// carry its class, by which it is judged.
 pub const VERSION: u32 = 2;
 
 /// The first line.
@@ -19,7 +19,7 @@ pub struct Header {
     pub journal: u32,
     /// The version of Tandem that wrote it.
     pub tandem: String,
-    /// The commit that it was built from; nothing where that is unknown.
+    /// The commit that it was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<Built>,
     /// The run's name: the experiment's and the time of its start.
@@ -30,7 +30,7 @@ pub struct Header {
     /// The same instant on the wall clock.
     #[serde(rename = "zero_wall_ms")]
     pub zero_wall: Wall,
-    /// What every choice was drawn from.
+    /// The seed of every choice.
     pub seed: u64,
     /// The topology file as it was read, overrides not applied.
     pub topology: String,
@@ -40,33 +40,33 @@ pub struct Header {
     pub overrides: Vec<String>,
     /// The plan, overrides applied.
     pub plan: Plan,
-    /// What is to be judged.
+    /// What the verdict judges.
     pub brief: Brief,
-    /// Which of several files this is; nothing where there is one alone.
+    /// Which of several files this is; absent for a single file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
 }
 
 impl Header {
-    /// Whether a topology is kept up, and no experiment was run.
+    /// Whether the run keeps a topology up, without an experiment.
     #[must_use]
     pub fn is_upkeep(&self) -> bool {
         self.experiment.is_empty() && self.brief.experiment == "up"
     }
 }
 
-/// One file of a journal in several.
+/// One file of a journal of several files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// Its number, from 1.
     pub number: u32,
-    /// So many facts after this line were told before, and are told again so that this file can be
+    /// How many facts after this line are repeated from earlier files, so that this file can be
     /// read alone.
     pub carried: u64,
-    /// When it was begun.
+    /// When the file was begun.
     #[serde(rename = "from_ns")]
     pub from: Mono,
-    /// What happened right before could not be written.
+    /// Whether facts right before this file could not be written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_loss: bool,
 }

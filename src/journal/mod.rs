@@ -1,8 +1,7 @@
-//! The append-only file that holds everything: a header, then one fact a line. The report is
-//! computed from it alone, so it must survive whatever happens to its writer.
+//! The append-only file of a run: a header, then one fact per line. The report is computed from it
+//! alone, so it must survive crashes of its writer.
 //!
-//! A run that has an end writes one file. One that has none writes file after file, and keeps the
-//! latest.
+//! An experiment writes one file. An endless run writes file after file, and keeps the latest.
 
 mod carry;
 mod error;

@@ -1,4 +1,4 @@
-//! The files of a journal without end, as they stand in their folder, read as one.
+//! Reads the files of an endless journal in a folder as one journal.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use super::reader::{header, open_with};
 use super::{JournalError, Reading, Recording};
 
-/// The file of this number.
+/// The path of the file with this number.
 pub(super) fn path(folder: &Path, number: u32) -> PathBuf {
     folder.join(format!("journal-{number:06}.jsonl"))
 }
 
-/// The files in `folder`, in order; none where it holds no journal without end.
+/// The files in `folder`, in order; empty if it has no endless journal.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -29,11 +29,11 @@ pub fn list(folder: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     Ok(found)
 }
 
-/// Begins to read all files of `folder` as one journal: from the first that is kept, or from the
-/// first after facts were lost.
+/// Opens all files of `folder` as one journal: from the oldest file, or from the first after facts
+/// were lost.
 ///
 /// # Errors
-/// There is none, or one of them is no journal.
+/// There is no file, or one of them is not a journal.
 pub fn open_parts(folder: &Path) -> Result<Reading, JournalError> {
     let file = |source| JournalError::File { action: "read", path: folder.into(), source };
     let mut parts: Vec<PathBuf> = list(folder).map_err(file)?.into_iter().map(|it| it.1).collect();
@@ -46,9 +46,9 @@ pub fn open_parts(folder: &Path) -> Result<Reading, JournalError> {
                     break;
                 }
             }
-            // It is being begun right now.
+            // The writer is just beginning this file.
             Err(JournalError::Empty { .. }) if whole.is_empty() && !parts.is_empty() => {}
-            // The oldest are removed while one reads.
+            // The writer may remove the oldest files meanwhile.
             Err(JournalError::File { source, .. })
                 if source.kind() == io::ErrorKind::NotFound && !whole.is_empty() =>
             {
@@ -64,7 +64,7 @@ pub fn open_parts(folder: &Path) -> Result<Reading, JournalError> {
 /// Reads all files of `folder` as one journal into memory.
 ///
 /// # Errors
-/// Those of [`open_parts`], or a line is none of a journal.
+/// As for [`open_parts`], or a line is not one of a journal.
 pub fn read_parts(folder: &Path) -> Result<Recording, JournalError> {
     open_parts(folder)?.into_recording()
 }

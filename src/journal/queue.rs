@@ -1,9 +1,9 @@
-//! Facts on their way to the disk: a queue of a bounded size, and the thread that writes.
+//! A bounded queue of facts, and the thread that writes them to disk.
 //!
-//! A disk may block for seconds, and whoever notes a fact must not: healing, restarts and `status`
-//! go on. The thread takes what waits each [`TOGETHER`], so that many short lines wake it once; a
-//! SIGKILL of the controller loses no more than that. What does not fit is not taken, and the
-//! caller accounts for it.
+//! A disk may block for seconds, but recording a fact must not: healing, restarts and `status`
+//! continue. The thread collects facts for [`TOGETHER`] before it writes, so that many short lines
+//! wake it once; a SIGKILL of the controller loses at most that much. A fact that does not fit is
+//! rejected, and the caller accounts for it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,16 +18,16 @@ use super::{JournalError, Sink};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// How long facts are gathered before they are written.
+/// How long facts are collected before they are written.
 const TOGETHER: Duration = Duration::from_millis(10);
-/// A write that takes longer is told: the disk blocks.
+/// A write that takes longer is reported as a blocking disk.
 const BLOCKED: Duration = Duration::from_secs(2);
-/// How much may wait: at a thousand facts a second some minutes.
+/// The size of the queue: some minutes at a thousand facts per second.
 const SIZE_MAX: usize = 64 << 20;
-/// What tests replace that number with, in bytes.
+/// The variable with which tests override the size, in bytes.
 const VARIABLE: &str = "TANDEM_TEST_JOURNAL_QUEUE";
 
-/// A queue with its thread, which ends when this is dropped and all is written.
+/// A queue with its thread, which ends when this is dropped and everything is written.
 pub struct Queue {
     shared: Arc<Shared>,
     most: usize,
@@ -40,23 +40,23 @@ struct Shared {
 
 struct Inner {
     waiting: VecDeque<(Mono, Arc<Fact>)>,
-    /// How much that is, with what is being written.
+    /// The size of the waiting facts and of the one being written.
     size: usize,
-    /// Since when a fact is being written.
+    /// Since when the current write runs.
     writing: Option<Mono>,
     closed: bool,
     failure: Option<JournalError>,
     seen: Written,
 }
 
-/// How the journal stands.
+/// The state of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The file that is written, or was last.
+    /// The current file, or the last one.
     pub path: PathBuf,
-    /// Why nothing is written, if so.
+    /// Why facts are not being written, if so.
     pub why: Option<String>,
-    /// How many facts the files did not take.
+    /// How many facts could not be written.
     pub lost: u64,
 }
 
@@ -73,7 +73,7 @@ impl Written {
 }
 
 impl Queue {
-    /// Starts the thread that writes to `sink`; `broken` is cancelled when that takes no more.
+    /// Starts the thread that writes to `sink`; cancels `broken` when writing fails for good.
     ///
     /// # Errors
     /// The system refuses a thread.
@@ -91,7 +91,7 @@ impl Queue {
         let theirs = Arc::clone(&shared);
         let _ends_when_closed = Builder::new().name("journal".to_owned()).spawn(move || {
             while let Some((at, fact)) = theirs.next() {
-                // Behind what is missing nothing is written.
+                // Nothing is written after a missing fact.
                 let failure =
                     if broken.is_cancelled() { None } else { sink.append(at, &fact).err() };
                 let failed = failure.is_some();
@@ -104,8 +104,8 @@ impl Queue {
         Ok(Self { shared, most: most.unwrap_or(SIZE_MAX) })
     }
 
-    /// Takes a fact, unless there is no room for it. A quarter more is kept for facts that the
-    /// controller wrote: they are few, and without them others mean little.
+    /// Adds a fact if there is room. A quarter of extra room is reserved for the controller's own
+    /// facts: they are few, and the others mean little without them.
     #[must_use]
     pub fn put(&self, now: Mono, fact: &Arc<Fact>) -> bool {
         let most = if fact.what.is_by_member() { self.most } else { self.most + self.most / 4 };
@@ -115,7 +115,7 @@ impl Queue {
             return false;
         }
         inner.size = size;
-        // The thread sleeps only where nothing waits.
+        // The thread sleeps only if the queue is empty.
         if inner.waiting.is_empty() {
             self.shared.changed.notify_all();
         }
@@ -123,13 +123,13 @@ impl Queue {
         true
     }
 
-    /// Whether half of it is free again: one that is just below its bound would be full at once.
+    /// Whether half of the queue is free again; a queue just below its limit would fill up at once.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.shared.lock().size <= self.most / 2
     }
 
-    /// How the journal stands. A disk that blocks takes nothing.
+    /// The state of the journal; a blocking disk counts as not writing.
     #[must_use]
     pub fn written(&self) -> Written {
         let inner = self.shared.lock();
@@ -143,7 +143,7 @@ impl Queue {
         seen
     }
 
-    /// Why the journal takes no more, if so; told once.
+    /// Why writing failed for good, if so; returned once.
     #[must_use]
     pub fn failure(&self) -> Option<JournalError> {
         self.shared.lock().failure.take()
@@ -156,7 +156,7 @@ impl Queue {
         inner.waiting.len() + usize::from(inner.writing.is_some())
     }
 
-    /// Writes what waits at once, and takes no heed of what comes later.
+    /// Writes waiting facts at once, and ignores later ones.
     pub fn close(&self) {
         self.shared.lock().closed = true;
         self.shared.changed.notify_all();
@@ -174,7 +174,7 @@ impl Shared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next fact to be written, once there is one; nothing where there will be none.
+    /// Waits for the next fact to write; `None` if there will be none.
     fn next(&self) -> Option<(Mono, Arc<Fact>)> {
         let mut inner = self.lock();
         if inner.waiting.is_empty() && !inner.closed {
@@ -194,7 +194,7 @@ impl Shared {
         inner.size = inner.size.saturating_sub(weight(fact));
         inner.writing = None;
         if let Some(failure) = failure {
-            // The journal cannot tell this one.
+            // The journal cannot record its own failure.
             tracing::error!(error = crate::error::chain(&failure), "The run cannot go on.");
             inner.failure = Some(failure);
         }
@@ -204,7 +204,7 @@ impl Shared {
     }
 }
 
-/// About how many bytes a fact takes in memory.
+/// The approximate size of a fact in memory.
 fn weight(fact: &Fact) -> usize {
     let more = if let What::Renewed { claims } = &fact.what {
         size_of_val(claims.as_slice())
@@ -213,6 +213,6 @@ fn weight(fact: &Fact) -> usize {
     } else {
         0
     };
-    // With the names in it, and its place in the queue.
+    // Includes the names in it, and its slot in the queue.
     size_of::<Fact>() + more + 128
 }

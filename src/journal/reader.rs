@@ -1,5 +1,5 @@
-//! The reader: the header, then one fact at a time, so that a journal may be larger than memory.
-//! Tolerates a last line that was torn off, and nothing else.
+//! Reads the header, then one fact at a time, so that a journal may be larger than memory.
+//! Tolerates only a last line that was cut off.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 use super::{Header, JournalError, VERSION};
 use crate::observation::{Fact, What};
 
-/// The longest line; a renewal of ten thousand claims has a twentieth of it.
+/// The longest line; a renewal of ten thousand claims takes a twentieth of it.
 const LINE_MAX: u64 = 8 << 20;
 
-/// A journal that is being read: its header, and its facts in their order as it is iterated.
+/// An open journal: its header, and an iterator over its facts in order.
 #[derive(Debug)]
 pub struct Reading {
     /// The first line of the first file.
@@ -22,9 +22,9 @@ pub struct Reading {
     lines: Lines,
     /// The files that follow.
     later: VecDeque<PathBuf>,
-    /// The last line that was read broke off.
+    /// Whether the last line was cut off.
     torn: bool,
-    /// Nothing follows an error.
+    /// Whether iteration has ended, also after an error.
     over: bool,
 }
 
@@ -33,22 +33,22 @@ pub struct Reading {
 pub struct Recording {
     /// The first line.
     pub header: Header,
-    /// All others, in their order.
+    /// The facts, in order.
     pub facts: Vec<Fact>,
-    /// The last line broke off: its writer was killed, or the disk was full.
+    /// Whether the last line was cut off: its writer was killed, or the disk was full.
     pub torn_tail: bool,
 }
 
-/// The version alone: a later header may have any form.
+/// Only the version, because a later header may have any form.
 #[derive(serde::Deserialize)]
 struct Version {
     journal: u32,
 }
 
-/// Begins to read a journal of one file.
+/// Opens a journal of one file.
 ///
 /// # Errors
-/// It cannot be read, or does not begin as a journal does.
+/// The file cannot be read, or does not begin like a journal.
 pub fn open(path: &Path) -> Result<Reading, JournalError> {
     open_with(path, VecDeque::new())
 }
@@ -56,12 +56,12 @@ pub fn open(path: &Path) -> Result<Reading, JournalError> {
 /// Reads a journal of one file into memory.
 ///
 /// # Errors
-/// It cannot be read, or one of its lines is none of a journal.
+/// The file cannot be read, or a line is not one of a journal.
 pub fn read(path: &Path) -> Result<Recording, JournalError> {
     open(path)?.into_recording()
 }
 
-/// Begins to read a journal, which goes on in the files of `later`.
+/// Opens a journal that continues in the files of `later`.
 pub(super) fn open_with(path: &Path, later: VecDeque<PathBuf>) -> Result<Reading, JournalError> {
     let (header, lines) = Lines::open(path)?;
     Ok(Reading { header, lines, later, torn: false, over: false })
@@ -73,7 +73,8 @@ pub(super) fn header(path: &Path) -> Result<Header, JournalError> {
 }
 
 impl Reading {
-    /// The last line broke off: its writer was killed, or the disk was full. Known at the end.
+    /// Whether the last line was cut off: its writer was killed, or the disk was full. Known at the
+    /// end of the iteration.
     #[must_use]
     pub fn torn_tail(&self) -> bool {
         self.torn
@@ -82,7 +83,7 @@ impl Reading {
     /// Reads the rest into memory.
     ///
     /// # Errors
-    /// One of its lines is none of a journal.
+    /// A line is not one of a journal.
     pub fn into_recording(mut self) -> Result<Recording, JournalError> {
         let facts = self.by_ref().collect::<Result<_, _>>()?;
         Ok(Recording { header: self.header, facts, torn_tail: self.torn })
@@ -97,7 +98,7 @@ impl Reading {
                     if self.later.is_empty() || !closes {
                         return Ok(Some(fact));
                     }
-                    // It was closed because the next was begun: nothing ended there.
+                    // The writer closed this file to begin the next: nothing ended there.
                 }
                 Some(Line::Torn) => self.torn = true,
                 None => {
@@ -108,7 +109,7 @@ impl Reading {
         }
     }
 
-    /// Opens the next file, behind what it says again of those before.
+    /// Opens the next file, and skips its repeated facts.
     fn go_on_with(&mut self, path: &Path) -> Result<(), JournalError> {
         let (header, mut lines) = Lines::open(path)?;
         for _ in 0..header.part.map_or(0, |part| part.carried) {

@@ -1,8 +1,8 @@
-//! A journal without end, in files of a bounded size of which the latest are kept.
+//! An endless journal, in files of bounded size, of which the latest are kept.
 //!
-//! `journal-000001.jsonl` and so on, each with the header and with all that must be known to read
-//! it alone. What cannot be written is counted and told, and holds nobody up: another file is tried
-//! each second.
+//! The files are `journal-000001.jsonl` and so on, each with the header and everything needed to
+//! read it alone. Facts that cannot be written are counted and reported, and do not block the run:
+//! another file is tried each second.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,37 +13,37 @@ use super::{Header, Journal, JournalError, Part, parts};
 use crate::observation::Fact;
 use crate::time::Mono;
 
-/// How long after a file could not be written another is tried.
+/// How long after a failed write another file is tried.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How large a journal without end may become.
+/// The size limits of an endless journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Bytes in each file.
     pub size: u64,
-    /// How many files are kept; two at least, so that one is whole.
+    /// How many files are kept; at least two, so that one is complete.
     pub files: u32,
 }
 
-/// Files of 64 MiB, sixteen of them.
+/// Sixteen files of 64 MiB.
 impl Default for Bounds {
     fn default() -> Self {
         Self { size: 64 << 20, files: 16 }
     }
 }
 
-/// Why nothing is written, since when, and how much was lost so far.
+/// Why nothing is written, since when, and how many facts are lost so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwritten {
-    /// The first fact that was lost.
+    /// When the first lost fact came.
     pub since: Mono,
-    /// In words.
+    /// The reason, for people.
     pub why: String,
-    /// How many facts.
+    /// How many facts are lost.
     pub facts: u64,
 }
 
-/// A journal without end.
+/// An endless journal.
 #[derive(Debug)]
 pub struct Rolling {
     folder: PathBuf,
@@ -61,7 +61,7 @@ impl Rolling {
     /// Creates the first file in `folder`.
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The file cannot be created.
     pub fn create(folder: &Path, header: Header, bounds: Bounds) -> Result<Self, JournalError> {
         let mut rolling = Self {
             folder: folder.to_owned(),
@@ -78,7 +78,7 @@ impl Rolling {
         Ok(rolling)
     }
 
-    /// Appends a fact, at `now`; or counts it, where it cannot be written.
+    /// Appends a fact, at `now`, or counts it as lost if it cannot be written.
     pub fn append(&mut self, now: Mono, fact: &Fact) {
         if self.unwritten.is_none() || now.since(self.tried) >= RETRY {
             self.tried = now;
@@ -99,13 +99,13 @@ impl Rolling {
         self.carry.observe(fact);
     }
 
-    /// The file that is written, or was last.
+    /// The current file, or the last one.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         parts::path(&self.folder, self.number)
     }
 
-    /// Why nothing is written, if so.
+    /// Why facts are not being written, if so.
     #[must_use]
     pub fn unwritten(&self) -> Option<&Unwritten> {
         self.unwritten.as_ref()
@@ -120,7 +120,10 @@ impl Rolling {
     fn lose(&mut self, now: Mono, error: &JournalError) {
         let why = crate::error::chain(error);
         if self.unwritten.is_none() {
-            tracing::error!(error = why, "The journal is not written; all else goes on.");
+            tracing::error!(
+                error = why,
+                "The journal cannot be written; the run continues without it."
+            );
         }
         self.file = None;
         let since = self.unwritten.as_ref().map_or(now, |before| before.since);
@@ -128,14 +131,14 @@ impl Rolling {
         self.unwritten = Some(Unwritten { since, why, facts });
     }
 
-    /// Into the file, or where that is full, into the next.
+    /// Writes to the current file, or to the next if it is full.
     fn write(&mut self, now: Mono, fact: &Fact) -> Result<(), JournalError> {
         if let Some(file) = &mut self.file {
             match file.append(fact) {
                 Err(JournalError::Full { .. }) => {
                     if let Some(end) = self.carry.close(now) {
-                        // Room for it is kept below the limit; without it the file ends with what
-                        // is known last.
+                        // The limit leaves room for it; without it the file ends with its last
+                        // fact.
                         file.append_beyond(&end).ok();
                     }
                 }
@@ -149,7 +152,7 @@ impl Rolling {
         Ok(())
     }
 
-    /// Begins the next file, and removes those that are too many.
+    /// Begins the next file, and removes the oldest beyond the limit.
     fn begin(&mut self, now: Mono, carried: &[Fact]) -> Result<Journal, JournalError> {
         let number = self.number + 1;
         let path = parts::path(&self.folder, number);
@@ -162,7 +165,7 @@ impl Rolling {
         let header = Header { part: Some(part), ..self.header.clone() };
         let written = Journal::create(&path, &header).and_then(|mut file| {
             carried.iter().try_for_each(|fact| file.append(fact))?;
-            // What is carried may be more than a small file was to hold.
+            // The repeated facts may exceed the limit of a small file.
             let room = file.size().saturating_mul(2).max(self.bounds.size);
             Ok(file.with_limit(room))
         });
@@ -173,7 +176,7 @@ impl Rolling {
                 Ok(file)
             }
             Err(error) => {
-                // Half a file would be read as a whole one.
+                // A partial file would be read as a complete one.
                 fs::remove_file(&path).ok();
                 Err(error)
             }
@@ -186,7 +189,7 @@ impl Rolling {
             if number < first_kept
                 && let Err(error) = fs::remove_file(&path)
             {
-                tracing::warn!(%error, path = %path.display(), "An old journal stays.");
+                tracing::warn!(%error, path = %path.display(), "An old journal file stays.");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Where a run's facts go: into one file, or into file after file.
+//! The destination of a run's facts: one file, or file after file.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use super::{Journal, JournalError, Rolling, Unwritten};
 use crate::observation::Fact;
 use crate::time::Mono;
 
-/// Where facts go.
+/// The destination of facts.
 #[derive(Debug)]
 pub enum Sink {
-    /// One file, which must hold everything: a run that cannot write ends.
+    /// One file, which must hold everything: the run ends if it cannot be written.
     Whole(Journal),
-    /// File after file: what cannot be written is told, and all goes on.
+    /// File after file: lost facts are reported, and the run continues.
     Rolling(Box<Rolling>),
 }
 
@@ -19,7 +19,7 @@ impl Sink {
     /// Appends a fact that came `now`.
     ///
     /// # Errors
-    /// It could not be written, and so nothing more is to be done.
+    /// The fact could not be written, and the run cannot continue.
     pub fn append(&mut self, now: Mono, fact: &Fact) -> Result<(), JournalError> {
         match self {
             Self::Whole(journal) => journal.append(fact),
@@ -30,7 +30,7 @@ impl Sink {
         }
     }
 
-    /// The file that is written, or was last.
+    /// The current file, or the last one.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         match self {
@@ -39,7 +39,7 @@ impl Sink {
         }
     }
 
-    /// Why nothing is written, if so.
+    /// Why facts are not being written, if so.
     #[must_use]
     pub fn unwritten(&self) -> Option<&Unwritten> {
         match self {

@@ -1,6 +1,6 @@
-//! The writer: one `write` a line, straight to the kernel, so that a SIGKILL of the controller
-//! loses nothing that was appended; what waits in the queue before it is lost.
-//! (A crash of the whole machine may: its runs are void anyway.)
+//! Writes each line with one `write` to the kernel, so that a SIGKILL of the controller loses
+//! nothing that was appended, only what waits in the queue. (A crash of the machine may lose more,
+//! but its runs are void anyway.)
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{Header, JournalError};
 use crate::observation::Fact;
 
-/// The most that a journal may hold unless its owner says otherwise: 4 GiB.
+/// The default limit of a journal: 4 GiB.
 pub const SIZE_MAX: u64 = 4 << 30;
 
 /// An open journal.
@@ -52,12 +52,12 @@ impl Journal {
         self.write(fact)
     }
 
-    /// How many bytes it holds.
+    /// The size of the file in bytes.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Where it is.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -73,8 +73,8 @@ impl Journal {
             return Err(JournalError::Full { path: self.path.clone(), limit: self.limit });
         }
         if let Err(source) = self.file.write_all(&self.line) {
-            // Half a line in the middle would spoil all that follows. If even this fails, the
-            // reader sees the torn line and says so.
+            // A partial line in the middle would corrupt everything after it. If even this fails,
+            // the reader reports the partial line.
             let _restored = self.file.set_len(self.size);
             let path = self.path.clone();
             return Err(JournalError::File { action: "write to", path, source });

@@ -1,4 +1,4 @@
-//! What happened to a topology that is kept up, as it is told to people and programs.
+//! The events of a topology that is kept up, as users and programs get them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,182 +7,182 @@ use super::{Counts, Level};
 use crate::ids::{ClusterName, GroupName, Life, PartitionId, RoleName};
 use crate::time::{Mono, Wall};
 
-/// How many roles an event names; how many there are it says.
+/// How many roles an event names at most; `role_count` has the full number.
 pub const ROLES_MAX: usize = 64;
 
-/// One thing that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// Its place in the order in which they were told, from 1; none is left out.
+    /// Its sequence number in the order of publication, from 1 and without holes.
     pub seq: u64,
-    /// When it was so, on the clock of the journal's facts.
+    /// When it happened, on the clock of the journal's facts.
     #[serde(rename = "t_ns")]
     pub t: Mono,
     /// The same on the wall clock, in milliseconds since 1970-01-01 UTC.
     #[serde(rename = "wall_ms")]
     pub wall: Wall,
-    /// When it was told, on the clock of the journal's facts.
+    /// When it was published, on the clock of the journal's facts.
     #[serde(rename = "told_ns")]
-    pub told: Mono,
+    pub published: Mono,
     /// What happened.
     #[serde(flatten)]
     pub what: Happening,
 }
 
-/// What can happen.
+/// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Happening {
     /// A member's process was started.
     Started {
-        /// Which life.
+        /// The member's life.
         life: Life,
         /// Its process id.
         pid: u32,
     },
-    /// A member's process is gone.
+    /// A member's process has died.
     Died {
-        /// Which life.
+        /// The member's life.
         life: Life,
-        /// The signal that ended it, if one did.
+        /// The signal that killed it, if one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signal: Option<i32>,
-        /// The status it ended with, if it did by itself.
+        /// Its exit status, if it exited by itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<i32>,
     },
-    /// A member has left its group, as it was asked to, and its process has ended in order.
+    /// A member has left its group on request, and its process has exited normally.
     Left {
-        /// Which life.
+        /// The member's life.
         life: Life,
     },
-    /// A member's process was stopped.
+    /// A member's process was stopped (SIGSTOP).
     Stopped {
-        /// Which life.
+        /// The member's life.
         life: Life,
     },
-    /// It goes on.
+    /// A member's process continues (SIGCONT).
     Continued {
-        /// Which life.
+        /// The member's life.
         life: Life,
     },
-    /// A member leaves its group because it was asked to.
+    /// A member starts to leave its group, on request.
     Leaving {
-        /// Which life.
+        /// The member's life.
         life: Life,
     },
-    /// An embedded broker answers.
+    /// An embedded broker was started and answers.
     ClusterStarted {
-        /// Which cluster.
+        /// The broker's cluster.
         cluster: ClusterName,
-        /// Where.
+        /// The address on which it listens.
         address: String,
         /// Its process id.
         pid: u32,
     },
-    /// An embedded broker is gone, and nobody asked it to; it is started again.
+    /// An embedded broker has died unexpectedly; it is started again.
     ClusterDied {
-        /// Which cluster.
+        /// The broker's cluster.
         cluster: ClusterName,
     },
-    /// The host did not let the controller run, for 100 ms or more: nor, maybe, anybody else.
+    /// The host did not schedule the controller for 100 ms or more; other processes may have
+    /// stalled as well.
     Stalled {
-        /// For how long, in milliseconds.
+        /// How long, in milliseconds.
         ms: f64,
     },
-    /// A broker is lost: its cluster names it no longer, or does not answer, or its process, which
-    /// is the run's own, was stopped.
+    /// A broker is lost: its cluster no longer names it, or does not answer, or the process of an
+    /// embedded broker was stopped.
     BrokerLost {
-        /// Its cluster.
+        /// The broker's cluster.
         cluster: ClusterName,
-        /// Its number and address.
+        /// The broker's node id and address.
         broker: String,
     },
-    /// It is back.
+    /// A lost broker is back.
     BrokerBack {
-        /// Its cluster.
+        /// The broker's cluster.
         cluster: ClusterName,
-        /// Its number and address.
+        /// The broker's node id and address.
         broker: String,
     },
     /// A member cannot reach its brokers.
     Unconnected {
-        /// Which life.
+        /// The member's life.
         life: Life,
-        /// What its client says.
+        /// The error of its client.
         why: String,
     },
-    /// It reaches them again.
+    /// A member reaches its brokers again.
     Connected {
-        /// Which life.
+        /// The member's life.
         life: Life,
     },
-    /// Who leads a partition has changed.
+    /// The leaders of a partition have changed.
     Leaders {
-        /// In which group.
+        /// The group.
         group: GroupName,
-        /// Which partition.
+        /// The partition.
         partition: PartitionId,
-        /// Who leads it now; nobody where it is empty.
+        /// The members that lead it now; empty if there is no leader.
         leaders: Vec<Life>,
-        /// The roles on that partition, [`ROLES_MAX`] of them at most.
+        /// The roles on that partition, at most [`ROLES_MAX`] of them.
         roles: Vec<RoleName>,
-        /// How many there are.
+        /// The number of these roles.
         role_count: usize,
     },
-    /// How the whole stands has changed.
+    /// The health of the topology has changed.
     Health {
-        /// How it stands now.
+        /// The health now.
         now: Level,
-        /// How it stood before.
+        /// The health before.
         before: Level,
     },
-    /// Roles have been led by nobody since then, and still are; certain, and told later than the
-    /// change of leaders that began it.
+    /// A gap has begun and still goes on. It is published when it is certain, later than the change
+    /// of leaders that began it.
     GapBegan(Span),
-    /// Roles were led by nobody: final.
+    /// A gap is over: roles had no leader. Final.
     Gap(Span),
-    /// Roles were claimed by two or more: final.
+    /// An overlap is over: two or more members claimed roles. Final.
     Overlap(Span),
-    /// Facts could not be taken into account: between the last event and this one, something may
-    /// be missing.
+    /// The live view missed facts, so events before this one may be missing.
     Missed {
-        /// How many.
+        /// How many facts were missed.
         facts: u64,
     },
-    /// The journal takes no more; all else goes on.
+    /// The journal cannot be written; everything else goes on.
     Unwritten {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The journal is written again.
     Written {
-        /// How many facts were never written so far.
+        /// How many facts were lost so far.
         lost: u64,
     },
     /// The run ends: members leave.
     Ending {
-        /// Why.
+        /// The reason.
         why: String,
-        /// Gaps of all groups together, of each role.
+        /// The joint gaps of all roles.
         joint: Counts,
     },
 }
 
-/// For how long something was so, and for whom.
+/// An interval, and the roles it concerns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
-    /// In which group; in all at once where there is none.
+    /// The group; absent if it concerns all groups at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// The roles that it befell, [`ROLES_MAX`] of them at most.
+    /// The roles, at most [`ROLES_MAX`] of them.
     pub roles: Vec<RoleName>,
-    /// How many there are.
+    /// The number of these roles.
     pub role_count: usize,
-    /// The first instant.
+    /// Its first instant.
     #[serde(rename = "from_ns")]
     pub from: Mono,
-    /// The first instant that no longer belongs to it, once that is known.
+    /// The first instant after it, once that is known.
     #[serde(default, rename = "until_ns", skip_serializing_if = "Option::is_none")]
     pub until: Option<Mono>,
 }

@@ -1,13 +1,13 @@
-//! Pieces of text in as many lines as a terminal of that width takes: nothing is cut.
+//! Wraps pieces of text into lines of a terminal's width, without cutting anything off.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-/// What a further line of the same begins with.
+/// The indentation of continuation lines.
 const INDENT: usize = 2;
 
-/// The pieces in lines of at most `width`. A piece that does not fit what is left of a line begins
-/// the next; one that fits no line is split at its spaces, and where it has none, anywhere.
+/// Wraps the pieces into lines of at most `width`. A piece that does not fit the rest of a line
+/// starts the next. A piece that fits no line is split at spaces, or anywhere if it has none.
 pub(super) fn flow(
     pieces: impl IntoIterator<Item = (String, Style)>,
     width: usize,
@@ -16,7 +16,7 @@ pub(super) fn flow(
     for (text, style) in pieces {
         let whole = text.trim_end().chars().count();
         if used > INDENT && used + whole > width && whole + INDENT <= width {
-            // It fits a line of its own.
+            // It fits on a line of its own.
             lines.push(Line::from(std::mem::take(&mut line)));
             line.push(Span::raw(" ".repeat(INDENT)));
             used = INDENT;
@@ -39,7 +39,7 @@ pub(super) fn flow(
     lines
 }
 
-/// Words with the spaces before them, none longer than `most`.
+/// The words of a text with the spaces before them, each at most `most` long.
 fn words(text: &str, most: usize) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut space = true;
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_goes_on_below() {
+    fn text_that_does_not_fit_continues_on_the_next_line() {
         assert_eq!(flowed(&["p1   ", "p1-1 2  ", "no gap"], 80), ["p1   p1-1 2  no gap"]);
         let pieces = ["p1   ", "p1-1 2  ", "no gap, 0 overlaps"];
         assert_eq!(flowed(&pieces, 80), ["p1   p1-1 2  no gap, 0 overlaps"]);

@@ -1,4 +1,4 @@
-//! What is told of a fact.
+//! The events that facts make.
 
 use super::Happening;
 use super::table::ms;
@@ -7,7 +7,7 @@ use crate::live::{Live, STALL_LEAST};
 use crate::observation::{Fact, What};
 
 impl Happening {
-    /// What is told of a fact that is folded already, if anything is.
+    /// The event of a fact that is already folded, if it makes one.
     #[must_use]
     pub fn of(live: &Live, fact: &Fact) -> Option<Self> {
         let Some(life) = &fact.life else { return of_run(&fact.what) };
@@ -44,7 +44,7 @@ fn of_run(what: &What) -> Option<Happening> {
 
 fn of_life(live: &Live, life: Life, what: &What) -> Option<Happening> {
     let member = live.member(&life.member)?;
-    // Of a life before the latest nothing is told.
+    // Only the latest life makes events.
     if member.incarnation != life.incarnation {
         return None;
     }

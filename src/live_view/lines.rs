@@ -1,9 +1,8 @@
-//! One line an event, and a page a picture, for terminals, pipes and programs that read lines.
+//! Formats an event as a line, and a picture as a page, for terminals, pipes and programs.
 //!
-//! An event's line is `TIME WORD KEY=VALUE ...`: the time in UTC to the millisecond, the word that
-//! stands in `events -o json` as well, and the values without spaces unless in double quotes, as
-//! JSON writes them. Words and keys do not change within a version; further ones may come at the
-//! end of a line.
+//! The line of an event is `TIME WORD KEY=VALUE ...`: the time in UTC with milliseconds, the word
+//! as in `events -o json`, and values without spaces, or in double quotes as in JSON. Words and
+//! keys do not change within a version; new keys may be added at the end of a line.
 
 use std::fmt::Write;
 
@@ -13,10 +12,10 @@ use super::{Event, Happening, Level};
 use crate::ids::{ClusterName, Life, MemberId, RoleName};
 use crate::time::Wall;
 
-/// How many roles a page names of those that are not led.
+/// How many roles without a leader a page names.
 const UNLED_MAX: usize = 20;
 
-/// An event as a line, without its end.
+/// An event as a line, without the line break.
 #[must_use]
 pub fn line(event: &Event) -> String {
     format!("{} {}", clock(event.wall), words(&event.what))
@@ -97,11 +96,11 @@ fn spans(span: &Span) -> String {
     format!("{group}{ms} {}", named(&span.roles, span.role_count))
 }
 
-/// A picture as a page for people.
+/// A picture as a page of text.
 #[must_use]
 pub fn summary(picture: &Picture) -> String {
     let mut page = String::new();
-    // A String takes whatever is written.
+    // Writing to a `String` cannot fail.
     write_summary(&mut page, picture).ok();
     page
 }
@@ -118,11 +117,11 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
         None => writeln!(page, "  since {since}")?,
     }
     for promise in &picture.objective {
-        writeln!(page, "  {}", promised(promise))?;
+        writeln!(page, "  {}", promise_line(promise))?;
     }
     writeln!(page, "  all groups at once: {}", counted(&picture.joint))?;
     if picture.missed > 0 {
-        writeln!(page, "  {} facts came too late or not at all to be counted", picture.missed)?;
+        writeln!(page, "  {} facts were missed and are not counted", picture.missed)?;
     }
     let (journal, file) = (&picture.journal, picture.journal.file.display());
     match &journal.why {
@@ -135,15 +134,15 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
         Some(_) | None => writeln!(page, "  written to {file}")?,
     }
     for (cluster, broker) in &picture.brokers {
-        writeln!(page, "{}", brokered(cluster, broker))?;
+        writeln!(page, "{}", broker_line(cluster, broker))?;
     }
     for reason in picture.reasons.urgent().chain(picture.reasons.stalled(false)) {
         writeln!(page, "{reason}")?;
     }
     for (name, group) in &picture.groups {
         writeln!(page, "group {name} on {}: {}", group.cluster, counted(&group.counts))?;
-        for (member, seat) in &group.members {
-            writeln!(page, "  {}", seated(member, seat))?;
+        for (member, state) in &group.members {
+            writeln!(page, "  {}", member_line(member, state))?;
         }
     }
     let unled = || picture.roles.iter().filter(|role| role.health != Level::Led);
@@ -162,31 +161,31 @@ fn write_summary(page: &mut String, picture: &Picture) -> std::fmt::Result {
     Ok(())
 }
 
-/// What the header says of the objective, where it was not kept.
+/// The remark in the header if the objective was not kept.
 pub(super) fn broken(picture: &Picture) -> &'static str {
     if picture.is_kept() { "" } else { ", the objective is BROKEN" }
 }
 
-/// Where a role is not led: nobody claims it, or who does hangs.
+/// In which groups a role is not led, because it has no leader or its leader hangs.
 fn missing(role: &RolePicture) -> String {
     let empty = role.leaders.iter().filter(|(_, leaders)| leaders.is_empty());
     let empty: Vec<_> = empty.map(|(group, _)| group.as_str()).collect();
-    let nobody = (!empty.is_empty()).then(|| format!("nobody in {}", empty.join(", ")));
+    let none = (!empty.is_empty()).then(|| format!("no leader in {}", empty.join(", ")));
     let hangs = role.idle.iter().filter_map(|group| {
         let leaders: Vec<_> = role.leaders.get(group)?.iter().map(MemberId::as_str).collect();
         Some(format!("{} hangs in {group}", leaders.join(" and ")))
     });
-    nobody.into_iter().chain(hangs).collect::<Vec<_>>().join(", ")
+    none.into_iter().chain(hangs).collect::<Vec<_>>().join(", ")
 }
 
-/// What is said of a run that has ended, for people.
+/// The summary that `tandem up` prints when it has ended.
 #[must_use]
 pub fn farewell(picture: &Picture) -> String {
     let Picture { run, at, joint, objective, groups, .. } = picture;
     let lasted = std::time::Duration::from_millis(at.0.saturating_sub(run.began.0).unsigned_abs());
     let mut lines =
         vec![format!("{} was kept up for {}", run.topology, lasts(lasted.as_secs_f64() * 1_000.0))];
-    lines.extend(objective.iter().map(promised));
+    lines.extend(objective.iter().map(promise_line));
     lines.push(format!("all groups at once: {}", counted(joint)));
     lines.extend(groups.iter().map(|(name, one)| format!("{name}: {}", counted(&one.counts))));
     let folder = run.folder.display();
@@ -194,7 +193,7 @@ pub fn farewell(picture: &Picture) -> String {
     lines.join("\n  ") + "\n"
 }
 
-pub(super) fn promised(promise: &Promise) -> String {
+pub(super) fn promise_line(promise: &Promise) -> String {
     let Promise { what, allowed_ms, longest_ms, left_ms, kept } = promise;
     let how = if *kept { format!("kept, {left_ms:.0} ms left") } else { "BROKEN".to_owned() };
     format!("{what} at most {allowed_ms:.0} ms: longest {longest_ms:.0} ms, {how}")
@@ -218,13 +217,13 @@ pub(super) fn counted(counts: &Counts) -> String {
     }
 }
 
-pub(super) fn seated(member: &MemberId, seat: &MemberPicture) -> String {
-    let (incarnation, leads, long) = (seat.incarnation, seat.leads, lasts(seat.for_ms));
-    match seat.pid {
+pub(super) fn member_line(member: &MemberId, state: &MemberPicture) -> String {
+    let (incarnation, leads, long) = (state.incarnation, state.leads, lasts(state.for_ms));
+    match state.pid {
         None if incarnation.0 == 0 => format!("{member}  not started"),
-        None if seat.left => format!("{member}.{incarnation}  left {long} ago"),
+        None if state.left => format!("{member}.{incarnation}  left {long} ago"),
         None => format!("{member}.{incarnation}  dead for {long}"),
-        Some(pid) if seat.stopped => {
+        Some(pid) if state.stopped => {
             format!("{member}.{incarnation}  stopped for {long}, process {pid}, leads {leads}")
         }
         Some(pid) => {
@@ -233,7 +232,7 @@ pub(super) fn seated(member: &MemberId, seat: &MemberPicture) -> String {
     }
 }
 
-pub(super) fn brokered(cluster: &ClusterName, broker: &BrokerPicture) -> String {
+pub(super) fn broker_line(cluster: &ClusterName, broker: &BrokerPicture) -> String {
     let BrokerPicture { address, pid, for_ms, deaths } = broker;
     let how = match pid {
         None => format!("dead for {}", lasts(*for_ms)),

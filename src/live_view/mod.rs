@@ -1,13 +1,13 @@
-//! What is shown of a topology that is kept up: who leads what now, what happened, and what is left
-//! of the objective; as values, as lines, and on a terminal.
+//! The live view of a topology that is kept up: current leaders, events, and the state of the
+//! objective. Available as values, as lines of text, and as a page on a terminal.
 //!
 //! ```text
-//!   facts, and what the live fold tells of them --> Table --> Happening --> lines, sockets
-//!                                                     |
-//!                    how it stands: the live fold --> +-----> Picture ----> status, Screen
+//!   facts, and events of the live fold --> Table --> Happening --> lines, status socket
+//!                                            |
+//!                            live fold ----> +-----> Picture ----> status, Screen
 //! ```
 //!
-//! Nothing is decided or judged here.
+//! This room only presents; it decides and judges nothing.
 
 mod event;
 mod flow;
@@ -28,5 +28,5 @@ pub use picture::{
     RolePicture, Run,
 };
 pub use reasons::{LostPicture, ReasonsPicture, StallsPicture, UnconnectedPicture};
-pub use screen::{Screen, Stroke};
+pub use screen::{KeyAction, Screen};
 pub use table::{Moment, Table};

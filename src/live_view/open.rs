@@ -1,4 +1,4 @@
-//! How many gaps go on, and how long those are that are not final yet.
+//! The number of gaps that go on, and the lengths of the gaps that are not final yet.
 
 use super::picture::Counts;
 use super::table::{Table, ms};
@@ -7,22 +7,22 @@ use crate::live::Live;
 use crate::time::Mono;
 use crate::timeline::Interval;
 
-/// The end of what goes on.
+/// The end of an interval that goes on.
 const END: Mono = Mono(u64::MAX);
 
-/// Gaps that are not final, of each role by itself.
+/// Gaps that are not final, counted for each role.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pending {
     /// How many go on.
     open: u64,
-    /// For how long the longest of them has.
+    /// How long the longest of these has lasted.
     open_ms_max: f64,
-    /// How long the longest is, those included that have just ended.
+    /// The length of the longest, including those that have just ended.
     pub(super) longest_ms: f64,
 }
 
 impl Pending {
-    /// What has been counted, with what goes on.
+    /// Adds the open gaps to the final counts.
     pub(super) fn and(self, counts: Counts) -> Counts {
         Counts { open: self.open, open_ms_max: self.open_ms_max, ..counts }
     }
@@ -38,7 +38,7 @@ impl Pending {
 }
 
 impl Table {
-    /// The gaps of a group that are not final, or of all groups together.
+    /// The gaps that are not final, of one group or of all groups together.
     pub(super) fn pending(&self, live: &Live, group: Option<&GroupName>, now: Mono) -> Pending {
         let mut pending = Pending::default();
         for (gap, roles) in live.open_gaps(group, now) {

@@ -1,4 +1,4 @@
-//! Colours, and none where they are not wanted: then words and weight say the same.
+//! Colours. Without them, the words and bold text carry the same information.
 
 use ratatui::style::{Color, Modifier, Style};
 

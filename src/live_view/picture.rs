@@ -1,4 +1,4 @@
-//! How a topology that is kept up stands at one instant.
+//! A picture: the state of a topology that is kept up, at one instant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::live::Health;
 use crate::time::Wall;
 use crate::verdict::Exit;
 
-/// How something stands.
+/// The health of a role, or of the whole topology.
 #[derive(
     Debug,
     Clone,
@@ -29,19 +29,19 @@ use crate::verdict::Exit;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Not every group has led it yet.
+    /// Some group has not led it yet.
     #[default]
     Starting,
     /// Every group leads it.
     Led,
-    /// A group does not lead it, and another does.
+    /// Some group does not lead it, and another does.
     Degraded,
     /// No group leads it.
     Down,
 }
 
 impl Level {
-    /// One word.
+    /// The level as one word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -64,52 +64,52 @@ impl From<Health> for Level {
     }
 }
 
-/// How the whole stands.
+/// The state of the whole topology.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Picture {
-    /// Whose picture it is.
+    /// The run.
     #[serde(flatten)]
     pub run: Run,
     /// When it was taken, in milliseconds since 1970-01-01 UTC.
     #[serde(rename = "at_ms")]
     pub at: Wall,
-    /// How the whole stands: as its worst role.
+    /// The health of the whole: that of its worst role.
     pub health: Level,
-    /// For how long, in milliseconds.
+    /// How long it has been so, in milliseconds.
     pub health_for_ms: f64,
-    /// In how many milliseconds it ends by itself, where it does.
+    /// In how many milliseconds the run ends by itself, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_in_ms: Option<f64>,
-    /// What is promised, and what is left of it.
+    /// The promises of the objective.
     pub objective: Vec<Promise>,
-    /// What was counted of all groups together.
+    /// The gaps of all groups at once.
     pub joint: Counts,
     /// The brokers of embedded clusters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub brokers: BTreeMap<ClusterName, BrokerPicture>,
-    /// What explains why something is not led.
+    /// Possible reasons why roles are not led.
     #[serde(default, skip_serializing_if = "ReasonsPicture::is_empty")]
     pub reasons: ReasonsPicture,
     /// The groups.
     pub groups: BTreeMap<GroupName, GroupPicture>,
     /// The roles, in the topology's order.
     pub roles: Vec<RolePicture>,
-    /// Where facts are written.
+    /// The journal.
     pub journal: JournalPicture,
-    /// How many facts could not be taken into account; what is counted here may lack them.
+    /// How many facts the live view missed; the counts lack them.
     pub missed: u64,
-    /// The number of the latest event.
+    /// The sequence number of the latest event.
     pub event: u64,
 }
 
 impl Picture {
-    /// Whether all that is promised was kept so far.
+    /// Whether the objective was kept so far.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.objective.iter().all(|promise| promise.kept)
     }
 
-    /// How it stands, for scripts: how the roles are led now comes before what was promised.
+    /// The state as an exit code: the current health takes precedence over the objective.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self.health {
@@ -122,64 +122,65 @@ impl Picture {
     }
 }
 
-/// Which run.
+/// A run of `tandem up`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// What it is called.
+    /// The name of the run.
     #[serde(rename = "run")]
     pub name: String,
-    /// What it keeps up.
+    /// The topology that it keeps up.
     pub topology: TopologyName,
     /// Its process id.
     pub pid: u32,
-    /// Its journal and logs.
+    /// The folder with its journals and logs.
     pub folder: PathBuf,
-    /// When it began, in milliseconds since 1970-01-01 UTC.
+    /// When it started, in milliseconds since 1970-01-01 UTC.
     #[serde(rename = "began_ms")]
     pub began: Wall,
 }
 
-/// What is promised, and what is left of it.
+/// A promise of the objective, and its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Promise {
-    /// `joint_gap` or `group_gap`, as topologies write it.
+    /// `joint_gap` or `group_gap`, as in a topology.
     pub what: String,
-    /// The longest gap that is allowed, in milliseconds.
+    /// The longest allowed gap, in milliseconds.
     pub allowed_ms: f64,
-    /// The longest that there was, one that goes on included, as far as has been heard.
+    /// The longest gap so far, including gaps that go on, in milliseconds.
     pub longest_ms: f64,
-    /// How much longer a gap may be; nothing where the promise is broken.
+    /// The difference of the two; 0 if the promise is broken.
     pub left_ms: f64,
-    /// Whether it was kept so far.
+    /// Whether the promise was kept so far.
     pub kept: bool,
 }
 
-/// Intervals that are over and final, and gaps that go on; of each role by itself: two roles on one
-/// partition count twice.
+/// Counts of final gaps and overlaps, and of gaps that go on. They count each role: two roles on
+/// one partition count twice.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// How many gaps.
+    /// The number of final gaps.
     pub gaps: u64,
-    /// All of them together, in milliseconds.
+    /// Their total length, in milliseconds.
     pub gap_ms: f64,
-    /// The longest.
+    /// The longest of them, in milliseconds.
     pub gap_ms_max: f64,
-    /// How many more go on, as far as has been heard.
+    /// The number of gaps that go on, by the current claims.
     #[serde(default)]
     pub open: u64,
-    /// For how long the longest of these has, in milliseconds.
+    /// How long the longest of these has lasted, in milliseconds.
     #[serde(default)]
     pub open_ms_max: f64,
-    /// How many overlaps; absent for all groups together, for overlaps are counted by group.
+    /// The number of final overlaps; absent for all groups at once, because overlaps are counted by
+    /// group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlaps: Option<u64>,
-    /// All of them together, in milliseconds; absent for all groups together.
+    /// Their total length, in milliseconds; absent for all groups at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap_ms: Option<f64>,
 }
 
 impl Counts {
-    /// A group without an overlap has none, which is known.
+    /// The counts of one group, where absent overlaps mean zero.
     pub(super) fn of_a_group(self) -> Self {
         let overlaps = self.overlaps.or(Some(0));
         Self { overlaps, overlap_ms: self.overlap_ms.or(Some(0.0)), ..self }
@@ -189,14 +190,14 @@ impl Counts {
 /// The broker of an embedded cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BrokerPicture {
-    /// Where it listens, in each of its lives.
+    /// The address on which it listens; a restart does not change it.
     pub address: String,
-    /// Its process, while it runs.
+    /// Its process id, while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// For how long it has been so, in milliseconds.
+    /// How long it has been running or dead, in milliseconds.
     pub for_ms: f64,
-    /// How often it died, and nobody had asked it to.
+    /// How often it died unexpectedly.
     pub deaths: u64,
 }
 
@@ -205,11 +206,11 @@ pub struct BrokerPicture {
 pub struct GroupPicture {
     /// Its cluster.
     pub cluster: ClusterName,
-    /// How it stands: as its worst role in this group, which is led or not.
+    /// Whether it leads all roles.
     pub led: bool,
     /// Its members.
     pub members: BTreeMap<MemberId, MemberPicture>,
-    /// What was counted of it.
+    /// Its gaps and overlaps.
     #[serde(flatten)]
     pub counts: Counts,
 }
@@ -219,43 +220,43 @@ pub struct GroupPicture {
 pub struct MemberPicture {
     /// Its latest life.
     pub incarnation: Incarnation,
-    /// The process of that life, while it runs.
+    /// The process id of that life, while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// The kernel has stopped it.
+    /// Whether its process is stopped (SIGSTOP).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
-    /// It leaves, or has left and ended in order.
+    /// Whether it leaves its group, or has left and exited normally.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left: bool,
-    /// For how long it has been so, in milliseconds.
+    /// How long it has been in this state, in milliseconds.
     pub for_ms: f64,
-    /// How many roles it leads.
+    /// The number of roles that it leads.
     pub leads: usize,
 }
 
 /// One role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RolePicture {
-    /// Which.
+    /// The role's name.
     pub role: RoleName,
-    /// How many more it stands for: of more than 10,000 roles those that share their partitions in
-    /// every group stand as one.
+    /// How many more roles this entry represents. With more than 10,000 roles, those that share
+    /// their partitions in every group have one entry.
     #[serde(default, skip_serializing_if = "is_none")]
     pub more: u32,
-    /// How it stands.
+    /// The role's health.
     pub health: Level,
-    /// For how long, in milliseconds.
+    /// How long it has been so, in milliseconds.
     pub health_for_ms: f64,
-    /// Who leads it, by group; nobody where that is empty.
+    /// Its leaders in each group; empty if there is none.
     pub leaders: BTreeMap<GroupName, Vec<MemberId>>,
-    /// The groups in which those who lead it are known not to serve it: they hang.
+    /// The groups in which its leaders hang: they claim it, but do not serve it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub idle: BTreeSet<GroupName>,
 }
 
 impl RolePicture {
-    /// `eurusd`, or `eurusd and 15 more`, with the others of its class and `others`.
+    /// `eurusd`, or `eurusd and 15 more` if it represents other roles, or `others` are added.
     #[must_use]
     pub fn title(&self, others: u32) -> String {
         match self.more.saturating_add(others) {
@@ -271,16 +272,16 @@ fn is_none(more: &u32) -> bool {
     *more == 0
 }
 
-/// Where facts are written.
+/// The state of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct JournalPicture {
-    /// The file that is written, or was last.
+    /// The current file.
     pub file: PathBuf,
-    /// Whether it is.
+    /// Whether it can be written.
     pub written: bool,
-    /// Why not.
+    /// The reason if it cannot be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// How many facts were never written.
+    /// How many facts were lost.
     pub lost: u64,
 }

@@ -1,5 +1,5 @@
-//! Why something may not be led: stalls of the host, brokers that are lost, members that reach
-//! none.
+//! Possible reasons why roles are not led: stalls of the host, lost brokers, and members that
+//! cannot reach their brokers.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::ids::{ClusterName, MemberId};
 use crate::live::{Live, Stalls, Unconnected};
 use crate::time::Mono;
 
-/// For so long after a stall it is shown where people look first.
+/// How long after a stall the terminal shows it.
 const LATELY_MS: f64 = 60_000.0;
 
-/// What explains why something is not led.
+/// Possible reasons why roles are not led.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReasonsPicture {
-    /// Times of 100 ms and more in which the host did not let the controller run.
+    /// Stalls: the host did not schedule the controller for 100 ms or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<StallsPicture>,
-    /// Brokers that are lost.
+    /// Lost brokers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brokers: Vec<LostPicture>,
     /// Members that cannot reach their brokers.
@@ -32,7 +32,7 @@ pub struct ReasonsPicture {
 /// Stalls of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StallsPicture {
-    /// How many.
+    /// The number of stalls.
     pub count: u64,
     /// The longest, in milliseconds.
     pub ms_max: f64,
@@ -40,28 +40,28 @@ pub struct StallsPicture {
     pub last_ms_ago: f64,
 }
 
-/// A broker that is lost.
+/// A lost broker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LostPicture {
     /// Its cluster.
     pub cluster: ClusterName,
-    /// Its number and address.
+    /// Its node id and address.
     pub broker: String,
-    /// For how long, in milliseconds.
+    /// How long it has been lost, in milliseconds.
     pub for_ms: f64,
 }
 
 /// A member that cannot reach its brokers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnconnectedPicture {
-    /// What its client says.
+    /// The error of its client.
     pub why: String,
-    /// For how long, in milliseconds.
+    /// How long it has been so, in milliseconds.
     pub for_ms: f64,
 }
 
 impl ReasonsPicture {
-    /// What the live fold knows.
+    /// The reasons at `now`.
     pub(super) fn of(live: &Live, now: Mono) -> Self {
         let lost = |((cluster, broker), since): (&(ClusterName, String), Mono)| {
             let (cluster, broker) = (cluster.clone(), broker.clone());
@@ -87,7 +87,7 @@ impl ReasonsPicture {
         *self == Self::default()
     }
 
-    /// Brokers and members that cannot be reached now, a line each.
+    /// One line for each lost broker and each unconnected member.
     pub(super) fn urgent(&self) -> impl Iterator<Item = String> + '_ {
         let brokers = self.brokers.iter().map(|lost| {
             let LostPicture { cluster, broker, for_ms } = lost;
@@ -100,7 +100,8 @@ impl ReasonsPicture {
         brokers.chain(members)
     }
 
-    /// The stalls in a line, where there were any; those of the last minute alone if so wanted.
+    /// One line about the stalls, if there were any; with `lately`, only if the last one ended
+    /// within the last minute.
     pub(super) fn stalled(&self, lately: bool) -> Option<String> {
         let StallsPicture { count, ms_max, last_ms_ago } =
             self.stalls.filter(|stalls| !lately || stalls.last_ms_ago <= LATELY_MS)?;

@@ -1,4 +1,4 @@
-//! Who leads each role in each group, and how the role stands for that.
+//! The leaders of each role in each group, and the health that follows.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::live::{Health, Live, RoleState};
 use crate::roles::RoleClass;
 use crate::time::Mono;
 
-/// Of more roles than this those that share their partitions stand as one.
+/// With more roles than this, those that share their partitions have one entry.
 const EACH_MAX: u32 = 10_000;
 
 impl Table {
-    /// Each role, in the topology's order; where there are very many, each class of them.
+    /// Each role in the topology's order, or each class of roles if there are very many.
     pub(super) fn roles(&self, live: &Live, now: Mono) -> Vec<RolePicture> {
         let classes = self.plan.classes().filter_map(|roles| self.class(live, roles, now));
         let classes: Vec<(RoleClass, RolePicture)> = classes.collect();
@@ -54,8 +54,8 @@ impl Table {
     }
 }
 
-/// How a role stands, and since when, that stands so in each group, and whose last gap in all of
-/// them at once ended at `joint`.
+/// The health of a role, and since when. `groups` has its state in each group; `joint` is when its
+/// last joint gap ended.
 fn stands(groups: &[&RoleState<'_>], joint: Option<Mono>) -> (Level, Mono) {
     let led = groups.iter().filter(|state| state.is_led).count();
     let lost = || groups.iter().filter_map(|state| state.unled_since);
@@ -63,12 +63,12 @@ fn stands(groups: &[&RoleState<'_>], joint: Option<Mono>) -> (Level, Mono) {
     let level = Level::from(Health::of(led, lost().count(), never));
     let all_led = || groups.iter().map(|state| state.led_since).max();
     let since = match level {
-        // The last group to lose it took it down.
+        // Since the last group lost it.
         Level::Down => lost().max(),
-        // The first made it degraded, unless it was down meanwhile.
+        // Since the first group lost it, or since it was last down.
         Level::Degraded => lost().min().max(joint),
         Level::Starting => all_led().max(joint),
-        // Whichever member leads: a hand-over without a gap begins nothing anew.
+        // A change of leader without a gap does not count as a new start.
         Level::Led => all_led(),
     };
     (level, since.unwrap_or(Mono::ZERO))

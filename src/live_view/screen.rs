@@ -1,5 +1,5 @@
-//! The terminal's page: what it shows, where it is scrolled to, and what keys do. It knows a frame
-//! to draw on, and no terminal.
+//! The page on the terminal: its content, its scroll position, and its keys. It draws on a frame
+//! and does not access the terminal itself.
 
 use std::collections::btree_map::Entry;
 
@@ -14,21 +14,23 @@ use super::paint::Palette;
 use super::picture::{MemberPicture, Picture, RolePicture};
 use super::{Event, lines};
 
-/// How many events the page remembers.
+/// How many events the page keeps.
 const EVENTS_MAX: usize = 200;
-/// So many lines of events are shown before roles get more than their least.
+/// How many lines of events are shown before roles get more than their minimum.
 const EVENTS_SHOWN: u16 = 8;
-/// The least that is left to roles.
+/// The minimum number of lines for roles.
 const ROLES_LEAST: u16 = 3;
-/// How many reasons are shown; `tandem status` has all.
+/// How many reasons are shown; `tandem status` shows all.
 const REASONS_SHOWN: usize = 4;
-/// How wide the column of a role is at most, and that of a group.
+/// The maximum width of the column of roles, and of the column of a group.
 const NAME_MAX: usize = 24;
 const COLUMN_MAX: usize = 14;
+/// The minimum width of the column of a group.
+const COLUMN_LEAST: usize = 6;
 
-/// What a key asks for.
+/// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stroke {
+pub enum KeyAction {
     /// One line up.
     Up,
     /// One line down.
@@ -41,51 +43,51 @@ pub enum Stroke {
     Home,
     /// The last role.
     End,
-    /// Roles with the same leaders are one line, or each has its own.
+    /// Toggles between one line per role, and one line for all roles with the same leaders.
     Fold,
 }
 
-/// The page.
+/// The page on the terminal.
 #[derive(Debug)]
 pub struct Screen {
     palette: Palette,
     events: Vec<String>,
     offset: usize,
     folded: bool,
-    /// How many lines of roles were shown last, and how many there were.
+    /// How many lines of roles the last drawing showed, and how many there were.
     shown: usize,
     total: usize,
 }
 
 impl Screen {
-    /// An empty page; roles are folded at first where there are more than so many.
+    /// An empty page; `folded` says whether roles are folded at first.
     #[must_use]
     pub fn new(colour: bool, folded: bool) -> Self {
         let palette = Palette::new(colour);
         Self { palette, events: Vec::new(), offset: 0, folded, shown: 0, total: 0 }
     }
 
-    /// Remembers an event.
-    pub fn tell(&mut self, event: &Event) {
+    /// Adds an event.
+    pub fn push_event(&mut self, event: &Event) {
         if self.events.len() == EVENTS_MAX {
             self.events.remove(0);
         }
-        // The day is known.
+        // Without the date.
         let line = lines::line(event);
         self.events.push(line.split_once('T').map_or(line.clone(), |(_, rest)| rest.to_owned()));
     }
 
-    /// A key was struck.
-    pub fn strike(&mut self, stroke: Stroke) {
+    /// Applies the action of a key.
+    pub fn apply(&mut self, action: KeyAction) {
         let page = self.shown.max(1);
-        self.offset = match stroke {
-            Stroke::Up => self.offset.saturating_sub(1),
-            Stroke::Down => self.offset + 1,
-            Stroke::PageUp => self.offset.saturating_sub(page),
-            Stroke::PageDown => self.offset + page,
-            Stroke::Home => 0,
-            Stroke::End => self.total,
-            Stroke::Fold => {
+        self.offset = match action {
+            KeyAction::Up => self.offset.saturating_sub(1),
+            KeyAction::Down => self.offset + 1,
+            KeyAction::PageUp => self.offset.saturating_sub(page),
+            KeyAction::PageDown => self.offset + page,
+            KeyAction::Home => 0,
+            KeyAction::End => self.total,
+            KeyAction::Fold => {
                 self.folded = !self.folded;
                 0
             }
@@ -100,12 +102,12 @@ impl Screen {
         let head: Vec<Line<'static>> = head.collect();
         let height = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX);
         let rows = if self.folded { folded(&picture.roles) } else { single(&picture.roles) };
-        let spoken = height(head.len()).saturating_add(EVENTS_SHOWN + 2);
-        let free = area.height.saturating_sub(spoken).saturating_sub(height(rows.len()) + 1);
+        let reserved = height(head.len()).saturating_add(EVENTS_SHOWN + 2);
+        let free = area.height.saturating_sub(reserved).saturating_sub(height(rows.len()) + 1);
         let groups = self.groups(picture, width, free);
         let taken = height(head.len()).saturating_add(height(groups.len()));
-        // The least that roles and keys take comes first, then some events, then all roles; events
-        // have what is left.
+        // First the minimum for roles and keys, then some events, then all roles; the rest is for
+        // events.
         let rest = area.height.saturating_sub(taken + ROLES_LEAST + 2);
         let wanted = (height(rows.len()) + 1).saturating_sub(ROLES_LEAST);
         let events = rest.saturating_sub(wanted).max(EVENTS_SHOWN.min(rest / 2));
@@ -138,30 +140,30 @@ impl Screen {
         ])];
         for promise in &picture.objective {
             let style = if promise.kept { self.palette.plain() } else { self.palette.alarm() };
-            head.push(Line::styled(lines::promised(promise), style));
+            head.push(Line::styled(lines::promise_line(promise), style));
         }
         head.push(Line::raw(format!("all groups at once: {}", lines::counted(&picture.joint))));
         for (cluster, broker) in picture.brokers.iter().filter(|(_, it)| it.pid.is_none()) {
-            let told = lines::brokered(cluster, broker);
-            head.push(Line::styled(told, self.palette.alarm()));
+            let line = lines::broker_line(cluster, broker);
+            head.push(Line::styled(line, self.palette.alarm()));
         }
         let reasons = picture.reasons.urgent().chain(picture.reasons.stalled(true));
-        for told in reasons.take(REASONS_SHOWN) {
-            head.push(Line::styled(told, self.palette.alarm()));
+        for reason in reasons.take(REASONS_SHOWN) {
+            head.push(Line::styled(reason, self.palette.alarm()));
         }
         if let Some(why) = &picture.journal.why {
             let lost = picture.journal.lost;
-            let told = format!("NOTHING IS WRITTEN: {why}; {lost} facts lost");
-            head.push(Line::styled(told, self.palette.alarm()));
+            let line = format!("NOTHING IS WRITTEN: {why}; {lost} facts lost");
+            head.push(Line::styled(line, self.palette.alarm()));
         }
         if picture.missed > 0 {
-            let told = format!("{} facts could not be counted", picture.missed);
-            head.push(Line::styled(told, self.palette.alarm()));
+            let line = format!("{} facts were missed and are not counted", picture.missed);
+            head.push(Line::styled(line, self.palette.alarm()));
         }
         head
     }
 
-    /// Each group: who lives, and what was counted; a line a member where so many are `free`.
+    /// The members and counts of each group; one line per member if enough lines are `free`.
     fn groups(&self, picture: &Picture, width: usize, free: u16) -> Vec<Line<'static>> {
         let members: usize = picture.groups.values().map(|group| group.members.len()).sum();
         let long = usize::from(free) >= members + picture.groups.len();
@@ -174,18 +176,16 @@ impl Screen {
             if long {
                 pieces.push(counts);
                 all.extend(flow(pieces, width));
-                for (member, seat) in &of.members {
-                    let style = self.seat(seat).1;
-                    all.extend(flow(
-                        [(format!("  {}", lines::seated(member, seat)), style)],
-                        width,
-                    ));
+                for (member, state) in &of.members {
+                    let style = self.member_style(state).1;
+                    let line = format!("  {}", lines::member_line(member, state));
+                    all.extend(flow([(line, style)], width));
                 }
                 continue;
             }
-            for (member, seat) in &of.members {
-                let (mark, style) = self.seat(seat);
-                let leads = mark.map_or_else(|| seat.leads.to_string(), str::to_owned);
+            for (member, state) in &of.members {
+                let (mark, style) = self.member_style(state);
+                let leads = mark.map_or_else(|| state.leads.to_string(), str::to_owned);
                 pieces.push((format!("{member} {leads}  "), style));
             }
             pieces.push(counts);
@@ -194,12 +194,12 @@ impl Screen {
         all
     }
 
-    /// How a member is, where it does not live, and in which colour.
-    fn seat(&self, seat: &MemberPicture) -> (Option<&'static str>, Style) {
-        match seat.pid {
-            None if seat.left => (Some("left"), self.palette.plain()),
+    /// The style of a member, with a word for its state if it is not running.
+    fn member_style(&self, state: &MemberPicture) -> (Option<&'static str>, Style) {
+        match state.pid {
+            None if state.left => (Some("left"), self.palette.plain()),
             None => (Some("dead"), self.palette.alarm()),
-            Some(_) if seat.stopped => (Some("stopped"), self.palette.alarm()),
+            Some(_) if state.stopped => (Some("stopped"), self.palette.alarm()),
             Some(_) => (None, self.palette.plain()),
         }
     }
@@ -240,7 +240,7 @@ impl Screen {
         for (group, leaders) in &role.leaders {
             let names: Vec<_> = leaders.iter().map(crate::ids::MemberId::as_str).collect();
             let (text, style) = match names.len() {
-                0 => ("nobody".to_owned(), self.palette.alarm()),
+                0 => ("none".to_owned(), self.palette.alarm()),
                 _ if role.idle.contains(group) => {
                     (format!("{} hangs", names.join("+")), self.palette.alarm())
                 }
@@ -268,30 +268,30 @@ impl Screen {
     }
 }
 
-/// A line in as many as the terminal's width takes.
+/// Wraps a line to the terminal's width.
 fn wrapped(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
     let style = line.style;
     let pieces = line.spans.into_iter().map(|span| (span.content.into_owned(), span.style));
     flow(pieces, width).into_iter().map(|one| one.style(style)).collect()
 }
 
-/// How wide the column of roles is, and that of each group: as wide as what stands in them.
+/// The width of the column of roles, and of the column of each group, by their content.
 fn columns(rows: &[(String, &RolePicture)], picture: &Picture) -> (usize, usize) {
     let wide = |text: &str| text.chars().count();
     let names = rows.iter().map(|(name, _)| wide(name)).max().unwrap_or_default();
     let members = picture.groups.values().flat_map(|group| group.members.keys());
     let groups = picture.groups.keys().map(|name| wide(name.as_str()));
     let members = members.map(|member| wide(member.as_str()));
-    // Two that lead at once are shown side by side.
+    // Two leaders at once are shown side by side.
     let column = groups.chain(members.map(|member| 2 * member + 1)).max().unwrap_or_default();
-    (names.clamp(8, NAME_MAX), column.clamp(wide("nobody"), COLUMN_MAX))
+    (names.clamp(8, NAME_MAX), column.clamp(COLUMN_LEAST, COLUMN_MAX))
 }
 
 fn single(roles: &[RolePicture]) -> Vec<(String, &RolePicture)> {
     roles.iter().map(|role| (role.title(0), role)).collect()
 }
 
-/// Neighbours in the list of who leads what, by their leaders; those that are not led come first.
+/// One row for all roles with the same health and leaders; roles that are not led come first.
 fn folded(roles: &[RolePicture]) -> Vec<(String, &RolePicture)> {
     let mut rows: Vec<(&RolePicture, u32)> = Vec::new();
     let mut at = std::collections::BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What is counted of a topology that is kept up, and what is told of it.
+//! The counters of a topology that is kept up, and its events.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::time::{self, Mono, Wall};
 use crate::timeline::Interval;
 use crate::topology::Plan;
 
-/// The table of one topology. How it stands now is read from the live fold.
+/// The table of one topology. The current state is read from the live fold.
 #[derive(Debug, Clone)]
 pub struct Table {
     pub(super) plan: Plan,
@@ -47,7 +47,7 @@ pub struct Moment {
 }
 
 impl Table {
-    /// Nothing is counted yet.
+    /// A table whose counters have not started.
     #[must_use]
     pub fn new(plan: &Plan, now: Mono) -> Self {
         let groups = plan.groups.keys().map(|name| (name.clone(), Counts::default()));
@@ -79,7 +79,7 @@ impl Table {
         self.joint
     }
 
-    /// Takes what the live fold tells; what is to be told of it, and when that was so.
+    /// Takes an event of the live fold. Returns the resulting event of the view, with its instant.
     pub fn follow(&mut self, live: &Live, event: &Event) -> Option<(Mono, Happening)> {
         match event {
             Event::Leaders { group, partition, leaders, since } => {
@@ -101,14 +101,14 @@ impl Table {
             Event::Gap(place, span) => {
                 let span = self.judged(*span)?;
                 self.counts(place)?.gap(span, place.roles.count);
-                let told = self.span(place, span.from, Some(span.until));
-                Some((span.until, Happening::Gap(told)))
+                let gap = self.span(place, span.from, Some(span.until));
+                Some((span.until, Happening::Gap(gap)))
             }
             Event::Overlap(place, span) => {
                 let span = self.judged(*span)?;
                 self.counts(place)?.overlap(span, place.roles.count);
-                let told = self.span(place, span.from, Some(span.until));
-                Some((span.until, Happening::Overlap(told)))
+                let overlap = self.span(place, span.from, Some(span.until));
+                Some((span.until, Happening::Overlap(overlap)))
             }
             Event::Late { facts, .. } => {
                 self.miss(*facts);
@@ -151,7 +151,7 @@ impl Table {
         (names.take(ROLES_MAX).collect(), usize::try_from(roles.count).unwrap_or(usize::MAX))
     }
 
-    /// How everything stands.
+    /// The current state of everything.
     #[must_use]
     pub fn picture(&self, live: &Live, run: &Run, moment: Moment) -> Picture {
         let Moment { now, wall, journal, ends, event } = moment;

@@ -1,13 +1,14 @@
-//! What a plan decides for a member, and the arguments of `tandem member` that say so.
+//! The configuration that a plan decides for a member, and the matching arguments of `tandem
+//! member`.
 
-use tandem_member::Config;
+use tandem_member::{Config, Pulse};
 
 use crate::ids::Life;
 use crate::kafka::Cluster;
 use crate::time::Span;
 use crate::topology::PlannedGroup;
 
-/// What the plan decides for one life, on this cluster.
+/// The configuration of one life on this cluster.
 #[must_use]
 pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config {
     Config {
@@ -21,11 +22,13 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         wake: group.pace.wake.get(),
         beacon: group.pace.beacon.get(),
         threshold: group.pace.threshold.get(),
+        mode: group.pace.mode,
+        pulse: Pulse::Clock,
         assignor: group.pace.assignor.as_str().to_owned(),
     }
 }
 
-/// The arguments of `tandem` that start this very member.
+/// The arguments of `tandem` that start this member.
 #[must_use]
 pub fn arguments(config: &Config) -> Vec<String> {
     let mut arguments = vec!["member".to_owned(), config.life.to_string()];
@@ -42,11 +45,12 @@ pub fn arguments(config: &Config) -> Vec<String> {
     option("wake", Span(config.wake).to_string());
     option("beacon", Span(config.beacon).to_string());
     option("threshold", Span(config.threshold).to_string());
+    option("mode", config.mode.as_str().to_owned());
     option("assignor", config.assignor.clone());
     for (key, value) in &config.cluster.access.properties {
         option("property", format!("{key}={value}"));
     }
-    // Only where it stands: a command line can be read by everybody.
+    // Only where the secret is stored: command lines are readable by all users.
     for (key, secret) in &config.cluster.access.secrets {
         option("secret", format!("{key}={secret}"));
     }

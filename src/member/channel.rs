@@ -1,9 +1,9 @@
-//! The way of facts from a member to its controller: a pipe, one JSON object a line.
+//! The pipe from a member to its controller: facts, one JSON object per line.
 //!
-//! Each fact goes to the kernel in the call that tells it, so whatever was told survives a SIGKILL.
-//! The call never blocks: what the pipe does not take waits in a buffer of [`ROOM`] bytes, and when
-//! that is full, facts are dropped, and a `hole` says from when until when, followed by all claims
-//! as they stand. A hole is unknown, never silence.
+//! Each fact goes to the kernel in the call that sends it, so that sent facts survive a SIGKILL.
+//! The call never blocks: what the pipe does not accept waits in a buffer of [`ROOM`] bytes. When
+//! that is full, facts are dropped, and a `hole` says from when until when, followed by the current
+//! claims. The time of a hole is unknown, never a gap.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,10 +17,10 @@ use crate::ids::Life;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// How much may wait for the pipe, beside what the pipe itself holds.
+/// The size of the buffer, in addition to the pipe's own.
 const ROOM: usize = 64 * 1024;
 
-/// The writing end.
+/// The writing end of the pipe.
 pub struct Channel {
     out: OwnedFd,
     waiting: Vec<u8>,
@@ -37,7 +37,8 @@ impl Channel {
     /// The descriptor cannot be duplicated.
     pub fn new(out: impl AsFd, life: Life, claims: Arc<Claims>) -> io::Result<Self> {
         let out = out.as_fd().try_clone_to_owned()?;
-        // Only a pipe of our own: a terminal or a file is shared with others, who want it to block.
+        // Only a pipe becomes non-blocking: a terminal or a file is shared with processes that
+        // expect it to block.
         let kind = FileType::from_raw_mode(fstat(&out)?.st_mode);
         if kind == FileType::Fifo || kind == FileType::Socket {
             fcntl_setfl(&out, fcntl_getfl(&out)? | OFlags::NONBLOCK)?;
@@ -45,8 +46,8 @@ impl Channel {
         Ok(Self { out, waiting: Vec::new(), life, seq: 0, hole: None, claims })
     }
 
-    /// Tells one fact, stamped `now`.
-    pub fn tell(&mut self, now: Mono, what: What) {
+    /// Sends one fact, stamped `now`.
+    pub fn send(&mut self, now: Mono, what: What) {
         self.flush();
         if let Some(from) = self.hole {
             if !self.waiting.is_empty() {
@@ -73,8 +74,8 @@ impl Channel {
         self.flush();
     }
 
-    /// Hands the kernel what it takes. A reader that is gone takes nothing, ever; the order to end
-    /// comes on another way.
+    /// Writes as much as the kernel accepts. If the reader is gone, nothing is ever accepted; the
+    /// command to end arrives separately.
     fn flush(&mut self) {
         while !self.waiting.is_empty() {
             match rustix::io::write(&self.out, &self.waiting) {
@@ -114,10 +115,10 @@ mod tests {
         let mut at = 0;
         while channel.hole.is_none() {
             at += 1;
-            channel.tell(Mono(at), What::Leaving);
+            channel.send(Mono(at), What::Leaving);
             assert!(at < 100_000, "the channel must be bounded");
         }
-        channel.tell(Mono(at + 1), What::Leaving);
+        channel.send(Mono(at + 1), What::Leaving);
         for expected in 1..at {
             let fact = next(&mut reader);
             assert_eq!((fact.seq, fact.t), (expected, Mono(expected)), "what was written arrives");
@@ -126,7 +127,7 @@ mod tests {
             }
             channel.flush();
         }
-        channel.tell(Mono(at + 7), What::Leaving);
+        channel.send(Mono(at + 7), What::Leaving);
         let hole = next(&mut reader);
         assert_eq!(hole.what, What::Hole { from: Mono(at), until: Mono(at + 7) });
         assert_eq!(hole.seq, at, "numbers go on: the hole says what is missing");

@@ -1,5 +1,5 @@
-//! The stand-in duty: it ticks each 10 ms for whatever the member leads, on a thread of its own, as
-//! the work of a real leader would. Its ticks are the evidence that a claim was served.
+//! The stand-in duty: it ticks every 10 ms for the partitions that the member leads, on a thread of
+//! its own, as the work of a real leader would. Its ticks are the evidence that a claim was served.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,12 +14,12 @@ use crate::observation::What;
 use crate::time::Mono;
 
 const TICK: Duration = Duration::from_millis(10);
-/// How often it looks where it leads nothing; a claim wakes it. A thousand members that lead
-/// nothing would else keep two processors busy; seldomer, a stall that hits such a member would go
-/// unseen.
+/// How often the duty wakes if it leads nothing; a claim wakes it at once. A shorter period would
+/// keep two processors busy for a thousand members that lead nothing; with a longer one, a stall of
+/// such a member would go unnoticed.
 const IDLE: Duration = Duration::from_millis(50);
-/// How often a run of ticks is told while it goes on.
-const TOLD: Duration = Duration::from_millis(50);
+/// How often a continuing run of ticks is reported.
+const REPORT_PERIOD: Duration = Duration::from_millis(50);
 /// Two ticks further apart than this do not belong to one run.
 const RUN: Duration = Duration::from_millis(100);
 
@@ -29,21 +29,23 @@ struct Run {
     partitions: Vec<PartitionId>,
     from: Option<Mono>,
     last: Option<Mono>,
-    told: Option<Mono>,
+    reported: Option<Mono>,
 }
 
 impl Run {
-    /// One tick; what is to be told of it.
+    /// Records one tick. Returns the fact to report, if any.
     fn tick(&mut self, now: Mono, led: Vec<PartitionId>) -> Option<What> {
         let goes_on = led == self.partitions && self.last.is_some_and(|t| now.since(t) <= RUN);
         if !goes_on {
-            *self = Self { partitions: led, from: Some(now), last: Some(now), told: None };
+            *self = Self { partitions: led, from: Some(now), last: Some(now), reported: None };
         }
         self.last = Some(now);
-        if self.partitions.is_empty() || self.told.is_some_and(|told| now.since(told) < TOLD) {
+        if self.partitions.is_empty()
+            || self.reported.is_some_and(|at| now.since(at) < REPORT_PERIOD)
+        {
             return None;
         }
-        self.told = Some(now);
+        self.reported = Some(now);
         let from = self.from.unwrap_or(now);
         Some(What::Ticks { partitions: self.partitions.clone(), from, until: now })
     }
@@ -58,7 +60,7 @@ pub(super) fn start(claims: Arc<Claims>, channel: Arc<Mutex<Channel>>) -> io::Re
         loop {
             let now = Mono::now();
             if let Some(ticks) = run.tick(now, claims.led(now)) {
-                channel.lock().unwrap_or_else(PoisonError::into_inner).tell(now, ticks);
+                channel.lock().unwrap_or_else(PoisonError::into_inner).send(now, ticks);
             }
             let asleep = Mono::now();
             let idle = claims.await_any(IDLE);
@@ -66,11 +68,11 @@ pub(super) fn start(claims: Arc<Claims>, channel: Arc<Mutex<Channel>>) -> io::Re
                 std::thread::sleep(TICK);
             }
             let woke = Mono::now();
-            // How long it waits for a claim says nothing; how long for a processor does.
+            // An idle duty waits for a claim, so only its wait for a processor counts.
             let late = if idle { lateness.idled(woke) } else { lateness.woke(asleep, woke) };
             if let Some(late) = late {
                 let now = Mono::now();
-                channel.lock().unwrap_or_else(PoisonError::into_inner).tell(now, late);
+                channel.lock().unwrap_or_else(PoisonError::into_inner).send(now, late);
             }
         }
     })?;
@@ -84,27 +86,27 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_run_is_told_each_50_ms_and_ends_at_a_pause_of_100() {
+    fn a_run_is_reported_every_50_ms_and_ends_at_a_pause_of_100() {
         let mut run = Run::default();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for ms in [0, 10, 40, 50, 60, 100, 201, 210] {
             if let Some(What::Ticks { from, until, .. }) =
                 run.tick(Mono(ms * MS), vec![PartitionId(0)])
             {
-                told.push((from.0 / MS, until.0 / MS));
+                reported.push((from.0 / MS, until.0 / MS));
             }
         }
-        assert_eq!(told, [(0, 0), (0, 50), (0, 100), (201, 201)]);
+        assert_eq!(reported, [(0, 0), (0, 50), (0, 100), (201, 201)]);
     }
 
     #[test]
-    fn a_run_is_of_the_same_partitions_and_nothing_is_told_of_none() {
+    fn a_run_has_the_same_partitions_and_none_is_not_reported() {
         let mut run = Run::default();
         assert_eq!(run.tick(Mono(0), Vec::new()), None);
         assert!(run.tick(Mono(MS), vec![PartitionId(0)]).is_some());
         let two = vec![PartitionId(0), PartitionId(1)];
-        let told = run.tick(Mono(2 * MS), two.clone());
+        let reported = run.tick(Mono(2 * MS), two.clone());
         let (from, until) = (Mono(2 * MS), Mono(2 * MS));
-        assert_eq!(told, Some(What::Ticks { partitions: two, from, until }));
+        assert_eq!(reported, Some(What::Ticks { partitions: two, from, until }));
     }
 }

@@ -1,14 +1,14 @@
-//! How late the duty ran, told at most ten times a second: the longest of that time.
+//! How late the duty ran: the longest lateness, reported at most ten times a second.
 
 use std::time::Duration;
 
 use crate::observation::What;
 use crate::time::{LATE_LEAST, Mono, RunDelay};
 
-/// At most one is told each so long.
-const TOLD: Duration = Duration::from_millis(100);
+/// The shortest time between two reports.
+const REPORT_PERIOD: Duration = Duration::from_millis(100);
 
-/// The lateness of the thread that made it.
+/// The lateness of the thread that created it.
 pub(super) struct Lateness {
     delay: RunDelay,
     waited: Option<Duration>,
@@ -16,21 +16,21 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// Of the thread that calls this.
+    /// The lateness of the calling thread.
     pub(super) fn of_this_thread() -> Self {
         let delay = RunDelay::of_this_thread();
         let waited = delay.read();
         Self { delay, waited, longest: Longest::default() }
     }
 
-    /// It fell asleep at `from` and ran again at `until`; what is to be told.
+    /// The thread slept at `from` and ran again at `until`. Returns the fact to report, if any.
     pub(super) fn woke(&mut self, from: Mono, until: Mono) -> Option<What> {
         let waited_ns = self.delay.since(&mut self.waited);
         self.longest.woke(from, until, waited_ns)
     }
 
-    /// It had nothing to do, and ran again at `until`: it was late for as long as it waited for a
-    /// processor; what is to be told.
+    /// The thread was idle and ran again at `until`, late by its wait for a processor. Returns the
+    /// fact to report, if any.
     pub(super) fn idled(&mut self, until: Mono) -> Option<What> {
         let waited_ns = self.delay.since(&mut self.waited);
         let waited = Duration::from_nanos(waited_ns.unwrap_or_default());
@@ -38,11 +38,11 @@ impl Lateness {
     }
 }
 
-/// The longest that was not told yet.
+/// The longest lateness not reported yet.
 #[derive(Debug, Default)]
 struct Longest {
     pending: Option<(Mono, Mono, Option<u64>)>,
-    told: Option<Mono>,
+    reported: Option<Mono>,
 }
 
 impl Longest {
@@ -51,11 +51,11 @@ impl Longest {
         if until.since(from) > LATE_LEAST && longest.is_none_or(|known| until.since(from) > known) {
             self.pending = Some((from, until, waited_ns));
         }
-        if self.told.is_some_and(|told| until.since(told) < TOLD) {
+        if self.reported.is_some_and(|at| until.since(at) < REPORT_PERIOD) {
             return None;
         }
         let (from, late, waited_ns) = self.pending.take()?;
-        self.told = Some(until);
+        self.reported = Some(until);
         Some(What::Late { from, until: late, waited_ns })
     }
 }
@@ -67,17 +67,17 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn the_longest_is_told_ten_times_a_second_at_most() {
+    fn the_longest_is_reported_at_most_ten_times_a_second() {
         let mut longest = Longest::default();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for (from, until) in [(0, 25), (25, 60), (60, 90), (90, 140), (140, 150), (150, 161)] {
             let woke = longest.woke(Mono(from * MS), Mono(until * MS), None);
             if let Some(What::Late { from, until, .. }) = woke {
-                told.push((from.0 / MS, until.0 / MS));
+                reported.push((from.0 / MS, until.0 / MS));
             }
         }
         assert_eq!(
-            told,
+            reported,
             [(25, 60), (90, 140)],
             "25 ms is no lateness yet, 30 ms is not the longest"
         );

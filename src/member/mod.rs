@@ -1,51 +1,51 @@
-//! `tandem member`: a member as a process of its own, with its channel to the controller, its
-//! stand-in duty, and its commands.
+//! `tandem member`: a member as a process, with its channel to the controller, its stand-in duty,
+//! and its commands.
 //!
-//! The member itself is the library [`tandem_member`]. Beside it the *duty* ticks while the member
-//! leads, and *orders* come in on standard input. They share the claims and the channel on standard
-//! output.
+//! The member itself is the library [`tandem_member`]. Next to it the *duty* ticks while the member
+//! leads, and *commands* arrive on standard input. They share the claims and the channel on
+//! standard output.
 
 mod arguments;
 mod channel;
+mod commands;
 mod duty;
 mod lateness;
-mod orders;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use arguments::{arguments, config_of};
 pub use channel::Channel;
-pub use orders::Order;
+pub use commands::MemberCommand;
 use tandem_member::{Claims, Config, Event, JoinError, Member};
 
 use crate::observation::What;
 
-/// Lives until it is told to go.
+/// Runs the member until a command or a signal ends it.
 ///
 /// # Errors
-/// The client's refusal of its configuration, or a signal handler that cannot be set.
+/// The client refuses its configuration, or a signal handler cannot be set.
 pub fn run(config: &Config) -> Result<(), MemberError> {
     let claims = Arc::new(Claims::new(config.width));
     let channel = Channel::new(std::io::stdout(), config.life.clone(), Arc::clone(&claims));
     let channel = Arc::new(Mutex::new(channel?));
-    let orders = orders::listen()?;
+    let commands = commands::listen()?;
     duty::start(Arc::clone(&claims), Arc::clone(&channel))?;
     let ends = EndsWithMember;
     let member = Member::join_with(claims, config, move |now, event| {
         let EndsWithMember = &ends;
         let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
-        channel.tell(now, what(event));
+        channel.send(now, what(event));
     })?;
     loop {
-        match orders.recv() {
-            Ok(Order::Clock(skew)) => member.shift_clock(skew),
-            Ok(Order::Leave) => {
+        match commands.recv() {
+            Ok(MemberCommand::Clock(skew)) => member.shift_clock(skew),
+            Ok(MemberCommand::Leave) => {
                 member.leave();
                 return Ok(());
             }
-            // The controller is gone, or wants no farewell: the process ends, and the broker finds
-            // out by itself.
-            Ok(Order::Exit) | Err(_) => {
+            // The controller is gone, or wants no orderly leave: the process ends, and the broker
+            // notices by itself.
+            Ok(MemberCommand::Exit) | Err(_) => {
                 std::mem::forget(member);
                 return Ok(());
             }
@@ -53,8 +53,8 @@ pub fn run(config: &Config) -> Result<(), MemberError> {
     }
 }
 
-/// Held by the member's thread. A panic there ends the process, as one on the main thread would:
-/// the controller sees a death, and not a process that lives without its member.
+/// Held by the member's thread. A panic there aborts the process, like one on the main thread: the
+/// controller then sees a death instead of a process without its member.
 struct EndsWithMember;
 
 impl Drop for EndsWithMember {
@@ -65,7 +65,7 @@ impl Drop for EndsWithMember {
     }
 }
 
-/// An event as a fact.
+/// Converts an event to a fact.
 fn what(event: Event) -> What {
     match event {
         Event::Assigned(assignment) => What::Assigned {
@@ -87,10 +87,10 @@ fn what(event: Event) -> What {
     }
 }
 
-/// Why a member could not live.
+/// Why a member could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum MemberError {
-    /// It did not join.
+    /// The member did not join.
     #[error(transparent)]
     Join(#[from] JoinError),
     /// The system refused a thread, a signal handler or the channel.

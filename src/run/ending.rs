@@ -1,15 +1,15 @@
-//! How a run ends where more than one thing goes wrong.
+//! How a run ends when more than one thing goes wrong.
 
 use std::time::Duration;
 
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::guard::{Guard, Loss};
 use crate::observation::{Outcome, What};
 
-/// How an experiment came to its end, and why, where there is something to say.
+/// How an experiment ended, and the reason, if there is one to report.
 pub(super) type Ending = (Outcome, Option<String>);
 
-/// What failed beside whatever failed before.
+/// Adds an error that left something unhealed to the ending so far.
 pub(super) fn unhealed(ending: Ending, error: &(dyn std::error::Error + 'static)) -> Ending {
     let why = crate::error::chain(error);
     match ending {
@@ -20,9 +20,9 @@ pub(super) fn unhealed(ending: Ending, error: &(dyn std::error::Error + 'static)
     }
 }
 
-/// Whoever was stopped for too long wakes up to a run that its guard has ended: that is why
-/// brokers are gone and members are dead, whatever was noticed first.
-pub(super) async fn without_guard(ending: Ending, guard: &Guard, record: &Record) -> Ending {
+/// Accounts for the loss of the guard. If this process was stopped for too long, the guard has
+/// ended the run meanwhile, and that is the reason why brokers and members are gone.
+pub(super) async fn without_guard(ending: Ending, guard: &Guard, record: &Recorder) -> Ending {
     while guard.doubts() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -35,12 +35,12 @@ pub(super) async fn without_guard(ending: Ending, guard: &Guard, record: &Record
     }
     match (ending.0, guard.loss()) {
         (_, None) | (Outcome::Unhealed, Some(Loss::Died | Loss::Mute)) => ending,
-        // What was not healed here in time was by then; what was not is found in its ledger.
+        // The guard has undone the rest; what it could not undo is in its ledger.
         (_, Some(loss)) => (Outcome::Broken, Some(loss.to_string())),
     }
 }
 
-/// Returns once there is no guard any more, and says why.
+/// Returns when the guard is gone, with the reason.
 pub(super) async fn unguarded(guard: &Guard) -> Loss {
     loop {
         if let Some(loss) = guard.loss() {

@@ -1,4 +1,4 @@
-//! Why a run could not begin.
+//! Errors of a run.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,49 +6,49 @@ use std::path::PathBuf;
 use crate::controller::{ClusterError, ProvisionError, Unflushed};
 use crate::guard::GuardError;
 use crate::journal::JournalError;
-use crate::status_socket::InquiryError;
+use crate::status_socket::StatusError;
 
-/// Why a run could not begin: exit code 1, or 130 where it was interrupted. Or why nothing can be
-/// said of it although it was played: exit code 4.
+/// The run could not start: exit code 1, or 130 if it was interrupted. Or its journal is
+/// incomplete, so it cannot be judged: exit code 4.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The output folder cannot be made or read.
     #[error("cannot write to {}", folder.display())]
     Folder {
-        /// Which.
+        /// The folder.
         folder: PathBuf,
-        /// Why not.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// Nothing is ever overwritten.
+    /// The output folder has files in it, and a run overwrites nothing.
     #[error("{} is not empty: name another folder with --out, or remove it", folder.display())]
     NotEmpty {
-        /// Which.
+        /// The folder.
         folder: PathBuf,
     },
-    /// The journal cannot be begun.
+    /// The journal cannot be created.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Nothing runs without its guard.
+    /// The guard failed, and nothing runs without it.
     #[error(transparent)]
     Guard(#[from] GuardError),
     /// An embedded broker does not start.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// A topic cannot be made, or must not be used.
+    /// A topic cannot be created, or must not be used.
     #[error(transparent)]
     Provision(#[from] ProvisionError),
-    /// Nobody could ask how it stands.
+    /// The status socket cannot be opened.
     #[error(transparent)]
-    Inquiry(#[from] InquiryError),
-    /// The canary's thread was refused.
-    #[error("the host's stalls cannot be watched")]
+    Status(#[from] StatusError),
+    /// The canary's thread cannot be started.
+    #[error("stalls of the host cannot be measured")]
     Canary(#[source] io::Error),
-    /// The thread that writes the journal was refused, or the one that notes suspends.
+    /// A thread that records the run cannot be started.
     #[error("the run cannot be recorded")]
     Thread(#[source] io::Error),
-    /// The run is over, everything is healed, and the disk did not take its journal.
+    /// The run is over and healed, but the disk did not accept the whole journal.
     #[error(transparent)]
     Unflushed(#[from] Unflushed),
     /// A signal came before the members were started.

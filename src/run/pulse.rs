@@ -1,14 +1,14 @@
-//! The pulse of the loop that heals: its guard goes by that, not by a thread that lives on when the
-//! loop hangs.
+//! The pulse of the task that heals faults. The guard watches this pulse, because other threads of
+//! the process may keep running while that task hangs.
 
 use std::time::Duration;
 
 use crate::guard::Guard;
 
-/// How often the loop shows that it runs.
+/// The time between two pulses.
 const BEAT: Duration = Duration::from_millis(250);
 
-/// Does `work`, and shows the guard all the while that the task which does it is not held up.
+/// Runs `work`, and sends the guard a pulse as long as this task makes progress.
 pub(super) async fn pulsed<W: Future>(guard: &Guard, work: W) -> W::Output {
     let mut work = Box::pin(work);
     let beat = async {

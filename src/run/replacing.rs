@@ -1,38 +1,37 @@
-//! How many trials are played: those asked for, and one in the place of each that the host has
-//! disturbed, up to the number that the experiment states.
+//! Counts the trials to play: the requested number, plus one replacement for each trial that the
+//! host disturbed, up to the limit in the experiment.
 //!
-//! Whether a trial is disturbed is decided by what the kernel says of the host, whatever came of
-//! it: nothing here looks at an outcome. The report decides it again from all facts, and it is the
-//! report that counts.
+//! Only the kernel's measurements decide whether a trial is disturbed; its outcome plays no part.
+//! The report decides it again from all facts, and the report is authoritative.
 
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::ids::TrialNumber;
 use crate::verdict::Disturbed;
 
-/// What members have to say of the last trial is known so long after it: they tell how late they
-/// ran ten times a second.
-const TOLD: Duration = Duration::from_millis(250);
+/// How long after a trial the members' facts about it are complete: members report their scheduling
+/// delay ten times a second.
+const FACTS_COMPLETE: Duration = Duration::from_millis(250);
 
-/// The trials that are still to be played.
+/// The number of trials, including replacements.
 pub(super) struct Replacing<'a> {
     rule: Option<Disturbed>,
-    record: &'a Record,
+    record: &'a Recorder,
     asked: u32,
-    /// How many there are, by what is known.
+    /// The number of trials, from the facts so far.
     pub(super) of: u32,
 }
 
 impl<'a> Replacing<'a> {
-    /// So many, and those that replace others.
-    pub(super) fn new(rule: Option<Disturbed>, asked: u32, record: &'a Record) -> Self {
+    /// Starts with the `asked` trials.
+    pub(super) fn new(rule: Option<Disturbed>, asked: u32, record: &'a Recorder) -> Self {
         Self { rule, record, asked, of: asked }
     }
 
-    /// The trial after this one; nothing where it was the last.
+    /// The trial after `number`, or `None` if that was the last.
     pub(super) async fn after(
         &mut self,
         number: TrialNumber,
@@ -41,20 +40,20 @@ impl<'a> Replacing<'a> {
         if number.0 >= self.of && self.rule.is_some() {
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = tokio::time::sleep(TOLD) => {}
+                () = tokio::time::sleep(FACTS_COMPLETE) => {}
             }
         }
         self.look();
         (number.0 < self.of).then(|| TrialNumber(number.0 + 1))
     }
 
-    /// How many are left after this one.
+    /// The number of trials left after `number`.
     pub(super) fn left(&mut self, number: TrialNumber) -> u64 {
         self.look();
         u64::from(self.of.saturating_sub(number.0))
     }
 
-    /// Whether the host has disturbed this one, by what is known.
+    /// Whether the host disturbed this trial, from the facts so far.
     pub(super) fn is_disturbed(&self, number: TrialNumber) -> bool {
         self.disturbed().contains(&number)
     }

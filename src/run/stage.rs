@@ -1,5 +1,5 @@
-//! All that must stand before a member may start: guard, brokers, edges, topics; and how it is
-//! struck when the run is over.
+//! The environment of a run: guard, brokers, edges and topics are up before the first member
+//! starts, and are torn down when the run is over.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::ending::{Ending, unguarded, unhealed, without_guard};
 use super::pulse::pulsed;
 use super::{Milestone, RunError};
 use crate::controller::{
-    Canary, Clusters, Fleet, Provisioned, Record, Sentinels, SuspendWatch, provision,
+    Canary, Clusters, Fleet, Provisioned, Recorder, Sentinels, SuspendWatch, provision,
 };
 use crate::guard::{Guard, GuardError, Purpose, Run};
 use crate::journal::Header;
@@ -21,31 +21,31 @@ use crate::observation::{Outcome, What};
 use crate::telemetry::names;
 use crate::topology::Address;
 
-/// How long an interrupted run waits for topics that are being made.
+/// How long an interrupted run waits for topics that are being created.
 const HASTE: Duration = Duration::from_secs(2);
 
-/// What is staged, and where it is told and written.
+/// What a stage is set up from.
 #[derive(Clone, Copy)]
-pub(super) struct Scene<'a> {
-    /// Plan and name of the run.
+pub(super) struct StageSpec<'a> {
+    /// The journal's header, with the plan and the name of the run.
     pub(super) header: &'a Header,
-    /// Where journal and logs go.
+    /// The folder for the journal and the logs.
     pub(super) folder: &'a Path,
-    /// `tandem` itself.
+    /// The `tandem` binary.
     pub(super) program: &'a Path,
-    /// Topics that were made stay.
+    /// Do not remove the topics that the run creates.
     pub(super) keep: bool,
-    /// How often it is asked who was stopped.
+    /// How often to check for stopped members.
     pub(super) look: Duration,
-    /// Hears how far the run is.
-    pub(super) tell: &'a (dyn Fn(Milestone) + Send + Sync),
-    /// What it is for.
+    /// Called at each milestone.
+    pub(super) on_milestone: &'a (dyn Fn(Milestone) + Send + Sync),
+    /// The purpose of the run.
     pub(super) purpose: Purpose,
 }
 
-/// What stands.
+/// The environment of a run, set up.
 pub(super) struct Stage {
-    pub(super) record: Arc<Record>,
+    pub(super) record: Arc<Recorder>,
     pub(super) guard: Arc<Guard>,
     pub(super) clusters: Clusters,
     topics: Provisioned,
@@ -54,15 +54,15 @@ pub(super) struct Stage {
     sentinels: Sentinels,
 }
 
-impl Scene<'_> {
-    /// What its guard is told, and writes down.
+impl StageSpec<'_> {
+    /// The description of the run that the guard writes to its ledger.
     fn guarded(&self) -> Run {
         let folder = fs::canonicalize(self.folder).unwrap_or_else(|_| self.folder.to_owned());
         let run = Run::own(self.header.run.clone(), self.header.plan.topology.clone(), folder);
         run.with(self.purpose)
     }
 
-    /// Makes the folder, which must be empty or missing; the one for logs in it.
+    /// Creates the output folder, which must be empty or missing, and returns its folder for logs.
     pub(super) fn prepare_folder(&self) -> Result<PathBuf, RunError> {
         let refused = |source| RunError::Folder { folder: self.folder.to_owned(), source };
         fs::create_dir_all(self.folder).map_err(refused)?;
@@ -74,7 +74,7 @@ impl Scene<'_> {
         Ok(logs)
     }
 
-    /// Removes what a run that could not begin has made, but for logs in which something stands.
+    /// Removes the files of a run that could not start, except for logs that are not empty.
     pub(super) fn sweep(&self) {
         let logs = self.folder.join("logs");
         for log in fs::read_dir(&logs).into_iter().flatten().flatten() {
@@ -89,40 +89,40 @@ impl Scene<'_> {
                 fs::remove_file(file.path()).ok();
             }
         }
-        // A folder that is not empty refuses to go, as it should.
+        // `remove_dir` fails on a folder that is not empty, as it should.
         if fs::remove_dir(&logs).and_then(|()| fs::remove_dir(self.folder)).is_err() {
-            tracing::warn!(logs = %logs.display(), "What was logged until then stays.");
+            tracing::warn!(logs = %logs.display(), "The logs of the failed start are kept.");
         }
     }
 }
 
 impl Stage {
-    /// Sets the stage. An error leaves nothing standing.
+    /// Sets up the stage. If this fails, everything that was started is stopped again.
     pub(super) async fn set(
-        scene: &Scene<'_>,
+        spec: &StageSpec<'_>,
         logs: &Path,
-        record: Arc<Record>,
+        record: Arc<Recorder>,
         interrupt: &CancellationToken,
     ) -> Result<Self, RunError> {
-        let guard = Arc::new(Guard::start(scene.program, &scene.guarded())?);
+        let guard = Arc::new(Guard::start(spec.program, &spec.guarded())?);
         let held = Arc::clone(&guard);
-        pulsed(&held, Self::set_guarded(scene, logs, record, guard, interrupt)).await
+        pulsed(&held, Self::set_guarded(spec, logs, record, guard, interrupt)).await
     }
 
     async fn set_guarded(
-        scene: &Scene<'_>,
+        spec: &StageSpec<'_>,
         logs: &Path,
-        record: Arc<Record>,
+        record: Arc<Recorder>,
         guard: Arc<Guard>,
         interrupt: &CancellationToken,
     ) -> Result<Self, RunError> {
-        let plan = &scene.header.plan;
-        (scene.tell)(Milestone::Starting);
+        let plan = &spec.header.plan;
+        (spec.on_milestone)(Milestone::Starting);
         let deployed = plan.clusters.values().any(|one| one.address != Address::Embedded);
         let (children, noting) = (Arc::clone(guard.children()), Arc::clone(&record));
         let canary = Canary::start(noting, children, deployed).map_err(RunError::Canary)?;
         let suspends = SuspendWatch::start(Arc::clone(&record)).map_err(RunError::Thread)?;
-        let clusters = Clusters::start(plan, scene.program, logs, &guard, &record);
+        let clusters = Clusters::start(plan, spec.program, logs, &guard, &record);
         let span = info_span!(target: names::LIVE, names::START_CLUSTERS);
         let clusters = clusters.instrument(span).await?;
         let topics = Provisioned::default();
@@ -133,7 +133,7 @@ impl Stage {
             tokio::select! {
                 biased;
                 () = interrupt.cancelled() => {
-                    // What is being made is finished, if that is soon, so that it can be removed.
+                    // Wait briefly for topics that are being created, so that they can be removed.
                     tokio::time::timeout(HASTE, done).await.ok();
                     Err(RunError::Interrupted)
                 }
@@ -144,7 +144,7 @@ impl Stage {
         if let Err(error) = provisioned {
             if let Err(left) = topics.remove().await {
                 let left = crate::error::chain(&left);
-                tracing::warn!(left, "Topics that were made are still there.");
+                tracing::warn!(left, "Topics that this run created could not be removed.");
             }
             clusters.stop().await;
             return Err(error);
@@ -153,15 +153,15 @@ impl Stage {
         Ok(Self { record, guard, clusters, topics, canary, suspends, sentinels })
     }
 
-    /// Starts the members.
-    pub(super) fn fleet(&self, scene: &Scene<'_>, logs: &Path) -> Fleet {
+    /// Starts all members.
+    pub(super) fn fleet(&self, spec: &StageSpec<'_>, logs: &Path) -> Fleet {
         let Self { clusters, guard, record, .. } = self;
-        let plan = &scene.header.plan;
-        Fleet::start(plan, clusters, scene.program, logs, guard, record, scene.look)
+        let plan = &spec.header.plan;
+        Fleet::start(plan, clusters, spec.program, logs, guard, record, spec.look)
     }
 
-    /// What ends a run that nobody asked to end, and an `interrupt`; `lost` says which process of
-    /// ours was lost, where that ends it.
+    /// Returns when the run must end: on an `interrupt`, when the journal fails, when the guard is
+    /// gone, or when `lost` reports that a process of the run was lost.
     pub(super) async fn trouble(
         &self,
         interrupt: &CancellationToken,
@@ -180,10 +180,15 @@ impl Stage {
         }
     }
 
-    /// Members leave, and all that was staged ends; how the run ended, after all.
-    pub(super) async fn strike(self, scene: &Scene<'_>, fleet: Fleet, ending: Ending) -> Ending {
+    /// Stops the members, and then everything else. Returns how the run ended.
+    pub(super) async fn teardown(
+        self,
+        spec: &StageSpec<'_>,
+        fleet: Fleet,
+        ending: Ending,
+    ) -> Ending {
         let (record, guard) = (Arc::clone(&self.record), Arc::clone(&self.guard));
-        let mut ending = pulsed(&guard, self.dismantle(scene, fleet, ending)).await;
+        let mut ending = pulsed(&guard, self.dismantle(spec, fleet, ending)).await;
         if let Some(guard) = Arc::into_inner(guard)
             && let Err(error) = guard.free()
         {
@@ -194,15 +199,15 @@ impl Stage {
         ending
     }
 
-    /// Ends all but the guard.
-    async fn dismantle(self, scene: &Scene<'_>, fleet: Fleet, ending: Ending) -> Ending {
+    /// Stops everything except the guard.
+    async fn dismantle(self, spec: &StageSpec<'_>, fleet: Fleet, ending: Ending) -> Ending {
         let mut ending = without_guard(ending, &self.guard, &self.record).await;
         let Self { clusters, topics, canary, suspends, sentinels, .. } = self;
-        (scene.tell)(Milestone::Stopping);
+        (spec.on_milestone)(Milestone::Stopping);
         sentinels.stop();
         fleet.stop().await;
         drop((canary, suspends, sentinels));
-        if !scene.keep
+        if !spec.keep
             && let Err(error) = topics.remove().await
         {
             ending = unhealed(ending, &error);

@@ -1,7 +1,7 @@
-//! Whether enough trials were played: after each one, from the facts known by then.
+//! Decides after each trial whether enough trials were played, by the experiment's `until`.
 //!
-//! Only the facts of that trial are looked at, so the cost of a look does not grow with the run.
-//! The report judges the same rule again from all facts, and it is the report that counts.
+//! Each decision reads only the facts of that trial, so its cost does not grow with the run. The
+//! report applies the same rule again to all facts, and the report is authoritative.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,38 +11,38 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::replacing::Replacing;
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::ids::TrialNumber;
-use crate::statistics::sequential::{Decision, Rule, Standing};
+use crate::statistics::sequential::{Decision, Rule, Series};
 use crate::time::Mono;
 use crate::timeline::{Recent, Timeline};
 use crate::topology::Plan;
 use crate::verdict::{Until, joint_gaps_found};
 
-/// What members have to say of the end of a trial is known so long after it: longer than one may be
-/// silent.
+/// How long after a trial to wait for the members' facts about its end: longer than a healthy
+/// member is ever silent.
 const LATE: Duration = Duration::from_millis(400);
-/// Nobody waits longer for it. What is not known by then is unknown.
+/// The longest wait for these facts. What is missing then is unknown.
 const LATE_MAX: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(20);
-/// Facts are kept for so much longer than the longest claim can outlive its last renewal.
+/// Facts are kept for the longest threshold plus this margin.
 const BESIDE: Duration = Duration::from_secs(1);
 
-/// A rule, and where the run stands with it.
+/// A stopping rule, and the state of the run under it.
 pub(super) struct Stopping {
     plan: Arc<Plan>,
     rule: Rule,
-    standing: Standing,
-    /// So many trials are played whatever they show.
+    series: Series,
+    /// How many more trials are played regardless of their results.
     owed: u64,
     recent: Arc<Mutex<Recent>>,
-    /// Hears every fact.
+    /// Receives every fact.
     _follower: JoinSet<()>,
 }
 
 impl Stopping {
-    /// Begins to listen; nothing where the run is of a fixed number of trials.
-    pub(super) fn start(until: Option<&Until>, plan: &Plan, record: &Record) -> Option<Self> {
+    /// Starts to follow the facts. `None` if the run has a fixed number of trials.
+    pub(super) fn start(until: Option<&Until>, plan: &Plan, record: &Recorder) -> Option<Self> {
         let until = until?;
         let rule = until.rule()?;
         let longest = plan.groups.values().map(|group| group.pace.threshold.get()).max();
@@ -55,7 +55,7 @@ impl Stopping {
             loop {
                 match facts.recv().await {
                     Ok(fact) => lock(&heard).observe(&fact),
-                    // The numbers of those that follow say that some are missing.
+                    // The sequence numbers of later facts show that some are missing.
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,
                 }
@@ -63,12 +63,12 @@ impl Stopping {
         });
         let plan = Arc::new(plan.clone());
         let owed = u64::from(until.min);
-        let standing = Standing::default();
-        Some(Self { plan, rule, standing, owed, recent, _follower: follower })
+        let series = Series::default();
+        Some(Self { plan, rule, series, owed, recent, _follower: follower })
     }
 
-    /// Whether the run is over with this trial, which ended at `end`: its claim holds, or cannot
-    /// hold any more. A trial that the host disturbed says nothing of it.
+    /// Whether the run is over after this trial, which ended at `end`: its claim holds, or can no
+    /// longer hold. A disturbed trial counts for neither.
     pub(super) async fn is_over_after(
         &mut self,
         (trial, end): (TrialNumber, Mono),
@@ -90,7 +90,7 @@ impl Stopping {
             facts
         };
         let plan = Arc::clone(&self.plan);
-        // It may take long, and the guard watches the loop that waits here.
+        // This may take long, and a blocked task would miss its pulse to the guard.
         let found = tokio::task::spawn_blocking(move || {
             joint_gaps_found(&Timeline::compute(&*plan, &facts))
         });
@@ -99,8 +99,8 @@ impl Stopping {
         let (left, disturbed) = (replacing.left(trial), replacing.is_disturbed(trial));
         self.owed = self.owed.saturating_sub(u64::from(!disturbed));
         let decision = match found.and_then(|(_, had)| had).filter(|_| !disturbed) {
-            Some(had) => self.rule.decide(&mut self.standing, had, left),
-            None => self.rule.prospect(&self.standing, left),
+            Some(had) => self.rule.decide(&mut self.series, had, left),
+            None => self.rule.prospect(&self.series, left),
         };
         match decision {
             Decision::Open => false,

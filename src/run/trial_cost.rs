@@ -1,5 +1,5 @@
-//! What each trial did to whom, and what it cost, told while the run goes on: from the final view
-//! of the live fold, which the report does not use.
+//! The faults of each trial and their cost, reported while the run goes on. They come from the
+//! live fold; the report does not use them.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -7,32 +7,33 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::fold::Heard;
 use crate::ids::{GroupName, TrialNumber};
 use crate::live::{Event, Live};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// How often it is looked whether a trial is final.
+/// How often trials are checked for being final.
 const LOOK: Duration = Duration::from_millis(50);
-/// A trial is told when everything is final up to so long after its end.
+/// A trial is reported when the watch is final up to this long after its end.
 const AFTER: Duration = Duration::from_millis(100);
-/// The last trial is final within two thirds of a second, unless a member is silent.
+/// The longest wait for the last trial. It is final within two thirds of a second, unless a member
+/// is silent.
 const LAST: Duration = Duration::from_secs(1);
-/// So many victims are named.
+/// How many victims a line names.
 const NAMED_MAX: usize = 3;
 
-/// What one trial did and cost.
+/// The faults of one trial, and the gaps they caused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialCost {
-    /// Which trial.
+    /// The trial's number.
     pub number: TrialNumber,
-    /// Who was struck by what, in the order of the strikes: `kill`, and the victims.
+    /// Each fault in order of injection, as in `kill`, with its victims.
     pub hits: Vec<(String, Vec<String>)>,
-    /// What could not be done, and why.
+    /// Faults that could not be injected, with the reasons.
     pub failed: Vec<String>,
-    /// The longest gap of each group that had one.
+    /// The longest gap of each group with a gap.
     pub gaps: BTreeMap<GroupName, Duration>,
     /// The longest joint gap, if there was one.
     pub joint: Option<Duration>,
@@ -40,74 +41,76 @@ pub struct TrialCost {
     ended: Option<Mono>,
 }
 
-/// The trials that are not told yet.
+/// The trials that are not reported yet.
 #[derive(Default)]
 struct Trials(Vec<TrialCost>);
 
 /// Follows a run.
 pub(super) struct TrialCosts {
-    record: Arc<Record>,
+    record: Arc<Recorder>,
     trials: Arc<Mutex<Trials>>,
 }
 
 impl TrialCosts {
-    /// Hears everything from now on.
-    pub(super) fn follow(record: &Arc<Record>) -> Self {
+    /// Follows every fact from now on.
+    pub(super) fn follow(record: &Arc<Recorder>) -> Self {
         let trials = Arc::<Mutex<Trials>>::default();
         let heard = Arc::clone(&trials);
         record.fold().listen(Box::new(move |_, what| match what {
             Heard::Fact(fact) => lock(&heard).hear(fact),
             Heard::Event(event) => lock(&heard).fold(event),
-            // The journal has what was missed; a fold that misses facts is unsure of them.
+            // The journal has the missed facts, and the fold marks their time as unknown.
             Heard::Missed(_) => {}
         }));
         Self { record: Arc::clone(record), trials }
     }
 
-    /// Tells each trial when it is final. Cancelled, it has lost nothing.
-    pub(super) async fn tell(&self, tell: &(dyn Fn(TrialCost) + Send + Sync)) -> Infallible {
+    /// Reports each trial when it is final. Cancel safe: no trial is lost.
+    pub(super) async fn report(&self, report: &(dyn Fn(TrialCost) + Send + Sync)) -> Infallible {
         loop {
-            self.advance(tell).await;
+            self.advance(report).await;
         }
     }
 
-    /// The trials are over, and all lives on: tells those that are left once they are final, if
-    /// that is soon.
-    pub(super) async fn tell_last(&self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
+    /// Called when the trials are over and the members still run: reports the remaining trials as
+    /// they become final, within a bound.
+    pub(super) async fn report_last(&self, report: &(dyn Fn(TrialCost) + Send + Sync)) {
         let last = async {
             while !lock(&self.trials).0.is_empty() {
-                self.advance(tell).await;
+                self.advance(report).await;
             }
         };
-        // Trials that are not final then are reported when all is stopped.
+        // `finish` reports the trials that are not final by then.
         tokio::time::timeout(LAST, last).await.ok();
     }
 
-    /// Waits a little, and tells each trial that is final then.
-    async fn advance(&self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
+    /// Waits briefly, and reports each trial that is final then.
+    async fn advance(&self, report: &(dyn Fn(TrialCost) + Send + Sync)) {
         tokio::time::sleep(LOOK).await;
         let settled = self.record.look(Live::settled);
-        self.tell_where(tell, |trial| trial.ended.is_some_and(|it| it + AFTER <= settled));
+        self.report_where(report, |trial| trial.ended.is_some_and(|it| it + AFTER <= settled));
     }
 
-    /// The trials are over: what members do from here on is no part of them.
+    /// Called when the trials are over: what members do from `at` on does not count.
     pub(super) fn end(&self, at: Mono) {
         self.record.fold().end(at);
     }
 
-    /// The run is over: tells the trials that are left.
-    pub(super) fn finish(self, tell: &(dyn Fn(TrialCost) + Send + Sync)) {
+    /// Called when no more facts will come: reports the remaining trials.
+    pub(super) fn finish(self, report: &(dyn Fn(TrialCost) + Send + Sync)) {
         self.record.fold().finish(Mono::now());
-        self.tell_where(tell, |_| true);
+        self.report_where(report, |_| true);
     }
 
-    fn tell_where(
+    fn report_where(
         &self,
-        tell: &(dyn Fn(TrialCost) + Send + Sync),
+        report: &(dyn Fn(TrialCost) + Send + Sync),
         is_final: impl Fn(&TrialCost) -> bool,
     ) {
-        let told: Vec<_> = lock(&self.trials).0.extract_if(.., |trial| is_final(trial)).collect();
-        told.into_iter().for_each(tell);
+        let mut trials = lock(&self.trials);
+        let reported: Vec<_> = trials.0.extract_if(.., |trial| is_final(trial)).collect();
+        drop(trials);
+        reported.into_iter().for_each(report);
     }
 }
 
@@ -126,8 +129,8 @@ impl Trials {
         } else if let What::FaultAsked { fault, kind, cluster, .. } = &fact.what {
             let member = fact.life.as_ref().map(|life| life.member.to_string());
             let broker = || cluster.as_ref().map(|name| format!("the broker of {name}"));
-            if let Some((trial, whom)) = self.trial(fault.trial).zip(member.or_else(broker)) {
-                trial.hit(kind, whom);
+            if let Some((trial, victim)) = self.trial(fault.trial).zip(member.or_else(broker)) {
+                trial.hit(kind, victim);
             }
         } else if let What::FaultFailed { fault, kind, why, .. } = &fact.what
             && let Some(trial) = self.trial(fault.trial)
@@ -158,15 +161,15 @@ impl TrialCost {
         Self { number, hits, failed, gaps, joint: None, began, ended: None }
     }
 
-    fn hit(&mut self, kind: &str, whom: String) {
+    fn hit(&mut self, kind: &str, victim: String) {
         match self.hits.last_mut().filter(|(last, _)| last == kind) {
-            Some((_, victims)) => victims.push(whom),
-            None => self.hits.push((kind.to_owned(), vec![whom])),
+            Some((_, victims)) => victims.push(victim),
+            None => self.hits.push((kind.to_owned(), vec![victim])),
         }
     }
 }
 
-/// What was done to whom, and what it cost: `kill p1-2: gap 1043 ms in p1, no joint gap`.
+/// One line, as in `kill p1-2: gap 1043 ms in p1, no joint gap`.
 impl fmt::Display for TrialCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hit = |(kind, victims): &(String, Vec<String>)| {
@@ -179,8 +182,9 @@ impl fmt::Display for TrialCost {
         };
         let done: Vec<String> =
             self.hits.iter().map(hit).chain(self.failed.iter().cloned()).collect();
-        let done = if done.is_empty() { "nobody was struck".to_owned() } else { done.join("; ") };
-        // As the table of the report rounds it.
+        let done =
+            if done.is_empty() { "no fault was injected".to_owned() } else { done.join("; ") };
+        // Rounded as in the table of the report.
         let ms = |length: &Duration| format!("{:.0}", length.as_secs_f64() * 1e3);
         let gaps = self.gaps.iter().map(|(group, gap)| format!("{} ms in {group}", ms(gap)));
         let gaps = match gaps.collect::<Vec<_>>().join(", ") {

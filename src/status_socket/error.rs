@@ -1,71 +1,71 @@
-//! Why nobody could be asked, or nobody answered.
+//! Errors of the status socket.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why nobody could be asked, or nobody answered.
+/// The status socket cannot be served, or a request failed.
 #[derive(Debug, thiserror::Error)]
-pub enum InquiryError {
-    /// The folder of the sockets cannot be made, read or entered.
+pub enum StatusError {
+    /// The folder of the sockets cannot be created, read or opened.
     #[error("cannot use the folder {}", path.display())]
     Folder {
-        /// Which.
+        /// The folder.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// Others could enter it. Final until somebody mends it.
+    /// Other users can access the folder. The user has to change that; a retry does not help.
     #[error(
         "{} must belong to the user who runs this, and be closed to all others: chmod 700, or set \
          XDG_STATE_HOME",
         path.display()
     )]
     Open {
-        /// Which.
+        /// The folder.
         path: PathBuf,
     },
-    /// The socket cannot be made.
+    /// The socket cannot be created.
     #[error("cannot listen on {}", path.display())]
     Listen {
-        /// Which.
+        /// The socket.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// Whoever listened there is dead; its socket was removed.
+    /// The process that listened has ended; its socket was removed.
     #[error("process {pid} has ended")]
     Dead {
-        /// Which.
+        /// The process.
         pid: u32,
     },
-    /// It is there, and does not answer. Worth another try.
+    /// The process does not answer. A retry may help.
     #[error("process {pid} does not answer within {within:?}: it may be stopped")]
     Silent {
-        /// Which.
+        /// The process.
         pid: u32,
-        /// How long it was waited for.
+        /// How long the client waited.
         within: std::time::Duration,
     },
-    /// It is somebody else's.
+    /// The socket belongs to another user.
     #[error("process {pid} belongs to another user")]
     Stranger {
-        /// Which.
+        /// The process.
         pid: u32,
     },
-    /// It does not want to.
+    /// The server refuses the request.
     #[error("process {pid} refuses: {why}")]
     Refused {
-        /// Which.
+        /// The process.
         pid: u32,
-        /// Why, in its words.
+        /// The server's reason.
         why: String,
     },
-    /// The connection broke, or what came is no answer.
-    #[error("process {pid} broke off")]
+    /// The connection broke, or a line is not a reply.
+    #[error("the connection to process {pid} broke off")]
     Broken {
-        /// Which.
+        /// The process.
         pid: u32,
-        /// How.
+        /// The error.
         source: io::Error,
     },
 }

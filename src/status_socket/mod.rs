@@ -1,32 +1,33 @@
-//! The socket on which a run that goes on is asked how it stands, and both ends of it.
+//! The Unix socket on which `tandem up` serves its status and events: server and client.
 //!
 //! ```text
-//!  tandem up ---> Desk ----- picture, events ----> Source
-//!                  ^
-//!                  |  one line asks, lines answer; JSON
-//!  tandem status, events ---> Door
+//!  tandem up ---> StatusServer <--- status, events --- Source
+//!                      ^
+//!                      |  one line of request, lines of replies; JSON
+//!  tandem status, events ---> Endpoint
 //! ```
 //!
-//! The socket stands in `$XDG_STATE_HOME/tandem/up`, in a folder that only its owner may enter, and
-//! takes no word from another user. Who asks sends one line, `{"tandem":1,"ask":"status"}` or
-//! `{"tandem":1,"ask":"events","follow":true}`, of [`ASK_MAX`] bytes at most. Each line of the
-//! answer is an object with `tandem`, the version, and one key more: `status`, `event`, `end` (all
-//! was said), `dropped` (who asks is too slow, and is told no more) or `refused`. The answer to
-//! `events` begins with a `status`.
+//! The socket is in `$XDG_STATE_HOME/tandem/up`, in a folder that only its owner can access, and
+//! the server refuses other users. A client sends one line of at most [`ASK_MAX`] bytes:
+//! `{"tandem":1,"ask":"status"}` or `{"tandem":1,"ask":"events","follow":true}`. Each line of the
+//! server is an object with `tandem`, the version, and one more key: `status`, `event`, `end` (no
+//! more events), `dropped` (the client is too slow and is disconnected) or `refused`. The replies
+//! to `events` start with a `status`.
 //!
-//! Everything is bounded: how many ask at once, what one may send, how far one may be behind, and
-//! how long one may take to read. Who does not read disturbs nobody.
+//! Everything is bounded: the number of clients, the size of a request, how far a client may be
+//! behind, and how long it may take to read. A slow client affects neither the run nor other
+//! clients.
 
-mod ask;
-mod desk;
-mod door;
+mod client;
+mod connection;
+mod endpoint;
 mod error;
-mod serve;
-mod words;
+mod protocol;
+mod server;
 
-pub use ask::Answers;
-pub use desk::Desk;
-pub use door::{Door, doors, folder};
-pub use error::InquiryError;
-pub use serve::{Feed, Source};
-pub use words::{ANSWER_MAX, ASK_MAX, Ask, Request, Said, VERSION};
+pub use client::Replies;
+pub use connection::{Feed, Source};
+pub use endpoint::{Endpoint, endpoints, folder};
+pub use error::StatusError;
+pub use protocol::{ANSWER_MAX, ASK_MAX, Ask, Reply, Request, VERSION};
+pub use server::StatusServer;

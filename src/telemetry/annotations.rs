@@ -1,8 +1,8 @@
-//! Fault windows as annotations in Grafana (`POST /api/annotations`), so that a dashboard shows
-//! what was done beside what came of it.
+//! Sends fault windows to Grafana as annotations (`POST /api/annotations`), so that a dashboard
+//! shows each fault next to its effects.
 //!
-//! A thread sends; nothing waits for it but [`finish`](Annotations::finish), within its bound. What
-//! was not taken is counted. The token is never shown.
+//! One thread sends. Only [`finish`](Annotations::finish) waits for it, with a bound. Annotations
+//! that Grafana did not take are counted. The token is never shown.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -14,7 +14,7 @@ use reqwest::blocking::Client;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 
-use super::Scene;
+use super::RunContext;
 use super::deadline::Deadline;
 use super::fault_windows::{Annotation, annotation};
 use super::tls::{Trust, TrustError};
@@ -25,32 +25,32 @@ use crate::live::Event;
 const WAITING_MAX: usize = 256;
 /// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How often one is sent at most.
+/// The most attempts to send one annotation.
 const TRIES: u32 = 3;
 /// How long to wait before the next try.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Why there can be no annotations.
+/// Why annotations cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnotationsError {
-    /// The address is none.
-    #[error("{0:?} is no address of Grafana: write one as in http://127.0.0.1:3000")]
+    /// The address is not a URL.
+    #[error("{0:?} is not an address of Grafana: write one like http://127.0.0.1:3000")]
     Address(String),
     /// The token cannot stand in a header.
-    #[error("the token for Grafana holds characters that no header may have")]
+    #[error("the token for Grafana has characters that a header cannot hold")]
     Token,
-    /// Certificates.
-    #[error("Grafana's certificate cannot be looked at")]
+    /// Certificates cannot be loaded.
+    #[error("Grafana's certificate cannot be verified")]
     Trust(#[from] TrustError),
     /// The client cannot be built.
     #[error("the HTTP client cannot be built")]
     Client(#[source] reqwest::Error),
-    /// The system has no thread to spare.
-    #[error("annotations have no thread")]
+    /// The system refuses a thread.
+    #[error("cannot start a thread for annotations")]
     Thread(#[source] io::Error),
 }
 
-/// Where annotations go.
+/// The Grafana server that annotations go to.
 #[derive(Clone)]
 pub struct Grafana {
     url: Url,
@@ -59,10 +59,10 @@ pub struct Grafana {
 }
 
 impl Grafana {
-    /// At an address; with a token, if there is one.
+    /// The server at `address`, used with `token` if there is one.
     ///
     /// # Errors
-    /// One of them cannot be what it should be.
+    /// The address or the token is invalid.
     pub fn at(address: &str, token: Option<&str>) -> Result<Self, AnnotationsError> {
         let none =
             || AnnotationsError::Address(address.split('@').next_back().unwrap_or("").into());
@@ -87,7 +87,7 @@ impl Grafana {
 
     fn client(self) -> Result<(Client, Url), AnnotationsError> {
         let mut client = Client::builder().default_headers(self.headers).redirect(Policy::none());
-        // Also where nothing is encrypted: the client wants to know with what it would.
+        // The client needs a TLS configuration even for plain HTTP.
         client = client.tls_backend_preconfigured(Trust::default().http()?);
         if self.near {
             client = client.no_proxy();
@@ -96,19 +96,19 @@ impl Grafana {
     }
 }
 
-/// What became of annotations.
+/// How many annotations were sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Noted {
     /// How many there were.
     pub all: u64,
-    /// How many Grafana took.
+    /// How many Grafana accepted.
     pub taken: u64,
-    /// The first thing that went wrong.
+    /// The first error.
     pub why: Option<String>,
 }
 
 impl Noted {
-    /// How many it did not.
+    /// How many it did not accept.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.all.saturating_sub(self.taken)
@@ -121,7 +121,7 @@ impl Noted {
 
 type Tally = Arc<Mutex<Noted>>;
 
-fn tell(tally: &Tally, change: impl FnOnce(&mut Noted)) {
+fn update(tally: &Tally, change: impl FnOnce(&mut Noted)) {
     change(&mut tally.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
@@ -137,22 +137,22 @@ pub struct Annotations {
 #[derive(Clone)]
 pub struct Follower {
     send: SyncSender<Annotation>,
-    scene: Scene,
+    context: RunContext,
     tally: Tally,
 }
 
 impl Annotations {
-    /// Starts what sends.
+    /// Starts the sending thread.
     ///
     /// # Errors
-    /// The system has no thread to spare.
-    pub fn start(grafana: Grafana, scene: &Scene) -> Result<Self, AnnotationsError> {
+    /// The system refuses a thread.
+    pub fn start(grafana: Grafana, context: &RunContext) -> Result<Self, AnnotationsError> {
         let (send, waiting) = sync_channel::<Annotation>(WAITING_MAX);
         let (finished, done) = sync_channel(1);
         let (deadline, tally) = (Deadline::never(), Tally::default());
         let (until, kept) = (deadline.clone(), Arc::clone(&tally));
         let thread = std::thread::Builder::new().name("annotations".to_owned());
-        // The client blocks, and is made and dropped on the thread that it blocks.
+        // The client blocks, so it is created and dropped on this thread.
         let thread = thread.spawn(move || {
             let client = grafana.client();
             for annotation in waiting {
@@ -160,26 +160,26 @@ impl Annotations {
                     Ok((client, url)) => post(client, url, &annotation, &until),
                     Err(error) => Err(crate::error::chain(error)),
                 };
-                tell(&kept, |noted| match sent {
+                update(&kept, |noted| match sent {
                     Ok(()) => noted.taken = noted.taken.saturating_add(1),
                     Err(why) => noted.lose(why),
                 });
             }
-            // Nobody waits any more: then nobody misses it.
+            // The receiver is gone if `finish` has given up waiting.
             finished.send(()).ok();
         });
         thread.map_err(AnnotationsError::Thread)?;
-        let follower = Follower { send, scene: scene.clone(), tally: Arc::clone(&tally) };
+        let follower = Follower { send, context: context.clone(), tally: Arc::clone(&tally) };
         Ok(Self { follower, done, deadline, tally })
     }
 
-    /// What follows a run.
+    /// Returns a follower of a run's facts.
     #[must_use]
     pub fn follower(&self) -> Follower {
         self.follower.clone()
     }
 
-    /// Waits until all was sent, for at most `within`; what became of it.
+    /// Waits until all annotations are sent, for at most `within`. Returns how many were.
     #[must_use]
     pub fn finish(self, within: Duration) -> Noted {
         let Self { follower, done, deadline, tally } = self;
@@ -187,11 +187,11 @@ impl Annotations {
         drop(follower);
         match done.recv_timeout(within) {
             Ok(()) => {}
-            Err(RecvTimeoutError::Timeout) => tell(&tally, |noted| {
-                noted.lose("Grafana did not take everything in time".to_owned());
+            Err(RecvTimeoutError::Timeout) => update(&tally, |noted| {
+                noted.lose("Grafana did not accept everything in time".to_owned());
             }),
-            Err(RecvTimeoutError::Disconnected) => tell(&tally, |noted| {
-                noted.lose("what sends annotations has failed".to_owned());
+            Err(RecvTimeoutError::Disconnected) => update(&tally, |noted| {
+                noted.lose("the thread that sends annotations has failed".to_owned());
             }),
         }
         tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -199,16 +199,18 @@ impl Annotations {
 }
 
 impl Follower {
-    /// Begins to, until the run's last fact.
+    /// Follows the fault windows of `fold`, until the run's last fact.
     pub fn follow(self, fold: &Fold) {
-        let Self { send, scene, tally } = self;
+        let Self { send, context, tally } = self;
         fold.listen(Box::new(move |_, heard| {
             let Heard::Event(Event::FaultOver { fault, window, until }) = heard else { return };
-            let annotation = annotation(&scene, (fault, window), *until);
-            tell(&tally, |noted| noted.all = noted.all.saturating_add(1));
+            let annotation = annotation(&context, (fault, window), *until);
+            update(&tally, |noted| noted.all = noted.all.saturating_add(1));
             if send.try_send(annotation).is_err() {
-                tell(&tally, |noted| {
-                    noted.lose(format!("more than {WAITING_MAX} annotations waited to be sent"));
+                update(&tally, |noted| {
+                    noted.lose(format!(
+                        "more than {WAITING_MAX} annotations were waiting to be sent"
+                    ));
                 });
             }
         }));

@@ -1,8 +1,8 @@
-//! Where windows begin, and so which of them an instant is in.
+//! Where windows begin, and thus which window an instant is in.
 //!
-//! An instant at a border is in the window that begins there; the end of the last window is still
-//! in it. Windows that are to come follow each other in full length: one that ends before its time
-//! ends after everything that was heard until then. So an answer, once given, stays right.
+//! An instant at a border belongs to the window that begins there; the end of the last window
+//! belongs to the last window. Future windows follow each other in full length. A window that ends
+//! early ends after everything heard so far, so an earlier answer stays correct.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use std::time::Duration;
 use crate::ids::TrialNumber;
 use crate::time::Mono;
 
-/// So many windows are remembered, for facts that come late.
+/// How many windows are remembered, for late facts.
 const KEPT_MAX: usize = 64;
 
 /// Where windows begin.
 #[derive(Debug, Clone)]
 pub(super) struct Borders {
     length: Duration,
-    /// When the latest began.
+    /// When the latest windows began.
     begun: VecDeque<(Mono, TrialNumber)>,
-    /// When the last ends, where that is known.
+    /// When the last window ends, once known.
     end: Option<(Mono, TrialNumber)>,
 }
 
 impl Borders {
-    /// Of windows of this length, none of which has begun.
+    /// Borders of windows of this length, none of which has begun.
     pub(super) fn new(length: Duration) -> Self {
         Self { length, begun: VecDeque::new(), end: None }
     }
@@ -37,12 +37,13 @@ impl Borders {
         }
     }
 
-    /// That with this number is the last. Those that have begun since are none.
+    /// The window with this number is the last, and ends at `at`. Windows that were begun after it
+    /// are removed.
     pub(super) fn end(&mut self, number: TrialNumber, at: Mono) {
         self.end = Some((at, number));
     }
 
-    /// The window that `at` is in; none before the first that is remembered, and after the last.
+    /// The window that `at` is in; `None` before the first that is remembered, and after the last.
     pub(super) fn window(&self, at: Mono) -> Option<TrialNumber> {
         if let Some((end, last)) = self.end
             && at >= end
@@ -51,7 +52,7 @@ impl Borders {
         }
         let begun = self.begun.partition_point(|(from, _)| *from <= at);
         let (from, number) = self.begun.get(begun.checked_sub(1)?)?;
-        // More than one length after the latest: whose time will come.
+        // Windows that have not begun yet.
         let further = at.since(*from).as_nanos().checked_div(self.length.as_nanos())?;
         Some(TrialNumber(number.0.saturating_add(u32::try_from(further).ok()?)))
     }
@@ -70,13 +71,13 @@ mod tests {
         };
         assert_eq!(windows(&borders, &[0, 100]), [None; 2]);
         borders.begin(TrialNumber(1), Mono(100));
-        let told = windows(&borders, &[99, 100, 109, 110, 129]);
-        assert_eq!(told, [None, Some(1), Some(1), Some(2), Some(3)]);
+        let found = windows(&borders, &[99, 100, 109, 110, 129]);
+        assert_eq!(found, [None, Some(1), Some(1), Some(2), Some(3)]);
         // The second ends before its time.
         borders.begin(TrialNumber(2), Mono(110));
         borders.begin(TrialNumber(3), Mono(114));
-        let told = windows(&borders, &[109, 110, 113, 114, 123, 124]);
-        assert_eq!(told, [Some(1), Some(2), Some(2), Some(3), Some(3), Some(4)]);
+        let found = windows(&borders, &[109, 110, 113, 114, 123, 124]);
+        assert_eq!(found, [Some(1), Some(2), Some(2), Some(3), Some(3), Some(4)]);
         borders.begin(TrialNumber(4), Mono(124));
         borders.end(TrialNumber(3), Mono(120));
         assert_eq!(windows(&borders, &[114, 119, 120, 121]), [Some(3), Some(3), Some(3), None]);

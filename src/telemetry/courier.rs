@@ -1,54 +1,54 @@
-//! Carries requests to a collector, over HTTP or gRPC, one at a time and tried again within bounds.
+//! Sends requests to a collector, over HTTP or gRPC, one at a time, with bounded retries.
 //!
-//! It blocks, and so does what it drops: it belongs on a thread of its own, never on one of
+//! Sending blocks, and so does dropping its clients: use it on a thread of its own, never on one of
 //! tokio's.
 
 use std::thread;
 use std::time::Duration;
 
 use super::deadline::Deadline;
+use super::export_settings::{Protocol, Target};
 use super::grpc::Grpc;
 use super::http::Http;
-use super::settings::{Protocol, Target};
 use super::signal::Signal;
 use super::tls::TrustError;
 
-/// How often a request is sent at most.
+/// The most attempts to send a request.
 const TRIES: u32 = 6;
-/// How long the first pause is; each further one is twice as long.
+/// The first pause; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause, even where a collector asks for more.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// Why a collector cannot be spoken to at all.
+/// Why a client for a collector cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CourierError {
-    /// TLS.
+    /// TLS cannot be set up.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// The HTTP client.
+    /// The HTTP client cannot be built.
     #[error("the HTTP client cannot be built")]
     Http(#[source] reqwest::Error),
-    /// The gRPC client.
+    /// The gRPC client cannot be built.
     #[error("the gRPC client cannot be built")]
     Grpc(#[source] tonic::transport::Error),
-    /// The operating system.
-    #[error("the gRPC client has no runtime")]
+    /// The operating system refuses a runtime.
+    #[error("the runtime of the gRPC client cannot be built")]
     Runtime(#[source] std::io::Error),
 }
 
-/// Why a request was not taken.
+/// Why a collector did not accept a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// It may be taken another time.
+    /// Whether a retry may succeed.
     pub(super) again: bool,
-    /// Not before so long.
+    /// How long to wait before the retry.
     pub(super) after: Option<Duration>,
-    /// In words.
+    /// The reason, for people.
     pub(super) why: String,
 }
 
-/// Carries requests to one collector.
+/// Sends requests to one collector.
 pub(super) struct Courier {
     kind: Kind,
     timeout: Duration,
@@ -61,7 +61,7 @@ enum Kind {
 }
 
 impl Courier {
-    /// To `target`, until `deadline`.
+    /// A courier to `target`, until `deadline`.
     pub(super) fn new(target: &Target, deadline: Deadline) -> Result<Self, CourierError> {
         let kind = match target.protocol {
             Protocol::Http => Kind::Http(Http::new(target)?),
@@ -70,7 +70,8 @@ impl Courier {
         Ok(Self { kind, timeout: target.timeout, deadline })
     }
 
-    /// Sends it, several times if need be; how many of its items were not taken, and why.
+    /// Sends a request, with retries. Returns how many of its items the collector rejected, and
+    /// why.
     pub(super) fn send<S: Signal>(&self, request: &S) -> Result<(u64, String), String> {
         let mut pause = PAUSE;
         for _ in 1..TRIES {
@@ -103,7 +104,7 @@ impl Courier {
         answer.map(S::rejected)
     }
 
-    /// Sleeps, but not beyond a deadline that is set meanwhile.
+    /// Sleeps, but not beyond a deadline, even if it is set meanwhile.
     fn sleep(&self, wait: Duration) {
         let mut left = wait;
         while !left.is_zero() && !self.deadline.left().is_zero() {

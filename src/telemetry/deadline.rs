@@ -1,4 +1,4 @@
-//! An instant after which nobody waits any more; far away until it is set.
+//! An instant after which sending stops; infinitely far away until it is set.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use crate::time::Mono;
 
-/// The instant; all clones share it.
+/// A deadline; all clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct Deadline(Arc<AtomicU64>);
 
 impl Deadline {
-    /// None so far.
+    /// A deadline that is not set.
     pub(super) fn never() -> Self {
         Self(Arc::new(AtomicU64::new(u64::MAX)))
     }
 
-    /// So long from now.
+    /// Sets the deadline to `within` from now.
     pub(super) fn set(&self, within: Duration) {
         self.0.store((Mono::now() + within).0, Ordering::Relaxed);
     }
@@ -26,7 +26,7 @@ impl Deadline {
         self.0.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// How long it is until then.
+    /// The time left.
     pub(super) fn left(&self) -> Duration {
         Mono(self.0.load(Ordering::Relaxed)).since(Mono::now())
     }

@@ -1,22 +1,22 @@
 //! `traces.otlp.json`: all traces of a run as one OTLP document (`ExportTraceServiceRequest` in the
 //! JSON form of proto3), which Jaeger's page and the collector's `otlpjson` connector read.
 //!
-//! It is computed from the journal alone. It takes whole traces, in order, up to a bound; what does
-//! not fit is counted, and `tandem export` sends it all the same.
+//! It is computed from the journal alone. It holds whole traces, in order, up to a bound. Spans
+//! that do not fit are counted; `tandem export` sends them as well.
 
 use std::io::{self, Write};
 
-use super::{Scene, Traces};
+use super::{RunContext, Traces};
 
-/// The most that the document may hold.
+/// The most bytes of the document.
 pub const SIZE_MAX: u64 = 256 << 20;
 
-/// What was written.
+/// How many spans were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Written {
-    /// So many spans stand in the document.
+    /// The spans in the document.
     pub spans: u64,
-    /// So many had no room.
+    /// The spans that did not fit.
     pub left_out: u64,
 }
 
@@ -31,13 +31,13 @@ impl Written {
 /// Writes the document, of at most about `most` bytes.
 ///
 /// # Errors
-/// `out` refuses.
+/// Writing to `out` fails.
 pub fn write(traces: &Traces, most: u64, out: &mut impl Write) -> io::Result<Written> {
     let json = |value: Result<Vec<u8>, serde_json::Error>| value.map_err(io::Error::other);
     out.write_all(b"{\"resourceSpans\":[{\"resource\":")?;
-    out.write_all(&json(serde_json::to_vec(&traces.scene().resource()))?)?;
+    out.write_all(&json(serde_json::to_vec(&traces.context().resource()))?)?;
     out.write_all(b",\"scopeSpans\":[{\"scope\":")?;
-    out.write_all(&json(serde_json::to_vec(&Scene::scope()))?)?;
+    out.write_all(&json(serde_json::to_vec(&RunContext::scope()))?)?;
     out.write_all(b",\"spans\":[")?;
     let (mut written, mut size, mut full) = (Written::default(), 0u64, false);
     let mut between: &[u8] = b"\n";

@@ -1,13 +1,13 @@
-//! What Grafana is told of a fault window.
+//! Builds Grafana's annotations of fault windows.
 
 use serde::Serialize;
 
-use super::Scene;
+use super::RunContext;
 use crate::ids::FaultId;
 use crate::live::FaultWindow;
 use crate::time::Mono;
 
-/// The dashboard that is shipped.
+/// The id of the shipped dashboard.
 const DASHBOARD: &str = "tandem-neli";
 /// How many victims are named.
 const NAMED_MAX: usize = 8;
@@ -16,22 +16,22 @@ const NAMED_MAX: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Annotation {
-    /// On which dashboard.
+    /// The dashboard.
     #[serde(rename = "dashboardUID")]
     pub dashboard_uid: &'static str,
-    /// When it began, in milliseconds since 1970-01-01 UTC.
+    /// The beginning, in milliseconds since 1970-01-01 UTC.
     pub time: u64,
-    /// When it ended.
+    /// The end.
     pub time_end: u64,
     /// `tandem`, `fault`, the kind, the run.
     pub tags: Vec<String>,
-    /// Which fault struck whom.
+    /// The fault and its victims.
     pub text: String,
 }
 
-/// What Grafana is told of a window that was over at `until`.
+/// The annotation of a window that ended at `until`.
 pub(super) fn annotation(
-    scene: &Scene,
+    context: &RunContext,
     (fault, window): (&FaultId, &FaultWindow),
     until: Mono,
 ) -> Annotation {
@@ -43,9 +43,9 @@ pub(super) fn annotation(
     let failed = failed.as_ref().map_or_else(String::new, |why| format!("; it failed: {why}"));
     Annotation {
         dashboard_uid: DASHBOARD,
-        time: scene.at(*since) / 1_000_000,
-        time_end: scene.at(until) / 1_000_000,
+        time: context.at(*since) / 1_000_000,
+        time_end: context.at(until) / 1_000_000,
         text: format!("{kind} of {named}{more} (fault {fault}){failed}"),
-        tags: vec!["tandem".into(), "fault".into(), kind.clone(), scene.run.clone()],
+        tags: vec!["tandem".into(), "fault".into(), kind.clone(), context.run.clone()],
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 
-use super::scene::{Scene, error, known, number, text, truth};
+use super::run_context::{RunContext, error, known, number, text, truth};
 use super::{ids, names};
 use crate::ids::{GroupName, RoleIndex, TrialNumber};
 use crate::roles::RoleClass;
@@ -14,44 +14,45 @@ use crate::time::Span as Length;
 use crate::timeline::{Cause, Finding, Findings, Interval, Timeline};
 use crate::topology::{Objective, Plan};
 
-/// What a span is about.
+/// What kind of finding a span shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Nobody served.
+    /// No member served.
     Gap,
     /// Two or more claimed.
     Overlap,
 }
 
-/// A finding, with whose it is.
+/// A finding, with its group and roles.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) kind: Kind,
-    /// Nobody can tell whether there was one.
+    /// Whether there was a gap or an overlap is unknown.
     pub(super) unknown: bool,
-    /// None: of all groups together.
+    /// The group; `None` for all groups together.
     pub(super) group: Option<GroupName>,
     finding: Finding,
-    /// What a window leaves of it; nothing in a trial, which is looked at as a whole.
+    /// How a window cuts it; `None` in a trial, which is judged as a whole.
     cut: Option<Cut>,
 }
 
-/// What of a finding lies outside its window.
+/// The part of a finding outside its window.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
-    /// For how long it had lasted before, if it had begun before.
+    /// How long it lasted before the window, if it began before.
     before: Option<Length>,
     goes_on: bool,
 }
 
-/// Gaps that reach over the end of a window: of whom they are, and how long they were until then.
+/// Gaps that continue past the end of a window, with their group, role, and length until then.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Open(BTreeMap<(Option<GroupName>, RoleIndex), Duration>);
 
-/// Of more roles than this those that share their partitions have one span.
+/// The most roles that have spans of their own; beyond it, roles that share their partitions share
+/// a span.
 const EACH_MAX: u32 = 10_000;
 
-/// Of whom there are spans: of each role, or of all together.
+/// The role classes with spans of their own: each role, or all together.
 pub(super) fn apart(plan: &Plan, roles: RoleClass) -> Vec<RoleClass> {
     match plan.roles.len() {
         0..=EACH_MAX => roles.roles().map(RoleClass::of).collect(),
@@ -59,7 +60,7 @@ pub(super) fn apart(plan: &Plan, roles: RoleClass) -> Vec<RoleClass> {
     }
 }
 
-/// What a span says of whose it is.
+/// The attributes that name a span's roles.
 pub(super) fn whose(plan: &Plan, roles: RoleClass) -> Vec<KeyValue> {
     let name = plan.roles.name(roles.first).map_or_else(String::new, String::from);
     let count = (roles.count > 1).then(|| number(names::ROLE_COUNT, roles.count));
@@ -90,9 +91,9 @@ pub(super) fn sorted(plan: &Plan, timeline: &Timeline) -> BTreeMap<TrialNumber, 
     all
 }
 
-/// What of all this lies within `window`, the last of its run or not. What reaches to its borders
-/// must have been looked for a little beyond them. `open` is what earlier windows have left, and
-/// what this one leaves.
+/// The findings within `window`, which may be the last of its run. Findings that reach its borders
+/// must have been searched for slightly beyond them. `open` holds the gaps left open by earlier
+/// windows, and receives those left open by this one.
 pub(super) fn within(
     found: Vec<Found>,
     window: Interval,
@@ -123,24 +124,24 @@ pub(super) fn within(
 }
 
 impl Found {
-    /// Of how many roles it is.
+    /// How many roles the finding is about.
     pub(super) fn roles(&self) -> u64 {
         u64::from(self.finding.roles.count)
     }
 
-    pub(super) fn span(&self, scene: &Scene, plan: &Plan, objective: &Objective) -> Span {
+    pub(super) fn span(&self, context: &RunContext, plan: &Plan, objective: &Objective) -> Span {
         let Finding { roles, trial, span: during, cause, uncertainty, censored } = &self.finding;
         let name = match self.kind {
             Kind::Gap => names::GAP,
             Kind::Overlap => names::OVERLAP,
         };
         let key = ids::finding(name, self.group.as_ref(), roles.first, during.from);
-        let mut span = scene.span(*trial, name, &key, *during);
+        let mut span = context.span(*trial, name, &key, *during);
         let scope = if self.group.is_some() { "group" } else { "joint" };
         span.attributes = whose(plan, *roles);
         span.attributes.extend([
             text(names::SCOPED, scope),
-            scene.numbered(*trial),
+            context.numbered(*trial),
             truth(names::UNKNOWN, self.unknown),
             truth(names::CENSORED, *censored),
             number(names::UNCERTAINTY_NS, uncertainty.as_nanos()),
@@ -152,7 +153,7 @@ impl Found {
         }
         let (kind, by) = match cause {
             Cause::Fault(id) => {
-                span.links = vec![scene.link(id.trial, &ids::fault(id), "caused_by")];
+                span.links = vec![context.link(id.trial, &ids::fault(id), "caused_by")];
                 ("fault", Some(id.to_string()))
             }
             Cause::Restart(life) => ("restart", Some(life.to_string())),
@@ -168,9 +169,8 @@ impl Found {
         span
     }
 
-    /// An error where a gap breaks the objective, or outlasts its trial: both fail the verdict.
-    /// What it had lasted in earlier windows counts. Overlaps and what is unknown break no
-    /// objective.
+    /// An error if a gap breaks the objective, or outlasts its trial: both fail the verdict. Its
+    /// length in earlier windows counts. Overlaps and unknown times break no objective.
     pub(super) fn status(&self, objective: &Objective) -> Option<Status> {
         if self.kind == Kind::Overlap || self.unknown {
             return known();

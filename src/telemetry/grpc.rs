@@ -8,10 +8,10 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Extensions, Request, Status};
 
 use super::courier::{CourierError, Refusal};
-use super::settings::Target;
+use super::export_settings::Target;
 use super::signal::Signal;
 
-/// A client of one collector, with a runtime of its own, which runs only while it is asked.
+/// A client of one collector, with a runtime of its own that runs only during a request.
 pub(super) struct Grpc {
     runtime: Runtime,
     channel: Channel,
@@ -30,7 +30,7 @@ impl Grpc {
         let mut headers = MetadataMap::new();
         for (name, value) in &target.headers {
             let name = AsciiMetadataKey::from_bytes(name.to_ascii_lowercase().as_bytes());
-            // The settings have refused those that are no headers.
+            // The settings accept only valid headers.
             if let (Ok(name), Ok(value)) = (name, AsciiMetadataValue::try_from(value.as_str())) {
                 headers.insert(name, value);
             }
@@ -61,8 +61,8 @@ impl Grpc {
     }
 }
 
-/// The specification names those that may be tried again. It lets an exhausted collector say when;
-/// one that does not is asked again as well, for the number of tries is bounded.
+/// The specification names the retryable codes. It lets an exhausted collector say when to retry;
+/// one that does not say is retried as well, because the number of attempts is bounded.
 fn refusal(status: &Status) -> Refusal {
     let again = matches!(
         status.code(),

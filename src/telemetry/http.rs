@@ -12,11 +12,11 @@ use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 
 use super::courier::{CourierError, Refusal};
-use super::settings::Target;
+use super::export_settings::Target;
 use super::signal::Signal;
 use super::tls;
 
-/// The most that is read of an answer.
+/// The most bytes that are read of a response.
 const ANSWER_MAX: u64 = 64 << 10;
 
 /// A client of one collector.
@@ -32,14 +32,14 @@ impl Http {
         for (name, value) in &target.headers {
             let name = reqwest::header::HeaderName::try_from(name.as_str());
             let value = reqwest::header::HeaderValue::try_from(value.as_str());
-            // The settings have refused those that are no headers.
+            // The settings accept only valid headers.
             if let (Ok(name), Ok(mut value)) = (name, value) {
                 value.set_sensitive(true);
                 headers.insert(name, value);
             }
         }
-        // A configuration of our own even where there is no TLS: reqwest would look for a provider
-        // of cryptography that nobody has installed.
+        // An explicit configuration even without TLS: otherwise reqwest looks for an installed
+        // cryptography provider, and there is none.
         let tls = if target.url.scheme() == "https" { target.trust.http()? } else { tls::none()? };
         let mut client = Client::builder()
             .user_agent(concat!("tandem/", env!("CARGO_PKG_VERSION")))
@@ -66,7 +66,7 @@ impl Http {
             post = post.header(CONTENT_ENCODING, "gzip");
         }
         let post = post.header(CONTENT_TYPE, "application/x-protobuf").body(body);
-        // The address may hold a password: the error is told without it.
+        // The address may hold a password, so the error leaves it out.
         let lost = |error: reqwest::Error| {
             let error = error.without_url();
             Refusal { again: true, after: None, why: crate::error::chain(&error) }
@@ -77,7 +77,7 @@ impl Http {
         }
         let mut bytes = Vec::new();
         let read = answer.take(ANSWER_MAX).read_to_end(&mut bytes);
-        // It was taken, whatever became of the answer's body.
+        // The status says that the request was accepted, even if the response's body is lost.
         let bytes = read.map_or(&[][..], |_| &bytes[..]);
         Ok(S::Answer::decode(bytes).unwrap_or_default())
     }
@@ -95,7 +95,7 @@ fn packed(body: &[u8]) -> std::io::Result<Vec<u8>> {
     packed.finish()
 }
 
-/// The specification names the four that may be tried again.
+/// The specification names the four retryable statuses.
 fn refusal(answer: &Response) -> Refusal {
     let status = answer.status();
     let again = matches!(

@@ -1,5 +1,5 @@
-//! Ids that can be computed again: a link is written before the trace that it leads to exists, and
-//! a run that is exported twice is the same run.
+//! Reproducible ids: a link is written before the trace that it points to exists, and a run that is
+//! exported twice is the same run.
 //!
 //! A trace's id is the first 16 bytes of SHA-256 of `<run>/<part>`, a span's the first 8 of that of
 //! `<run>/<part>/<key>`. The part is 0 for the run's own trace, the number of a trial, or `window.`
@@ -12,9 +12,10 @@
 //! printf %s 'up-duo-20261121T132004.123Z/window.7/up.window' | sha256sum | cut -c1-16
 //! ```
 //!
-//! So a topology that is kept up has three kinds of traces that never meet: the run's own and its
-//! windows, which leave while it goes on, and the one trial as which its journals are exported. The
-//! run's own is made of the same facts by the same code in both, and so is the same twice.
+//! So the traces of a topology that is kept up never collide: the run's own trace and its windows'
+//! traces, which are sent while it runs, and the single trial as which its journals are exported.
+//! The run's own trace is built from the same facts by the same code in both cases, so it is
+//! identical.
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ use super::names;
 use crate::ids::{FaultId, GroupName, Life, RoleIndex, Term, TrialNumber};
 use crate::time::Mono;
 
-/// The trace that is the run's own.
+/// The number of the run's own trace.
 pub(super) const OWN: TrialNumber = TrialNumber(0);
 
 /// A part of a run that has a trace of its own.
@@ -34,11 +35,11 @@ pub enum Part {
     Run,
     /// A trial.
     Trial(TrialNumber),
-    /// A window of a run without an end; they are counted as trials are.
+    /// A window of an endless run, numbered like trials.
     Window(TrialNumber),
 }
 
-/// What trials of that number are, with 0 for the run.
+/// The trial with this number; 0 is the run.
 impl From<TrialNumber> for Part {
     fn from(number: TrialNumber) -> Self {
         if number == OWN { Self::Run } else { Self::Trial(number) }
@@ -88,7 +89,7 @@ pub fn fault(fault: &FaultId) -> String {
     format!("{}/{fault}", names::FAULT)
 }
 
-/// The key of a term's span; a term has one a role and trial, or window.
+/// The key of a term's span; a term has one span per role and trial, or window.
 #[must_use]
 pub fn term(group: &GroupName, role: RoleIndex, life: &Life, term: Term) -> String {
     format!("{}/{group}/{role}/{life}/{term}", names::LEADERSHIP)
@@ -97,7 +98,7 @@ pub fn term(group: &GroupName, role: RoleIndex, life: &Life, term: Term) -> Stri
 /// The key of a gap's or an overlap's span; `name` is the span's.
 #[must_use]
 pub fn finding(name: &str, group: Option<&GroupName>, role: RoleIndex, from: Mono) -> String {
-    // A name of a group has no slash, so none is taken for all of them together.
+    // A group's name has no slash, so none equals the key of all groups together.
     let whose = group.map_or("/joint", GroupName::as_str);
     format!("{name}/{whose}/{role}/{}", from.0)
 }
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_what_the_documentation_says() {
+    fn ids_agree_with_the_documentation() {
         // printf %s 'kill-leader-20261121T132004.123Z/1' | sha256sum
         let run = "kill-leader-20261121T132004.123Z";
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();

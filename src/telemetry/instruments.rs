@@ -1,4 +1,4 @@
-//! The instruments, and the series that each has: read from the live fold at each collection.
+//! The instruments and their series, read from the live fold at each collection.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,15 +16,15 @@ use crate::live::{Event, Live, Place, Totals};
 use crate::time::Mono;
 use crate::topology::Plan;
 
-/// How many series an instrument has at most, roles and groups multiplied. The library merges what
-/// is beyond 2,000 by itself, and says nothing.
+/// The most series of an instrument, roles times groups. The library silently merges series beyond
+/// 2,000.
 pub const SERIES_MAX: usize = 1_500;
 
-/// The edges of the buckets, in seconds.
+/// The bucket boundaries, in seconds.
 const EDGES: [f64; 16] =
     [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0];
 
-/// What is collected from.
+/// The state that the collection reads.
 #[derive(Debug)]
 pub(super) struct Board {
     fold: Mutex<Arc<Fold>>,
@@ -35,7 +35,7 @@ pub(super) struct Board {
 
 impl Board {
     pub(super) fn new(plan: &Plan) -> Arc<Self> {
-        // Until there is a run, all is at 0.
+        // Before there is a run, all counters are 0.
         let fold = Mutex::new(Arc::new(Fold::new(Live::new(plan))));
         Arc::new(Self {
             fold,
@@ -54,12 +54,12 @@ impl Board {
         Arc::clone(&self.held())
     }
 
-    /// Another fold is read from now on.
+    /// Reads `fold` from now on.
     pub(super) fn read(&self, fold: &Arc<Fold>) {
         *self.held() = Arc::clone(fold);
     }
 
-    /// So many facts were missed.
+    /// Counts facts that were missed.
     pub(super) fn lose(&self, facts: u64) {
         self.lost.fetch_add(facts, Ordering::Relaxed);
     }
@@ -70,20 +70,20 @@ impl Board {
     }
 }
 
-/// One role, or all those that have no series of their own, in one group or in all together.
+/// One role, or all roles without a series of their own, in one group or in all together.
 #[derive(Debug, Clone)]
 struct Series {
     group: Option<GroupName>,
-    /// One of those that share everything, and how many of them are meant.
+    /// One role of each class of equal roles, and the size of that class.
     roles: Vec<(RoleIndex, u32)>,
     labels: Vec<KeyValue>,
 }
 
-/// The series of a plan: by role and group, and by role. How many roles are merged.
+/// The series of a plan, by role and group, and by role. Returns also how many roles are merged.
 fn series(plan: &Plan) -> (Vec<Series>, u32) {
     let (all, room) = (plan.roles.len(), SERIES_MAX / plan.groups.len().max(1));
     let room = u32::try_from(room).unwrap_or(u32::MAX);
-    // One place is kept for the others.
+    // One series is reserved for the others.
     let own = if all <= room { all } else { room.saturating_sub(1) };
     let named = plan.roles.indices().zip(plan.roles.names()).filter(|(role, _)| role.0 < own);
     let mut kinds: Vec<_> = named.map(|(role, name)| (name.to_string(), vec![(role, 1)])).collect();
@@ -122,7 +122,7 @@ impl Series {
         all.fold(0, u64::saturating_add)
     }
 
-    /// The fewest: of merged roles, one that nobody leads shows.
+    /// The minimum over merged roles, so that a role without a leader shows.
     fn leaders(&self, live: &Live) -> u64 {
         let leaders = |(role, _): &(RoleIndex, u32)| match &self.group {
             Some(group) => live.leaders(group, *role).0.len(),
@@ -133,7 +133,7 @@ impl Series {
     }
 }
 
-/// What is recorded when it happens, by group.
+/// The histograms of events, by group.
 #[derive(Debug, Clone)]
 pub(super) struct Lengths {
     gap: Histogram<f64>,
@@ -142,7 +142,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Records what happened; each role that it befell counts.
+    /// Records an event, once per affected role.
     pub(super) fn record(&self, board: &Board, event: &Event) {
         let (histogram, place, span) = match event {
             Event::Gap(place, span) => (&self.gap, place, span),
@@ -167,7 +167,8 @@ impl Lengths {
     }
 }
 
-/// Makes all instruments; how many roles are merged into one series, for want of room.
+/// Creates all instruments. Returns also how many roles are merged into one series for lack of
+/// room.
 pub(super) fn make(meter: &Meter, plan: &Plan, board: &Arc<Board>) -> (Lengths, u32) {
     let (all, merged) = series(plan);
     let (joint, each): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.group.is_none());
@@ -195,7 +196,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// What observes each series at once, under one lock.
+    /// A callback that observes all series under one lock.
     fn each<T>(
         &self,
         series: &[Series],
@@ -234,7 +235,7 @@ impl Maker<'_> {
         builder.with_callback(self.each(series, Series::count)).build();
     }
 
-    /// By kind; a kind that was once in force stays, at 0.
+    /// By kind; a kind that was in force once stays, at 0.
     fn faults(&self) {
         let (what, board) = (metrics::FAULTS, Arc::clone(self.board));
         let builder = self.meter.u64_observable_gauge(what.name).with_unit(what.unit);

@@ -1,7 +1,7 @@
 //! Lists as OpenTelemetry's variables write them: `key=value`, commas between, values
 //! percent-encoded (W3C Baggage).
 
-/// The pairs of a list; or what is wrong with it, without its values.
+/// The pairs of a list, or its problem without its values.
 pub(super) fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let mut place = 0;
@@ -9,9 +9,10 @@ pub(super) fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
         .map(|part| {
             place += 1;
             let pair = part.split_once('=').filter(|(key, _)| !key.trim().is_empty());
-            let (key, value) = pair.ok_or_else(|| format!("has no key=value at place {place}"))?;
+            let (key, value) =
+                pair.ok_or_else(|| format!("has no key=value at position {place}"))?;
             let value = decoded(value.trim());
-            let value = value.ok_or_else(|| format!("is wrongly encoded at place {place}"))?;
+            let value = value.ok_or_else(|| format!("is wrongly encoded at position {place}"))?;
             Ok((key.trim().to_owned(), value))
         })
         .collect()
@@ -46,9 +47,9 @@ mod tests {
             read("a=1, b = x%20y%2C,,c=d=e"),
             Ok(vec!["a:1".into(), "b:x y,".into(), "c:d=e".into()])
         );
-        assert_eq!(read("a=1,b"), Err("has no key=value at place 2".into()));
-        assert_eq!(read("=1"), Err("has no key=value at place 1".into()));
-        assert_eq!(read("a=%2"), Err("is wrongly encoded at place 1".into()));
-        assert_eq!(read("a=%ff"), Err("is wrongly encoded at place 1".into()));
+        assert_eq!(read("a=1,b"), Err("has no key=value at position 2".into()));
+        assert_eq!(read("=1"), Err("has no key=value at position 1".into()));
+        assert_eq!(read("a=%2"), Err("is wrongly encoded at position 1".into()));
+        assert_eq!(read("a=%ff"), Err("is wrongly encoded at position 1".into()));
     }
 }

@@ -1,7 +1,8 @@
-//! Live operations as spans: what the controller does while it does it, through `tracing`.
+//! Live operations as spans: what the controller is doing, through `tracing`.
 //!
 //! A span of the target [`names::LIVE`] that names its fault belongs to that fault's window, any
-//! other to the run. Where telemetry is off nobody listens, and such a span costs a comparison.
+//! other span to the run. Without telemetry there is no subscriber, and such a span costs a
+//! comparison.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -19,7 +20,7 @@ use super::post::Slot;
 use super::{ids, names};
 use crate::ids::FaultId;
 
-/// Hears of live operations, once it knows whom to tell.
+/// Receives the spans of live operations, and forwards them once it is connected.
 #[derive(Debug, Clone, Default)]
 pub struct Live(Arc<Inner>);
 
@@ -29,7 +30,7 @@ struct Inner {
     heard: AtomicU64,
 }
 
-/// Where spans go, and of which run.
+/// The run that spans belong to, and the slot that they go to.
 #[derive(Debug)]
 struct Home {
     slot: Slot<Span>,
@@ -37,7 +38,7 @@ struct Home {
 }
 
 impl Live {
-    /// What listens, for the process's subscriber.
+    /// The layer for the process's subscriber.
     #[must_use]
     pub fn layer(&self) -> Box<dyn Layer<Registry> + Send + Sync> {
         let provider = SdkTracerProvider::builder().with_span_processor(self.clone()).build();
@@ -51,14 +52,14 @@ impl Live {
         Box::new(layer.with_filter(filter_fn(|of| of.is_span() && of.target() == names::LIVE)))
     }
 
-    /// From now on spans of `run` go to `slot`.
+    /// From now on sends spans of `run` to `slot`.
     pub(super) fn connect(&self, slot: Slot<Span>, run: &str) {
         let home = Home { slot, run: run.to_owned() };
         // A process runs one experiment.
         self.0.home.set(home).ok();
     }
 
-    /// How many spans there were.
+    /// How many spans were received.
     pub(super) fn heard(&self) -> u64 {
         self.0.heard.load(Ordering::Relaxed)
     }

@@ -1,26 +1,26 @@
-//! Facts to log records: those that a person wants to read, in the order in which they come.
+//! Turns facts into log records, for people to read, in the order in which they come.
 //!
-//! A fact of a fault belongs to that fault's span, another one within a trial, or a window, to that
-//! one's, and all else to the run's. Renewals, ticks, claims and assignments are no news: traces
-//! have them.
+//! The record of a fault's fact belongs to that fault's span, another one within a trial or window
+//! to that trial's or window's span, and every other to the run's. Renewals, ticks, claims and
+//! assignments have no log records, because traces show them.
 
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, SeverityNumber};
 
-use super::scene::{Scene, number, text, truth};
+use super::run_context::{RunContext, number, text, truth};
 use super::traces::outcome;
 use super::{ids, names};
 use crate::ids::{ClusterName, FaultId, TrialNumber};
 use crate::observation::{Fact, Outcome, What};
 
-/// Turns facts into records; it remembers which trial is under way.
+/// Turns facts into records; remembers the current trial.
 #[derive(Debug, Clone)]
 pub struct Logbook {
-    scene: Scene,
+    context: RunContext,
     trial: TrialNumber,
 }
 
-/// What a fact says.
+/// The content of a fact's record.
 struct News<'a> {
     name: &'static str,
     severity: SeverityNumber,
@@ -50,18 +50,18 @@ impl<'a> News<'a> {
 }
 
 impl Logbook {
-    /// Of the run that `scene` shows.
+    /// A logbook of the run that `context` describes.
     #[must_use]
-    pub fn new(scene: Scene) -> Self {
-        Self { scene, trial: ids::OWN }
+    pub fn new(context: RunContext) -> Self {
+        Self { context, trial: ids::OWN }
     }
 
-    /// The record of a fact, if it is one that is told.
+    /// The record of a fact, if it has one.
     pub fn observe(&mut self, fact: &Fact) -> Option<LogRecord> {
         if let What::TrialBegan { trial } = fact.what {
             self.trial = trial;
         }
-        let record = record(&self.scene, self.trial, fact);
+        let record = record(&self.context, self.trial, fact);
         if let What::TrialEnded { .. } | What::Ended { .. } = fact.what {
             self.trial = ids::OWN;
         }
@@ -69,15 +69,14 @@ impl Logbook {
     }
 }
 
-/// The record of a fact, if it is one that is told. `part` is the trial, or the window, in which it
-/// happened.
-pub(super) fn record(scene: &Scene, part: TrialNumber, fact: &Fact) -> Option<LogRecord> {
+/// The record of a fact, if it has one. `part` is the trial, or the window, in which it happened.
+pub(super) fn record(context: &RunContext, part: TrialNumber, fact: &Fact) -> Option<LogRecord> {
     let news = news(fact)?;
     let part = news.fault.map_or(part, |fault| fault.trial);
-    let key = news.fault.map_or_else(|| scene.root_key(part).to_owned(), ids::fault);
+    let key = news.fault.map_or_else(|| context.root_key(part).to_owned(), ids::fault);
     let mut attributes = vec![number(names::SEQ, fact.seq)];
     if part != ids::OWN {
-        attributes.push(scene.numbered(part));
+        attributes.push(context.numbered(part));
     }
     if let Some(life) = &fact.life {
         attributes.push(text(names::MEMBER, life.member.as_str()));
@@ -85,8 +84,8 @@ pub(super) fn record(scene: &Scene, part: TrialNumber, fact: &Fact) -> Option<Lo
     }
     attributes.extend(news.fault.map(|fault| text(names::FAULT_ID, &fault.to_string())));
     attributes.extend(news.more);
-    let at = scene.at(fact.t);
-    let (trace_id, span_id) = scene.place(part, &key);
+    let at = context.at(fact.t);
+    let (trace_id, span_id) = context.place(part, &key);
     Some(LogRecord {
         time_unix_nano: at,
         observed_time_unix_nano: at,
@@ -102,7 +101,7 @@ pub(super) fn record(scene: &Scene, part: TrialNumber, fact: &Fact) -> Option<Lo
     })
 }
 
-/// Of the three that are used.
+/// The name of one of the three severities in use.
 fn severity(of: SeverityNumber) -> &'static str {
     if of >= SeverityNumber::Error {
         "ERROR"
@@ -114,8 +113,8 @@ fn severity(of: SeverityNumber) -> &'static str {
 }
 
 fn news(fact: &Fact) -> Option<News<'_>> {
-    // Most facts are no news, and are not put into words.
-    let whom = || fact.life.as_ref().map_or_else(String::new, ToString::to_string);
+    // Most facts have no record, so the text is built lazily.
+    let life = || fact.life.as_ref().map_or_else(String::new, ToString::to_string);
     Some(match &fact.what {
         What::Assigned { .. }
         | What::Revoked { .. }
@@ -131,33 +130,33 @@ fn news(fact: &Fact) -> Option<News<'_>> {
         | What::NotYet => return None,
         What::Hole { from, until } => {
             let length = number(names::DURATION_NS, until.since(*from).as_nanos());
-            let body = format!("What {} did for a while is not known.", whom());
+            let body = format!("What {} did for a while is unknown.", life());
             News::warn(names::MEMBER_HOLE, body).with([length])
         }
         What::Started { pid } => {
-            News::new(names::MEMBER_STARTED, format!("{} was started.", whom()))
+            News::new(names::MEMBER_STARTED, format!("{} was started.", life()))
                 .with([number(names::PID, *pid)])
         }
         What::Died { signal, status } => {
             let signal = signal.map(|signal| number(names::SIGNAL, signal));
             let status = status.map(|status| number(names::STATUS, status));
-            let body = format!("{} is gone.", whom());
+            let body = format!("{} is gone.", life());
             News::new(names::MEMBER_DIED, body).with(signal).with(status)
         }
-        What::Stopped => News::new(names::MEMBER_STOPPED, format!("{} is stopped.", whom())),
-        What::Continued => News::new(names::MEMBER_CONTINUED, format!("{} goes on.", whom())),
+        What::Stopped => News::new(names::MEMBER_STOPPED, format!("{} is stopped.", life())),
+        What::Continued => News::new(names::MEMBER_CONTINUED, format!("{} continues.", life())),
         What::FaultAsked { .. }
         | What::FaultInForce { .. }
         | What::FaultHealed { .. }
         | What::Reconnected { .. }
         | What::FaultFailed { .. }
-        | What::Struck { .. } => return of_fault(&fact.what, &whom()),
+        | What::Struck { .. } => return of_fault(&fact.what, &life()),
         What::TrialBegan { trial } => {
             News::new(names::TRIAL_BEGAN, format!("Trial {trial} begins."))
         }
         What::TrialEnded { trial, recovered } => {
-            let told = recovered.map(|recovered| truth(names::RECOVERED, recovered));
-            News::new(names::TRIAL_ENDED, format!("Trial {trial} ends.")).with(told)
+            let recovery = recovered.map(|recovered| truth(names::RECOVERED, recovered));
+            News::new(names::TRIAL_ENDED, format!("Trial {trial} ends.")).with(recovery)
         }
         What::Settled { group } => {
             News::new(names::GROUP_SETTLED, format!("Group {group} has settled."))
@@ -168,7 +167,7 @@ fn news(fact: &Fact) -> Option<News<'_>> {
         | What::Unconnected { .. }
         | What::Connected
         | What::BrokerLost { .. }
-        | What::BrokerBack { .. } => return of_reach(&fact.what, &whom()),
+        | What::BrokerBack { .. } => return of_reach(&fact.what, &life()),
         What::EdgesStarted { pid } => {
             News::new(names::EDGES_STARTED, "The edges answer.").with([number(names::PID, *pid)])
         }
@@ -181,18 +180,18 @@ fn news(fact: &Fact) -> Option<News<'_>> {
     })
 }
 
-/// The host or its disk was in the way, for how long.
+/// Stalls of the host or its disk, and how long they lasted.
 fn of_host(fact: &Fact) -> Option<News<'static>> {
     let (name, body, from, until) = if let What::Stall { from, until, .. } = &fact.what {
-        let body = "The host did not let the controller run.".to_owned();
+        let body = "The host did not schedule the controller.".to_owned();
         (names::HOST_STALL, body, *from, *until)
     } else if let What::Suspended { from, until } = &fact.what {
         (names::HOST_SUSPENDED, "The host was suspended.".to_owned(), *from, *until)
     } else if let What::Unwritten { from, until, facts } = &fact.what {
-        let body = format!("The disk did not take {facts} facts.");
+        let body = format!("The disk did not accept {facts} facts.");
         (names::JOURNAL_UNWRITTEN, body, *from, *until)
     } else if let What::Unattended { from } = &fact.what {
-        let body = "The controller stood still, and its guard ended all.".to_owned();
+        let body = "The controller stalled, and its guard ended the run.".to_owned();
         (names::UNATTENDED, body, *from, fact.t)
     } else {
         return None;
@@ -201,10 +200,10 @@ fn of_host(fact: &Fact) -> Option<News<'static>> {
     Some(News::warn(name, body).with([lasted]))
 }
 
-/// Whether brokers are there, and reached.
-fn of_reach<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
+/// Whether brokers run, and members reach them.
+fn of_reach<'a>(what: &'a What, life: &str) -> Option<News<'a>> {
     if let What::Unconnected { why } = what {
-        let body = format!("{whom} cannot reach its brokers: {why}.");
+        let body = format!("{life} cannot reach its brokers: {why}.");
         return Some(News::warn(names::MEMBER_UNCONNECTED, body).with([text(names::WHY, why)]));
     }
     if let What::ClusterStarted { cluster, address, pid } = what {
@@ -229,17 +228,17 @@ fn of_reach<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
         let body = format!("Broker {broker} of cluster {cluster} is back.");
         return Some(News::new(names::BROKER_BACK, body).with(at(cluster, broker)));
     }
-    let back = || News::new(names::MEMBER_CONNECTED, format!("{whom} reaches its brokers."));
+    let back = || News::new(names::MEMBER_CONNECTED, format!("{life} reaches its brokers."));
     (*what == What::Connected).then(back)
 }
 
-fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
+fn of_fault<'a>(what: &'a What, life: &str) -> Option<News<'a>> {
     let broker = |broker: &str| text(names::BROKER, broker);
     let kind = |kind: &str| text(names::FAULT_KIND, kind);
     match what {
         What::FaultAsked { fault, kind: is, broker: at, cluster, .. } => {
-            let whom = at.as_deref().unwrap_or(whom);
-            let body = format!("Fault {fault} ({is}) is about to strike {whom}.");
+            let life = at.as_deref().unwrap_or(life);
+            let body = format!("Fault {fault} ({is}) is about to strike {life}.");
             let cluster = cluster.as_ref().map(|one| text(names::CLUSTER, one.as_str()));
             let more = [kind(is)].into_iter().chain(at.as_deref().map(broker)).chain(cluster);
             Some(News::new(names::FAULT_ASKED, body).of(fault).with(more))
@@ -253,7 +252,7 @@ fn of_fault<'a>(what: &'a What, whom: &str) -> Option<News<'a>> {
             Some(News::new(names::FAULT_HEALED, body).of(fault))
         }
         What::Reconnected { fault, broker: at } => {
-            let body = format!("{whom} is answered again by {at} after fault {fault}.");
+            let body = format!("{at} answers {life} again after fault {fault}.");
             Some(News::new(names::FAULT_RECONNECTED, body).of(fault).with([broker(at)]))
         }
         What::FaultFailed { fault, kind: is, why, .. } => {

@@ -1,12 +1,12 @@
-//! Live metrics of one run: facts in at one end; Prometheus, and a collector, at the other.
+//! Live metrics of one run: takes facts, and serves them to Prometheus and a collector.
 //!
 //! ```text
 //!   Fold --> instruments --+--> GET /metrics
 //!                          +--> Courier --> collector, at an interval
 //! ```
 //!
-//! Both are on threads of their own, so that neither a scrape nor a collector delays the run. What
-//! the fold is too slow for is counted as `neli.telemetry.lost`.
+//! Both run on threads of their own, so that neither a scrape nor a collector delays the run.
+//! Facts that the fold is too slow for are counted as `neli.telemetry.lost`.
 
 use std::io;
 use std::sync::Arc;
@@ -20,37 +20,37 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use prometheus::Registry;
 use tokio::sync::oneshot;
 
+use super::export_settings::Target;
 use super::instruments::{Board, Lengths, make};
 use super::metrics_push::{Push, Pushed, Shared};
-use super::settings::Target;
-use super::{Scene, Scrape, names, scrape};
+use super::{RunContext, Scrape, names, scrape};
 use crate::fold::{Fold, Heard};
 use crate::time::Mono;
 use crate::topology::Plan;
 
-/// How often a collector is sent to, unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise.
+/// The default export interval, without `OTEL_METRIC_EXPORT_INTERVAL`.
 pub const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Why there can be no metrics.
+/// Why metrics cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
-    /// The system has no thread to spare.
-    #[error("metrics have no thread")]
+    /// The system refuses a thread.
+    #[error("cannot start a thread for metrics")]
     Thread(#[source] io::Error),
-    /// The exporter refuses.
+    /// The exporter cannot be created.
     #[error("metrics cannot be exported")]
     Exporter(#[source] opentelemetry_sdk::error::OTelSdkError),
 }
 
-/// Where metrics are read, and where they are sent.
+/// Where metrics are served, and where they are sent.
 pub struct Outlets {
-    /// Who may scrape them.
+    /// The scrape endpoint.
     pub scrape: Option<Scrape>,
-    /// Which collector they go to, and how often.
+    /// The collector, and the export interval.
     pub push: Option<(Target, Duration)>,
 }
 
-/// Has metrics follow a run; may be cloned.
+/// Makes metrics follow a run; may be cloned.
 #[derive(Clone)]
 pub struct Feed {
     board: Arc<Board>,
@@ -58,7 +58,7 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Counts what this fold holds, from now on.
+    /// Reads the metrics from `fold` from now on.
     pub fn follow(&self, fold: &Arc<Fold>) {
         self.board.read(fold);
         let (board, lengths) = (Arc::downgrade(&self.board), self.lengths.clone());
@@ -76,7 +76,7 @@ impl Feed {
 /// Live metrics of one run.
 pub struct Metrics {
     feed: Feed,
-    /// As long as it lives, the instruments do.
+    /// Keeps the instruments alive.
     provider: SdkMeterProvider,
     thread: Option<JoinHandle<()>>,
     stop: Option<oneshot::Sender<()>>,
@@ -84,11 +84,15 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Starts to count, and to serve.
+    /// Starts counting and serving.
     ///
     /// # Errors
-    /// The system, or the exporter, refuses.
-    pub fn start(plan: &Plan, scene: &Scene, outlets: Outlets) -> Result<Self, MetricsError> {
+    /// The thread or the exporter cannot be created.
+    pub fn start(
+        plan: &Plan,
+        context: &RunContext,
+        outlets: Outlets,
+    ) -> Result<Self, MetricsError> {
         let board = Board::new(plan);
         let registry = Registry::new();
         let exporter = opentelemetry_prometheus::exporter()
@@ -98,7 +102,7 @@ impl Metrics {
             .map_err(MetricsError::Exporter)?;
         let pull = Shared::default();
         let provider = SdkMeterProvider::builder()
-            .with_resource(resource(scene))
+            .with_resource(resource(context))
             .with_reader(exporter)
             .with_reader(pull.clone())
             .build();
@@ -111,8 +115,8 @@ impl Metrics {
             tracing::warn!(
                 merged,
                 series,
-                "There are more roles than metrics have room for: those \
-                beyond it are merged into the role \"other\"."
+                "There are more roles than metrics have room for: the \
+                rest are merged into the role \"other\"."
             );
         }
         let push = outlets.push.map(|(target, interval)| {
@@ -128,13 +132,13 @@ impl Metrics {
         Ok(Self { feed: Feed { board, lengths }, provider, thread, stop, push })
     }
 
-    /// What has it follow a run.
+    /// Returns a feed that makes it follow a run.
     #[must_use]
     pub fn feed(&self) -> Feed {
         self.feed.clone()
     }
 
-    /// The run is over: counts what is left and starts to send it, for at most `within`.
+    /// No fact follows: counts the rest and sends it, for at most `within`. Returns at once.
     pub fn conclude(&self, within: Duration) {
         self.feed.board.fold().finish(Mono::now());
         if let Some(push) = &self.push {
@@ -142,8 +146,8 @@ impl Metrics {
         }
     }
 
-    /// Waits until all was sent, and no longer than [`conclude`](Self::conclude) has said. How many
-    /// facts were missed, and what became of what was sent.
+    /// Waits until everything is sent, no longer than [`conclude`](Self::conclude) allowed. Returns
+    /// how many facts were missed, and how many exports succeeded.
     #[must_use]
     pub fn finish(mut self) -> (u64, Option<Pushed>) {
         let pushed = self.push.take().map(Push::finish);
@@ -155,23 +159,23 @@ impl Drop for Metrics {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It only ever waits for what this just ended.
+            // The thread waits only for what was just dropped.
             thread.join().ok();
         }
         self.provider.shutdown().ok();
     }
 }
 
-fn resource(scene: &Scene) -> Resource {
+fn resource(context: &RunContext) -> Resource {
     use opentelemetry_proto::tonic::common::v1::any_value::Value;
-    let attributes = scene.resource().attributes.into_iter().filter_map(|attribute| {
+    let attributes = context.resource().attributes.into_iter().filter_map(|attribute| {
         let Some(Value::StringValue(value)) = attribute.value?.value else { return None };
         Some(KeyValue::new(attribute.key, value))
     });
     Resource::builder_empty().with_attributes(attributes).build()
 }
 
-/// Serves until it is stopped.
+/// Answers scrapes until it is stopped.
 fn serve(place: Scrape, registry: Registry, stopped: oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {

@@ -1,4 +1,4 @@
-//! Metrics to a collector, at an interval and once at the end.
+//! Sends metrics to a collector, at an interval and once at the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,10 @@ use opentelemetry_sdk::metrics::{InstrumentKind, ManualReader, Pipeline, Tempora
 
 use super::courier::Courier;
 use super::deadline::Deadline;
+use super::export_settings::Target;
 use super::post::warn_of_loss;
-use super::settings::Target;
 
-/// A reader that the provider and whoever sends share.
+/// A reader shared by the provider and the sending thread.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shared(Arc<ManualReader>);
 
@@ -43,14 +43,14 @@ impl MetricReader for Shared {
     }
 }
 
-/// What became of what was sent.
+/// How many exports succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pushed {
-    /// How many exports were taken.
+    /// How many exports the collector accepted.
     pub taken: u64,
-    /// How many were not, or not in full.
+    /// How many it did not accept, or not in full.
     pub lost: u64,
-    /// The first thing that went wrong.
+    /// The first error.
     pub why: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl Tally {
         Self { deadline, taken, lost, why: Mutex::default() }
     }
 
-    /// The first loss is told as it happens, unless all is told soon.
+    /// Warns of the first loss as it happens, unless the end of the run reports it soon.
     fn blame(&self, why: String) {
         let before = self.lost.fetch_add(1, Ordering::Relaxed);
         if before == 0 && !self.deadline.is_set() {
@@ -78,7 +78,7 @@ impl Tally {
     }
 }
 
-/// A thread that sends.
+/// The sending thread.
 pub(super) struct Push {
     end: SyncSender<()>,
     done: Receiver<()>,
@@ -87,7 +87,7 @@ pub(super) struct Push {
 }
 
 impl Push {
-    /// Starts it.
+    /// Starts the thread.
     pub(super) fn start(
         target: &Target,
         interval: Duration,
@@ -104,25 +104,25 @@ impl Push {
                 Ok(courier) => send_each(&courier, interval, &metrics, &kept, &ended),
                 Err(error) => kept.blame(crate::error::chain(&error)),
             }
-            // Nobody waits any more: then nobody misses it.
+            // The receiver is gone if `finish` has given up waiting.
             finished.send(()).ok();
         })?;
         Ok(Self { end, done, deadline, tally })
     }
 
-    /// It sends once more and ends; nothing waits for it longer than this.
+    /// Makes the thread send once more and end, within `within`.
     pub(super) fn hurry(&self, within: Duration) {
         self.deadline.set(within);
         // It may have ended by itself.
         self.end.try_send(()).ok();
     }
 
-    /// Waits until it has ended, and no longer than [`hurry`](Self::hurry) has said. The thread may
-    /// live on: nobody waits for it.
+    /// Waits until the thread has ended, no longer than [`hurry`](Self::hurry) allowed. The thread
+    /// may outlive this call.
     pub(super) fn finish(self) -> Pushed {
         let Self { end: _end, done, deadline, tally } = self;
         if let Err(RecvTimeoutError::Timeout) = done.recv_timeout(deadline.left()) {
-            tally.blame("the collector did not take everything in time".to_owned());
+            tally.blame("the collector did not accept everything in time".to_owned());
         }
         let why = tally.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -141,7 +141,7 @@ fn send_each(
         let last = match ended.recv_timeout(interval) {
             Ok(()) => true,
             Err(RecvTimeoutError::Timeout) => false,
-            // The run could not begin: there is nothing to tell.
+            // The run could not begin, so there is nothing to send.
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let mut all = ResourceMetrics::default();
@@ -151,7 +151,7 @@ fn send_each(
             match courier.send(&ExportMetricsServiceRequest::from(&all)) {
                 Ok((0, _)) => drop(tally.taken.fetch_add(1, Ordering::Relaxed)),
                 Ok((points, why)) => {
-                    tally.blame(format!("the collector refused {points} points: {why}"));
+                    tally.blame(format!("the collector rejected {points} points: {why}"));
                 }
                 Err(why) => tally.blame(why),
             }

@@ -1,5 +1,5 @@
-//! Facts to OpenTelemetry: traces, logs and metrics of who led what, as a file, over OTLP, and to
-//! Prometheus.
+//! Exports facts to OpenTelemetry: traces, logs and metrics of which member led which role, as a
+//! file, over OTLP, and to Prometheus.
 //!
 //! ```text
 //!   journal --> timeline --> Traces --+--> traces.otlp.json
@@ -9,13 +9,14 @@
 //!   Fold --> instruments ------------------------------^--> GET /metrics
 //! ```
 //!
-//! This room reads; it decides nothing, and nothing waits for it.
+//! This module only reads: it decides nothing, and a run never waits for it.
 
 mod annotations;
 mod borders;
 mod courier;
 mod deadline;
 pub mod document;
+mod export_settings;
 mod fault_windows;
 mod finding;
 mod grpc;
@@ -30,10 +31,9 @@ mod metrics_push;
 pub mod names;
 pub mod names_metrics;
 mod post;
-mod scene;
+mod run_context;
 mod scrape;
 mod session;
-mod settings;
 mod signal;
 mod term;
 mod tls;
@@ -44,16 +44,16 @@ mod window_traces;
 
 pub use annotations::{Annotations, AnnotationsError, Follower, Grafana, Noted};
 pub use courier::CourierError;
+pub use export_settings::{ExportSettings, ExportSettingsError, Protocol, Target};
 pub use fault_windows::Annotation;
 pub use instruments::SERIES_MAX;
 pub use live::Live;
 pub use logbook::Logbook;
 pub use metrics::{Feed, INTERVAL, Metrics, MetricsError, Outlets};
 pub use metrics_push::Pushed;
-pub use scene::Scene;
+pub use run_context::RunContext;
 pub use scrape::{Scrape, bind};
 pub use session::{Heard, Listener, PATIENCE, Sent, Session};
-pub use settings::{Protocol, Settings, SettingsError, Target};
 pub use tls::{Trust, TrustError};
 pub use traces::Traces;
 pub use window_feed::WindowFeed;

@@ -1,30 +1,30 @@
-//! Every name under which traces and logs are exported: spans, events, attributes. Few span names;
-//! what tells two spans of one name apart is an attribute.
+//! Every name in exported traces and logs: spans, events, attributes. Span names are few;
+//! attributes distinguish spans of the same name.
 
 pub use opentelemetry_semantic_conventions::resource::{
     SERVICE_INSTANCE_ID, SERVICE_NAME, SERVICE_VERSION,
 };
 
-/// The instrumentation scope of all that is computed from facts.
+/// The instrumentation scope of everything computed from facts.
 pub const SCOPE: &str = "tandem";
-/// What `service.name` is unless `OTEL_SERVICE_NAME` says otherwise.
+/// The default `service.name`, without `OTEL_SERVICE_NAME`.
 pub const SERVICE: &str = "tandem";
 
 // ---- spans -------------------------------------------------------------------------------------
 
-/// A run, from its zero to its end; alone in a trace of its own, with the live operations.
+/// A run, from its zero to its end; in a trace of its own, with the live operations.
 pub const RUN: &str = "chaos.run";
 /// A trial; the root of its trace.
 pub const TRIAL: &str = "chaos.trial";
 /// A window of a topology that is kept up; the root of its trace.
 pub const WINDOW: &str = "up.window";
-/// From a fault being asked for until it is known to be gone.
+/// From the request of a fault until it is known to be gone.
 pub const FAULT: &str = "fault.window";
 /// One member's claim of one role: a term.
 pub const LEADERSHIP: &str = "leadership";
-/// Nobody served a role.
+/// No member served a role.
 pub const GAP: &str = "leadership.gap";
-/// Two or more claimed a role.
+/// Two or more members claimed a role.
 pub const OVERLAP: &str = "leadership.overlap";
 
 // ---- spans of live operations ------------------------------------------------------------------
@@ -33,7 +33,7 @@ pub const OVERLAP: &str = "leadership.overlap";
 pub const LIVE: &str = "tandem::live";
 /// Embedded brokers are started.
 pub const START_CLUSTERS: &str = "clusters.start";
-/// Topics are seen to.
+/// Topics are provisioned.
 pub const PROVISION: &str = "topics.provision";
 /// A member's process is started.
 pub const START_MEMBER: &str = "member.start";
@@ -54,7 +54,7 @@ pub const FAULT_HEALED: &str = "fault.healed";
 pub const FAULT_RECONNECTED: &str = "fault.reconnected";
 /// A fault could not be injected, or not be healed.
 pub const FAULT_FAILED: &str = "fault.failed";
-/// A fault across several victims has struck the last of them.
+/// A fault across several victims has hit the last of them.
 pub const FAULT_STRUCK: &str = "fault.struck";
 /// A member's process was started.
 pub const MEMBER_STARTED: &str = "member.started";
@@ -62,9 +62,9 @@ pub const MEMBER_STARTED: &str = "member.started";
 pub const MEMBER_DIED: &str = "member.died";
 /// A member's process is stopped.
 pub const MEMBER_STOPPED: &str = "member.stopped";
-/// A member's process goes on.
+/// A member's process continues.
 pub const MEMBER_CONTINUED: &str = "member.continued";
-/// What a member did for a while is not known.
+/// What a member did for a while is unknown.
 pub const MEMBER_HOLE: &str = "member.hole";
 /// A member cannot reach its brokers.
 pub const MEMBER_UNCONNECTED: &str = "member.unconnected";
@@ -72,7 +72,7 @@ pub const MEMBER_UNCONNECTED: &str = "member.unconnected";
 pub const MEMBER_CONNECTED: &str = "member.connected";
 /// A broker that outlives the run is lost.
 pub const BROKER_LOST: &str = "broker.lost";
-/// It is back.
+/// The broker is back.
 pub const BROKER_BACK: &str = "broker.back";
 /// A group has settled.
 pub const GROUP_SETTLED: &str = "group.settled";
@@ -80,21 +80,21 @@ pub const GROUP_SETTLED: &str = "group.settled";
 pub const CLUSTER_STARTED: &str = "cluster.started";
 /// A cluster's embedded broker is gone.
 pub const CLUSTER_DIED: &str = "cluster.died";
-/// The process through which members reach brokers answers.
+/// The edge process, through which members reach brokers, answers.
 pub const EDGES_STARTED: &str = "edges.started";
-/// It is gone.
+/// The edge process is gone.
 pub const EDGES_DIED: &str = "edges.died";
 /// A trial begins.
 pub const TRIAL_BEGAN: &str = "trial.began";
 /// A trial ends.
 pub const TRIAL_ENDED: &str = "trial.ended";
-/// The host did not let the controller run.
+/// The host did not schedule the controller.
 pub const HOST_STALL: &str = "host.stall";
 /// The host was suspended.
 pub const HOST_SUSPENDED: &str = "host.suspended";
-/// The disk did not take facts.
+/// The disk did not accept facts.
 pub const JOURNAL_UNWRITTEN: &str = "journal.unwritten";
-/// The controller stood still, and its guard ended all.
+/// The controller stalled, and its guard ended the run.
 pub const UNATTENDED: &str = "unattended";
 /// The run ended by itself.
 pub const RUN_ENDED: &str = "run.ended";
@@ -107,34 +107,34 @@ pub const RUN_ID: &str = "tandem.run";
 pub const TOPOLOGY: &str = "tandem.topology";
 /// Of the resource: the experiment's name.
 pub const EXPERIMENT: &str = "tandem.experiment";
-/// What every choice was drawn from.
+/// The seed of every choice.
 pub const SEED: &str = "tandem.seed";
 /// The trial's number, from 1.
 pub const TRIAL_NUMBER: &str = "neli.trial";
 /// The window's number, from 1.
 pub const WINDOW_NUMBER: &str = "neli.window";
-/// The window ended before its time: more happened than is kept at once.
+/// The window ended early, because more happened than is kept at once.
 pub const CUT_SHORT: &str = "neli.window.cut_short";
-/// How many facts of this window came faster than they were taken; their time is unknown.
+/// How many facts of this window were missed, because they came too fast; their time is unknown.
 pub const MISSED: &str = "neli.window.missed_facts";
 /// Whether everything settled again before the trial ended.
 pub const RECOVERED: &str = "neli.recovered";
 /// How the run ended.
 pub const OUTCOME: &str = "neli.outcome";
-/// How many gaps of groups a trial, or a window, had, of roles and intervals.
+/// How many gaps within groups a trial, or a window, had, counted by role and interval.
 pub const GAPS: &str = "neli.gaps";
 /// How many joint gaps.
 pub const JOINT_GAPS: &str = "neli.joint_gaps";
-/// How many overlaps of groups.
+/// How many overlaps within groups.
 pub const OVERLAPS: &str = "neli.overlaps";
 /// The role's name.
 pub const ROLE: &str = "neli.role";
-/// How many roles a span is of, the named one first: of more than 10,000 roles, those that share
-/// their partitions have one span.
+/// How many roles a span covers, the named one first: with more than 10,000 roles, those that share
+/// their partitions share a span.
 pub const ROLE_COUNT: &str = "neli.role.count";
-/// The group's name; none where all groups together are meant.
+/// The group's name; absent for all groups together.
 pub const GROUP: &str = "neli.group";
-/// `group`, or `joint` where all groups together are meant.
+/// `group`, or `joint` for all groups together.
 pub const SCOPED: &str = "neli.scope";
 /// The member's name.
 pub const MEMBER: &str = "neli.member";
@@ -144,27 +144,27 @@ pub const INCARNATION: &str = "neli.incarnation";
 pub const TERM: &str = "neli.term";
 /// The partition that bears the role.
 pub const PARTITION: &str = "neli.partition";
-/// It had begun before its trial, or window, did: the span is cut.
+/// It began before its trial, or window: the span is cut.
 pub const BEGAN_BEFORE: &str = "neli.began_before";
 /// It outlasted its trial, or window: the span is cut.
 pub const GOES_ON: &str = "neli.goes_on";
 /// How much of a span could not be observed, in nanoseconds.
 pub const UNKNOWN_NS: &str = "neli.unknown_ns";
-/// Nobody can tell whether there was a gap, or an overlap, in this interval.
+/// Whether there was a gap, or an overlap, in this interval is unknown.
 pub const UNKNOWN: &str = "neli.unknown";
-/// How far the length may be from the truth, in nanoseconds, as a sum over both ends.
+/// The uncertainty of the length, in nanoseconds, as a sum over both ends.
 pub const UNCERTAINTY_NS: &str = "neli.uncertainty_ns";
 /// It was still open when its trial ended: it is at least as long as this.
 pub const CENSORED: &str = "neli.censored";
 /// `fault`, `restart`, `broker` or `none`.
 pub const CAUSE: &str = "neli.cause";
-/// Which fault, which life, or the broker of which cluster.
+/// The fault, the life, or the broker's cluster.
 pub const CAUSE_BY: &str = "neli.cause.by";
 /// The fault's id, `<trial>.<step>`.
 pub const FAULT_ID: &str = "neli.fault.id";
-/// The fault's kind, as experiments write it.
+/// The fault's word in experiment files.
 pub const FAULT_KIND: &str = "neli.fault.kind";
-/// Whom the fault struck.
+/// The fault's victims.
 pub const FAULT_TARGETS: &str = "neli.fault.targets";
 /// From the first victim to the last, in nanoseconds.
 pub const FAULT_SKEW_NS: &str = "neli.fault.skew_ns";
@@ -172,7 +172,7 @@ pub const FAULT_SKEW_NS: &str = "neli.fault.skew_ns";
 pub const HEALED: &str = "neli.fault.healed";
 /// Of a link: `caused_by`, `continues`, `follows` or `part_of`.
 pub const LINK: &str = "neli.link";
-/// For how long, in nanoseconds.
+/// The duration, in nanoseconds.
 pub const DURATION_NS: &str = "neli.duration_ns";
 /// What went wrong.
 pub const WHY: &str = "neli.why";
@@ -186,5 +186,5 @@ pub const PID: &str = "process.pid";
 pub const SIGNAL: &str = "neli.signal";
 /// The status a process ended with.
 pub const STATUS: &str = "neli.status";
-/// The place of a fact in its author's order.
+/// The sequence number of a fact among its author's.
 pub const SEQ: &str = "neli.seq";

@@ -1,13 +1,13 @@
-//! Every instrument in one list: its name, its unit, what it says.
+//! Every instrument in one list: its name, its unit, its description.
 
-/// An instrument, as it is described to whoever reads it.
+/// An instrument's description.
 #[derive(Debug, Clone, Copy)]
 pub struct Described {
     /// Its name; Prometheus writes `_` for `.` and adds the unit, and `_total` to counters.
     pub name: &'static str,
     /// Its unit, in UCUM.
     pub unit: &'static str,
-    /// What it says.
+    /// The description.
     pub says: &'static str,
 }
 
@@ -22,19 +22,19 @@ pub const LEADERS: Described =
 pub const UNAVAILABLE: Described = described(
     "neli.role.unavailable.time",
     "s",
-    "For how long nobody served the role in the group, since it was first led there.",
+    "How long no member served the role in the group, since it was first led there.",
 );
 /// A counter by role and group.
 pub const OVERLAP: Described = described(
     "neli.role.overlap.time",
     "s",
-    "For how long two or more members of the group claimed the role.",
+    "How long two or more members of the group claimed the role.",
 );
 /// A counter by role and group.
 pub const UNKNOWN: Described = described(
     "neli.role.unknown.time",
     "s",
-    "For how long nobody can tell whether the role was served in the group.",
+    "How long it is unknown whether the role was served in the group.",
 );
 /// A counter by role and group.
 pub const TRANSITIONS: Described = described(
@@ -44,7 +44,7 @@ pub const TRANSITIONS: Described = described(
 );
 /// A histogram by group.
 pub const GAP: Described =
-    described("neli.role.gap.duration", "s", "Gaps: intervals in which nobody served a role.");
+    described("neli.role.gap.duration", "s", "Gaps: intervals in which no member served a role.");
 /// A histogram by group.
 pub const OVERLAP_LENGTH: Described = described(
     "neli.role.overlap.duration",
@@ -55,7 +55,7 @@ pub const OVERLAP_LENGTH: Described = described(
 pub const TAKEOVER: Described = described(
     "neli.role.takeover.duration",
     "s",
-    "From the instant a leader stopped to serve to the instant its successor served.",
+    "From the instant a leader stopped serving to the instant its successor served.",
 );
 /// A gauge by role.
 pub const JOINT_LEADERS: Described =
@@ -64,7 +64,7 @@ pub const JOINT_LEADERS: Described =
 pub const JOINT_UNAVAILABLE: Described = described(
     "neli.joint.unavailable.time",
     "s",
-    "For how long nobody served the role in any group, since it was first led in one.",
+    "How long no member served the role in any group, since it was first led in one.",
 );
 /// A gauge by kind.
 pub const FAULTS: Described =
@@ -73,17 +73,17 @@ pub const FAULTS: Described =
 pub const LOST: Described = described(
     "neli.telemetry.lost",
     "{fact}",
-    "Facts that these metrics missed, being too slow for them.",
+    "Facts that these metrics missed because they were too slow.",
 );
 /// A counter.
 pub const LATE: Described = described(
     "neli.telemetry.late",
     "{fact}",
-    "Facts that came after the time which they are about was counted.",
+    "Facts that came after their time was already counted.",
 );
 /// A gauge.
 pub const LAG: Described =
     described("neli.telemetry.lag", "s", "How far the counters are behind the present.");
 
-/// The role under which roles are merged that have no series of their own.
+/// The role name of all roles without a series of their own.
 pub const OTHER: &str = "other";

@@ -1,7 +1,7 @@
-//! One thread a signal: takes what is handed in, sends it in chunks, counts what was taken.
+//! One thread per signal: takes items, sends them in chunks, and counts how many were accepted.
 //!
-//! Whoever hands something in never waits: where there is no room it is lost, and counted. That
-//! something is lost is told as it begins, once; how much, at the end.
+//! Handing in an item never blocks: if there is no room, the item is lost and counted. The first
+//! loss is logged at once, the number of lost items at the end.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -12,44 +12,44 @@ use std::time::Duration;
 
 use prost::Message;
 
-use super::Scene;
+use super::RunContext;
 use super::courier::Courier;
 use super::deadline::Deadline;
-use super::settings::Target;
+use super::export_settings::Target;
 use super::signal::Chunks;
 use crate::time::Mono;
 
 /// How many items may wait.
 const WAITING_MAX: usize = 8_192;
-/// How many items may wait of what is handed in several at once; they take some fifty megabytes.
+/// How many items handed in together may wait; they take about fifty megabytes.
 const TOGETHER_MAX: usize = 32_768;
 /// The most items that go in one request.
 const CHUNK_ITEMS: usize = 1_000;
-/// The most bytes, before compression; collectors take 4 MiB over gRPC unless told otherwise.
+/// The most bytes of a request, before compression; collectors accept 4 MiB over gRPC by default.
 const CHUNK_BYTES: usize = 2 << 20;
 /// The longest that an item waits for others.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Makes items, one when the one before was taken, as long as they are wanted.
+/// Produces items one by one, each after the previous was taken, as long as they are wanted.
 pub(super) type Source<I> =
     Box<dyn FnOnce(&mut dyn FnMut(I) -> ControlFlow<()>) -> ControlFlow<()> + Send>;
 
-/// What a thread is handed.
+/// The messages to a thread.
 enum Parcel<I> {
     One(I),
     Several(Vec<I>),
     All(Source<I>),
-    /// Nothing comes after it.
+    /// Nothing follows.
     End,
 }
 
-/// What became of what was handed in.
+/// Counts of the items handed in.
 #[derive(Debug)]
 pub(super) struct Tally {
     signal: &'static str,
     deadline: Deadline,
     taken: AtomicU64,
-    /// How many of those handed in together are still to be sent.
+    /// How many of the items handed in together are still to be sent.
     together: AtomicUsize,
     why: Mutex<Option<String>>,
     has_told: AtomicBool,
@@ -67,12 +67,12 @@ impl Tally {
         }
     }
 
-    /// How many items the collector took.
+    /// How many items the collector accepted.
     pub(super) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// The first thing that went wrong.
+    /// The first error.
     pub(super) fn why(&self) -> Option<String> {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -82,15 +82,15 @@ impl Tally {
     }
 
     fn blame_no_room(&self) {
-        self.blame(format!("more than {WAITING_MAX} items waited to be sent"));
+        self.blame(format!("more than {WAITING_MAX} items were waiting to be sent"));
     }
 
     fn blame_no_time(&self) {
-        self.blame("the collector did not take everything in time".to_owned());
+        self.blame("the collector did not accept everything in time".to_owned());
     }
 
-    /// Says that something is lost, as soon as it is. At the end it is said anyway, with how much.
-    fn tell(&self) {
+    /// Warns of the first loss. Near the end of the run the final report covers it.
+    fn warn_once(&self) {
         if !self.deadline.is_set()
             && let Some(why) = self.why()
             && !self.has_told.swap(true, Ordering::Relaxed)
@@ -100,19 +100,19 @@ impl Tally {
     }
 }
 
-/// Says that telemetry begins to be lost.
+/// Warns that telemetry is being lost.
 pub(super) fn warn_of_loss(signal: &str, why: &str) {
-    tracing::warn!(signal, why, "Telemetry is lost from now on; how much, is told at the end.");
+    tracing::warn!(signal, why, "Telemetry is being lost; the end of the run reports how much.");
 }
 
-/// A signal on its way.
+/// The sending thread of one signal.
 pub(super) struct Post<S: Chunks> {
     parcels: SyncSender<Parcel<S::Item>>,
     tally: Arc<Tally>,
     done: Receiver<()>,
 }
 
-/// A slot through which single items are handed in.
+/// A handle that accepts single items.
 pub(super) struct Slot<I>(SyncSender<Parcel<I>>, Arc<Tally>);
 
 impl<I> std::fmt::Debug for Slot<I> {
@@ -128,18 +128,18 @@ impl<I> Clone for Slot<I> {
 }
 
 impl<I> Slot<I> {
-    /// Hands in one item, at once.
+    /// Hands in one item, without blocking.
     pub(super) fn put(&self, item: I) {
         if let Err(TrySendError::Full(_)) = self.0.try_send(Parcel::One(item)) {
             self.1.blame_no_room();
         }
     }
 
-    /// Hands in items that belong together, at once: all of them, or none.
+    /// Hands in items that belong together, without blocking: all of them, or none.
     pub(super) fn put_all(&self, items: Vec<I>) {
         let (count, together) = (items.len(), &self.1.together);
         let before = together.fetch_add(count, Ordering::Relaxed);
-        // However many they are, they may go where nothing waits.
+        // An empty queue accepts any number of them.
         let has_room = before == 0 || before.saturating_add(count) <= TOGETHER_MAX;
         let full = |sent| matches!(sent, Err(TrySendError::Full(_)));
         if !has_room || full(self.0.try_send(Parcel::Several(items))) {
@@ -148,7 +148,7 @@ impl<I> Slot<I> {
         }
     }
 
-    /// Nothing comes any more. Where there is no room to say so, that this slot is gone says it.
+    /// Says that nothing follows. If the queue is full, dropping the slot says the same.
     pub(super) fn end(self) {
         self.0.try_send(Parcel::End).ok();
     }
@@ -159,7 +159,7 @@ impl<S: Chunks> Post<S> {
     pub(super) fn start(
         signal: &'static str,
         target: &Target,
-        scene: Scene,
+        context: RunContext,
         deadline: Deadline,
     ) -> std::io::Result<Self> {
         let (parcels, taken) = sync_channel(WAITING_MAX);
@@ -170,39 +170,39 @@ impl<S: Chunks> Post<S> {
             match Courier::new(&target, deadline.clone()) {
                 Ok(courier) => {
                     let chunk = Vec::new();
-                    Carrier::<S> { courier, scene, tally: kept, deadline, chunk, bytes: 0 }
+                    Carrier::<S> { courier, context, tally: kept, deadline, chunk, bytes: 0 }
                         .run(&taken);
                 }
                 Err(error) => {
                     kept.blame(crate::error::chain(&error));
-                    kept.tell();
+                    kept.warn_once();
                 }
             }
-            // Nobody waits any more: then nobody misses it.
+            // The receiver is gone if `finish` has given up waiting.
             finished.send(()).ok();
         })?;
         Ok(Self { parcels, tally, done })
     }
 
-    /// Where single items are handed in.
+    /// Returns a handle that accepts single items.
     pub(super) fn slot(&self) -> Slot<S::Item> {
         Slot(self.parcels.clone(), Arc::clone(&self.tally))
     }
 
-    /// Hands in all that is left, to be made while it is sent.
+    /// Hands in a source of all remaining items, which are produced while they are sent.
     pub(super) fn all(&self, source: Source<S::Item>) {
         if let Err(TrySendError::Full(_)) = self.parcels.try_send(Parcel::All(source)) {
             self.tally.blame_no_room();
         }
     }
 
-    /// Nothing comes any more, though slots may live on.
+    /// Says that nothing follows, even if slots still exist.
     pub(super) fn end(&self) {
         self.slot().end();
     }
 
-    /// Waits until everything was sent, at most until the deadline; what became of it. The thread
-    /// may live on: nobody waits for it.
+    /// Waits until everything is sent, at most until the deadline. Returns the counts. The thread
+    /// may outlive this call.
     pub(super) fn finish(self, deadline: &Deadline) -> Arc<Tally> {
         let Self { parcels, tally, done } = self;
         drop(parcels);
@@ -215,7 +215,7 @@ impl<S: Chunks> Post<S> {
 
 struct Carrier<S: Chunks> {
     courier: Courier,
-    scene: Scene,
+    context: RunContext,
     tally: Arc<Tally>,
     deadline: Deadline,
     chunk: Vec<S::Item>,
@@ -287,16 +287,16 @@ impl<S: Chunks> Carrier<S> {
         if count == 0 {
             return;
         }
-        match self.courier.send(&S::of(&self.scene, chunk)) {
+        match self.courier.send(&S::of(&self.context, chunk)) {
             Ok((rejected, why)) => {
                 let taken = count.saturating_sub(rejected);
                 self.tally.taken.fetch_add(taken, Ordering::Relaxed);
                 if rejected > 0 {
-                    self.tally.blame(format!("the collector refused {rejected} items: {why}"));
+                    self.tally.blame(format!("the collector rejected {rejected} items: {why}"));
                 }
             }
             Err(why) => self.tally.blame(why),
         }
-        self.tally.tell();
+        self.tally.warn_once();
     }
 }

@@ -1,8 +1,7 @@
-//! The scrape endpoint: what Prometheus asks for over HTTP, bounded on every side.
+//! The scrape endpoint: answers Prometheus over HTTP, with bounds on everything.
 //!
-//! One request a connection, which lives for ten seconds at most; so many connections at once; no
-//! more than a few kilobytes are read of a request. On the loopback, only users who may are
-//! answered.
+//! A connection carries one request and lives at most ten seconds. The number of connections and
+//! the bytes read of a request are bounded. On the loopback, only permitted users get an answer.
 
 use std::future::Future;
 use std::io;
@@ -25,19 +24,19 @@ use tokio::time::Sleep;
 
 use crate::host::Callers;
 
-/// How many connections are open at most; more wait to be accepted.
+/// The most open connections; others wait to be accepted.
 const CONNECTIONS_MAX: usize = 16;
-/// How long a connection lives.
+/// How long a connection may live.
 const LIFE: Duration = Duration::from_secs(10);
-/// How much is read from a connection at most.
+/// The most bytes read from a connection.
 const READ_MAX: usize = 16 << 10;
 /// How long to wait after a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
-/// What another user of this machine is answered.
-const REFUSED: &str = "HTTP/1.1 403 Forbidden\r\nContent-Length: 50\r\nConnection: close\r\n\r\n\
-    Who may scrape is said there with --metrics-user.\n";
+/// The answer to other users of this machine.
+const REFUSED: &str = "HTTP/1.1 403 Forbidden\r\nContent-Length: 55\r\nConnection: close\r\n\r\n\
+    Not permitted: allow this user with --metrics-user ID.\n";
 
-/// Where metrics are scraped, and by whom.
+/// The scrape endpoint, and the users who may scrape.
 #[derive(Debug)]
 pub struct Scrape {
     listener: std::net::TcpListener,
@@ -45,11 +44,11 @@ pub struct Scrape {
     callers: Callers,
 }
 
-/// Takes the address; whoever has it already keeps it. On the loopback the user who runs this and
-/// root may scrape; elsewhere everybody who can reach the address.
+/// Binds the address exclusively. On the loopback only the user who runs this and root may scrape;
+/// elsewhere everyone who can reach the address.
 ///
 /// # Errors
-/// The address is taken, or not ours.
+/// The address is in use, or cannot be bound.
 pub fn bind(address: SocketAddr) -> io::Result<Scrape> {
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
@@ -64,22 +63,22 @@ impl Scrape {
         self.address
     }
 
-    /// Lets these users of this machine scrape as well.
+    /// Also permits these users of this machine.
     #[must_use]
     pub fn with_users(self, users: impl IntoIterator<Item = u32>) -> Self {
         Self { callers: Callers::of(self.address, users), ..self }
     }
 }
 
-/// Serves what `registry` gathers, until it is dropped.
+/// Serves the metrics of `registry`, until it is dropped.
 pub(super) async fn serve(scrape: Scrape, registry: Registry) -> io::Result<()> {
     let Scrape { listener, callers, .. } = scrape;
     let listener = TcpListener::from_std(listener)?;
-    let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let app = Router::new()
         .route("/metrics", get(move || std::future::ready(page(&registry))))
         .route("/", get(|| std::future::ready(pointer())));
-    axum::serve(Bounded { listener, callers, seats }, app).await
+    axum::serve(Bounded { listener, callers, permits }, app).await
 }
 
 fn pointer() -> Response {
@@ -99,17 +98,17 @@ fn page(registry: &Registry) -> Response {
     closing(answer)
 }
 
-/// The connection ends with the answer, so that its end never meets the next request.
+/// Closes the connection after the answer, so that its timeout never hits a second request.
 fn closing(mut answer: Response) -> Response {
     answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     answer
 }
 
-/// Accepts no more connections than there are seats.
+/// A listener that limits the number of open connections.
 struct Bounded {
     listener: TcpListener,
     callers: Callers,
-    seats: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Listener for Bounded {
@@ -118,19 +117,19 @@ impl Listener for Bounded {
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
-            // Nobody closes it.
-            let Ok(seat) = Arc::clone(&self.seats).acquire_owned().await else {
+            // The semaphore is never closed.
+            let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
                 std::future::pending::<()>().await;
                 continue;
             };
             match self.listener.accept().await {
                 Ok((stream, peer)) if !self.callers.admits(stream.local_addr(), peer) => {
-                    // A courtesy: whether it is read does not matter.
+                    // Best effort: whether the client reads it does not matter.
                     stream.try_write(REFUSED.as_bytes()).ok();
                 }
                 Ok((stream, peer)) => {
                     let life = Box::pin(tokio::time::sleep(LIFE));
-                    return (Connection { stream, life, left: READ_MAX, _seat: seat }, peer);
+                    return (Connection { stream, life, left: READ_MAX, _permit: permit }, peer);
                 }
                 Err(_) => tokio::time::sleep(PAUSE).await,
             }
@@ -142,12 +141,12 @@ impl Listener for Bounded {
     }
 }
 
-/// A connection that ends when its time is over, or when it has said too much.
+/// A connection that ends when its time is over, or when it has sent too much.
 struct Connection {
     stream: TcpStream,
     life: Pin<Box<Sleep>>,
     left: usize,
-    _seat: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Connection {

@@ -1,9 +1,9 @@
-//! Telemetry of one run, from before its members start until after its verdict is told.
+//! Telemetry of one run, from before its members start until after its verdict.
 //!
-//! Logs and live operations leave while the run goes on. Traces leave at its end: only then is
-//! known who led what; of a run without an end, each window's when that is known of it. No one
-//! waits for a collector but [`Session::finish`], and that for two seconds at most; what was not
-//! taken by then is counted, and `tandem export` sends it again.
+//! Logs and live operations are sent during the run. Traces are sent at its end, because only then
+//! is it known which member led what; an endless run sends each window's trace once that is known.
+//! Only [`Session::finish`] waits for a collector, at most two seconds. Items that are not accepted
+//! by then are counted, and `tandem export` sends them again.
 
 use std::io;
 use std::sync::Arc;
@@ -17,30 +17,30 @@ use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::deadline::Deadline;
+use super::export_settings::ExportSettings;
 use super::post::{Post, Slot, Tally};
-use super::settings::Settings;
 use super::window_feed::WindowFeed;
 use super::window_traces::WindowTraces;
-use super::{Live, Logbook, Scene, Traces};
+use super::{Live, Logbook, RunContext, Traces};
 use crate::journal::Header;
 use crate::observation::{Fact, What};
 
-/// How long the exit may wait for a collector after the verdict: two seconds, less what the way out
-/// takes.
+/// How long the exit may wait for a collector after the verdict: two seconds, minus the time that
+/// the rest of the exit takes.
 pub const PATIENCE: Duration = Duration::from_millis(1_900);
 
-/// What was sent, and what was not.
+/// How many items were sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sent {
-    /// What collectors took.
+    /// Items that collectors accepted.
     pub taken: u64,
-    /// What there was to send beside what the journal tells.
+    /// Items to send that are not in the journal.
     pub more: u64,
-    /// The first thing that went wrong.
+    /// The first error.
     pub why: Option<String>,
 }
 
-/// What was heard of a run while it went on.
+/// Counts of what was received during a run.
 #[derive(Debug, Default)]
 pub struct Heard {
     records: AtomicU64,
@@ -50,19 +50,19 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// How many log records were handed in.
+    /// How many log records were sent.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records.load(Ordering::Relaxed)
     }
 
-    /// How many spans of windows, and of the run itself, were handed in, or are owed.
+    /// How many spans of windows, and of the run itself, were sent or are pending.
     #[must_use]
     pub fn spans(&self) -> u64 {
         self.spans.load(Ordering::Relaxed)
     }
 
-    /// How many facts came faster than windows took them.
+    /// How many facts the windows missed, because they came too fast.
     #[must_use]
     pub fn overlooked(&self) -> u64 {
         self.overlooked.load(Ordering::Relaxed)
@@ -84,15 +84,15 @@ impl Heard {
         self.missed.fetch_add(facts, Ordering::Relaxed);
     }
 
-    /// How many facts came faster than they were read; how many of them would have been told, the
-    /// journal says.
+    /// How many facts were missed, because they came too fast; the journal shows how many of them
+    /// have log records.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.missed.load(Ordering::Relaxed)
     }
 }
 
-/// Sends logs of facts as they come.
+/// Sends log records of facts as they come.
 #[derive(Clone)]
 pub struct Listener {
     slot: Slot<LogRecord>,
@@ -101,10 +101,10 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Begins to, on a thread of its own, until the run's last fact.
+    /// Starts sending on a thread of its own, until the run's last fact.
     ///
     /// # Errors
-    /// The system has no thread to spare.
+    /// The system refuses a thread.
     pub fn hear(self, mut facts: Receiver<Arc<Fact>>) -> io::Result<()> {
         let Self { slot, mut book, heard } = self;
         thread::Builder::new().name("logbook".to_owned()).spawn(move || {
@@ -119,7 +119,7 @@ impl Listener {
                             break;
                         }
                     }
-                    // Which of them would have been told, the journal says in the end.
+                    // The journal shows later which of them have log records.
                     Err(RecvError::Lagged(missed)) => heard.miss(missed),
                     Err(RecvError::Closed) => break,
                 }
@@ -135,70 +135,72 @@ pub struct Session {
     traces: Option<Post<ExportTraceServiceRequest>>,
     logs: Option<Post<ExportLogsServiceRequest>>,
     live: Live,
-    scene: Scene,
+    context: RunContext,
     deadline: Deadline,
     heard: Arc<Heard>,
 }
 
 impl Session {
-    /// Starts what sends, of the run that `scene` shows and whose operations `live` hears of.
+    /// Starts the sending threads of the run that `context` describes; `live` receives its
+    /// operations.
     ///
     /// # Errors
-    /// The system has no thread to spare.
-    pub fn start(settings: &Settings, scene: Scene, live: Live) -> io::Result<Self> {
+    /// The system refuses a thread.
+    pub fn start(settings: &ExportSettings, context: RunContext, live: Live) -> io::Result<Self> {
         let deadline = Deadline::never();
-        let scene = scene.with_resource(settings.service.as_deref(), &settings.attributes);
+        let context = context.with_resource(settings.service.as_deref(), &settings.attributes);
         let traces = settings.traces.as_ref();
         let traces =
-            traces.map(|target| Post::start("traces", target, scene.clone(), deadline.clone()));
+            traces.map(|target| Post::start("traces", target, context.clone(), deadline.clone()));
         let logs = settings.logs.as_ref();
-        let logs = logs.map(|target| Post::start("logs", target, scene.clone(), deadline.clone()));
+        let logs =
+            logs.map(|target| Post::start("logs", target, context.clone(), deadline.clone()));
         let (traces, logs) = (traces.transpose()?, logs.transpose()?);
         if let Some(traces) = &traces {
-            live.connect(traces.slot(), &scene.run);
+            live.connect(traces.slot(), &context.run);
         }
-        Ok(Self { traces, logs, live, scene, deadline, heard: Arc::default() })
+        Ok(Self { traces, logs, live, context, deadline, heard: Arc::default() })
     }
 
-    /// The run as collectors see it.
+    /// The run's context.
     #[must_use]
-    pub fn scene(&self) -> &Scene {
-        &self.scene
+    pub fn context(&self) -> &RunContext {
+        &self.context
     }
 
-    /// What sends logs of facts as they come; nothing where logs go nowhere.
+    /// Returns a listener that sends logs of facts as they come; `None` if logs are off.
     #[must_use]
     pub fn listener(&self) -> Option<Listener> {
         let logs = self.logs.as_ref()?;
-        let (book, heard) = (Logbook::new(self.scene.clone()), Arc::clone(&self.heard));
+        let (book, heard) = (Logbook::new(self.context.clone()), Arc::clone(&self.heard));
         Some(Listener { slot: logs.slot(), book, heard })
     }
 
-    /// What sends a trace of each window of such a length, of the run that `header` begins and that
-    /// has no end, and logs that lead there; nothing where traces go nowhere.
+    /// Returns a feed that sends a trace of each window of this `length`, with logs, for the
+    /// endless run that `header` begins; `None` if traces are off.
     #[must_use]
     pub fn windows(&self, header: &Header, length: Duration) -> Option<WindowFeed> {
         let (spans, logs) = (self.traces.as_ref()?.slot(), self.logs.as_ref().map(Post::slot));
-        let traces = WindowTraces::new(header, self.scene.clone(), length);
+        let traces = WindowTraces::new(header, self.context.clone(), length);
         Some(WindowFeed::new(spans, logs, traces, Arc::clone(&self.heard)))
     }
 
-    /// What listeners have heard so far; it may be read after the session is over.
+    /// The counts so far; readable even after the session is over.
     #[must_use]
     pub fn heard(&self) -> Arc<Heard> {
         Arc::clone(&self.heard)
     }
 
-    /// Sends logs of all these facts, of a run that is over.
+    /// Sends logs of all these facts of a finished run.
     pub fn replay(&self, facts: impl IntoIterator<Item = Fact> + Send + 'static) {
         let Some(logs) = &self.logs else { return };
-        let mut book = Logbook::new(self.scene.clone());
+        let mut book = Logbook::new(self.context.clone());
         logs.all(Box::new(move |add| {
             facts.into_iter().filter_map(|fact| book.observe(&fact)).try_for_each(add)
         }));
     }
 
-    /// Sends these traces, the last there are.
+    /// Sends these traces; no others follow.
     pub fn send(&self, traces: Arc<Traces>) {
         if let Some(post) = &self.traces {
             post.all(Box::new(move |add| traces.iter().flatten().try_for_each(add)));
@@ -206,19 +208,19 @@ impl Session {
         }
     }
 
-    /// Whether anything was to be sent: traces, logs.
+    /// Whether traces and logs are on.
     #[must_use]
     pub fn signals(&self) -> (bool, bool) {
         (self.traces.is_some(), self.logs.is_some())
     }
 
-    /// Nobody waits for longer than this any more.
+    /// Limits the remaining time to `within`.
     pub fn hurry(&self, within: Duration) {
         self.deadline.set(within);
     }
 
-    /// Waits until all was sent, and no longer than [`hurry`](Self::hurry) has said; what was of
-    /// traces, and of logs.
+    /// Waits until everything is sent, no longer than [`hurry`](Self::hurry) allowed. Returns the
+    /// counts of traces, and of logs.
     #[must_use]
     pub fn finish(self) -> (Sent, Sent) {
         let more = self.live.heard();

@@ -1,4 +1,4 @@
-//! The three requests of OTLP, and what a collector answers to each.
+//! The three requests of OTLP, and their responses.
 
 use opentelemetry_proto::tonic::collector::logs::v1::{
     ExportLogsServiceRequest, ExportLogsServiceResponse, logs_service_client::LogsServiceClient,
@@ -17,17 +17,17 @@ use tonic::codec::CompressionEncoding;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
-use super::Scene;
+use super::RunContext;
 
 /// A request of OTLP.
 pub(super) trait Signal: Message + Clone + Send + 'static {
-    /// What a collector answers.
+    /// The response.
     type Answer: Message + Default;
 
-    /// How many items of the request a collector did not take, and why.
+    /// How many items of the request the collector rejected, and why.
     fn rejected(answer: Self::Answer) -> (u64, String);
 
-    /// Sends it over gRPC.
+    /// Sends the request over gRPC.
     fn call(
         channel: Channel,
         gzip: bool,
@@ -35,13 +35,13 @@ pub(super) trait Signal: Message + Clone + Send + 'static {
     ) -> impl Future<Output = Result<Response<Self::Answer>, Status>> + Send;
 }
 
-/// A signal that goes in chunks.
+/// A signal that is sent in chunks.
 pub(super) trait Chunks: Signal {
-    /// What a chunk is made of.
+    /// The items of a chunk.
     type Item: Message + Send + 'static;
 
-    /// Puts items into a request.
-    fn of(scene: &Scene, items: Vec<Self::Item>) -> Self;
+    /// Builds a request from items.
+    fn of(context: &RunContext, items: Vec<Self::Item>) -> Self;
 }
 
 macro_rules! signal {
@@ -87,9 +87,9 @@ signal!(
 impl Chunks for ExportTraceServiceRequest {
     type Item = Span;
 
-    fn of(scene: &Scene, spans: Vec<Span>) -> Self {
-        let spans = ScopeSpans { scope: Some(Scene::scope()), spans, ..ScopeSpans::default() };
-        let resource = Some(scene.resource());
+    fn of(context: &RunContext, spans: Vec<Span>) -> Self {
+        let spans = ScopeSpans { scope: Some(RunContext::scope()), spans, ..ScopeSpans::default() };
+        let resource = Some(context.resource());
         let spans =
             ResourceSpans { resource, scope_spans: vec![spans], ..ResourceSpans::default() };
         Self { resource_spans: vec![spans] }
@@ -99,9 +99,10 @@ impl Chunks for ExportTraceServiceRequest {
 impl Chunks for ExportLogsServiceRequest {
     type Item = LogRecord;
 
-    fn of(scene: &Scene, log_records: Vec<LogRecord>) -> Self {
-        let logs = ScopeLogs { scope: Some(Scene::scope()), log_records, ..ScopeLogs::default() };
-        let resource = Some(scene.resource());
+    fn of(context: &RunContext, log_records: Vec<LogRecord>) -> Self {
+        let logs =
+            ScopeLogs { scope: Some(RunContext::scope()), log_records, ..ScopeLogs::default() };
+        let resource = Some(context.resource());
         let logs = ResourceLogs { resource, scope_logs: vec![logs], ..ResourceLogs::default() };
         Self { resource_logs: vec![logs] }
     }

@@ -1,20 +1,20 @@
-//! Terms as spans: who claimed what, from when to when, and who did before.
+//! Terms as spans: which member claimed which role, from when until when, and the terms before.
 
 use std::collections::BTreeMap;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 
 use super::finding::{apart, whose};
-use super::scene::{Scene, number, text, truth};
+use super::run_context::{RunContext, number, text, truth};
 use super::{ids, names};
 use crate::ids::{GroupName, Life, PartitionId, RoleIndex, Term, TrialNumber};
 use crate::roles::RoleClass;
 use crate::timeline::{Interval, IntervalSet, Lane, Timeline, Trial, View};
 use crate::topology::Plan;
 
-/// A term comes after another of somebody, or of the same life.
+/// The link from a term to the one before it.
 const FOLLOWS: &str = "follows";
-/// A span goes on with what an earlier one began.
+/// The link from a span to the earlier part of the same term.
 pub(super) const CONTINUES: &str = "continues";
 
 /// One term for one role, within one trial or window.
@@ -30,7 +30,7 @@ pub(super) struct Tenure {
     earlier: Option<Earlier>,
 }
 
-/// What came before.
+/// An earlier term.
 #[derive(Debug, Clone)]
 struct Earlier {
     trial: TrialNumber,
@@ -39,15 +39,15 @@ struct Earlier {
     relation: &'static str,
 }
 
-/// The terms that stand in an earlier trace: of each partition those of the last that has any.
+/// The terms in earlier traces: for each partition, those of the last trace that has any.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Past(BTreeMap<(GroupName, PartitionId), Stood>);
 
-/// In which trace they stand, and which they are.
+/// The number of the trace, and the terms in it.
 type Stood = (TrialNumber, Vec<(Life, Term)>);
 
 impl Past {
-    /// These stand in the trace with this number, which is later than all before.
+    /// Records the terms of the trace with this number, the latest so far.
     pub(super) fn keep(&mut self, number: TrialNumber, tenures: &[Tenure]) {
         for tenure in tenures {
             let place = (tenure.group.clone(), tenure.partition);
@@ -56,7 +56,7 @@ impl Past {
                 (*latest, *terms) = (number, Vec::new());
             }
             let term = (tenure.life.clone(), tenure.term);
-            // There is a tenure a role, and several roles may be on one partition.
+            // There is one tenure per role, and several roles may share a partition.
             if !terms.contains(&term) {
                 terms.push(term);
             }
@@ -77,7 +77,7 @@ impl Past {
     }
 }
 
-/// All terms, by trial; one that goes through several stands in each. `past` is what stands in
+/// All terms by trial; a term that spans several trials is in each. `past` holds the terms of
 /// earlier traces.
 pub(super) fn sorted(
     plan: &Plan,
@@ -114,7 +114,7 @@ fn tenures(
     let views: BTreeMap<&Life, &View> =
         lane.claimed.iter().map(|(life, view)| (life, view)).collect();
     let mut all = Vec::new();
-    // Whoever stood there before is followed, where nobody else has come between.
+    // The earlier term is followed if no other term came between.
     let mut before: Option<Vec<Earlier>> = past.last().map(|last| vec![last.clone()]);
     for (life, term, claim) in terms {
         let known = past.iter().filter(|one| one.life == *life && one.term == *term);
@@ -150,11 +150,11 @@ fn tenures(
 }
 
 impl Tenure {
-    pub(super) fn span(&self, scene: &Scene, plan: &Plan, trial: &Trial) -> Span {
+    pub(super) fn span(&self, context: &RunContext, plan: &Plan, trial: &Trial) -> Span {
         let key = |life: &Life, term: Term| ids::term(&self.group, self.roles.first, life, term);
         let during = self.claim.intersect(trial.window);
         let own = key(&self.life, self.term);
-        let mut span = scene.span(trial.number, names::LEADERSHIP, &own, during);
+        let mut span = context.span(trial.number, names::LEADERSHIP, &own, during);
         span.attributes = whose(plan, self.roles);
         span.attributes.extend([
             text(names::GROUP, self.group.as_str()),
@@ -162,12 +162,12 @@ impl Tenure {
             number(names::INCARNATION, self.life.incarnation.0),
             number(names::TERM, self.term.0),
             number(names::PARTITION, self.partition.0),
-            scene.numbered(trial.number),
+            context.numbered(trial.number),
             truth(names::BEGAN_BEFORE, self.claim.from < trial.window.from),
             truth(names::GOES_ON, self.claim.until > trial.window.until),
             number(names::UNKNOWN_NS, self.unknown.total().as_nanos()),
         ]);
-        let link = |one: &Earlier| scene.link(one.trial, &key(&one.life, one.term), one.relation);
+        let link = |one: &Earlier| context.link(one.trial, &key(&one.life, one.term), one.relation);
         span.links = self.earlier.iter().map(link).collect();
         span
     }

@@ -1,4 +1,5 @@
-//! Whom a collector's certificate must come from, and as whom we speak to it; in PEM files.
+//! The certificate authorities that a collector must be verified by, and the client's identity,
+//! from PEM files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,52 +10,51 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
-/// Certificates and key as they stand in their files. The system's authorities are believed unless
-/// others are named.
+/// Certificates and key, as in their files. Without named authorities, the system's are trusted.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Trust {
     authorities: Option<Vec<u8>>,
     identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What is wrong with certificates or a key. Final.
+/// Why certificates or a key cannot be used. Not retryable.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// There is nothing in it that is needed.
+    /// The file lacks what is needed.
     #[error("{} holds no {what} in PEM", path.display())]
     Empty {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// What is missing from it.
         what: &'static str,
     },
-    /// It cannot be used.
+    /// The content cannot be used.
     #[error("{} cannot be used", path.display())]
     Unusable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: rustls::Error,
     },
-    /// The system has no authorities that could be read.
+    /// No authorities of the system could be read.
     #[error(
         "this system has no certificate authorities: name some with OTEL_EXPORTER_OTLP_CERTIFICATE"
     )]
     NoAuthorities,
-    /// TLS itself cannot be set up.
+    /// TLS cannot be set up.
     #[error("TLS cannot be set up")]
     Setup(#[source] rustls::Error),
 }
 
-/// Never shows a key.
+/// Does not show keys.
 impl std::fmt::Debug for Trust {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let named = self.authorities.is_some();
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Trust {
 }
 
 impl Trust {
-    /// Believes the authorities in `path`, and no others.
+    /// Trusts the authorities in `path`, and no others.
     pub(super) fn authorities(&mut self, path: &Path) -> Result<(), TrustError> {
         let pem = read(path)?;
         named(path, &pem)?;
@@ -72,7 +72,7 @@ impl Trust {
         Ok(())
     }
 
-    /// Speaks as whom the chain in `chain` names, with the key in `key`.
+    /// Uses the certificate chain in `chain` and the key in `key` as the client's identity.
     pub(super) fn identity(&mut self, chain: &Path, key: &Path) -> Result<(), TrustError> {
         let (chain_pem, key_pem) = (read(chain)?, read(key)?);
         if certificates(&chain_pem).is_empty() {
@@ -90,7 +90,7 @@ impl Trust {
         Ok(())
     }
 
-    /// For HTTP.
+    /// The configuration for HTTP.
     pub(super) fn http(&self) -> Result<ClientConfig, TrustError> {
         let mut roots = RootCertStore::empty();
         match &self.authorities {
@@ -107,7 +107,7 @@ impl Trust {
         builder.with_client_auth_cert(certificates(chain), key).map_err(TrustError::Setup)
     }
 
-    /// For gRPC.
+    /// The configuration for gRPC.
     pub(super) fn grpc(&self) -> ClientTlsConfig {
         let config = ClientTlsConfig::new();
         let config = match &self.authorities {
@@ -121,7 +121,7 @@ impl Trust {
     }
 }
 
-/// For those who need no TLS: nobody is believed.
+/// The configuration for plain connections: it trusts no authority.
 pub(super) fn none() -> Result<ClientConfig, TrustError> {
     Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }
@@ -129,7 +129,7 @@ pub(super) fn none() -> Result<ClientConfig, TrustError> {
 type Builder = rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>;
 
 fn builder() -> Result<Builder, TrustError> {
-    // Named, not the process's default: nobody may have installed one.
+    // An explicit provider, because the process may have installed no default.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider);
     builder.with_safe_default_protocol_versions().map_err(TrustError::Setup)

@@ -1,14 +1,14 @@
-//! A timeline to traces: one a trial, and one of the run itself.
+//! Turns a timeline into traces: one per trial, and one of the run itself.
 //!
 //! ```text
 //!   chaos.trial            the trial's window
 //!     fault.window         asked, in force, healed as events
 //!     leadership           a term of a member, a role          --follows--> the earlier term
-//!     leadership.gap       nobody served    --caused_by--> fault.window
+//!     leadership.gap       no one served    --caused_by--> fault.window
 //!     leadership.overlap   two claimed      --caused_by--> fault.window
 //! ```
 //!
-//! A span is made when it is asked for, so that a long run never stands in memory as spans.
+//! Spans are built on demand, so that a long run is never held in memory as spans.
 
 use std::collections::BTreeMap;
 use std::iter::{once, once_with};
@@ -17,20 +17,20 @@ use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, span::Event};
 
 use super::finding::{self, Found, Kind};
-use super::scene::{Scene, error, known, number, text, texts, truth};
+use super::run_context::{RunContext, error, known, number, text, texts, truth};
 use super::term::{self, Past, Tenure};
 use super::{ids, names};
 use crate::ids::{FaultId, TrialNumber};
 use crate::journal::Header;
 use crate::observation::Outcome;
 use crate::time::Mono;
-use crate::timeline::{Incident, Interval, Record, Timeline, Trial};
+use crate::timeline::{Incident, Interval, RunRecord, Timeline, Trial};
 use crate::topology::{Objective, Plan};
 
 /// All traces of a run.
 #[derive(Debug)]
 pub struct Traces {
-    scene: Scene,
+    context: RunContext,
     plan: Plan,
     objective: Objective,
     seed: u64,
@@ -42,15 +42,15 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Of the run that `header` begins and whose timeline this is; `end` is its last instant.
+    /// The traces of the run with this header and timeline; `end` is its last instant.
     #[must_use]
-    pub fn of(header: &Header, scene: Scene, timeline: Timeline, end: Mono) -> Self {
+    pub fn of(header: &Header, context: RunContext, timeline: Timeline, end: Mono) -> Self {
         let mut faults: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for id in timeline.record.incidents.keys() {
             faults.entry(id.trial).or_default().push(id.clone());
         }
         Self {
-            scene,
+            context,
             plan: header.plan.clone(),
             objective: header.brief.objective,
             seed: header.seed,
@@ -62,25 +62,25 @@ impl Traces {
         }
     }
 
-    /// The run as seen from outside.
+    /// The run's context.
     #[must_use]
-    pub fn scene(&self) -> &Scene {
-        &self.scene
+    pub fn context(&self) -> &RunContext {
+        &self.context
     }
 
-    /// The traces, one after the other: the run's own, then each trial's.
+    /// The traces in order: the run's own, then each trial's.
     pub fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = Span>> {
         (0..=self.timeline.record.trials.len()).map(|place| self.get(place))
     }
 
-    /// One of them; empty where there is none in that place.
+    /// The trace at `place`; empty if there is none.
     pub fn get(&self, place: usize) -> impl Iterator<Item = Span> {
         let own = (place == 0).then(|| self.own());
         let trial = place.checked_sub(1).and_then(|place| self.timeline.record.trials.get(place));
         own.into_iter().chain(trial.into_iter().flat_map(|trial| self.trial(trial)))
     }
 
-    /// Of how many spans each is; none is made for that.
+    /// The number of spans of each trace, without building them.
     pub fn sizes(&self) -> impl Iterator<Item = usize> {
         let size = |trial: &Trial| {
             let (faults, terms) = (self.faults(trial).count(), self.terms(trial).len());
@@ -89,7 +89,7 @@ impl Traces {
         once(1).chain(self.timeline.record.trials.iter().map(size))
     }
 
-    /// How many spans that are in all.
+    /// The number of spans of all traces.
     #[must_use]
     pub fn count(&self) -> u64 {
         u64::try_from(self.sizes().sum::<usize>()).unwrap_or(u64::MAX)
@@ -97,7 +97,7 @@ impl Traces {
 
     fn own(&self) -> Span {
         let ended = self.timeline.record.ended.as_ref();
-        own(&self.scene, self.seed, self.run, ended)
+        own(&self.context, self.seed, self.run, ended)
     }
 
     fn faults(&self, trial: &Trial) -> impl Iterator<Item = (&FaultId, &Incident)> {
@@ -116,19 +116,19 @@ impl Traces {
     fn trial(&self, trial: &Trial) -> impl Iterator<Item = Span> {
         let faults = self.faults(trial).map(move |(id, of)| self.fault(trial, id, of));
         let terms = self.terms(trial).iter();
-        let terms = terms.map(move |tenure| tenure.span(&self.scene, &self.plan, trial));
+        let terms = terms.map(move |tenure| tenure.span(&self.context, &self.plan, trial));
         let found = self.found(trial).iter();
-        let found = found.map(move |one| one.span(&self.scene, &self.plan, &self.objective));
+        let found = found.map(move |one| one.span(&self.context, &self.plan, &self.objective));
         once_with(move || self.root(trial)).chain(faults).chain(terms).chain(found)
     }
 
     fn root(&self, trial: &Trial) -> Span {
-        let mut span = self.scene.root(trial.number, trial.window);
-        span.attributes = vec![self.scene.numbered(trial.number)];
+        let mut span = self.context.root(trial.number, trial.window);
+        span.attributes = vec![self.context.numbered(trial.number)];
         span.attributes.extend(counts(self.found(trial)));
         span.attributes.extend(trial.recovered.map(|recovered| truth(names::RECOVERED, recovered)));
-        span.links = vec![self.scene.link(ids::OWN, names::RUN, "part_of")];
-        span.events = stalls(&self.scene, &self.timeline.record, trial.window);
+        span.links = vec![self.context.link(ids::OWN, names::RUN, "part_of")];
+        span.events = stalls(&self.context, &self.timeline.record, trial.window);
         if trial.recovered == Some(false) {
             span.status = error("not everything settled again in time".to_owned());
         } else {
@@ -142,12 +142,12 @@ impl Traces {
     fn fault(&self, trial: &Trial, id: &FaultId, of: &Incident) -> Span {
         let until = of.healed.unwrap_or(trial.window.until).max(of.asked);
         let during = Interval::new(of.asked, until);
-        let mut span = self.scene.span(trial.number, names::FAULT, &ids::fault(id), during);
+        let mut span = self.context.span(trial.number, names::FAULT, &ids::fault(id), during);
         span.attributes = vec![
             text(names::FAULT_ID, &id.to_string()),
             text(names::FAULT_KIND, &of.kind),
             texts(names::FAULT_TARGETS, &of.targets),
-            self.scene.numbered(trial.number),
+            self.context.numbered(trial.number),
             truth(names::HEALED, of.healed.is_some()),
         ];
         let skew = of.skew.map(|skew| number(names::FAULT_SKEW_NS, skew.as_nanos()));
@@ -159,27 +159,28 @@ impl Traces {
             (names::FAULT_RECONNECTED, of.reconnected),
         ];
         let events = events.into_iter().filter_map(|(name, at)| Some((name, at?)));
-        span.events = events.map(|(name, at)| self.scene.event(name, at, Vec::new())).collect();
+        span.events = events.map(|(name, at)| self.context.event(name, at, Vec::new())).collect();
         span.attributes.extend(of.failed.as_ref().map(|why| text(names::WHY, why)));
         span.status = failure(of);
         span
     }
 }
 
-/// An error where a fault failed.
+/// An error status if a fault failed.
 fn failure(of: &Incident) -> Option<Status> {
     let failed = of.failed.as_ref();
     failed.map_or_else(known, |why| error(format!("the fault failed: {why}")))
 }
 
-/// The run itself, which has a trace of its own; `ended` is how it ended, if it did by itself.
+/// The span of the run itself, which has a trace of its own; `ended` is its outcome, if it ended by
+/// itself.
 pub(super) fn own(
-    scene: &Scene,
+    context: &RunContext,
     seed: u64,
     run: Interval,
     ended: Option<&(Outcome, Option<String>)>,
 ) -> Span {
-    let mut span = scene.root(ids::OWN, run);
+    let mut span = context.root(ids::OWN, run);
     span.attributes = vec![number(names::SEED, seed)];
     let Some((how, why)) = ended else {
         span.status = error("the run was cut off".to_owned());
@@ -192,7 +193,7 @@ pub(super) fn own(
     span
 }
 
-/// How much was found, as attributes of a root.
+/// The counts of findings, as attributes of a root span.
 pub(super) fn counts(found: &[Found]) -> [KeyValue; 3] {
     let count = |kind: Kind, joint: bool| {
         let of = |one: &&Found| one.kind == kind && !one.unknown && one.group.is_none() == joint;
@@ -205,23 +206,23 @@ pub(super) fn counts(found: &[Found]) -> [KeyValue; 3] {
     ]
 }
 
-/// The stalls of the host in `window`, as events of a root.
-pub(super) fn stalls(scene: &Scene, record: &Record, window: Interval) -> Vec<Event> {
+/// The stalls of the host in `window`, as events of a root span.
+pub(super) fn stalls(context: &RunContext, record: &RunRecord, window: Interval) -> Vec<Event> {
     let stalls = record.stalls.iter();
     let stalls = stalls.filter(|stall| !stall.intersect(window).is_empty());
     let event = |stall: &Interval| {
         let length = number(names::DURATION_NS, stall.length().as_nanos());
-        scene.event(names::HOST_STALL, stall.from, vec![length])
+        context.event(names::HOST_STALL, stall.from, vec![length])
     };
     stalls.map(event).collect()
 }
 
-/// The status of a root: the first error of the spans below it, if one of them has any.
+/// The status of a root span: the first error of its children, if any.
 pub(super) fn worst(mut below: impl Iterator<Item = Option<Status>>) -> Option<Status> {
     below.find(|status| *status != known()).unwrap_or_else(known)
 }
 
-/// How a run ended, as the journal writes it.
+/// The journal's word for an outcome.
 pub(super) fn outcome(how: Outcome) -> &'static str {
     match how {
         Outcome::Completed => "completed",

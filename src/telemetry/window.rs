@@ -7,11 +7,11 @@
 //! ```
 //!
 //! Windows follow each other without a hole, from the instant from which on the run is judged until
-//! its members are sent home. A window is judged once the live fold has settled all of it, which is
-//! a second after its end, or a few where a member has fallen silent; so facts that come late are
-//! in it. What was known before it comes from the same [`Carry`] with which a later file of a
-//! journal begins, taken [`BEFORE`] its beginning: what is carried is short of a few things that
-//! matter for a moment (since when no duty ticked, what was asked for and not seen yet).
+//! its members are asked to leave. A window is judged once all of it is final in the live fold.
+//! That is a second after its end, or a few seconds if a member has fallen silent, so late facts
+//! are in it. The earlier state comes from the same [`Carry`] with which a later file of a journal
+//! begins, taken [`BEFORE`] the start of the window: a carry lacks a few things that matter for a
+//! moment (since when no duty ticked, and requests without a confirmation).
 //!
 //! What is kept is bounded. A window in which more happens than [`FACTS_MAX`] ends early; where
 //! even that is not enough, facts are missed, and the time of what is missed is unknown.
@@ -87,7 +87,7 @@ pub(super) struct Cutter {
     open: Option<Frame>,
     /// Windows that are over, and not judged yet.
     over: VecDeque<Frame>,
-    /// The latest stamp that was heard.
+    /// The latest timestamp of a fact.
     pub(super) latest: Mono,
     missed: Missed,
     /// How the run ended, if it did.
@@ -98,11 +98,11 @@ pub(super) struct Cutter {
 #[derive(Debug, Clone, Default)]
 struct Missed {
     spans: IntervalSet,
-    /// Since when none was heard.
+    /// Since when facts are missed; the next fact ends it.
     since: Option<Mono>,
-    /// Who is stopped, and since when.
+    /// The stopped lives, and since when.
     stopped: BTreeMap<Life, Mono>,
-    /// Who was so when facts were missed, and may have gone on since.
+    /// The lives that were stopped when facts were missed, and may have continued since.
     doubtful: BTreeMap<Life, Mono>,
 }
 
@@ -157,7 +157,7 @@ impl Cutter {
         let Some(open) = &mut self.open else { return };
         open.facts += 1;
         if open.facts >= FACTS_MAX && self.latest > open.from {
-            // All that was heard is before it.
+            // All known facts are before it.
             let at = open.until.min(self.latest + BEYOND);
             open.cut_short = at < open.until;
             self.cut(at);
@@ -183,8 +183,8 @@ impl Cutter {
         self.forget_facts(now);
     }
 
-    /// The next window of which everything is final. All facts that were folded by then must have
-    /// been taken.
+    /// The next window that is final. All facts that are folded by then must have been passed
+    /// before.
     pub(super) fn poll_window(&mut self, finality: &Finality) -> Option<Window> {
         let frame = *self.over.front()?;
         if finality.settled < frame.until + BEYOND && !finality.is_over {
@@ -195,13 +195,13 @@ impl Cutter {
         Some(window)
     }
 
-    /// The window in which something happened that was heard; none before the first and after the
-    /// last.
+    /// The window of a fact with this timestamp; `None` before the first and after the last
+    /// window.
     pub(super) fn window(&self, at: Mono) -> Option<TrialNumber> {
         self.borders.window(at)
     }
 
-    /// No fact will come any more.
+    /// No fact follows.
     pub(super) fn finish(&mut self) {
         self.end(self.latest);
     }
@@ -213,14 +213,14 @@ impl Cutter {
         self.open = Some(Frame { number, from, until, facts, missed, cut_short, is_last });
     }
 
-    /// The window under way is over at `at`, and the next begins.
+    /// Ends the current window at `at`, and begins the next.
     fn cut(&mut self, at: Mono) {
         let Some(open) = self.open.take() else { return };
         self.over.push_back(Frame { until: at, ..open });
         self.begin(TrialNumber(open.number.0.saturating_add(1)), at);
     }
 
-    /// The members are sent home: the last window is over.
+    /// The members are asked to leave: the last window is over.
     fn end(&mut self, at: Mono) {
         while let Some(open) = self.open
             && at > open.until
@@ -228,7 +228,7 @@ impl Cutter {
             self.cut(open.until);
         }
         let Some(mut last) = self.open.take() else { return };
-        // Time may have gone on before this was heard: what was begun since then is not.
+        // Windows may have begun after `at`, before this call: they are dropped.
         while at <= last.from
             && let Some(before) = self.over.pop_back()
         {
@@ -248,7 +248,7 @@ impl Cutter {
             missed: self.missed.spans(),
         };
         let carried = self.before.facts(Mono::ZERO).into_iter().map(Arc::new);
-        // Who died before all this may have said something that came after that was heard.
+        // Facts of a member that died before the window may arrive after the fact of its death.
         let is_of_dead = |fact: &Fact| {
             let life = fact.life.as_ref().filter(|_| fact.what.is_by_member());
             life.is_some_and(|life| self.before.has_outlived(life))
@@ -260,7 +260,7 @@ impl Cutter {
         Window { number, span, cut_short, is_last, missed, timeline }
     }
 
-    /// What lies long before all windows that are still to be judged is only summed up.
+    /// Facts from long before all unjudged windows are kept only as their sum.
     fn forget_facts(&mut self, now: Mono) {
         let first = self.over.front().or(self.open.as_ref());
         let from = first.map_or(now, |frame| frame.from) - BEFORE;
@@ -272,14 +272,15 @@ impl Cutter {
 }
 
 impl Missed {
-    /// What was missed may be stamped a little before the latest that was heard.
+    /// Missed facts may have a timestamp a little before the latest known one.
     fn begin(&mut self, latest: Mono) {
         self.since.get_or_insert(latest - LAG);
         self.doubtful.append(&mut self.stopped);
     }
 
-    /// A fact is heard; that its author went on before it, where that must have been missed, for
-    /// who speaks is not stopped. `own` is the number of the controller's latest fact.
+    /// Takes a fact. Returns the fact that its author continued, if that fact must have been
+    /// missed: a member that reports is not stopped. `own` is the number of the controller's latest
+    /// fact.
     fn hear(&mut self, fact: &Fact, own: u64) -> Option<Fact> {
         if let Some(since) = self.since.take() {
             self.spans = self.spans.union(&Interval::new(since, fact.t + LAG).into());

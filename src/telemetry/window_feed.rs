@@ -1,8 +1,8 @@
-//! Hears the facts of a topology that is kept up, and sends a trace of each window and, in the same
-//! breath, logs that lead there.
+//! Follows the facts of a topology that is kept up, and sends a trace of each window together with
+//! its logs.
 //!
-//! All of it is on a thread of its own, which looks a few times a second what there is: so it costs
-//! little, and neither a collector nor a long window delays the run.
+//! All of this runs on its own thread, which polls a few times a second: it costs little, and
+//! neither a collector nor a long window delays the run.
 
 use std::io;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::live::{Finality, Live};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
-/// Facts of one such time are taken at once. The end of a run waits for it.
+/// How often facts are taken, in batches. The end of a run waits this long.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Sends a trace of each window, and logs where they are wanted.
+/// Sends a trace of each window, and logs if they are on.
 #[derive(Clone)]
 pub struct WindowFeed {
     spans: Slot<Span>,
@@ -45,16 +45,16 @@ impl WindowFeed {
         Self { spans, logs, traces, heard, has_told: false }
     }
 
-    /// Begins to, until the run's last fact.
+    /// Starts following `facts`, until the run's last fact.
     ///
     /// # Errors
-    /// The system has no thread to spare.
+    /// The system refuses a thread.
     pub fn hear(mut self, mut facts: Receiver<Arc<Fact>>, fold: Arc<Fold>) -> io::Result<()> {
-        // The run's own span is owed from now on.
+        // The run's own span is pending from now on.
         self.heard.owe(1);
         thread::Builder::new().name("windows".to_owned()).spawn(move || {
             loop {
-                // Asked before facts are taken: all that is folded by now waits to be taken.
+                // Ask before taking facts: all facts that are folded by now wait here.
                 let finality = fold.look(Live::finality);
                 if self.take(&mut facts) {
                     break;
@@ -75,7 +75,7 @@ impl WindowFeed {
         Ok(())
     }
 
-    /// Takes all facts that wait; whether the last was among them.
+    /// Takes all waiting facts. Returns whether they were the last.
     fn take(&mut self, facts: &mut Receiver<Arc<Fact>>) -> bool {
         loop {
             match facts.try_recv() {
@@ -99,7 +99,7 @@ impl WindowFeed {
         }
     }
 
-    /// Sends the record of a fact, if it has one.
+    /// Sends the log record of a fact, if it has one.
     fn log(&self, fact: &Fact) {
         if let Some(logs) = &self.logs
             && let Some(record) = self.traces.record(fact)
@@ -109,14 +109,14 @@ impl WindowFeed {
         }
     }
 
-    /// Sends all windows of which everything is final.
+    /// Sends all windows that are final.
     fn send(&mut self, finality: &Finality) {
         while let Some(trace) = self.traces.poll_trace(finality) {
             self.heard.owe(trace.spans.len());
             if trace.cut_short && !std::mem::replace(&mut self.has_told, true) {
                 tracing::warn!(
                     facts = FACTS_MAX,
-                    "So much happens that windows end before their time, each after so many facts."
+                    "So much happens that windows end early, each after this many facts."
                 );
             }
             self.spans.put_all(trace.spans);

@@ -1,11 +1,11 @@
-//! How clients speak to a cluster, as a topology writes it.
+//! How clients connect to a cluster, as a topology describes it.
 
 use std::collections::BTreeMap;
 
 use super::Elsewhere;
 use crate::kafka::Access;
 
-/// What edges know of TLS.
+/// The TLS properties that edges support.
 const EDGES_KNOW: [&str; 6] = [
     "enable.ssl.certificate.verification",
     "ssl.ca.location",
@@ -15,7 +15,8 @@ const EDGES_KNOW: [&str; 6] = [
     "ssl.key.password",
 ];
 
-/// What the file says. A secret without a place is left out: the check has reported it already.
+/// The access that the file describes. A secret without a location is left out, because the check
+/// has reported it already.
 pub(super) fn access(
     properties: &BTreeMap<String, String>,
     secrets: &BTreeMap<String, Elsewhere>,
@@ -24,7 +25,7 @@ pub(super) fn access(
     Access { properties: properties.clone(), secrets: secrets.iter().filter_map(known).collect() }
 }
 
-/// What members say of TLS that an edge in their place could not do, if there is such.
+/// The first TLS property of the members that edges do not support, if any.
 pub(super) fn beyond_edges(access: &Access) -> Option<&str> {
     let of_tls = |key: &&String| key.starts_with("ssl.") || key.starts_with("enable.ssl.");
     let keys = access.properties.keys().chain(access.secrets.keys());
@@ -32,7 +33,7 @@ pub(super) fn beyond_edges(access: &Access) -> Option<&str> {
     keys.find(|key| access.is_encrypted() && !EDGES_KNOW.contains(key))
 }
 
-/// The same, but for what `other` says.
+/// `access`, overridden by `other`.
 pub(super) fn but(access: &Access, other: Access) -> Access {
     let mut both = access.clone();
     both.properties.retain(|key, _| !other.secrets.contains_key(key));

@@ -1,4 +1,4 @@
-//! What must hold of a topology beyond the types of its values.
+//! The rules for a topology beyond the types of its values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Count, Edges, Elsewhere, OtherAccess, Pace, Plan, Roles, Settings, Spec, defaults,
-    is_secret,
+    Cluster, Count, Edges, Elsewhere, GroupSettings, Mode, OtherAccess, Pace, Plan, Roles, Spec,
+    defaults, is_secret,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::time::Span;
@@ -16,13 +16,13 @@ use crate::yaml::{Cursor, Problem, choices};
 const ROLES_MOST: u32 = 1_000_000;
 const MEMBERS_MOST: u32 = 1_000;
 const PARTITIONS_MOST: u32 = 1_000;
-/// What belongs to somebody's brokers, and what no cluster says at this place.
+/// Keys of external brokers, and keys that no cluster has at this level.
 const OTHERS: [&str; 7] =
     ["bootstrap", "failover", "start_up", "properties", "secrets", "controller", "host"];
-/// Kafka counts in milliseconds.
+/// The shortest duration, because Kafka counts in milliseconds.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// All that is wrong with the topology as written.
+/// All problems of the topology.
 pub(super) fn spec(spec: &Spec, places: Places<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let root = places.root();
@@ -32,7 +32,7 @@ pub(super) fn spec(spec: &Spec, places: Places<'_>) -> Vec<Problem> {
     }
     roles(&spec.roles, root.key("roles"), &mut problems);
     if spec.groups.is_empty() {
-        problems.push(Problem::at(root.key("groups").name(), "there is no group"));
+        problems.push(Problem::at(root.key("groups").name(), "the topology has no groups"));
     }
     for (name, cluster) in &spec.clusters {
         cluster_problems(cluster, root.key("clusters").key(name.as_str()), &mut problems);
@@ -42,9 +42,10 @@ pub(super) fn spec(spec: &Spec, places: Places<'_>) -> Vec<Problem> {
     }
     let leaders = spec.objective.leaders_per_group;
     if leaders != 1 {
-        let message = format!("a group has one leader a role, so it cannot promise {leaders}");
+        let message = format!("a group has one leader per role, so it cannot promise {leaders}");
         let origin = root.key("objective").key("leaders_per_group").origin();
-        problems.push(Problem::at(origin, message).hint("k leaders at all times take k groups"));
+        problems
+            .push(Problem::at(origin, message).hint("for k leaders at all times, use k groups"));
     }
     problems
 }
@@ -52,7 +53,7 @@ pub(super) fn spec(spec: &Spec, places: Places<'_>) -> Vec<Problem> {
 fn roles(roles: &Roles, place: Cursor<'_>, problems: &mut Vec<Problem>) {
     let count = roles.len();
     if count == 0 {
-        problems.push(Problem::at(place.origin(), "there is no role to lead"));
+        problems.push(Problem::at(place.origin(), "the topology has no roles"));
     } else if count > ROLES_MOST {
         let message = format!("{count} roles are more than {ROLES_MOST}");
         problems.push(Problem::at(place.origin(), message));
@@ -70,7 +71,7 @@ fn roles(roles: &Roles, place: Cursor<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The last of counted roles has the longest name.
+/// Checks the name of the last of counted roles, which is the longest.
 fn longest(roles: &Roles) -> Result<(), NameError> {
     let Roles::Counted(Count { count, prefix }) = roles else { return Ok(()) };
     format!("{prefix}{}", count.saturating_sub(1)).parse::<RoleName>().map(|_| ())
@@ -82,10 +83,10 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
         Cluster::Embedded(_) => return problems.extend(embedded_problem(place)),
     };
     if place.key("host").exists() {
-        let message = "somebody's brokers bear no label: nothing here can strike their machine";
+        let message = "external brokers have no `host`: faults cannot hit their machine";
         problems.push(
             Problem::at(place.key("host").name(), message)
-                .hint("an embedded cluster bears one: {embedded: {host: alpha}}"),
+                .hint("an embedded cluster can have one: {embedded: {host: alpha}}"),
         );
     }
     let legal = |address: &str| {
@@ -93,10 +94,10 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
         !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
     };
     if let Some(bad) = brokers.bootstrap.split(',').map(str::trim).find(|part| !legal(part)) {
-        let message = format!("{bad:?} is no address of a broker");
+        let message = format!("{bad:?} is not an address of a broker");
         problems.push(
             Problem::at(place.key("bootstrap").origin(), message)
-                .hint("write host:port, several with commas"),
+                .hint("write host:port, separate several with commas"),
         );
     }
     let OtherAccess { properties, secrets } = &brokers.controller;
@@ -104,15 +105,15 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
     access_problems(properties, secrets, place.key("controller"), problems);
 }
 
-/// Something stands beside `embedded`.
+/// The problem of a key next to `embedded`.
 fn embedded_problem(place: Cursor<'_>) -> Option<Problem> {
     let key = OTHERS.into_iter().find(|key| place.key(key).exists())?;
     let hint = match key {
-        "host" => "it stands below: {embedded: {host: alpha}}",
-        _ => "that belongs to somebody's brokers, which have a `bootstrap`",
+        "host" => "write it below `embedded`: {embedded: {host: alpha}}",
+        _ => "it belongs to external brokers, which have a `bootstrap`",
     };
     let message = format!("an embedded cluster has no `{key}`");
-    // Secrets may stand on the same line.
+    // The line may hold secrets.
     Some(Problem::at(place.key(key).name(), message).hint(hint).unshown())
 }
 
@@ -124,7 +125,7 @@ fn access_problems(
 ) {
     for name in properties.keys().filter(|name| is_secret(name)) {
         let message = format!("property `{name}` would be written into every journal");
-        let hint = format!("say under `secrets` where it stands: {name}: {{env: NAME}}");
+        let hint = format!("say under `secrets` where to find it: {name}: {{env: NAME}}");
         let origin = place.key("properties").key(name).name();
         problems.push(Problem::at(origin, message).hint(hint).unshown());
     }
@@ -135,7 +136,7 @@ fn access_problems(
             problems.push(Problem::at(place.name(), message).unshown());
         }
         if secret.0.is_none() {
-            let message = format!("secret `{name}` must say where its value stands");
+            let message = format!("secret `{name}` must say where to find its value");
             let hint = "write {env: NAME} or {file: PATH}, never the value itself";
             problems.push(Problem::at(place.origin(), message).hint(hint).unshown());
         }
@@ -170,19 +171,28 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
         }
     }
     let pace = defaults::pace(&settings, 1);
+    if let (Mode::Fast, Some(count @ 2..)) = (pace.mode, group.partitions) {
+        let message = format!("a group in fast mode has one partition, not {count}");
+        problems.push(
+            Problem::at(place.key("partitions").origin(), message)
+                .hint("its only leader leads every role"),
+        );
+    }
     problems.extend(pace_problem(&pace, name, places));
     if settings.retention.is_some_and(|retention| retention.get() < pace.threshold.get()) {
         let origin = places.setting(name, "retention");
         let threshold = pace.threshold;
-        let message = format!("the retention is below threshold {threshold}");
-        problems.push(Problem::at(origin, message).hint("beacons would be gone before they count"));
+        let message = format!("the retention is less than threshold {threshold}");
+        problems.push(
+            Problem::at(origin, message).hint("the topic would drop beacons that still count"),
+        );
     }
 }
 
-/// How often a ledger is copied, and how many of the copies must keep up.
+/// The problems of the numbers of replicas.
 fn replica_problems(
     cluster: &Cluster,
-    settings: &Settings,
+    settings: &GroupSettings,
     name: &GroupName,
     places: Places<'_>,
     problems: &mut Vec<Problem>,
@@ -202,7 +212,7 @@ fn replica_problems(
     if let (Cluster::Brokers(_), Some(copies), Some(insync)) = (cluster, copies, insync)
         && insync > copies
     {
-        // No message would ever count.
+        // No message would ever be committed.
         let message = format!("{insync} of {copies} replicas cannot be in sync");
         let origin = places.setting(name, "min_insync_replicas");
         let hint = "one less than `replication` outlives the loss of a broker";
@@ -210,7 +220,7 @@ fn replica_problems(
     }
 }
 
-/// The first rule that a pace breaks: the later ones mean little then.
+/// The first rule that a pace breaks; the later rules depend on the earlier.
 fn pace_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Problem> {
     let at = |key: &str, message: String| Problem::at(places.setting(name, key), message);
     let Pace { session, heartbeat, beacon, threshold, .. } = *pace;
@@ -226,13 +236,19 @@ fn pace_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Pro
     if heartbeat >= session {
         return Some(
             at("heartbeat", format!("heartbeat {heartbeat} is not below session {session}"))
-                .hint("several must fit, or one that is late ends the session"),
+                .hint("several heartbeats must fit, or one late heartbeat ends the session"),
         );
     }
-    if threshold <= session {
+    if pace.mode == Mode::Fast && threshold >= session {
+        return Some(
+            at("threshold", format!("threshold {threshold} is not below session {session}"))
+                .hint("in fast mode a leader must fence itself before its group gives it up"),
+        );
+    }
+    if pace.mode == Mode::NonExclusive && threshold <= session {
         return Some(
             at("threshold", format!("threshold {threshold} is not above session {session}"))
-                .hint("else every claim lapses before the broker finds a successor"),
+                .hint("otherwise every claim lapses before the broker reassigns its partition"),
         );
     }
     let most = Span(threshold.get() / 3);
@@ -265,16 +281,16 @@ pub(super) fn topics(plan: &Plan, places: Places<'_>) -> Vec<Problem> {
     problems
 }
 
-/// Edges speak TLS in their members' place, and do not know all that librdkafka does.
+/// Edges speak TLS on behalf of members, and support fewer properties than librdkafka.
 pub(super) fn edges(plan: &Plan, places: Places<'_>) -> Option<Problem> {
     if plan.edges == Edges::Direct {
         return None;
     }
     let (name, property) = plan.beyond_edges()?;
-    let message = format!("no edge can speak to cluster `{name}` by `{property}`");
+    let message = format!("edges do not support `{property}` of cluster `{name}`");
     let place = places.root().key("edges");
     Some(
         Problem::at(place.origin(), message)
-            .hint("say it with PEM files: `ssl.ca.location`, `ssl.certificate.location` ..."),
+            .hint("use PEM files: `ssl.ca.location`, `ssl.certificate.location` ..."),
     )
 }

@@ -1,5 +1,5 @@
-//! What a live cluster allows and what it makes groups share: the plan held against what the
-//! brokers say of themselves.
+//! Compares a plan with what live brokers report: what a cluster allows, and what it makes groups
+//! share.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,23 +7,23 @@ use std::fmt;
 use super::{ClusterFacts, Plan, PlannedGroup, Shareable, shared_fate};
 use crate::ids::{ClusterName, GroupName};
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// As it should be.
+    /// No problem.
     Fine,
-    /// It will work, but not as one may think.
+    /// It works, but perhaps not as expected.
     Warned,
-    /// It will not work.
+    /// It does not work.
     Refused,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How much it weighs.
+    /// The severity.
     pub weight: Weight,
-    /// What was seen, and what to do about it, in one sentence.
+    /// The result, and what to do about it, in one sentence.
     pub text: String,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Holds `plan` against what its clusters say; a cluster without facts is not judged.
+/// Compares `plan` with the facts of its clusters; a cluster without facts is skipped.
 #[must_use]
 pub fn judge(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -72,8 +72,8 @@ fn cluster(name: &ClusterName, facts: &ClusterFacts, findings: &mut Vec<Finding>
         findings.push(Finding::new(
             Weight::Warned,
             format!(
-                "cluster {name} lets a group that was empty wait {delay} for its first assignment: \
-                 `group.initial.rebalance.delay.ms=0` would not"
+                "cluster {name} delays the first assignment of an empty group by {delay}: to \
+                 avoid that, set `group.initial.rebalance.delay.ms=0`"
             ),
         ));
     }
@@ -105,8 +105,8 @@ fn session(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &m
         (None, _) | (_, None) => (
             Weight::Warned,
             format!(
-                "group {name}: cluster {cluster} does not tell whether it allows session \
-                 {session}: this takes the right DescribeConfigs on the cluster"
+                "group {name}: cannot check whether cluster {cluster} allows session {session}: \
+                 that requires DescribeConfigs on the cluster"
             ),
         ),
     };
@@ -124,7 +124,7 @@ fn ledger(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mu
             ),
         ),
         Some(_) => {
-            let text = format!("group {name}: topic {topic} is there, {wanted} partition(s)");
+            let text = format!("group {name}: topic {topic} exists, {wanted} partition(s)");
             Finding::new(Weight::Fine, text)
         }
         None => missing(name, group, facts),
@@ -147,16 +147,16 @@ fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Find
     let replicas = group.replication.map_or(0, usize::from);
     if replicas > brokers {
         let text = format!(
-            "group {name}: topic {topic} is to have {replicas} replicas and there are {brokers} \
-             broker(s): set `replication: {brokers}` or less"
+            "group {name}: topic {topic} should have {replicas} replicas but there are \
+             {brokers} broker(s): set `replication: {brokers}` or less"
         );
         return Finding::new(Weight::Refused, text);
     }
     let insync = group.min_insync_replicas.map_or(0, usize::from);
     if insync > brokers {
         let text = format!(
-            "group {name}: {insync} replicas of topic {topic} are to be in sync and there are \
-             {brokers} broker(s), so no beacon would be heard: set \
+            "group {name}: {insync} replicas of topic {topic} should be in sync but there are \
+             {brokers} broker(s), so no beacon would be delivered: set \
              `min_insync_replicas: {brokers}` or less"
         );
         return Finding::new(Weight::Refused, text);
@@ -165,12 +165,12 @@ fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Find
         Some(why) => Finding::new(
             Weight::Refused,
             format!(
-                "group {name}: topic {topic} is missing and cluster {} would not make it ({why}): \
-                 make it with {} partitions, or allow it to be made",
+                "group {name}: topic {topic} is missing and cluster {} refuses to create it \
+                 ({why}): create it with {} partitions, or grant the right to create it",
                 group.cluster, group.partitions
             ),
         ),
-        None => Finding::new(Weight::Fine, format!("group {name}: topic {topic} will be made")),
+        None => Finding::new(Weight::Fine, format!("group {name}: topic {topic} will be created")),
     }
 }
 
@@ -195,15 +195,15 @@ fn coordinator(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> 
         (None, Some(partition)) => (
             Weight::Refused,
             format!(
-                "group {name}: nobody coordinates consumer group {consumer_group}: partition \
+                "group {name}: consumer group {consumer_group} has no coordinator: partition \
                  {partition} of `__consumer_offsets` on cluster {cluster} has no leader"
             ),
         ),
         (None, None) => (
             Weight::Warned,
             format!(
-                "group {name}: cluster {cluster} does not tell who coordinates its groups: on \
-                 several brokers this takes the right Describe on topic __consumer_offsets"
+                "group {name}: cannot determine the coordinator on cluster {cluster}: with several \
+                 brokers that requires Describe on topic __consumer_offsets"
             ),
         ),
     };
@@ -216,7 +216,7 @@ fn shared(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Findi
     let mut by_broker: BTreeMap<_, Vec<GroupName>> = BTreeMap::new();
     for (name, group) in &plan.groups {
         let Some(facts) = facts.get(&group.cluster) else { continue };
-        // One broker coordinates all groups of its cluster: to share the cluster says it.
+        // A single broker coordinates all groups of its cluster, which the shared cluster implies.
         if facts.brokers.len() == 1 && !refused {
             continue;
         }
@@ -283,11 +283,11 @@ defaults: {session: 1s}
 
     #[test]
     fn a_session_below_the_least_is_refused_with_the_setting_that_would_allow_it() {
-        let told = found(TEXT, ClusterFacts { session_least: Some(Span::ms(6000)), ..facts() });
-        assert_eq!(told.len(), 2, "one a group");
-        assert_eq!(told[0].0, Weight::Refused);
+        let findings = found(TEXT, ClusterFacts { session_least: Some(Span::ms(6000)), ..facts() });
+        assert_eq!(findings.len(), 2, "one a group");
+        assert_eq!(findings[0].0, Weight::Refused);
         assert_eq!(
-            told[0].1,
+            findings[0].1,
             "group p1: cluster a refuses session 1s: set `group.min.session.timeout.ms=1000` on \
              its \
              brokers, or `session: 6s` here"
@@ -295,37 +295,37 @@ defaults: {session: 1s}
     }
 
     #[test]
-    fn a_broker_that_coordinates_two_groups_is_told_and_refused_where_it_must_not() {
+    fn a_broker_that_coordinates_two_groups_is_warned_of_or_refused() {
         let shared =
             || ClusterFacts { offsets_leaders: vec![Some(1), Some(2), Some(2)], ..facts() };
         // 97 % 3 is 1 and 98 % 3 is 2.
-        let told = found(TEXT, shared());
-        assert_eq!(told.len(), 1);
-        assert_eq!(told[0].0, Weight::Warned);
-        assert!(told[0].1.starts_with("broker 2 of cluster a coordinates `p1` and `p2`"));
+        let findings = found(TEXT, shared());
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].0, Weight::Warned);
+        assert!(findings[0].1.starts_with("broker 2 of cluster a coordinates `p1` and `p2`"));
         let strict = format!("{TEXT}disjoint: [coordinator]\n");
         assert_eq!(found(&strict, shared())[0].0, Weight::Refused);
     }
 
     #[test]
-    fn what_cannot_be_made_or_joined_is_refused() {
+    fn topics_that_cannot_be_created_and_groups_that_cannot_be_joined_are_refused() {
         let mut facts = facts();
         facts.widths.insert("t-p1".parse().unwrap(), 3);
         facts.refusals.insert("t-p2".parse().unwrap(), "not allowed".to_owned());
         facts.strangers.insert("b".parse().unwrap(), vec!["x".to_owned()]);
-        let told = found(TEXT, facts);
-        let all = told.iter().map(|(weight, _)| *weight).collect::<Vec<_>>();
+        let findings = found(TEXT, facts);
+        let all = findings.iter().map(|(weight, _)| *weight).collect::<Vec<_>>();
         assert_eq!(all, [Weight::Refused; 3]);
-        assert!(told[0].1.contains("has 3 partitions and 4 are planned"), "{told:?}");
-        assert!(told[1].1.contains("would not make it (not allowed)"), "{told:?}");
-        assert!(told[2].1.contains("members that are not ours (x)"), "{told:?}");
+        assert!(findings[0].1.contains("has 3 partitions and 4 are planned"), "{findings:?}");
+        assert!(findings[1].1.contains("refuses to create it (not allowed)"), "{findings:?}");
+        assert!(findings[2].1.contains("members that are not ours (x)"), "{findings:?}");
     }
     #[test]
     fn more_replicas_in_sync_than_there_are_brokers_are_refused() {
         let text = TEXT.replace("{session: 1s}", "{session: 1s, min_insync_replicas: 4}");
-        let told = found(&text, facts());
-        assert_eq!(told.len(), 2, "one a group");
-        assert_eq!(told[0].0, Weight::Refused);
-        assert!(told[0].1.contains("set `min_insync_replicas: 3` or less"), "{told:?}");
+        let findings = found(&text, facts());
+        assert_eq!(findings.len(), 2, "one a group");
+        assert_eq!(findings[0].0, Weight::Refused);
+        assert!(findings[0].1.contains("set `min_insync_replicas: 3` or less"), "{findings:?}");
     }
 }

@@ -1,9 +1,8 @@
-//! What is wanted: the YAML as written, the plan in which everything is decided, and the bounds
-//! that follow from it.
+//! The topology: its YAML, the plan with every decision made, and the bounds that follow from it.
 //!
 //!   text --- [`plan`] ---> [`Plan`], or every problem with its place
 //!
-//! The files are read elsewhere: this room sees text.
+//! Files are read elsewhere: this module takes text.
 
 mod access;
 mod bounds;
@@ -35,6 +34,6 @@ pub use page::Page;
 pub use plan::{Address, Edges, Plan, PlannedCluster, PlannedGroup};
 pub use planning::plan;
 pub use promise::{Allowance, Share, ShareError};
-pub use spec::{Election, Group, Protocol, Restart, Settings, Spec};
+pub use spec::{Election, Group, GroupSettings, Protocol, Restart, Spec};
 pub use terms::Terms;
 pub use written::{Brokers, Cluster, Elsewhere, Embedded, OtherAccess, Shareable};

@@ -1,4 +1,4 @@
-//! The durations and the rules of a group, decided.
+//! The durations and the rules of a group, with defaults applied.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,17 @@ use crate::time::Span;
 /// The durations and the rules of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pace {
-    /// When a claim holds and what ends it.
+    /// When a claim holds, and what ends it.
     pub mode: Mode,
-    /// `S`: the broker reassigns what a member held that it has not heard from for so long.
+    /// `S`: the broker reassigns the partitions of a member that has been silent for this long.
     pub session: Span,
-    /// `h`: how often a member shows the broker that it lives.
+    /// `h`: how often a member sends a heartbeat to the broker.
     pub heartbeat: Span,
     /// The longest that a member waits in one poll; `h'` is `h` plus this.
     pub wake: Span,
     /// `tau`: how often a member publishes on every partition.
     pub beacon: Span,
-    /// `T`: for how long a claim outlives the last message of its partition.
+    /// `T`: how long a claim outlives the last message of its partition.
     pub threshold: Span,
     /// How the group hands out partitions.
     pub assignor: Assignor,

@@ -1,4 +1,4 @@
-//! The plan as a page that people read.
+//! Renders the plan as text for people.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,11 +10,11 @@ use super::{
 use crate::ids::{ClusterName, GroupName, HostName, MemberId};
 use crate::time::Span;
 
-/// A plan, to be shown as a page.
+/// Displays a plan as text.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a>(pub &'a Plan);
 
-/// As many roles are named; of more, some are left out.
+/// The most roles that are listed.
 const ROLES_SHOWN: usize = 24;
 
 impl fmt::Display for Page<'_> {
@@ -36,7 +36,7 @@ impl fmt::Display for Page<'_> {
             shared_fate::of(plan).into_iter().filter(|fate| !fate.implied).collect();
         writeln!(f, "\nshared fate")?;
         if shared.is_empty() {
-            writeln!(f, "  none that the topology shows")?;
+            writeln!(f, "  none, as far as the topology shows")?;
         }
         for fate in shared {
             writeln!(f, "  {}", fate.sentence())?;
@@ -82,17 +82,21 @@ fn group_section(
     writeln!(f, "  roles           {}", roles(plan, group))?;
     writeln!(
         f,
-        "  pace            session {}, heartbeat {}, beacon {}, threshold {} (non-exclusive)",
-        pace.session, pace.heartbeat, pace.beacon, pace.threshold
+        "  pace            session {}, heartbeat {}, beacon {}, threshold {} ({})",
+        pace.session,
+        pace.heartbeat,
+        pace.beacon,
+        pace.threshold,
+        pace.mode.as_str()
     )?;
     writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
     writeln!(
         f,
-        "  what a fault may cost, ms; after a kill or a leave the victim's restart adds to it;"
+        "  what a fault may cost at most, ms; a kill or a leave also costs the victim's restart;"
     )?;
     writeln!(
         f,
-        "  what the end of a pause or of an isolation adds, a dry run of the experiment says"
+        "  a dry run of the experiment shows what the end of a pause or an isolation adds"
     )?;
     writeln!(f, "    {:<11}{:<14}overlap", "", "gap")?;
     let bounds = &group.bounds;
@@ -118,10 +122,10 @@ fn group_section(
     }
 }
 
-/// All brokers of the cluster are away, for as long as an experiment says.
+/// The cost of an outage `D` of all brokers of the cluster.
 fn outage(f: &mut fmt::Formatter<'_>, terms: &Terms, recall: Recall) -> fmt::Result {
     let ms = |span: Duration| i128::try_from(span.as_millis()).unwrap_or(i128::MAX);
-    // So long that nothing of it is lost below zero.
+    // Long enough that no subtraction saturates.
     let long = terms.threshold + terms.start_up;
     let Bound { gap, overlap } = outage_bound(terms, long, recall);
     let more = ms(gap.high.get()) - ms(terms.threshold);
@@ -161,11 +165,14 @@ fn clusters(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
         let start_up = cluster.start_up;
         let host = declared(cluster.host.as_ref());
         writeln!(f, "  {name}: {address}{host}; {load:.0} beacons/s in all")?;
-        writeln!(f, "    where all its brokers are gone for D, it serves within {start_up} more")?;
+        writeln!(
+            f,
+            "    if all its brokers are down for D, it serves again within {start_up} more"
+        )?;
     }
     match plan.edges {
         Edges::Direct => {}
-        Edges::Proxied => writeln!(f, "  members reach them through edges, a process of its own")?,
+        Edges::Proxied => writeln!(f, "  members connect through edges, a process of its own")?,
     }
     Ok(())
 }
@@ -183,15 +190,15 @@ fn promise(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
     if groups > 1 {
         writeln!(
             f,
-            "  at all times one leader under faults in up to {} of the {groups} groups: k leaders \
-             under f faults take k + f groups",
+            "  one leader at all times with faults in up to {} of the {groups} groups: for k \
+             leaders despite f faults, use k + f groups",
             groups - 1
         )?;
     }
     Ok(())
 }
 
-/// Nobody looks whether it is so.
+/// A declared host; it is not verified.
 fn declared(host: Option<&HostName>) -> String {
     host.map_or_else(String::new, |host| format!(", host {host} (declared, not verified)"))
 }

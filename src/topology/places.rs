@@ -1,11 +1,11 @@
-//! Where the parts of a topology stand in its file.
+//! The positions of a topology's parts in its file.
 
 use super::Shareable;
 use super::shared_fate::Fate;
 use crate::ids::GroupName;
 use crate::yaml::{Cursor, Origin, Problem};
 
-/// Where the parts of a topology stand.
+/// The positions of a topology's parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places<'a>(Cursor<'a>);
 
@@ -27,21 +27,21 @@ impl<'a> Places<'a> {
         self.0.key("groups").key(name.as_str())
     }
 
-    /// A group's setting: its own, else the default, else the group, which could have it.
+    /// The position of a group's setting: its own, else the default's, else the group's.
     pub(super) fn setting(self, group: &GroupName, key: &str) -> Origin {
         let own = self.group(group).key(key);
         let common = self.0.key("defaults").key(key);
         if own.exists() || !common.exists() { own.origin() } else { common.origin() }
     }
 
-    /// The groups share what they must not.
+    /// The problem of groups that share what they must not.
     pub(super) fn shared(self, fate: &Fate) -> Problem {
         let origin = match fate.groups.last() {
             Some(last) => self.group(last).key(fate.key).origin(),
             None => self.0.origin(),
         };
         let hint = if fate.what == Shareable::Group {
-            "then they would be one group".to_owned()
+            "groups that share it are one group".to_owned()
         } else {
             format!("`disjoint` names `{}`", fate.what)
         };

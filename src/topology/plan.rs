@@ -1,4 +1,4 @@
-//! The plan: every name, partition, address and argument is decided here; what executes it has
+//! The plan: every name, partition, address and argument is decided here, so that its execution has
 //! nothing left to choose.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,12 +15,12 @@ use crate::ids::{
 use crate::roles::{RoleClass, Roles};
 use crate::time::Span;
 
-/// Everything that a run needs to know of its topology.
+/// Everything that a run needs to know about its topology.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The topology's name.
     pub topology: TopologyName,
-    /// The roles, as the topology has them; a role's index is its place.
+    /// The roles, in the order of the topology; a role's index is its position.
     pub roles: Roles,
     /// The clusters.
     pub clusters: BTreeMap<ClusterName, PlannedCluster>,
@@ -32,40 +32,40 @@ pub struct Plan {
     /// What no two groups may share.
     #[serde(default)]
     pub disjoint: BTreeSet<Shareable>,
-    /// What is promised.
+    /// The objective.
     pub objective: Objective,
-    /// What an experiment may do at most.
+    /// The limits on faults.
     #[serde(default)]
     pub limits: Allowance,
-    /// What a reader should know before running it, one sentence each.
+    /// Warnings for the reader, one sentence each.
     pub warnings: Vec<String>,
 }
 
 /// One cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedCluster {
-    /// Where it is.
+    /// The address of its brokers.
     pub address: Address,
-    /// The machine that its broker shares with whoever bears the same label; of embedded ones only.
+    /// The declared machine of its broker; only for embedded clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostName>,
-    /// For how long, at most, nobody does what a broker did that died; nothing where it was the
-    /// only one, for then that is until it is back.
+    /// The longest time until other brokers take over from one that died; `None` for a single
+    /// broker, which must come back itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<Span>,
-    /// From the start of its brokers, where all were down, to a cluster that serves.
+    /// The time from the start of its brokers, if all were down, until the cluster serves.
     #[serde(default)]
     pub start_up: Span,
-    /// How its members speak to it.
+    /// How its members connect to it.
     #[serde(flatten)]
     pub members: Access,
-    /// How the controller does, where that is not as its members do.
+    /// How the controller connects to it, if not like its members.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Access>,
 }
 
 impl PlannedCluster {
-    /// Whether it has one broker, as far as its addresses tell.
+    /// Whether it has a single broker, judging by its addresses.
     #[must_use]
     pub fn is_alone(&self) -> bool {
         match &self.address {
@@ -74,20 +74,20 @@ impl PlannedCluster {
         }
     }
 
-    /// How the controller speaks to it.
+    /// How the controller connects to it.
     #[must_use]
     pub fn controller(&self) -> &Access {
         self.controller.as_ref().unwrap_or(&self.members)
     }
 }
 
-/// Where a cluster is.
+/// The address of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Address {
-    /// A broker of our own, a process a cluster; its port is taken at start.
+    /// An embedded broker, one process per cluster; its port is chosen at start.
     Embedded,
-    /// Somebody's brokers: `host:port`, several with commas.
+    /// External brokers: `host:port`, separated by commas.
     Bootstrap(String),
 }
 
@@ -95,10 +95,10 @@ pub enum Address {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Edges {
-    /// By themselves.
+    /// Directly.
     #[default]
     Direct,
-    /// Through a process of ours, which can cut and slow what passes, and answer it.
+    /// Through an edge process, which can cut, delay and answer traffic.
     Proxied,
 }
 
@@ -113,26 +113,26 @@ pub struct PlannedGroup {
     pub partitions: NonZeroU32,
     /// Its `group.id`.
     pub consumer_group: ConsumerGroup,
-    /// The machine that it shares with whoever bears the same label.
+    /// The declared machine of its members.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostName>,
     /// Its members, in order.
     pub members: Vec<MemberId>,
-    /// How it keeps time.
+    /// Its durations and rules.
     pub pace: Pace,
-    /// The topic's replication factor; the cluster's own default where nothing is said.
+    /// The topic's replication factor; `None` means the cluster's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replication: Option<u16>,
-    /// The topic's `min.insync.replicas`; the cluster's own default where nothing is said.
+    /// The topic's `min.insync.replicas`; `None` means the cluster's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_insync_replicas: Option<u16>,
-    /// For how long the topic keeps messages.
+    /// How long the topic keeps messages.
     pub retention: Span,
-    /// How long after a death a member is started again.
+    /// How long after its death a member is started again.
     pub restart_after: Span,
-    /// What the group publishes at full strength, in messages a second.
+    /// The messages per second that the complete group publishes.
     pub beacons_per_s: f64,
-    /// What a fault may cost it.
+    /// The most that a fault may cost it.
     pub bounds: Bounds,
 }
 
@@ -143,20 +143,20 @@ impl Plan {
         self.groups.iter().find(|(_, group)| group.members.contains(member)).map(|(name, _)| name)
     }
 
-    /// The groups of which something holds.
+    /// The groups for which `holds` is true.
     #[must_use]
     pub fn groups_where(&self, holds: impl Fn(&PlannedGroup) -> bool) -> BTreeSet<GroupName> {
         let groups = self.groups.iter().filter(|(_, group)| holds(group));
         groups.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The machines that a group rests on, as far as they bear a label: its members', its broker's.
+    /// The declared machines that a group depends on: its members' and its broker's.
     pub fn hosts_of<'a>(&'a self, group: &'a PlannedGroup) -> impl Iterator<Item = &'a HostName> {
         let broker = self.clusters.get(&group.cluster).and_then(|cluster| cluster.host.as_ref());
         group.host.iter().chain(broker)
     }
 
-    /// The clusters whose broker stands on this machine.
+    /// The clusters whose broker is on this machine.
     #[must_use]
     pub fn clusters_on(&self, host: &HostName) -> BTreeSet<ClusterName> {
         let there = self.clusters.iter().filter(|(_, cluster)| cluster.host.as_ref() == Some(host));
@@ -182,13 +182,13 @@ impl Plan {
 }
 
 impl PlannedGroup {
-    /// On which partition a role is.
+    /// The partition of a role.
     #[must_use]
     pub fn partition(&self, role: RoleIndex) -> PartitionId {
         role.partition(self.partitions)
     }
 
-    /// How many partitions there are, to compare with how many there are of something else.
+    /// The number of partitions as `usize`.
     #[must_use]
     pub fn width(&self) -> usize {
         PartitionId(self.partitions.get()).index()

@@ -1,4 +1,4 @@
-//! From text to plan: read, check, decide, and say what a reader should know.
+//! Turns text into a plan: reads, checks, decides, and adds warnings.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -13,10 +13,10 @@ use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, TopicName};
 use crate::time::Span;
 use crate::yaml::{Cursor, Override, Problem, parse, read};
 
-/// Plans the topology that `text` describes, with some of its values replaced.
+/// Plans the topology that `text` describes, with `overrides` applied.
 ///
 /// # Errors
-/// All that is wrong with it; a value that does not even fit its type hides the rest.
+/// All problems found; a value of the wrong type hides the rest.
 pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
     let one = |problem| vec![problem];
     let mut root = parse(text).map_err(one)?;
@@ -53,7 +53,7 @@ pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
 }
 
 impl Plan {
-    /// The same plan where no pause is longer than `longest`; without one a pause is unlimited.
+    /// The same plan, with bounds for pauses of at most `longest`; `None` means unlimited pauses.
     #[must_use]
     pub fn with_longest_pause(mut self, longest: Option<Duration>) -> Self {
         for group in self.groups.values_mut() {
@@ -66,21 +66,21 @@ impl Plan {
 }
 
 impl Plan {
-    /// The same plan, all members reaching their brokers through edges.
+    /// The same plan, with all members connecting through edges.
     #[must_use]
     pub fn with_edges(mut self) -> Self {
         if self.edges == Edges::Direct {
             self.edges = Edges::Proxied;
             self.warnings.push(
-                "the experiment reaches into the network: members reach brokers through edges"
+                "the experiment disturbs the network: members connect to brokers through edges"
                     .to_owned(),
             );
         }
         self
     }
 
-    /// The first cluster with a group whose members speak to it as no edge could, and by which
-    /// property.
+    /// The first cluster with groups whose access uses a property that edges do not support, and
+    /// that property.
     #[must_use]
     pub fn beyond_edges(&self) -> Option<(&ClusterName, &str)> {
         let mut used = self.groups.values().map(|group| &group.cluster);
@@ -88,7 +88,7 @@ impl Plan {
     }
 }
 
-/// A checked topology, with nothing left to choose.
+/// Makes the plan of a checked topology.
 fn decide(spec: &Spec) -> Result<Plan, String> {
     let clusters: BTreeMap<_, _> = spec
         .clusters
@@ -109,7 +109,7 @@ fn decide(spec: &Spec) -> Result<Plan, String> {
         let share = sharing.get(key).copied().unwrap_or(1);
         groups.insert(name.clone(), planned_group(spec, name, &clusters, share)?);
     }
-    // Two groups in one consumer group would be one, and a member is one group's.
+    // Two groups in one consumer group would be one group, and a member belongs to one group.
     let mut disjoint = spec.disjoint.clone().unwrap_or_default();
     disjoint.extend([Shareable::Member, Shareable::Group]);
     Ok(Plan {
@@ -162,7 +162,8 @@ fn planned_group(
     let cluster = clusters.get(&group.cluster).ok_or("no such cluster")?;
     let settings = group.settings(&spec.defaults);
     let pace = defaults::pace(&settings, sharing);
-    let width = group.partitions.unwrap_or_else(|| defaults::partitions(spec.roles.len()));
+    let width =
+        group.partitions.unwrap_or_else(|| defaults::partitions(spec.roles.len(), pace.mode));
     let width = NonZeroU32::new(width).ok_or("no partitions")?;
     let count = group.members.unwrap_or(defaults::MEMBERS);
     let members = (1..=count)
@@ -180,7 +181,7 @@ fn planned_group(
         min_insync_replicas: settings.min_insync_replicas,
         retention: Span(defaults::retention(&settings, pace.threshold.get())),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
-        beacons_per_s: defaults::beacons_per_s(count, width, pace.beacon.get()),
+        beacons_per_s: defaults::beacons_per_s(count, width, &pace),
         bounds: bounds(&Terms::on(&pace, cluster), None),
         pace,
     })

@@ -1,4 +1,4 @@
-//! What is promised of a topology, and what an experiment may do to it at most.
+//! The objective of a topology, and the limits on experiments.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Span;
 
-/// What an experiment may do at most; nothing said is no limit.
+/// Limits on the faults of an experiment; an absent field means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "limits, as in {members: 50%, groups: 1, time: 10m}")]
 pub struct Allowance {
-    /// So many members of one group may be down at once, by our hand.
+    /// The most members of one group that faults may have down at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub members: Option<Share>,
-    /// So many groups may be hit at once.
+    /// The most groups that faults may hit at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u32>,
-    /// The experiment takes no longer than this.
+    /// The longest time that the experiment may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Span>,
 }
 
 impl Allowance {
-    /// What is said here, and where nothing is, what `other` says.
+    /// These limits, with those of `other` for absent fields.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -35,23 +35,23 @@ impl Allowance {
     }
 }
 
-/// A part of a whole: a number of them, or so many of a hundred.
+/// A part of a whole: a number, or a percentage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Share {
-    /// So many.
+    /// A number.
     Count(u32),
-    /// So many of a hundred.
+    /// A percentage.
     Percent(u32),
 }
 
-/// A text that is no part of a whole.
+/// A text that is not a share.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no share: write a number, or a percentage up to 100%")]
 pub struct ShareError(String);
 
 impl Share {
-    /// The most of `whole` that this allows; a percentage is rounded down.
+    /// The most of `whole` that the share allows; a percentage is rounded down.
     #[must_use]
     pub fn at_most(self, whole: u32) -> u32 {
         match self {
@@ -63,7 +63,7 @@ impl Share {
         }
     }
 
-    /// How many of `whole` these are; a percentage is rounded up.
+    /// The share of `whole`; a percentage is rounded up.
     #[must_use]
     pub fn of(self, whole: u32) -> u32 {
         match self {

@@ -1,4 +1,4 @@
-//! What those who judge must know of a plan.
+//! The parts of a plan that the judging code needs.
 
 use super::Plan;
 use crate::roster::{Roster, RosterGroup};

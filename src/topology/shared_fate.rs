@@ -1,4 +1,4 @@
-//! What groups share, so that one fault can hit several at once.
+//! What groups share, so that one fault can hit several of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,21 @@ use super::{Address, Plan, PlannedCluster, Shareable};
 use crate::ids::{ClusterName, GroupName, HostName};
 use crate::kafka::offsets_partition;
 
-/// `offsets.topic.num.partitions`, unless a broker says otherwise.
+/// The default of `offsets.topic.num.partitions`.
 const OFFSETS_PARTITIONS: u32 = 50;
 
-/// Several groups, and one thing that they share.
+/// A thing that several groups share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fate {
     /// The kind of thing.
     pub(super) what: Shareable,
-    /// Which one, in words.
+    /// The thing, in words.
     pub(super) which: String,
-    /// Who shares it; two or more.
+    /// The groups that share it; two or more.
     pub(super) groups: Vec<GroupName>,
-    /// The key by which the last of them does.
+    /// The key that makes the last of them share it.
     pub(super) key: &'static str,
-    /// Another fate of the same groups says it already.
+    /// Whether another fate of the same groups implies it.
     pub(super) implied: bool,
 }
 
@@ -38,7 +38,7 @@ impl Fate {
     }
 }
 
-/// All that groups of the plan share.
+/// Everything that groups of the plan share.
 pub(super) fn of(plan: &Plan) -> Vec<Fate> {
     let mut shared: BTreeMap<(Shareable, String), Vec<(GroupName, &'static str)>> = BTreeMap::new();
     let mut note = |what, which: String, group: &GroupName, key| {
@@ -78,7 +78,7 @@ pub(super) fn of(plan: &Plan) -> Vec<Fate> {
         .collect()
 }
 
-/// A machine, and which brokers stand on it.
+/// Describes a machine and the brokers on it.
 fn machine(plan: &Plan, host: &HostName) -> String {
     let clusters: Vec<_> = plan.clusters_on(host).iter().map(|it| format!("`{it}`")).collect();
     if clusters.is_empty() {
@@ -87,8 +87,8 @@ fn machine(plan: &Plan, host: &HostName) -> String {
     format!("host `{host}`, with the broker of cluster {}", clusters.join(" and of cluster "))
 }
 
-/// Whether to share one embedded cluster says it: its one broker coordinates all of its groups, and
-/// stands on one machine.
+/// Whether a shared embedded cluster implies it: its single broker coordinates all of its groups,
+/// and runs on one machine.
 fn is_implied(plan: &Plan, what: Shareable, groups: &[(GroupName, &str)]) -> bool {
     let cluster = |name: &GroupName| plan.groups.get(name).map(|group| &group.cluster);
     let is_embedded = |name: &GroupName| {
@@ -105,8 +105,8 @@ fn is_implied(plan: &Plan, what: Shareable, groups: &[(GroupName, &str)]) -> boo
     }
 }
 
-/// Which cluster this one really is: two names whose addresses meet are the same brokers, and the
-/// first of the names stands for all.
+/// The canonical name of a cluster: two clusters with a common address are the same brokers, and
+/// the first name represents both.
 pub(super) fn brokers(
     clusters: &BTreeMap<ClusterName, PlannedCluster>,
     name: &ClusterName,
@@ -129,13 +129,13 @@ pub(super) fn brokers(
 }
 
 impl Plan {
-    /// The groups on the brokers of this one, itself among them.
+    /// The groups on the same brokers as this group, itself included.
     #[must_use]
     pub fn beside(&self, name: &GroupName) -> BTreeSet<GroupName> {
         self.groups.get(name).map(|group| self.on(&group.cluster)).unwrap_or_default()
     }
 
-    /// The groups on the brokers of this cluster, by whatever name of theirs.
+    /// The groups on the brokers of this cluster, under any of its names.
     #[must_use]
     pub fn on(&self, cluster: &ClusterName) -> BTreeSet<GroupName> {
         let of = |cluster| brokers(&self.clusters, cluster);

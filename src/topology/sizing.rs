@@ -1,26 +1,26 @@
-//! What a reader should know of the sizes and the pace before running a plan.
+//! Warnings about the sizes and the pace of a plan.
 
-use super::{Address, Plan, PlannedGroup, Terms, shared_fate};
+use super::{Address, Mode, Plan, PlannedGroup, Terms, shared_fate};
 use crate::ids::GroupName;
 use crate::time::Span;
 
-/// `group.min.session.timeout.ms`, unless a broker says otherwise.
+/// The default of `group.min.session.timeout.ms`.
 const SESSION_LEAST: Span = Span::ms(6_000);
 
-/// One sentence each.
+/// The warnings, one sentence each.
 pub(super) fn warnings(plan: &Plan) -> Vec<String> {
     let mut warnings = Vec::new();
     if plan.groups.len() == 1 {
         warnings.push(
-            "one group alone promises no leader while a fault is in it: k leaders under f faults \
-             take k + f groups"
+            "a single group has no leader while it recovers from a fault: for k leaders despite f \
+             faults, use k + f groups"
                 .to_owned(),
         );
     }
     for name in plan.clusters.keys() {
         let used = plan.groups.values().any(|group| group.cluster == *name);
         if !used {
-            warnings.push(format!("cluster `{name}` has no group"));
+            warnings.push(format!("cluster `{name}` has no groups"));
         }
         let same = shared_fate::brokers(&plan.clusters, name);
         if same != *name {
@@ -36,6 +36,10 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
 
 /// The sizing advice of the paper.
 fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<String>) {
+    // One partition, one leader, and the others stand by.
+    if group.pace.mode == Mode::Fast {
+        return;
+    }
     let (members, width) = (group.members.len(), group.width());
     let roles = usize::try_from(plan.roles.len()).unwrap_or(usize::MAX);
     if members > width {
@@ -46,15 +50,15 @@ fn sizes(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec
     if width > roles.saturating_mul(2) {
         let empty = width - roles;
         warnings.push(format!(
-            "`{name}` has {width} partitions for {roles} roles: who holds only some of the other \
-             {empty} leads nothing"
+            "`{name}` has {width} partitions for {roles} roles: {empty} partitions have no role, \
+             and a member that holds only those leads nothing"
         ));
     }
     if roles > width.saturating_mul(4) {
         let each = roles.div_ceil(width);
         warnings.push(format!(
-            "`{name}` has {roles} roles on {width} partitions: each partition that moves takes up \
-             to {each} roles with it"
+            "`{name}` has {roles} roles on {width} partitions: each partition that moves takes \
+             up to {each} roles along"
         ));
     }
 }
@@ -66,16 +70,16 @@ fn pace(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<
     if restart < soonest {
         warnings.push(format!(
             "`{name}`: a restart after {restart} makes the group wait for the rest of the dead \
-             one's session; from {soonest} on it does not"
+             member's session; a restart after {soonest} or more does not"
         ));
     }
     let seamless = Span(terms.seamless_threshold());
     let threshold = group.pace.threshold;
-    if threshold < seamless {
+    if threshold < seamless && group.pace.mode == Mode::NonExclusive {
         let gap = group.bounds.isolation.gap.high;
         warnings.push(format!(
             "`{name}`: with threshold {threshold} an isolated leader can leave a gap of up to \
-             {gap}; from {seamless} on there is none"
+             {gap}; with {seamless} or more there is none"
         ));
     }
     let session = group.pace.session;
@@ -96,7 +100,7 @@ fn pace(plan: &Plan, name: &GroupName, group: &PlannedGroup, warnings: &mut Vec<
         .collect();
     if sharing.len() > 1 {
         warnings.push(format!(
-            "`{name}` is one of {} groups on topic `{}` and publishes at its share: each {}",
+            "`{name}` is one of {} groups on topic `{}` and publishes only its share: every {}",
             sharing.len(),
             group.topic,
             group.pace.beacon

@@ -1,5 +1,5 @@
-//! The topology as it is written: `topologies/*.yaml`. What may be left out is optional here, and
-//! decided in the plan.
+//! The format of topology files: `topologies/*.yaml`. Fields with defaults are optional here; the
+//! plan applies the defaults.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use super::{Allowance, Assignor, Cluster, Edges, Mode, Objective, Roles, Shareab
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, HostName, TopicName, TopologyName};
 use crate::time::Span;
 
-/// Who leads what, where: the roles, the groups that lead all of them redundantly, and the clusters
-/// that the groups stand on.
+/// A topology: the roles, the groups that redundantly lead all of them, and the clusters that the
+/// groups use.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a topology")]
 #[schemars(title = "Topology")]
@@ -21,26 +21,26 @@ pub struct Spec {
     pub version: u32,
     /// The topology's name; topics and consumer groups are named after it.
     pub name: TopologyName,
-    /// What must always be led: names, or how many. A role's index is its place.
+    /// The roles that must always be led: names, or a number. A role's index is its position.
     pub roles: Roles,
     /// The clusters, by name.
     pub clusters: BTreeMap<ClusterName, Cluster>,
     /// The groups, by name. Each leads every role.
     pub groups: BTreeMap<GroupName, Group>,
-    /// What holds for every group that says nothing else.
+    /// Defaults for the settings of every group.
     #[serde(default)]
-    pub defaults: Settings,
-    /// How members reach brokers; `direct` unless given. An experiment that reaches into the
-    /// network makes it `proxied`.
+    pub defaults: GroupSettings,
+    /// How members connect to brokers; default: `direct`. An experiment that disturbs the network
+    /// makes it `proxied`.
     #[serde(default)]
     pub edges: Edges,
-    /// What no two groups may share; `[member, group]` unless given. Sharing anything else is a
+    /// What no two groups may share; default: `[member, group]`. Sharing anything else is a
     /// warning.
     pub disjoint: Option<BTreeSet<Shareable>>,
-    /// What is promised.
+    /// The objective.
     #[serde(default)]
     pub objective: Objective,
-    /// What an experiment may do to it at most.
+    /// The limits on the faults of experiments.
     #[serde(default)]
     pub limits: Allowance,
 }
@@ -49,15 +49,15 @@ pub struct Spec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a restart, as in {after: 2s}")]
 pub struct Restart {
-    /// How long after its death; the greater of 2s and twice the session unless given.
+    /// How long after its death; default: 2s or twice the session, whichever is greater.
     pub after: Span,
 }
 
-/// How leaders are chosen.
+/// How leaders are elected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Election {
-    /// By what the members hear on the partitions that Kafka hands them.
+    /// By the messages that members receive on their assigned partitions.
     Neli,
 }
 
@@ -69,74 +69,75 @@ pub enum Protocol {
     Classic,
 }
 
-/// The settings stand under `defaults` for all groups and in a group for itself.
+/// Defines the settings once, for `defaults` and for each group.
 macro_rules! settings {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
-        /// What holds for every group that says nothing else.
+        /// Defaults for the settings of every group.
         #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, expecting = "settings, as in {session: 1s}")]
-        pub struct Settings {
+        pub struct GroupSettings {
             $($(#[$doc])* pub $field: Option<$type>,)*
         }
 
-        /// One group: members that elect among themselves a leader for every role.
+        /// One group: members that elect a leader for every role among themselves.
         #[derive(Debug, Clone, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, expecting = "a group, as in {cluster: a, members: 3}")]
         pub struct Group {
             /// Its cluster, by name.
             pub cluster: ClusterName,
-            /// Its ledger; `<topology>-<group>` unless given.
+            /// Its ledger topic; default: `<topology>-<group>`.
             pub topic: Option<TopicName>,
-            /// How many partitions the ledger has; as many as there are roles, but at most 16,
-            /// unless given.
+            /// The number of partitions of the ledger; default: one per role, at most 16.
             pub partitions: Option<u32>,
-            /// How many members it has; 3 unless given.
+            /// The number of members; default: 3.
             pub members: Option<u32>,
-            /// The machine that it runs on: declared, not verified. No host shares none.
+            /// The machine that it runs on: declared, not verified. Without it, the group shares no
+            /// machine.
             pub host: Option<HostName>,
-            /// Its `group.id`; `<topology>-<group>` unless given.
+            /// Its `group.id`; default: `<topology>-<group>`.
             pub consumer_group: Option<ConsumerGroup>,
             $($(#[$doc])* pub $field: Option<$type>,)*
         }
 
         impl Group {
-            /// The group's own settings, and beneath them the topology's.
+            /// The group's own settings, completed with the topology's defaults.
             #[must_use]
-            pub fn settings(&self, defaults: &Settings) -> Settings {
-                Settings { $($field: self.$field.or(defaults.$field),)* }
+            pub fn settings(&self, defaults: &GroupSettings) -> GroupSettings {
+                GroupSettings { $($field: self.$field.or(defaults.$field),)* }
             }
         }
     };
 }
 
 settings! {
-    /// When a claim holds and what ends it; `non-exclusive` unless given.
+    /// When a claim holds, and what ends it; default: `non-exclusive`. In `fast` mode a group has
+    /// one partition; its holder leads every role at once, and fences itself.
     mode: Mode,
-    /// For how long the broker waits for a silent member before it gives its partitions to others;
-    /// 1s unless given.
+    /// How long the broker waits for a silent member before it reassigns its partitions; default:
+    /// 1s.
     session: Span,
-    /// How often a member shows the broker that it lives; a tenth of the session, at least 30ms,
-    /// unless given.
+    /// How often a member sends a heartbeat to the broker; default: a tenth of the session, at
+    /// least 30ms.
     heartbeat: Span,
-    /// How often a member publishes on every partition; the lesser of 100ms and a third of the
-    /// threshold unless given.
+    /// How often a member publishes on every partition; default: 100ms or a third of the threshold,
+    /// whichever is less.
     beacon: Span,
-    /// For how long a claim outlives the last message of its partition; three sessions unless
-    /// given.
+    /// How long a claim outlives the last message of its partition; default: three sessions, in
+    /// `fast` mode half a session.
     threshold: Span,
-    /// How the consumer group hands out partitions; `roundrobin` unless given.
+    /// How the consumer group assigns partitions; default: `roundrobin`.
     assignor: Assignor,
     /// When a dead member is started again.
     restart: Restart,
-    /// The topic's replication factor; the cluster's own default unless given.
+    /// The topic's replication factor; default: the cluster's.
     replication: u16,
-    /// The topic's `min.insync.replicas`: since Kafka 3.9 nobody hears a message before so many
-    /// replicas have it (KIP-966). The cluster's own default unless given.
+    /// The topic's `min.insync.replicas`: since Kafka 3.9 consumers receive a message only once
+    /// this many replicas have it (KIP-966). Default: the cluster's.
     min_insync_replicas: u16,
-    /// For how long the topic keeps messages; 1m unless given.
+    /// How long the topic keeps messages; default: 1m.
     retention: Span,
-    /// How leaders are chosen; `neli` unless given.
+    /// How leaders are elected; default: `neli`.
     election: Election,
-    /// Kafka's group protocol; `classic` unless given.
+    /// Kafka's group protocol; default: `classic`.
     protocol: Protocol,
 }

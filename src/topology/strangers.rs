@@ -1,14 +1,14 @@
-//! Groups and clusters that only `--set` names: one value of a group that is not there makes no
-//! group, it is a slip.
+//! Finds groups and clusters that only `--set` names: a single value for an unknown group is a
+//! typing error, not a new group.
 
 use crate::yaml::{Entry, Node, Origin, Problem, Value, choices};
 
-/// What is named where, as what, and the keys without which there is none of it.
+/// The mapping, the noun for its entries, and the keys that a new entry needs at least one of.
 const NAMED: [(&str, &str, &[&str]); 2] =
     [("groups", "group", &["cluster"]), ("clusters", "cluster", &["embedded", "bootstrap"])];
 
-/// The names that an override uses and the file does not have. An override that says all that a new
-/// one needs adds it.
+/// The names that an override uses and the file does not have. An override that sets everything a
+/// new entry needs adds it.
 pub(super) fn of(root: &Node) -> Vec<Problem> {
     NAMED.iter().flat_map(|(key, noun, needs)| strangers(root, key, noun, needs)).collect()
 }

@@ -1,4 +1,4 @@
-//! The parts of a topology that can be written in more than one way.
+//! The parts of a topology file that have more than one form.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,21 +13,22 @@ use super::Secret;
 use crate::ids::HostName;
 use crate::time::Span;
 
-/// A cluster: `embedded`, or somebody's brokers.
+/// A cluster: `embedded`, or external brokers.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(untagged)]
 pub enum Cluster {
-    /// A broker of our own, a process a cluster: for first use, tests and chaos.
+    /// An embedded broker, one process per cluster: for first use, tests and chaos.
     Embedded(Embedded),
-    /// Somebody's brokers.
+    /// External brokers.
     Brokers(Brokers),
 }
 
-/// A broker of our own: the word `embedded`, or `{embedded: {host: alpha}}`.
+/// An embedded broker: the word `embedded`, or `{embedded: {host: alpha}}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, DeserializeDerive)]
-#[serde(deny_unknown_fields, expecting = "where an embedded cluster stands, as in {host: alpha}")]
+#[serde(deny_unknown_fields, expecting = "the host of an embedded cluster, as in {host: alpha}")]
 pub struct Embedded {
-    /// The machine that the broker runs on: declared, not verified. No host shares none.
+    /// The machine that the broker runs on: declared, not verified. Without it, the broker shares
+    /// no machine.
     pub host: Option<HostName>,
 }
 
@@ -54,44 +55,44 @@ impl JsonSchema for Embedded {
     }
 }
 
-/// Somebody's brokers, and how to speak to them.
+/// External brokers, and how to connect to them.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Brokers {
-    /// `host:port`, several with commas.
+    /// `host:port`, separated by commas.
     pub bootstrap: String,
-    /// For how long, at most, the cluster has no broker in the place of one that died; 15s unless
-    /// given, which is what Kafka's own settings come to.
+    /// The longest time until other brokers take over from one that died; default: 15s, which
+    /// follows from Kafka's default settings.
     pub failover: Option<Span>,
-    /// How long the cluster takes, at most, from the start of its brokers, where all were down,
-    /// until it serves; 30s unless given.
+    /// The longest time from the start of its brokers, if all were down, until the cluster serves;
+    /// default: 30s.
     pub start_up: Option<Span>,
     /// Client properties that every connection uses, as librdkafka names them.
     #[schemars(default)]
     pub properties: BTreeMap<String, String>,
-    /// Client properties whose values stand elsewhere and are never shown.
+    /// Client properties whose values are stored elsewhere and never shown.
     #[schemars(default)]
     pub secrets: BTreeMap<String, Elsewhere>,
-    /// What the controller says instead of the same keys above: as whom it provisions, where that
-    /// is not who the members are.
+    /// Replaces the keys above for the controller, which provisions topics, if it connects with
+    /// another identity than the members.
     #[schemars(default)]
     pub controller: OtherAccess,
 }
 
-/// How somebody else than the members speaks to brokers.
+/// How a client other than the members connects to brokers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, DeserializeDerive, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "what differs, as in {properties: {sasl.username: u}}")]
+#[serde(deny_unknown_fields, expecting = "the differences, as in {properties: {sasl.username: u}}")]
 pub struct OtherAccess {
     /// Client properties.
     #[serde(default)]
     pub properties: BTreeMap<String, String>,
-    /// Client properties whose values stand elsewhere and are never shown.
+    /// Client properties whose values are stored elsewhere and never shown.
     #[serde(default)]
     pub secrets: BTreeMap<String, Elsewhere>,
 }
 
-/// Where a secret stands; nothing where somebody wrote something else there, which may be the
-/// secret itself and must not be told to anybody.
+/// Where a secret is stored; `None` if the file has something else there, which may be the secret
+/// itself and must not be shown.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(transparent)]
 pub struct Elsewhere(#[schemars(with = "Secret")] pub Option<Secret>);
@@ -102,8 +103,8 @@ impl<'de> Deserialize<'de> for Elsewhere {
     }
 }
 
-/// All that can be said of a cluster; what does not belong together is found where its place is
-/// known.
+/// All keys of a cluster; invalid combinations are reported by the check, which knows their
+/// positions.
 #[derive(DeserializeDerive)]
 #[serde(deny_unknown_fields, expecting = "a cluster, as in {bootstrap: \"127.0.0.1:9092\"}")]
 struct Described {
@@ -117,7 +118,7 @@ struct Described {
     secrets: BTreeMap<String, Elsewhere>,
     #[serde(default)]
     controller: OtherAccess,
-    /// Wherever it is written here, that is a mistake of which more is to be said.
+    /// Accepted only so that the check can report the mistake with a hint.
     #[serde(rename = "host")]
     _host: Option<IgnoredAny>,
 }
@@ -169,7 +170,7 @@ pub enum Shareable {
     Member,
     /// The ledger.
     Topic,
-    /// The consumer group; never shared, whatever is said.
+    /// The consumer group; always disjoint.
     Group,
     /// The machine, as declared.
     Host,

@@ -1,9 +1,9 @@
-//! A walk through a document to the place that a complaint is about.
+//! Walks through a document to the position that a problem is about.
 
 use super::{Entry, Node, Origin, Value};
 
-/// A place in a document. Where the walk leads to something that was not written, it stays with the
-/// last that was.
+/// A position in a document. If the walk leads to something that is not written, it stays at the
+/// last existing node.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
     node: Option<&'a Node>,
@@ -12,7 +12,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The whole document.
+    /// The root of a document.
     #[must_use]
     pub fn of(root: &'a Node) -> Self {
         Self { node: Some(root), value: &root.origin, name: &root.origin }
@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The entries of a mapping; none where there is no mapping.
+    /// The entries of a mapping; empty if the value is not a mapping.
     #[must_use]
     pub fn entries(self) -> &'a [Entry] {
         match self.node.map(|node| &node.value) {
@@ -64,26 +64,26 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether something was written here.
+    /// Whether the node exists.
     #[must_use]
     pub fn exists(self) -> bool {
         self.node.is_some()
     }
 
-    /// Where the value stands.
+    /// The position of the value.
     #[must_use]
     pub fn origin(self) -> Origin {
         self.value.clone()
     }
 
-    /// Where its name stands; an element of a list has none and stands for itself.
+    /// The position of its key; for an element of a list, that of the element.
     #[must_use]
     pub fn name(self) -> Origin {
         self.name.clone()
     }
 
-    /// The nearest that was written is best shown by its name: a mapping begins with its first
-    /// entry, which has no part in what is missing.
+    /// A missing node is shown at the key of its nearest existing parent: the parent's value begins
+    /// with its first entry, which is unrelated to what is missing.
     fn nowhere(self) -> Self {
         Self { node: None, value: self.name, name: self.name }
     }

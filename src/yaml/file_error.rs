@@ -1,17 +1,17 @@
-//! All that is wrong with one file, as a terminal shows it.
+//! All problems of one file, rendered for a terminal.
 
 use std::fmt;
 
-use super::{Origin, Place, Problem};
+use super::{Origin, Position, Problem};
 
-/// All that is wrong with one file.
+/// All problems of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     file: String,
     reports: Vec<(Problem, Option<String>)>,
 }
 
-/// A longer line is cut to what stands around the place.
+/// A longer line is cut to the text around the position.
 const LINE_MOST: usize = 100;
 
 impl FileError {
@@ -20,7 +20,7 @@ impl FileError {
     pub fn new(file: impl fmt::Display, text: &str, problems: Vec<Problem>) -> Self {
         let mut reports: Vec<(Problem, Option<String>)> = Vec::new();
         for problem in problems {
-            // What two groups have from the same defaults is wrong once.
+            // Two groups may have the same problem from the same defaults; report it once.
             if reports.iter().any(|(known, _)| *known == problem) {
                 continue;
             }
@@ -35,14 +35,14 @@ impl FileError {
         Self { file: file.to_string(), reports }
     }
 
-    /// A file that could not even be read.
+    /// A file that could not be read.
     #[must_use]
     pub fn unreadable(file: impl fmt::Display, why: impl Into<String>) -> Self {
-        let problem = Problem { origin: None, ..Problem::at(Origin::File(Place::START), why) };
+        let problem = Problem { origin: None, ..Problem::at(Origin::File(Position::START), why) };
         Self { file: file.to_string(), reports: vec![(problem, None)] }
     }
 
-    /// The same, with what was meant.
+    /// The same, with a hint.
     #[must_use]
     pub fn hint(mut self, hint: &str) -> Self {
         for (problem, _) in &mut self.reports {
@@ -51,7 +51,7 @@ impl FileError {
         self
     }
 
-    /// What is wrong, each on its own.
+    /// The problems.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.reports.iter().map(|(problem, _)| problem)
     }
@@ -89,13 +89,13 @@ impl fmt::Display for FileError {
     }
 }
 
-/// Whether a value on a command line may be, or hold, what nobody is to see.
+/// Whether a value on a command line may be, or contain, a secret.
 fn may_hold_secret(text: &str) -> bool {
     ["secret", "password"].iter().any(|word| text.contains(word))
 }
 
-/// The line with its number, and the place underlined; nothing where the file has no such line.
-fn snippet(text: &str, place: Place, hint: Option<&str>) -> Option<String> {
+/// The line with its number, and the position underlined; `None` if the file has no such line.
+fn snippet(text: &str, place: Position, hint: Option<&str>) -> Option<String> {
     let line = text.lines().nth(place.line - 1).filter(|line| !line.trim().is_empty())?;
     let all: Vec<char> = line.trim_end().chars().map(shown).collect();
     let at = place.column - 1;
@@ -113,7 +113,7 @@ fn snippet(text: &str, place: Place, hint: Option<&str>) -> Option<String> {
     Some(format!(" {margin} |\n {number} | {shown}\n {margin} | {indent}{carets}{hint}"))
 }
 
-/// A tab is as wide as one column here, and nothing may move the cursor of a terminal.
+/// Replaces tabs by one column, and control characters, which could move the terminal's cursor.
 fn shown(c: char) -> char {
     match c {
         '\t' => ' ',

@@ -1,5 +1,4 @@
-//! YAML as people write it, with every value's place kept, so that whatever turns out to be wrong
-//! with it later can still be shown where it stands.
+//! YAML with the position of every value, so that later problems can be shown where they are.
 //!
 //!   text --- parse ---> [`Node`] --- overrides ---> [`Node`] --- typed ---> the caller's types
 //!
@@ -18,7 +17,7 @@ mod typed;
 pub use cursor::Cursor;
 pub use file_error::FileError;
 pub use near::{choices, did_you_mean};
-pub use node::{Entry, Node, Origin, Place, Value};
+pub use node::{Entry, Node, Origin, Position, Value};
 pub use overrides::{Override, OverrideError};
 pub use parse::parse;
 pub use problem::Problem;

@@ -1,7 +1,7 @@
-//! What was meant: the nearest of the names that would have been right.
+//! Suggests the most similar of the valid names.
 
-/// The name that is nearest to `found`, if one is near enough to be a slip of the pen, and no other
-/// is as near.
+/// The name most similar to `found`, if one is similar enough to be a typing error and no other is
+/// as similar.
 #[must_use]
 pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = found.chars().count();
@@ -19,7 +19,7 @@ pub fn did_you_mean<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// What to say of a name that is none of `names`: the one that was meant, else all of them.
+/// A hint for a name that is none of `names`: the most similar one, else all of them.
 #[must_use]
 pub fn choices<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();

@@ -1,21 +1,21 @@
-//! A YAML value that knows where it was written.
+//! A YAML value with its position.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
-/// A value and where it was written.
+/// A value and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// What it is.
+    /// The value.
     pub value: Value,
-    /// Where it stands.
+    /// The position.
     pub origin: Origin,
 }
 
-/// What a value is. A scalar keeps the type that YAML gives it: whether `on` was meant as a name or
-/// as a yes is for its reader to say.
+/// A YAML value. A scalar keeps its YAML type: its reader decides whether `on` is a name or a
+/// boolean.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Nothing after the colon, `~` or `null`.
@@ -45,32 +45,32 @@ pub struct Entry {
     pub node: Node,
 }
 
-/// Who wrote a value.
+/// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// The file, here.
-    File(Place),
+    /// The file, at this position.
+    File(Position),
     /// The command line: `key=value`.
     Override(String),
 }
 
-/// A place in a file; lines and columns count from 1, columns in characters.
+/// A position in a file; lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// The line.
     pub line: usize,
     /// The column.
     pub column: usize,
-    /// How many characters it takes.
+    /// The width in characters.
     pub width: usize,
 }
 
-impl Place {
-    /// Where a file begins.
+impl Position {
+    /// The beginning of a file.
     pub const START: Self = Self { line: 1, column: 1, width: 1 };
 }
 
-impl From<Location> for Place {
+impl From<Location> for Position {
     fn from(location: Location) -> Self {
         let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).max(1);
         Self {
@@ -89,7 +89,7 @@ impl Node {
         entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Removes the first entry, or element of a list, that `is` true of, wherever it stands.
+    /// Removes the first entry, or list element, for which `is` returns true, at any depth.
     pub(super) fn remove(&mut self, is: &impl Fn(Option<&str>, &Origin) -> bool) -> bool {
         match &mut self.value {
             Value::List(nodes) => {
@@ -112,7 +112,7 @@ impl Node {
         }
     }
 
-    /// Says of this value and everything in it that it was written elsewhere.
+    /// Sets the origin of this value and everything in it.
     #[must_use]
     pub fn from_origin(mut self, origin: &Origin) -> Self {
         self.origin = origin.clone();
@@ -140,7 +140,7 @@ impl Node {
 
 impl Default for Node {
     fn default() -> Self {
-        Self { value: Value::Nothing, origin: Origin::File(Place::START) }
+        Self { value: Value::Nothing, origin: Origin::File(Position::START) }
     }
 }
 
@@ -200,7 +200,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         let mut entries: Vec<Entry> = Vec::new();
         while let Some(key) = map.next_key::<Node>()? {
             let name = key.value.as_text().ok_or_else(|| A::Error::custom("a key is a name"))?;
-            // `1` and `"1"` are two keys to YAML and one to us.
+            // `1` and `"1"` are two keys in YAML, but one name here.
             if entries.iter().any(|entry| entry.key == name) {
                 return Err(A::Error::custom(format!("duplicate key `{name}`")));
             }
@@ -211,7 +211,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
 }
 
 impl Value {
-    /// A scalar as text: a number that stands where a name is wanted is a name.
+    /// A scalar as text, because a number can be a name.
     #[must_use]
     pub fn as_text(&self) -> Option<String> {
         match self {

@@ -1,5 +1,5 @@
-//! `--set a.b.c=VALUE`: one value of a document, replaced before anything is made of it, so that
-//! what is derived from it follows.
+//! `--set a.b.c=VALUE`: replaces one value of a document before it is read, so that derived values
+//! follow.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,10 +7,10 @@ use std::str::FromStr;
 use super::parse::value;
 use super::{Entry, Node, Origin, Problem, Value};
 
-/// Under these the rest of a path is one key: the properties of clients are full of dots.
+/// Below these keys the rest of a path is one key, because client properties contain dots.
 const DOTTED: [&str; 2] = ["properties", "secrets"];
 
-/// One value to be replaced.
+/// One value to replace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Override {
     text: String,
@@ -18,7 +18,7 @@ pub struct Override {
     node: Node,
 }
 
-/// Why a text is no override.
+/// Why a text is not an override.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OverrideError {
     /// No `=`, or nothing before it.
@@ -52,10 +52,10 @@ impl fmt::Display for Override {
 }
 
 impl Override {
-    /// Puts the value where it belongs, making the mappings that lead there.
+    /// Sets the value, and creates missing mappings on the way.
     ///
     /// # Errors
-    /// Where the way leads through something that is not a mapping.
+    /// The path leads through something that is not a mapping.
     pub fn apply(&self, root: &mut Node) -> Result<(), Problem> {
         let mut node = root;
         let mut rest = self.path.as_str();
@@ -101,8 +101,7 @@ impl Override {
     }
 }
 
-/// The next key of a path and what follows it. Names may contain dots, so the longest key that is
-/// there wins.
+/// The next key of a path, and the rest. Names may contain dots, so the longest existing key wins.
 fn split<'a>(path: &'a str, entries: &[Entry]) -> (&'a str, Option<&'a str>) {
     let known = entries
         .iter()

@@ -1,14 +1,14 @@
-//! Text to a [`Node`]; all that can be wrong with YAML as such ends here.
+//! Parses text to a [`Node`], and reports all errors of YAML syntax.
 
 use std::borrow::Cow;
 
 use serde_saphyr::{Error, Localizer, Location, MessageFormatter, UserMessageFormatter};
 
-use super::{Node, Origin, Place, Problem, Value};
+use super::{Node, Origin, Position, Problem, Value};
 
-/// Deeper than any of our files, and far from what would exhaust a stack.
+/// The deepest nesting: more than real files need, and far from exhausting the stack.
 const DEPTH_MOST: usize = 24;
-/// More than any file of ours needs; what an alias repeats counts each time.
+/// The most nodes: more than real files need; each repetition of an alias counts.
 const NODES_MOST: usize = 50_000;
 
 const EMPTY: &str = "the file is empty";
@@ -16,17 +16,17 @@ const EMPTY: &str = "the file is empty";
 /// Reads one document.
 ///
 /// # Errors
-/// What YAML itself forbids, a second document, a duplicate key, aliases that grow beyond all
-/// measure, and nothing at all.
+/// Invalid YAML, a second document, a duplicate key, aliases that expand beyond the limits, or an
+/// empty file.
 pub fn parse(text: &str) -> Result<Node, Problem> {
     let node = value(text)?;
     if node.value == Value::Nothing {
-        return Err(Problem::at(Origin::File(Place::START), EMPTY));
+        return Err(Problem::at(Origin::File(Position::START), EMPTY));
     }
     Ok(node)
 }
 
-/// Reads one value, or nothing.
+/// Reads one value, or an empty text.
 pub(super) fn value(text: &str) -> Result<Node, Problem> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: DEPTH_MOST, max_nodes: NODES_MOST },
@@ -36,18 +36,18 @@ pub(super) fn value(text: &str) -> Result<Node, Problem> {
     serde_saphyr::from_str_with_options(text, options).map_err(|error| problem(&error))
 }
 
-/// The same in our words, where ours are better.
+/// Rewords the parser's errors.
 fn problem(error: &Error) -> Problem {
     if let Error::AliasError { error, .. } = error {
         return problem(error);
     }
-    let place = error.location().map_or(Place::START, Place::from);
+    let place = error.location().map_or(Position::START, Position::from);
     let at = |message: String| Problem::at(Origin::File(place), message);
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the rest speaks for itself")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other messages are clear")]
     match error.without_snippet() {
         Error::DuplicateMappingKey { key: Some(key), .. } => at(format!("duplicate key `{key}`"))
             .hint("the same key stands above, in the same mapping"),
-        Error::Eof { .. } => Problem::at(Origin::File(Place::START), EMPTY),
+        Error::Eof { .. } => Problem::at(Origin::File(Position::START), EMPTY),
         Error::MultipleDocuments { .. } => {
             at("a second document begins here".to_owned()).hint("a file holds one")
         }
@@ -55,8 +55,8 @@ fn problem(error: &Error) -> Problem {
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => {
-            at("this grows beyond any sensible size or depth".to_owned())
-                .hint("by aliases of aliases, or by nesting")
+            at("the document is too large or too deeply nested".to_owned())
+                .hint("aliases of aliases and nesting count")
         }
         other => {
             let message =
@@ -69,7 +69,7 @@ fn problem(error: &Error) -> Problem {
     }
 }
 
-/// We show the place ourselves.
+/// Leaves out positions, because [`FileError`](super::FileError) shows them.
 struct Placeless;
 
 impl Localizer for Placeless {

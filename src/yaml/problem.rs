@@ -1,4 +1,4 @@
-//! One thing that is wrong with a file.
+//! One problem of a file.
 
 use std::fmt::Display;
 
@@ -6,25 +6,25 @@ use serde::de::{Error, Expected, Unexpected};
 
 use super::{Origin, choices};
 
-/// One thing that is wrong, where, and what was probably meant.
+/// A problem, its position, and a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where; not yet known while an error is on its way up to somebody who knows.
+    /// The position; `None` until a caller that knows it sets it.
     pub origin: Option<Origin>,
-    /// What is wrong, on one line.
+    /// The problem, on one line.
     pub message: String,
-    /// What was meant, or what would be right.
+    /// A hint at the correct value.
     pub hint: Option<String>,
-    /// Whether something is not there: then the place is that of the name it should stand under.
+    /// Whether something is missing: then the position is that of the key it should be under.
     pub(super) absent: bool,
-    /// Whether what is written there may be shown: a secret may not.
+    /// Whether the text at the position may be shown; a secret may not.
     pub(super) shown: bool,
-    /// The key that no field has, where that is what is wrong.
+    /// The unknown key, if that is the problem.
     pub(super) stray: Option<String>,
 }
 
 impl Problem {
-    /// A problem here.
+    /// A problem at this position.
     #[must_use]
     pub fn at(origin: Origin, message: impl Into<String>) -> Self {
         Self {
@@ -37,21 +37,21 @@ impl Problem {
         }
     }
 
-    /// The same, with what was meant.
+    /// The same, with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same, without showing what is written there.
+    /// The same, without showing the text at the position.
     #[must_use]
     pub fn unshown(mut self) -> Self {
         self.shown = false;
         self
     }
 
-    /// The same, placed here unless its place is known already.
+    /// The same, at this position unless it already has one.
     #[must_use]
     pub(super) fn or_at(mut self, origin: &Origin) -> Self {
         self.origin.get_or_insert_with(|| origin.clone());
@@ -61,16 +61,16 @@ impl Problem {
 
 impl std::error::Error for Problem {}
 
-/// The message alone: [`FileError`](super::FileError) shows it in its place.
+/// Only the message: [`FileError`](super::FileError) shows it with its position.
 impl Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-/// So that derived types complain in our words.
+/// Rewords the errors of derived types.
 impl Error for Problem {
-    /// A second line, if there is one, is the hint.
+    /// A second line of the message becomes the hint.
     fn custom<T: Display>(message: T) -> Self {
         let text = message.to_string();
         let (message, hint) = match text.split_once('\n') {
@@ -108,7 +108,7 @@ impl Error for Problem {
     }
 }
 
-/// What derived types expect, without the names of Rust.
+/// The expected type of a derived implementation, without Rust's names.
 fn plain(expected: &str) -> String {
     match expected {
         "a string" => "a text",
@@ -120,7 +120,7 @@ fn plain(expected: &str) -> String {
     .to_owned()
 }
 
-/// What was found, as one speaks of it.
+/// The found value in plain words.
 fn thing(found: Unexpected<'_>) -> String {
     match found {
         Unexpected::Bool(value) => format!("`{value}`"),

@@ -1,6 +1,6 @@
-//! A [`Node`] to a type that derives `Deserialize`. An error that a type raises is placed at the
-//! value, or the key, that it was given. A type raises one error: to find all keys that no field
-//! has, each is taken out of a copy, which is read again.
+//! Deserializes a [`Node`]. An error is placed at the value, or the key, that caused it. Serde
+//! reports only one error; to find all unknown keys, each is removed from a copy, which is read
+//! again.
 
 use serde::de::value::StringDeserializer;
 use serde::de::{
@@ -11,13 +11,13 @@ use serde::forward_to_deserialize_any;
 
 use super::{Entry, Node, Problem, Value};
 
-/// So many unknown keys are reported at most.
+/// The most unknown keys that are reported.
 const STRAYS_MAX: usize = 20;
 
-/// Makes a `T` of a document.
+/// Reads a `T` from a document.
 ///
 /// # Errors
-/// The first thing that does not fit, and all keys that no field has.
+/// The first value that does not fit, and all unknown keys.
 pub fn read<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Problem>> {
     let mut rest = node.clone();
     let mut problems: Vec<Problem> = Vec::new();
@@ -29,7 +29,7 @@ pub fn read<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Problem>> {
         };
         let Some(origin) = problem.origin.clone() else { break };
         let stray = problem.stray.clone();
-        // What is wrong without the keys that were taken out may be so because they were.
+        // A later error may be caused by the removed keys, so it is dropped.
         if stray.is_some() || problems.is_empty() {
             problems.push(problem);
         }
@@ -44,7 +44,7 @@ pub fn read<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Problem>> {
     Err(problems)
 }
 
-/// A node on its way to a type.
+/// A deserializer over a node.
 #[derive(Clone, Copy)]
 struct Typed<'a>(&'a Node);
 
@@ -86,7 +86,7 @@ impl<'de> Deserializer<'de> for Typed<'de> {
         }
     }
 
-    /// A number can be a name, and a duration without its unit is better told so by its own reader.
+    /// A number can be a name, and the reader of a duration reports a missing unit best.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.0.value.as_text() {
             Some(text) => visitor.visit_string(text),
@@ -98,7 +98,7 @@ impl<'de> Deserializer<'de> for Typed<'de> {
         self.deserialize_str(visitor)
     }
 
-    /// A key without a value is not the same as no key: only the latter means the default.
+    /// A key without a value is an error; only a missing key means the default.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         visitor.visit_some(self)
     }
@@ -111,7 +111,7 @@ impl<'de> Deserializer<'de> for Typed<'de> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// A mapping whose lines are all commented out is an empty one.
+    /// An empty value is an empty mapping, so that all of its lines can be commented out.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         if self.0.value == Value::Nothing {
             return visitor.visit_map(Map { rest: [].iter(), entry: None });
@@ -192,7 +192,7 @@ impl<'de> MapAccess<'de> for Map<'de> {
     }
 }
 
-/// What is missing from a mapping is missing under its name.
+/// Places a missing field at the key of its mapping.
 fn placed(problem: Problem, entry: &Entry) -> Problem {
     let origin = if problem.absent { &entry.key_origin } else { &entry.node.origin };
     problem.or_at(origin)

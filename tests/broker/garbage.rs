@@ -1,5 +1,5 @@
-//! Whoever speaks no Kafka to the broker, or lies about lengths, loses the connection: nothing else
-//! happens, others are served as before, and the broker's memory does not grow.
+//! A client that sends garbage or wrong lengths loses its connection, and nothing else happens: the
+//! broker serves others as before, and its memory does not grow.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -68,7 +68,7 @@ impl Broker {
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
-    /// Whatever `rude` does changes nothing and costs nothing.
+    /// `rude` changes nothing and costs nothing.
     fn is_unmoved_by(&mut self, what: &str, rude: impl Fn(&Self, &mut ChaCha8Rng)) {
         let chance = &mut ChaCha8Rng::seed_from_u64(SEED);
         // Once before it counts: what the first of anything allocates stays.
@@ -143,7 +143,7 @@ fn garbage_in_a_frame_of_the_right_length_closes_the_connection() {
 }
 
 #[test]
-fn half_a_request_is_nothing() {
+fn a_partial_request_is_ignored() {
     Broker::start().is_unmoved_by("half requests", |broker, _| {
         for api in SUPPORTED {
             let whole = framed(&samples::written(api.key, api.max).1);

@@ -2,4 +2,5 @@
 
 mod clients;
 mod embedded;
+mod fast;
 mod garbage;

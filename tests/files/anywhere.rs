@@ -60,23 +60,23 @@ fn every_file_that_we_ship_is_inside() {
 }
 
 #[test]
-fn what_is_shipped_is_found_from_an_empty_folder() {
+fn shipped_files_are_found_from_an_empty_folder() {
     let tandem = Elsewhere::new();
     let (said, _) = tandem.good("validate chaos/kill-leader.yaml chaos/host-down.yaml");
     assert!(said.contains("chaos/host-down.yaml: ok, an experiment"), "{said}");
     let (said, _) = tandem.good("validate chaos/suites/shipped.yaml topologies/trio.yaml");
     assert!(said.contains("chaos/suites/shipped.yaml: ok, a suite"), "{said}");
-    let (said, told) = tandem.good("chaos run chaos/kill-leader.yaml --dry-run");
+    let (said, stderr) = tandem.good("chaos run chaos/kill-leader.yaml --dry-run");
     assert!(said.starts_with("kill-leader on duo: 8 trials"), "{said}");
     let shipped = "shipped:/chaos/kill-leader.yaml, shipped:/topologies/duo.yaml";
-    assert_eq!(told, format!("not in this folder, shipped: {shipped}\n"));
+    assert_eq!(stderr, format!("not in this folder, so shipped files are used: {shipped}\n"));
     let (said, _) = tandem.good("chaos run chaos/storm.yaml -f topologies/trio.yaml --dry-run");
     assert!(said.starts_with("storm on trio: "), "{said}");
     let (said, _) = tandem.good("plan -x chaos/host-down.yaml");
     assert!(said.contains("what host-down may cost, ms"), "{said}");
     let (said, _) = tandem.good("plan --set groups.p1.members=4");
     assert!(said.contains("p1-4"), "{said}");
-    // Nothing was written, and nobody's state was touched.
+    // The command wrote nothing, and touched no state.
     assert_eq!(fs::read_dir(tandem.folder()).unwrap().count(), 0);
     assert!(!tandem.home.path().join("state").exists());
 }
@@ -88,39 +88,42 @@ fn a_file_that_is_there_goes_before_the_shipped_one() {
     let duo = fs::read_to_string("topologies/duo.yaml").unwrap();
     let own = duo.replace("name: duo", "name: mine");
     fs::write(tandem.folder().join("topologies/duo.yaml"), own).unwrap();
-    let (said, told) = tandem.good("chaos run chaos/kill-leader.yaml --dry-run");
+    let (said, stderr) = tandem.good("chaos run chaos/kill-leader.yaml --dry-run");
     assert!(said.starts_with("kill-leader on mine: "), "{said}");
-    assert_eq!(told, "not in this folder, shipped: shipped:/chaos/kill-leader.yaml\n");
+    assert_eq!(
+        stderr,
+        "not in this folder, so shipped files are used: shipped:/chaos/kill-leader.yaml\n"
+    );
     // What a shipped file names is shipped, too.
     let (said, _) = tandem.good("chaos run chaos/host-down.yaml --dry-run");
     assert!(said.starts_with("host-down on duo: "), "{said}");
     // The other one has a name of its own.
-    let (said, told) =
+    let (said, stderr) =
         tandem.good("chaos run shipped:/chaos/calm.yaml -f shipped:/topologies/duo.yaml --dry-run");
-    assert!(said.starts_with("calm on duo: ") && told.is_empty(), "{said}\n{told}");
+    assert!(said.starts_with("calm on duo: ") && stderr.is_empty(), "{said}\n{stderr}");
 }
 
 #[test]
 fn an_error_names_where_the_file_came_from() {
     let tandem = Elsewhere::new();
-    let (code, _, told) = tandem.said("plan -f topologies/trio.yaml --set groups.p9.members=4");
+    let (code, _, stderr) = tandem.said("plan -f topologies/trio.yaml --set groups.p9.members=4");
     let meant = "--set groups.p9.members=4: there is no group `p9`\n  one of `p1`, `p2`, `p3`\n";
-    assert_eq!((code, told.as_str()), (Some(2), meant));
-    let (code, _, told) =
+    assert_eq!((code, stderr.as_str()), (Some(2), meant));
+    let (code, _, stderr) =
         tandem.said("chaos run chaos/kill-coordinator.yaml -f topologies/none.yaml");
     assert_eq!(code, Some(2));
-    assert!(told.starts_with("topologies/none.yaml: cannot be read: "), "{told}");
-    let (_, _, told) = tandem.said("validate shipped:/chaos/none.yaml");
+    assert!(stderr.starts_with("topologies/none.yaml: cannot be read: "), "{stderr}");
+    let (_, _, stderr) = tandem.said("validate shipped:/chaos/none.yaml");
     let meant = "shipped:/chaos/none.yaml: is not shipped; `tandem init --list` shows what is\n";
-    assert_eq!(told, meant);
+    assert_eq!(stderr, meant);
     // The place in a file inside is a place in that file.
-    let (code, _, told) = tandem.said("chaos run chaos/host-down.yaml -f topologies/solo.yaml");
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.starts_with("shipped:/chaos/host-down.yaml:"), "{told}");
+    let (code, _, stderr) = tandem.said("chaos run chaos/host-down.yaml -f topologies/solo.yaml");
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.starts_with("shipped:/chaos/host-down.yaml:"), "{stderr}");
 }
 
 #[test]
-fn init_writes_what_is_shipped_and_overwrites_nothing() {
+fn init_writes_the_shipped_files_and_overwrites_nothing() {
     let tandem = Elsewhere::new();
     let (said, _) = tandem.good("init mine");
     assert!(said.contains("mine/chaos"), "{said}");
@@ -128,17 +131,17 @@ fn init_writes_what_is_shipped_and_overwrites_nothing() {
     for file in SHIPPED {
         assert_eq!(fs::read_to_string(mine.join(file.path)).unwrap(), file.text);
     }
-    let (said, told) =
+    let (said, stderr) =
         tandem.good("validate mine/chaos/host-down.yaml mine/chaos/suites/shipped.yaml");
-    assert!(said.ends_with("a suite\n"), "{said}{told}");
+    assert!(said.ends_with("a suite\n"), "{said}{stderr}");
     // A second time, and where only one of them is there.
     let part = tandem.folder().join("part");
     fs::create_dir_all(part.join("topologies")).unwrap();
     fs::write(part.join("topologies/trio.yaml"), "mine").unwrap();
     for (dir, there) in [("mine", SHIPPED[0].path), ("part", "topologies/trio.yaml")] {
-        let (code, _, told) = tandem.said(&format!("init {dir}"));
-        assert_eq!(code, Some(1), "{told}");
-        assert!(told.starts_with(&format!("{dir}/{there} is there already")), "{told}");
+        let (code, _, stderr) = tandem.said(&format!("init {dir}"));
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(stderr.starts_with(&format!("{dir}/{there} exists already")), "{stderr}");
     }
     assert_eq!(fs::read_to_string(part.join("topologies/trio.yaml")).unwrap(), "mine");
     assert!(!part.join("chaos").exists());
@@ -146,7 +149,7 @@ fn init_writes_what_is_shipped_and_overwrites_nothing() {
     assert_eq!(code, Some(2));
     let (said, _) = tandem.good("init --list");
     let line = said.lines().find(|line| line.starts_with("chaos/calm.yaml ")).unwrap();
-    assert!(line.contains("Does nothing for a minute"), "{said}");
+    assert!(line.contains("Injects no fault for a minute"), "{said}");
     assert!(said.lines().all(|line| !Path::new(line).is_absolute()));
 }
 
@@ -156,9 +159,9 @@ fn a_shipped_suite_runs_from_an_empty_folder() {
     let tandem = Elsewhere::new();
     let text = "version: 1\nname: two\nruns: [{experiment: 'shipped:/chaos/calm.yaml'}]\n";
     fs::write(tandem.folder().join("two.yaml"), text).unwrap();
-    let (code, _, told) = tandem.said("chaos suite two.yaml --set groups.p9.members=4");
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("there is no group `p9`"), "{told}");
+    let (code, _, stderr) = tandem.said("chaos suite two.yaml --set groups.p9.members=4");
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("there is no group `p9`"), "{stderr}");
     // What it names is found as on a command line, from a folder of its own as well.
     let text = "version: 1\nname: own\nruns: [{experiment: chaos/calm.yaml, topology: \
                 topologies/trio.yaml}, {experiment: mine.yaml}]\n";
@@ -170,8 +173,8 @@ fn a_shipped_suite_runs_from_an_empty_folder() {
     let (said, _) = tandem.good("validate own/suite.yaml own/mine.yaml");
     assert_eq!(said.lines().count(), 2, "{said}");
     let set = "--set defaults.session=7s --set defaults.heartbeat=9s";
-    let (code, _, told) = tandem.said(&format!("chaos suite chaos/suites/shipped.yaml {set}"));
-    assert_eq!(code, Some(2), "a heartbeat above the session is a mistake: {told}");
-    assert!(told.contains("--set defaults.heartbeat=9s"), "{told}");
+    let (code, _, stderr) = tandem.said(&format!("chaos suite chaos/suites/shipped.yaml {set}"));
+    assert_eq!(code, Some(2), "a heartbeat above the session is a mistake: {stderr}");
+    assert!(stderr.contains("--set defaults.heartbeat=9s"), "{stderr}");
     assert!(!tandem.folder().join("tandem-out").exists());
 }

@@ -1,4 +1,4 @@
-//! `tandem compare`: what differs is told, what does not is not, and too few trials tell nothing.
+//! `tandem compare`: it reports differences and nothing else, and too few trials show nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -97,20 +97,20 @@ fn equal_runs_do_not_differ() {
             compared(&home, &a, &recorded(&home, &format!("by-{by}"), &lengths(20, 3, by)));
         assert_eq!(found, Some(code), "{by} ms: {page}");
     }
-    // The journal is what is read, whatever of the folder is named.
+    // The command reads the journal, whichever file of the folder is named.
     let (code, page, _) = compared(&home, &a.join("result.json"), &b.join("journal.jsonl"));
     assert_eq!(code, Some(0), "{page}");
 }
 
 #[test]
-fn too_few_trials_tell_nothing() {
+fn too_few_trials_show_nothing() {
     let home = tempfile::tempdir().unwrap();
     let a = recorded(&home, "a", &lengths(3, 1, 0));
     let b = recorded(&home, "b", &lengths(3, 2, 500));
     let (code, page, found) = compared(&home, &a, &b);
     assert_eq!((code, &found["verdict"]), (Some(4), &"unknown".into()), "{page}");
-    let told = "CANNOT TELL: too few trials; it takes about 5 in each run\n";
-    assert!(page.starts_with(told), "{page}");
+    let first_line = "CANNOT TELL: too few trials; it takes about 5 in each run\n";
+    assert!(page.starts_with(first_line), "{page}");
     assert_eq!(found["trials_needed"], 5, "{page}");
     assert_eq!(row(&found, "p1", "gap")["shows_ms"], Value::Null);
     assert!(page.contains("p1 gap            no difference in length, however large"), "{page}");
@@ -134,7 +134,7 @@ fn a_run_without_trials_cannot_be_compared() {
 
 /// Where each trial strikes some group, a group has a gap in some of them: so many more it takes.
 #[test]
-fn it_is_told_how_many_trials_would_be_enough() {
+fn the_page_says_how_many_trials_are_enough() {
     let home = tempfile::tempdir().unwrap();
     let some = |run: &str, hits: u64, trials: usize| {
         let mut gaps = lengths(hits, 1, 0);
@@ -154,7 +154,7 @@ fn it_is_told_how_many_trials_would_be_enough() {
 }
 
 #[test]
-fn runs_of_another_kind_are_told_as_such_and_what_is_no_run_is_refused() {
+fn runs_of_another_kind_are_named_and_other_folders_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let a = recorded(&home, "a", &lengths(8, 1, 0));
     let mut other = plan(1, &[("p1", 1, 2), ("p3", 1, 2)]);

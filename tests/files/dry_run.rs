@@ -23,19 +23,19 @@ fn page(args: &[&str]) -> String {
 }
 
 #[test]
-fn every_experiment_that_we_ship_can_be_told() {
-    let mut told = Vec::new();
+fn every_shipped_experiment_has_a_dry_run() {
+    let mut pages = Vec::new();
     let mut files: Vec<_> = fs::read_dir("chaos").unwrap().map(|it| it.unwrap().path()).collect();
     files.sort();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     for file in files {
-        told.push(page(&[file.to_str().unwrap()]));
+        pages.push(page(&[file.to_str().unwrap()]));
     }
-    insta::assert_snapshot!("dry_run", told.join("\n---- \n\n"));
+    insta::assert_snapshot!("dry_run", pages.join("\n---- \n\n"));
 }
 
 #[test]
-fn what_is_drawn_is_what_the_run_draws() {
+fn the_preview_draws_the_same_as_the_run() {
     let args = ["chaos/kill-leader.yaml", "--trials", "2"];
     assert_eq!(page(&args), page(&args));
     let (_, other, _) = said(&[&args[..], &["--seed", "43"]].concat());
@@ -43,18 +43,18 @@ fn what_is_drawn_is_what_the_run_draws() {
 }
 
 #[test]
-fn programs_are_told_the_same() {
+fn the_json_has_the_same_content() {
     let json = page(&["chaos/lose-a-cluster.yaml", "-o", "json"]);
-    let told: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&told["seed"], &told["trials"]), (&42.into(), &3.into()));
-    assert_eq!(told["steps"][0]["fault"], "broker");
-    let delay = told["schedule"][0]["strikes"][0]["delay_ms"].as_u64().unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["seed"], &json["trials"]), (&42.into(), &3.into()));
+    assert_eq!(json["steps"][0]["fault"], "broker");
+    let delay = json["schedule"][0]["strikes"][0]["delay_ms"].as_u64().unwrap();
     assert!((500..800).contains(&delay), "{json}");
-    assert_eq!(told["joint"]["gap"], "0s");
+    assert_eq!(json["joint"]["gap"], "0s");
 }
 
 #[test]
-fn files_that_are_wrong_are_refused_as_ever() {
+fn invalid_files_are_refused_with_the_recorded_messages() {
     let (code, stdout, stderr) = said(&["tests/data/files/experiment-no-target.yaml"]);
     assert_eq!((code, stdout.as_str()), (Some(2), ""));
     assert!(stderr.contains("experiment-no-target.yaml"), "{stderr}");

@@ -73,7 +73,7 @@ fn every_suite_that_we_ship_is_good() {
 }
 
 #[test]
-fn of_every_mistake_is_said_where_it_is_and_what_was_meant() {
+fn every_mistake_is_reported_with_its_position_and_a_hint() {
     let mut wrong = Vec::new();
     for path in yaml_files("tests/data/files") {
         let said = match check(&path) {
@@ -91,7 +91,7 @@ fn of_every_mistake_is_said_where_it_is_and_what_was_meant() {
 }
 
 #[test]
-fn a_file_that_is_none_is_refused() {
+fn a_missing_file_is_refused() {
     let said = |path: &str| check(Path::new(path)).unwrap_err().to_string();
     assert_eq!(
         said("tests/data/files/nowhere.yaml"),
@@ -101,12 +101,7 @@ fn a_file_that_is_none_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let huge = folder.path().join("huge.yaml");
     fs::write(&huge, "#\n".repeat(1 << 20)).unwrap();
-    assert!(
-        check(&huge)
-            .unwrap_err()
-            .to_string()
-            .ends_with("is longer than 1 MiB; no file of this kind is")
-    );
+    assert!(check(&huge).unwrap_err().to_string().ends_with("is longer than 1 MiB"));
 }
 
 #[test]
@@ -195,7 +190,7 @@ fn a_file_with_something_left_out_or_doubled_or_of_another_type_is_good_or_well_
 }
 
 #[test]
-fn what_the_documentation_shows_is_good() {
+fn the_examples_of_the_documentation_are_valid() {
     let mut shown = 0;
     let house = tempfile::tempdir().unwrap();
     for folder in ["topologies", "chaos"] {
@@ -217,7 +212,7 @@ fn what_the_documentation_shows_is_good() {
 }
 
 #[test]
-fn what_has_a_default_may_be_left_out() {
+fn fields_with_defaults_are_optional() {
     let least =
         "version: 1\nname: x\nroles: [a]\nclusters: {c: embedded}\ngroups: {p: {cluster: c}}\n";
     let folder = tempfile::tempdir().unwrap();

@@ -30,7 +30,7 @@ fn said(args: &[&str]) -> String {
 }
 
 #[test]
-fn every_command_teaches_by_examples_and_says_what_it_ends_with() {
+fn every_command_has_examples_and_documents_its_exit_codes() {
     let all = commands();
     assert!(all.len() > 10, "{}", all.len());
     for (words, command) in &all {
@@ -51,7 +51,7 @@ fn every_command_teaches_by_examples_and_says_what_it_ends_with() {
 }
 
 #[test]
-fn what_the_examples_of_a_command_say_is_read_by_it() {
+fn every_command_parses_its_own_examples() {
     for (words, command) in commands() {
         let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let examples =
@@ -89,7 +89,7 @@ fn need(tool: &str) {
 }
 
 #[test]
-fn shells_take_what_completes_for_them() {
+fn shells_accept_their_completions() {
     let folder = tempfile::tempdir().unwrap();
     for (shell, check) in [("bash", "bash -n"), ("zsh", "zsh -n"), ("fish", "fish --no-execute")] {
         let script = said(&["completions", shell]);
@@ -136,9 +136,9 @@ fn every_word_of_an_event_is_explained() {
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
     let mut count = 0;
     for word in words {
-        let told =
+        let explained =
             rows.iter().any(|row| row.split('|').nth(1).unwrap().contains(&format!("`{word}`")));
-        assert!(told, "topologies/README.md does not explain `{word}`");
+        assert!(explained, "topologies/README.md does not explain `{word}`");
         count += 1;
     }
     assert!(count >= 15, "{count}");
@@ -147,18 +147,19 @@ fn every_word_of_an_event_is_explained() {
 
 /// Away from the folder of topologies, and nothing was named: what was looked for, and what to do.
 #[test]
-fn who_names_no_topology_is_told_that_one_can_be_named() {
+fn without_a_topology_the_message_says_how_to_name_one() {
     let away = tempfile::tempdir().unwrap();
     let said = |args: &[&str]| {
         let done = output(tandem(away.path()).current_dir(away.path()).args(args));
         assert_eq!(done.status.code(), Some(2), "{args:?}");
         String::from_utf8(done.stderr).unwrap()
     };
-    // What only shows or breaks things takes the shipped one; nobody keeps that up by accident.
+    // Commands that only show or disturb use the shipped topology; `up` never starts it by
+    // accident.
     for args in [&["up"][..], &["down"]] {
         let error = said(args);
         assert!(error.starts_with("topologies/duo.yaml: cannot be read: "), "{error}");
-        assert!(error.contains("name yours with -f"), "{args:?}: {error}");
+        assert!(error.contains("name your own with -f"), "{args:?}: {error}");
     }
     let named = said(&["plan", "-f", "mine.yaml"]);
     assert!(named.contains("mine.yaml: cannot be read") && !named.contains("-f"), "{named}");
@@ -205,7 +206,7 @@ fn lint(page: &Path) {
 /// Results say what they were made by, and so does the program: the commit, whether the sources
 /// differed from it, or that neither is known.
 #[test]
-fn the_version_says_what_was_built() {
+fn the_version_names_the_build() {
     let said = said(&["--version"]);
     let version = format!("tandem {} (commit ", env!("CARGO_PKG_VERSION"));
     let built = said.strip_prefix(&version).and_then(|rest| rest.strip_suffix(")\n"));

@@ -72,9 +72,9 @@ fn well_formed(text: &str) {
             );
             assert!(attribute(case, "time").parse::<f64>().unwrap() >= 0.0);
             for kind in ["failure", "error"] {
-                for told in elements(case, kind) {
-                    assert!(!attribute(told, "message").is_empty());
-                    assert!(["fail", "unknown"].contains(&attribute(told, "type")));
+                for element in elements(case, kind) {
+                    assert!(!attribute(element, "message").is_empty());
+                    assert!(["fail", "unknown"].contains(&attribute(element, "type")));
                 }
             }
         }
@@ -179,7 +179,7 @@ fn there_is_one_case_a_ruling_and_group_and_one_for_the_run() {
 }
 
 #[test]
-fn what_failed_is_a_failure_and_what_nobody_can_tell_is_an_error() {
+fn a_failed_run_is_a_failure_and_an_unknown_one_an_error() {
     let failed = report(&kills(&[900, 1_500]));
     let text = document(&failed);
     well_formed(&text);
@@ -224,23 +224,23 @@ fn several_runs_are_one_document() {
 }
 
 #[test]
-fn what_no_report_knows_is_told_as_well() {
+fn runs_without_a_report_are_included() {
     let report = report(&kills(&[900, 950]));
     let (began, lasted) = (Wall(1_795_000_000_000), Duration::from_secs(30));
     let trouble = Some("It was killed.");
     let suites = [
         JunitSuite::Judged(JunitRun { report: &report, run: "first", began, lasted, trouble }),
-        JunitSuite::Unjudged { name: "far", why: "nobody <answers>", skipped: false },
-        JunitSuite::Unjudged { name: "far", why: "nobody <answers>", skipped: true },
+        JunitSuite::Unjudged { name: "far", why: "no <answer>", skipped: false },
+        JunitSuite::Unjudged { name: "far", why: "no <answer>", skipped: true },
     ];
     let text = junit("suite", &suites).unwrap();
     let of_run: Vec<_> = cases(&text).into_iter().filter(|case| case.starts_with("run:")).collect();
     assert_eq!(of_run, ["run: the run: error", "run: the run: error", "run: the run: pass"]);
     let suites = elements(&text, "testsuite");
-    let told = |suite: &str, kind| attribute(elements(suite, kind)[0], "message").to_owned();
-    assert_eq!(told(suites[0], "error"), "It was killed.");
-    assert_eq!(told(suites[1], "error"), "nobody &lt;answers&gt;");
-    assert_eq!(told(suites[2], "skipped"), "nobody &lt;answers&gt;");
+    let message = |suite: &str, kind| attribute(elements(suite, kind)[0], "message").to_owned();
+    assert_eq!(message(suites[0], "error"), "It was killed.");
+    assert_eq!(message(suites[1], "error"), "no &lt;answer&gt;");
+    assert_eq!(message(suites[2], "skipped"), "no &lt;answer&gt;");
     assert_eq!(attribute(suites[2], "name"), "far");
     assert_eq!(attribute(elements(&text, "testsuites")[0], "errors"), "2");
 }
@@ -275,7 +275,10 @@ fn a_file_that_cannot_be_written_keeps_nothing_else_from_it() {
         let said = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(code), "{said}");
         let verdict = if code == 1 { "PASS" } else { "FAIL" };
-        assert!(String::from_utf8_lossy(&done.stdout).starts_with(verdict), "the verdict is told");
+        assert!(
+            String::from_utf8_lossy(&done.stdout).starts_with(verdict),
+            "the verdict is printed"
+        );
         let lines: Vec<_> = said.lines().collect();
         let [result, page] = lines.as_slice() else { panic!("{said}") };
         assert!(result.contains("result.json: ") && page.contains("report.html: "), "{said}");

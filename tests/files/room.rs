@@ -16,7 +16,7 @@ use tandem::verdict::Report;
 
 /// Trials of so many seconds, in each of which the leader of `p1` is killed in the middle and
 /// succeeded a second later, while `p2` serves all the time; each fact is handed on, none is kept.
-fn tell(trials: u32, seconds: u64, mut put: impl FnMut(&Fact)) {
+fn produce(trials: u32, seconds: u64, mut put: impl FnMut(&Fact)) {
     let mut story = Story::default();
     story.started("p1-2.1", 10).started("p2-1.1", 10);
     let mut put_all = |story: &mut Story| {
@@ -87,7 +87,7 @@ fn a_journal_is_judged_in_less_memory_than_it_takes_on_the_disk() {
     let mut journal = Journal::create(&one.path().join("journal.jsonl"), &header).unwrap();
     let bounds = Bounds { size: 4 << 20, files: 100 };
     let mut rolling = Rolling::create(many.path(), header, bounds).unwrap();
-    tell(2, 1_500, |fact| {
+    produce(2, 1_500, |fact| {
         journal.append(fact).unwrap();
         rolling.append(fact.t, fact);
     });
@@ -108,7 +108,7 @@ fn a_journal_of_four_gib_is_judged() {
     let trials = 300;
     let header = recorded::header("four-gib", &plan, &brief(&plan, trials, &[]));
     let mut journal = Journal::create(&path, &header).unwrap();
-    tell(trials, 1_060, |fact| journal.append(fact).unwrap());
+    produce(trials, 1_060, |fact| journal.append(fact).unwrap());
     let began = Mono::now();
     let said = report(folder.path(), SPACE_MIB);
     let took = Mono::now().since(began);
@@ -156,8 +156,8 @@ fn a_doctor_says_where_a_process_may_not_open_enough() {
     // Fifteen members: 3 each and 128 beside, or in the edges 20 each.
     for (hard, word, code) in [(150, "fail", 1), (200, "warn", 0), (1_024, "ok", 0)] {
         let (ended, said) = doctor(hard);
-        let told = format!("a process may open {hard} files");
-        let line = said.lines().find(|line| line.contains(&told)).unwrap_or_default();
+        let limit = format!("a process may open {hard} files");
+        let line = said.lines().find(|line| line.contains(&limit)).unwrap_or_default();
         assert!(line.starts_with(word), "{hard}: {said}");
         assert_eq!(ended, Some(code), "{hard}: {said}");
     }

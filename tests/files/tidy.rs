@@ -84,7 +84,7 @@ const PURE: &[&str] = &[
     "edge/lane.rs",
     "edge/limits.rs",
     "edge/line.rs",
-    "edge/order.rs",
+    "edge/command.rs",
     "edge/outstanding.rs",
     "edge/pace.rs",
     "edge/rewrite.rs",
@@ -247,7 +247,7 @@ fn only_the_kafka_room_names_rdkafka() {
 }
 
 #[test]
-fn every_file_says_what_it_is_for_and_is_short() {
+fn every_file_states_its_purpose_and_is_short() {
     let all = ["src", "crates", "tests", "examples", "benches"].map(sources);
     for (path, text) in all.into_iter().flatten() {
         let shown = path.display();
@@ -276,7 +276,7 @@ fn packages(name: &str) -> usize {
 }
 
 #[test]
-fn what_is_embedded_takes_little_along() {
+fn the_embedded_features_have_few_dependencies() {
     assert_eq!(packages("tandem-neli"), 0, "the protocol needs nothing from elsewhere");
     for (name, most) in [("tandem-member", 70), ("tandem-broker", 70), ("tandem-edge", 70)] {
         let count = packages(name);

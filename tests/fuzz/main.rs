@@ -5,7 +5,7 @@ mod targets;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use support::{samples, tellings};
+use support::{naming_answers, samples};
 use tandem::wire::{SUPPORTED, number};
 
 /// A few seconds each, unoptimised.
@@ -28,10 +28,14 @@ fn requests() {
 #[test]
 fn answers() {
     let named = vec![(1, "broker-1.example".to_owned(), 9092), (2, "::1".to_owned(), 1)];
-    let valid: Vec<Vec<u8>> = tellings::telling()
+    let valid: Vec<Vec<u8>> = naming_answers::naming_versions()
         .into_iter()
         .map(|(key, version)| {
-            let frame = tellings::written(key, version, &tellings::answer(key, version, &named));
+            let frame = naming_answers::written(
+                key,
+                version,
+                &naming_answers::answer(key, version, &named),
+            );
             let head = [number(key), version].map(|number| u8::try_from(number).unwrap());
             [&head[..], &frame].concat()
         })

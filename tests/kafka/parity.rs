@@ -16,7 +16,7 @@ use support::coordinator::parity;
 use support::coordinator::remote::Remote;
 use support::kafka::{Clusters, turn};
 use support::quiet::{NOISE_MAX, await_quiet};
-use tandem::groups::Settings;
+use tandem::groups::CoordinatorSettings;
 
 #[test]
 fn kafka_4_3_0_answers_as_it_is_written() {
@@ -52,14 +52,14 @@ fn answers_as_it_is_written(version: &str) {
         Remote::new(address(&clusters[&rules_of(&settings)]), &["kafka", &own], name)
     });
     let embedded = Embedded::new();
-    let ours = treatment(embedded.start(Settings::default()));
+    let ours = treatment(embedded.start(CoordinatorSettings::default()));
     for clusters in clusters.values() {
         assert_eq!(treatment(address(clusters)), ours, "of strangers");
     }
 }
 
-/// What becomes of frames that are no requests, or that nobody speaks: what is heard until the
-/// connection ends, or the first bytes of an answer.
+/// The reaction to frames that are not requests, or of unknown requests: what is received until the
+/// connection ends, or the first bytes of a response.
 fn treatment(address: SocketAddr) -> Vec<(&'static str, Option<Vec<u8>>)> {
     // Number 7, no client id, no tags.
     let header = [0, 0, 0, 7, 0xff, 0xff, 0];
@@ -95,14 +95,14 @@ fn treatment(address: SocketAddr) -> Vec<(&'static str, Option<Vec<u8>>)> {
 }
 
 /// The rules that a transcript is played by.
-fn settings_of(path: &Path) -> Settings {
+fn settings_of(path: &Path) -> CoordinatorSettings {
     let text = std::fs::read_to_string(path).unwrap();
     let rules = text.lines().find(|line| line.starts_with("settings")).unwrap_or("settings");
     line::settings(&Line::parse(rules))
 }
 
-/// What a broker must be told for that, as Kafka calls it.
-fn rules_of(settings: &Settings) -> Vec<String> {
+/// The broker settings for that, as Kafka names them.
+fn rules_of(settings: &CoordinatorSettings) -> Vec<String> {
     vec![
         format!("group.initial.rebalance.delay.ms={}", settings.initial_delay.as_millis()),
         format!("group.max.size={}", settings.members_max),

@@ -8,7 +8,7 @@ use tandem::ids::FaultId;
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
 
-/// What was asked of whom, in order.
+/// The requested faults and their victims, in order.
 fn asked(run: &Finished) -> Vec<(FaultId, String, String, Mono)> {
     let facts = run.recording().facts;
     let asked = |fact: &Fact| match &fact.what {
@@ -31,7 +31,7 @@ fn windows(run: &Finished) -> BTreeMap<FaultId, (Mono, Mono)> {
 }
 
 #[test]
-fn a_rollout_restarts_everybody_and_no_role_is_without_a_leader() {
+fn a_rollout_restarts_every_member_and_no_role_is_without_a_leader() {
     let Some(run) = measured(
         || Experiment::new("chaos/rolling-restart.yaml").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
@@ -75,7 +75,7 @@ fn members_of_one_group_churn_and_the_others_lead_on() {
 }
 
 #[test]
-fn a_storm_plays_what_was_drawn_and_keeps_to_its_limits() {
+fn a_storm_injects_the_drawn_strikes_within_its_limits() {
     let Some(run) = measured(
         || Experiment::shortened("storm", "for: 32s", "for: 20s").with("--seed 11").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),
@@ -92,21 +92,21 @@ fn a_storm_plays_what_was_drawn_and_keeps_to_its_limits() {
         let others: Vec<_> = others.collect();
         assert!(others.is_empty(), "{kind} of {member} beside {others:?}\n{run}");
     }
-    // What the page foretold is what was done.
-    let told = output(
+    // What the page previewed is what was done.
+    let preview = output(
         tandem(run.folder.path())
             .args(["chaos", "run", "--seed", "11", "--dry-run", "-o", "json"])
             .args(BRISK.split(' '))
             .arg(run.folder.path().join("storm.yaml")),
     );
-    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
-    let strikes = told["schedule"][0]["strikes"].as_array().unwrap();
+    let preview: serde_json::Value = serde_json::from_slice(&preview.stdout).unwrap();
+    let strikes = preview["schedule"][0]["strikes"].as_array().unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-    let foretold: Vec<_> =
+    let previewed: Vec<_> =
         strikes.iter().map(|it| (text(&it["step"]), text(&it["fault"]), text(&it["to"]))).collect();
     let done: Vec<_> = asked
         .iter()
         .map(|(id, kind, member, _)| (id.step.to_string(), kind.clone(), member.clone()))
         .collect();
-    assert_eq!(foretold, done, "{run}");
+    assert_eq!(previewed, done, "{run}");
 }

@@ -74,7 +74,7 @@ fn are_missed_for(p50: std::ops::Range<u64>, run: &Finished) -> Result<(), Strin
     require(wanted.contains(&median), || format!("a median of {median:?}"))
 }
 
-fn are_missed_by_nobody(run: &Finished) {
+fn cause_no_joint_gap(run: &Finished) {
     let report = run.report();
     assert_eq!((report.joint.gap.count, report.trials), (0, 3), "{run}");
     assert!(report.joint.leaders_min >= Some(1), "{run}");
@@ -83,12 +83,12 @@ fn are_missed_by_nobody(run: &Finished) {
 }
 
 #[test]
-fn a_killed_leader_leaves_its_group_for_about_a_session_and_nobody_misses_it() {
+fn a_killed_leader_is_replaced_after_about_a_session_without_a_joint_gap() {
     let Some(run) = measured(|| killed_leaders(BRISK), |run| are_missed_for(850..1_300, run))
     else {
         return;
     };
-    are_missed_by_nobody(&run);
+    cause_no_joint_gap(&run);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_session_of_300_ms_makes_gaps_of_300_ms() {
     let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(200..400, run)) else {
         return;
     };
-    are_missed_by_nobody(&run);
+    cause_no_joint_gap(&run);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_session_of_100_ms_makes_gaps_of_100_ms() {
     let Some(run) = measured(|| killed_leaders(args), |run| are_missed_for(60..150, run)) else {
         return;
     };
-    are_missed_by_nobody(&run);
+    cause_no_joint_gap(&run);
 }
 
 /// `tandem report` computes everything again from the journal alone.
@@ -151,7 +151,7 @@ fn leaders_that_die_in_all_groups_at_once_are_missed_for_about_a_session() {
 }
 
 #[test]
-fn where_nothing_is_done_nothing_is_found() {
+fn a_run_without_faults_has_no_findings() {
     let Some(run) = measured(
         || Experiment::calm("20s"),
         |run| {
@@ -231,7 +231,7 @@ fn the_other_topologies_run_as_well() {
 }
 
 #[test]
-fn the_broker_and_the_members_agree_on_who_has_what() {
+fn the_broker_and_the_members_agree_on_assignments() {
     let mut described = (Described::new(), Mono::ZERO);
     let Some(run) = measured_together(
         || {

@@ -1,6 +1,5 @@
-//! Stalls of the host that a test plants: hogs of a real-time priority on every processor. They
-//! disturb a trial, whatever its outcome; a hog of the run's own does not, nor does a member that
-//! hangs.
+//! Stalls of the host that a test causes: real-time hogs on every processor. They disturb a trial,
+//! independent of its outcome; a hog of the run's own does not, nor does a hanging member.
 
 use std::fmt::Write;
 use std::process::{Child, Command};
@@ -12,7 +11,7 @@ use support::experiment::{Experiment, Finished, LONELY, Running, eventually, sig
 use support::facts::{brief, plan};
 use support::measured::turn;
 use support::recorded::header;
-use tandem::controller::{Canary, Record};
+use tandem::controller::{Canary, Recorder};
 use tandem::guard::Children;
 use tandem::ids::TrialNumber;
 use tandem::journal::{self, Journal};
@@ -79,7 +78,7 @@ fn canary(own: bool) -> Vec<Fact> {
     let path = folder.path().join("journal.jsonl");
     let plan = plan(1, &[("p1", 1, 1)]);
     let header = header("canary", &plan, &brief(&plan, 1, &[]));
-    let record = Record::new(Journal::create(&path, &header).unwrap(), Live::new(&plan)).unwrap();
+    let record = Recorder::new(Journal::create(&path, &header).unwrap(), Live::new(&plan)).unwrap();
     let children = Arc::new(Children::default());
     let canary = Canary::start(Arc::new(record), Arc::clone(&children), false).unwrap();
     eventually("the canary", Duration::from_secs(20), has_woken);
@@ -91,8 +90,9 @@ fn canary(own: bool) -> Vec<Fact> {
         let facts = journal::read(&path).ok()?.facts;
         let long = |fact: &&Fact| Lateness::of(fact).is_some_and(|it| it.span.length() > STALL * 2);
         let stall = facts.iter().find(long)?.seq;
-        let told = |fact: &Fact| matches!(fact.what, What::Processors { .. }) && fact.seq > stall;
-        facts.iter().any(told).then_some(facts)
+        let is_late_report =
+            |fact: &Fact| matches!(fact.what, What::Processors { .. }) && fact.seq > stall;
+        facts.iter().any(is_late_report).then_some(facts)
     });
     drop(canary);
     ended(hogs);
@@ -187,8 +187,8 @@ fn a_stall_disturbs_a_passing_trial_and_a_failing_one_and_neither_is_dropped() {
     assert_eq!(of.verdict_all, Verdict::Fail, "{run}");
     let replaced = u32::try_from(trials.len()).unwrap().min(3);
     assert_eq!(of.replaced, replaced, "each in the place of one: {of:#?}\n{run}");
-    for told in ["trial 1: pass (", "trial 2: fail (", "over all "] {
-        assert!(run.stdout.contains(told), "{told}: {run}");
+    for text in ["trial 1: pass (", "trial 2: fail (", "over all "] {
+        assert!(run.stdout.contains(text), "{text}: {run}");
     }
     let journal = run.recording().facts;
     let ended = journal.iter().filter(|fact| matches!(fact.what, What::TrialEnded { .. })).count();
@@ -200,7 +200,10 @@ fn a_stall_disturbs_a_passing_trial_and_a_failing_one_and_neither_is_dropped() {
     let hung = journal.iter().filter(|fact| fact.life.is_some() && fact.t > began);
     let hung = hung.filter_map(Lateness::of).max_by_key(|late| late.span.length()).unwrap();
     assert!(hung.span.length() >= Duration::from_millis(600), "the member hung: {hung:?}");
-    assert!(hung.waited.unwrap() * 2 < hung.span.length(), "it waited for nobody: {hung:?}");
+    assert!(
+        hung.waited.unwrap() * 2 < hung.span.length(),
+        "it waited for no other process: {hung:?}"
+    );
     // What else this machine did meanwhile decides whether two are more than a third.
     let third = trials.len() * 3 > ended;
     let verdict = if third { Verdict::Unknown } else { Verdict::Pass };

@@ -48,7 +48,7 @@ fn a_second_process_of_a_name_is_a_second_member_and_goes_again() {
 }
 
 #[test]
-fn what_two_of_one_name_claim_at_once_is_an_overlap() {
+fn simultaneous_claims_of_one_name_are_an_overlap() {
     let Some(run) = measured(
         || Experiment::new("chaos/duplicate-leader.yaml").with("--trials 2").with(BRISK),
         |run| {
@@ -62,6 +62,6 @@ fn what_two_of_one_name_claim_at_once_is_an_overlap() {
     };
     for group in run.report().groups.values() {
         let counts = [group.other.restart.gap.count, group.other.none.gap.count];
-        assert_eq!(counts, [0; 2], "whatever it costs is the fault's: {run}");
+        assert_eq!(counts, [0; 2], "all costs are caused by the fault: {run}");
     }
 }

@@ -1,5 +1,5 @@
-//! A machine, and all that bears its label: members and embedded brokers. What shares it, whom a
-//! fault takes, what that may cost, worked by hand, and what it does cost.
+//! A machine, and everything with its label: members and embedded brokers. What shares it, what a
+//! fault takes down, what that may cost, computed by hand, and what it does cost.
 
 use std::collections::BTreeSet;
 
@@ -45,8 +45,8 @@ fn an_embedded_cluster_may_say_where_it_stands() {
     let hosts = read.clusters.values().map(|it| it.host.as_ref().map(ToString::to_string));
     assert_eq!(hosts.collect::<Vec<_>>(), [Some("alpha".into()), None, Some("gamma".into())]);
     let page = Page(&read).to_string();
-    let told = "  a: embedded, a process of its own, host alpha (declared, not verified);";
-    assert!(page.contains(told), "{page}");
+    let line = "  a: embedded, a process of its own, host alpha (declared, not verified);";
+    assert!(page.contains(line), "{page}");
     let json = serde_json::to_string(&read).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), read);
     let silent = TEXT.replace("{host: alpha}}", "{}}").replace("{host: gamma}}", "{}}");
@@ -56,15 +56,15 @@ fn an_embedded_cluster_may_say_where_it_stands() {
 }
 
 #[test]
-fn who_rests_on_one_machine_shares_it() {
+fn groups_on_one_machine_share_it() {
     let _turn = shared_turn();
     let of_host = |text: &str| {
         let warnings = read(text).warnings.into_iter();
         warnings.filter(|it| it.contains("share host")).collect::<Vec<_>>()
     };
-    let told = "`p1` and `p2` share host `alpha`, with the broker of cluster `a`: one fault can \
+    let warning = "`p1` and `p2` share host `alpha`, with the broker of cluster `a`: one fault can \
                 hit them all (`disjoint: [host]` refuses this)";
-    assert_eq!(of_host(TEXT), [told]);
+    assert_eq!(of_host(TEXT), [warning]);
     // By its broker alone.
     let there = TEXT.replace("gamma", "alpha");
     let three = "`p1`, `p2` and `p3` share host `alpha`, with the broker of cluster `a` and of \
@@ -75,12 +75,13 @@ fn who_rests_on_one_machine_shares_it() {
     assert_eq!(of_host(&one), [""; 0]);
 }
 
-/// Whom a step takes of this plan where everybody lives: members and clusters.
+/// The members and clusters that a step hits on this plan, if all are running.
 fn taken(plan: &Plan, step: &Step, seed: u64) -> (Vec<String>, Vec<String>) {
     let target = step.target.as_ref().unwrap();
     let living = |group: &GroupName| plan.groups[group].members.clone();
-    let nobody = |_: &GroupName, _: PartitionId| Vec::<MemberId>::new();
-    let members = target.resolve(Sight { plan, leaders: &nobody, living: &living }, seed).unwrap();
+    let no_leaders = |_: &GroupName, _: PartitionId| Vec::<MemberId>::new();
+    let members =
+        target.resolve(Sight { plan, leaders: &no_leaders, living: &living }, seed).unwrap();
     let brokers = match target.brokers(plan, seed) {
         Some(Brokers::OnHost(host)) => names(plan.clusters_on(&host)),
         None => Vec::new(),
@@ -109,7 +110,7 @@ fn a_machine_takes_all_that_bears_its_label() {
 }
 
 #[test]
-fn what_only_members_can_suffer_is_done_to_them_alone() {
+fn faults_for_members_hit_only_members() {
     let _turn = shared_turn();
     let plan = read(TEXT);
     for fault in ["leave", "stop", "partition, for: 1s", "clock, ahead: 1s, for: 1s"] {
@@ -132,7 +133,7 @@ fn limits(text: &str, step: &str) -> Vec<(Option<u128>, Option<u128>)> {
 
 /// Of 1s sessions: B + F = 240, a takeover 1255, `T` 3000; a search takes 1000, a process 1000.
 #[test]
-fn a_machine_costs_what_it_takes() {
+fn the_cost_of_a_machine_is_that_of_its_members_and_brokers() {
     let _turn = shared_turn();
     let (none, known) = ((Some(0), Some(0)), |gap, overlap| (Some(gap), Some(overlap)));
     // Members are back after 2s, a broker after 5s and a start-up of 500.
@@ -161,7 +162,7 @@ fn a_machine_costs_what_it_takes() {
 }
 
 #[test]
-fn what_it_costs_that_a_machine_stands_still_is_known_of_members_and_of_brokers() {
+fn the_cost_of_a_paused_machine_is_known_for_members_and_brokers() {
     let _turn = shared_turn();
     let alpha = limits(TEXT, "fault: pause, for: 8s, target: {host: alpha}");
     assert_eq!(alpha[0], (None, None), "not of both");
@@ -172,22 +173,22 @@ fn what_it_costs_that_a_machine_stands_still_is_known_of_members_and_of_brokers(
 }
 
 #[test]
-fn what_a_machine_takes_is_told_before_anything_is_started() {
+fn the_dry_run_lists_what_a_machine_takes_down() {
     let _turn = shared_turn();
     let folder = tempfile::tempdir().unwrap();
     let args = ["chaos", "run", "chaos/host-down.yaml", "-f", "topologies/machines.yaml"];
     let done = output(tandem(folder.path()).args(args).args(["--dry-run", "--seed", "42"]));
-    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    let page = String::from_utf8_lossy(&done.stdout).into_owned();
     for line in [
-        "  a broker: all of cluster a, on host alpha\n",
+        "  a broker: the only one of cluster a, on host alpha\n",
         "  to      everything on any host\n",
         "          among p1-1, p1-2, p1-3, p2-1, p2-2, p2-3\n",
-        "  undone  whoever died is started again after 2s, brokers after 5s, at the same address,",
+        "  undone  a member that died is started again after 2s, brokers after 5s, at the same",
     ] {
-        assert!(told.contains(line), "{line}: {told}");
+        assert!(page.contains(line), "{line}: {page}");
     }
-    let strikes: Vec<&str> = told.lines().filter(|line| line.contains("the broker of")).collect();
-    assert_eq!(strikes.len(), 3, "{told}");
+    let strikes: Vec<&str> = page.lines().filter(|line| line.contains("the broker of")).collect();
+    assert_eq!(strikes.len(), 3, "{page}");
     for strike in strikes {
         let whole = [("p1-1, p1-2, p1-3", "cluster a"), ("p2-1, p2-2, p2-3", "cluster b")];
         let is =
@@ -206,7 +207,7 @@ fn machines(step: &str, claims: &str) -> Experiment {
     Experiment::of("machine.yaml", &text).with("--set defaults.session=300ms")
 }
 
-/// Whom the fault struck: lives, and the address of a broker.
+/// The victims of the fault: lives, and the address of a broker.
 fn victims(facts: &[Fact], kind: &str) -> (Vec<String>, Vec<String>) {
     let (mut members, mut brokers) = (Vec::new(), Vec::new());
     for fact in facts {
@@ -246,7 +247,7 @@ fn a_machine_that_dies_takes_its_broker_and_the_other_one_leads_on() {
     let lives = lives(&facts);
     assert_eq!(lives.len(), 2, "{lives:?}\n{run}");
     assert_eq!((&brokers[..], &lives[0].0), (&[lives[1].0.clone()][..], &lives[1].0));
-    // Members are back after two seconds, and nobody leads before the broker is.
+    // Members are back after two seconds, and no member leads before the broker is back.
     let gap = report.groups[&"p1".parse::<GroupName>().unwrap()].fault.gap;
     assert_eq!(gap.count, 4, "each role has one: {run}");
     assert!(gap.min_ms.unwrap() > 5_000.0 && gap.max_ms.unwrap() < 6_800.0, "{gap:?}\n{run}");
@@ -271,5 +272,5 @@ fn a_machine_that_stands_still_wakes_with_its_broker() {
     let window = fault.healed_ms.unwrap() - fault.in_force_ms.unwrap();
     assert!(fault.failed.is_none() && window >= 2_000.0, "{fault:?}\n{run}");
     let gap = report.groups[&"p1".parse::<GroupName>().unwrap()].fault.gap;
-    assert!(gap.max_ms.unwrap() > 1_900.0, "nobody serves meanwhile: {run}");
+    assert!(gap.max_ms.unwrap() > 1_900.0, "no member serves meanwhile: {run}");
 }

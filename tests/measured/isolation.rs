@@ -55,7 +55,8 @@ fn passes(run: &Finished) -> Result<(), String> {
     heals(run)
 }
 
-/// Whatever began was the fault's, was healed, and everybody was answered again.
+/// Everything that began was caused by the fault and healed, and brokers answered every member
+/// again.
 fn heals(run: &Finished) -> Result<(), String> {
     let recording = run.recording();
     let timeline = run.timeline();
@@ -154,7 +155,7 @@ fn leaders_without_coordinator_or_heartbeats_are_replaced_and_come_back() {
         return;
     };
     eprintln!("{}", run.stdout);
-    // Without its coordinator one is really cut off: somebody else began to lead what it had led.
+    // Without its coordinator a member is really cut off: another member began to lead its roles.
     struck(&run, FIRST, |what| matches!(what, What::Claimed { .. }), false);
     // Without heartbeats its client may miss the answers before its broker misses the heartbeats:
     // then it joins again, for joins pass, and may be given what it had.
@@ -213,7 +214,7 @@ fn edges_that_die_unasked_end_the_run_and_nothing_stays() {
 }
 
 #[test]
-fn what_is_slow_is_late_and_not_lost() {
+fn slow_traffic_is_late_and_not_lost() {
     let slow = || Experiment::new("chaos/slow-network.yaml").with("--trials 1");
     let Some(run) = measured(slow, passes) else { return };
     assert!(gaps(&run.timeline()).is_empty(), "{run}");

@@ -36,7 +36,7 @@ fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
         return;
     };
     let facts = run.recording().facts;
-    // It bites: whoever was asked has left by itself, and ended well.
+    // The fault takes effect: each asked member left by itself, and ended cleanly.
     let asked =
         |fact: &&Fact| matches!(&fact.what, What::FaultAsked { kind, .. } if kind == "leave");
     let asked: Vec<&Life> =
@@ -65,7 +65,7 @@ fn a_leader_that_stops_is_missed_for_a_session() {
         return;
     };
     let left = |fact: &Fact| fact.what == What::Leaving && fact.t < run_end(&run);
-    assert!(!run.recording().facts.iter().any(left), "nobody leaves: {run}");
+    assert!(!run.recording().facts.iter().any(left), "no member leaves: {run}");
 }
 
 /// When the last trial was over.
@@ -100,7 +100,7 @@ fn process(run: &Running, who: &str) -> u32 {
 }
 
 #[test]
-fn who_leaves_is_gone_and_who_stops_stays_for_a_session_and_both_come_back() {
+fn a_leaving_member_is_gone_and_a_stopped_one_stays_for_a_session_and_both_return() {
     let _turn = shared_turn();
     let run = Experiment::of("go.yaml", GO).with(SLOW).start();
     let family = family_in_trial(&run);
@@ -132,7 +132,7 @@ fn who_leaves_is_gone_and_who_stops_stays_for_a_session_and_both_come_back() {
 }
 
 #[test]
-fn a_machine_that_dies_takes_all_its_members_and_nobody_misses_them() {
+fn a_dying_machine_takes_all_its_members_without_a_joint_gap() {
     let Some(run) = measured(
         || Experiment::new("chaos/host-down.yaml").with("--trials 1").with(BRISK),
         |run| require(run.code() == Some(0), || "it passes".to_owned()),

@@ -1,4 +1,4 @@
-//! Brokers that die, shut down or stand still: what their groups miss, and what nobody misses.
+//! Brokers that die, shut down or are paused: what their groups lose, and what causes no joint gap.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -50,8 +50,8 @@ fn a_cluster_that_dies_costs_its_own_groups_the_outage_and_all_together_nothing(
             require(run.code() == Some(0), || "it passes".to_owned())?;
             let report = run.report();
             require(report.joint.gap.count == 0, || "a joint gap".to_owned())?;
-            // It bites: claims outlive the cluster by a threshold at most, and then there is
-            // nobody.
+            // The fault takes effect: claims outlive the cluster by at most a threshold, and then
+            // no member leads.
             let worst = report.groups.values().filter_map(|group| group.fault.gap.max_ms);
             let worst = worst.fold(0.0, f64::max);
             require((2_000.0..3_000.0).contains(&worst), || format!("a gap of {worst} ms"))
@@ -101,13 +101,13 @@ fn a_broker_that_is_paused_stands_still_and_goes_on() {
     let paused: Vec<u32> = family.doing("broker").into_iter().filter(stopped).collect();
     assert_eq!(paused.len(), 1, "one broker of two stands still");
     let run = run.finish();
-    assert_eq!(starts(&run.recording().facts).len(), 2, "nobody was started again: {run}");
+    assert_eq!(starts(&run.recording().facts).len(), 2, "no member was started again: {run}");
     assert_eq!(run.code(), Some(0), "{run}");
     assert_eq!(run.report().joint.gap.count, 0, "{run}");
     let windows = windows(&run);
     assert!(windows[0] >= Duration::from_secs(5), "{windows:?}\n{run}");
     let bit = run.report().groups.values().any(|group| group.fault.gap.count > 0);
-    assert!(bit, "members claim for a threshold, and then nobody does: {run}");
+    assert!(bit, "members claim for a threshold, and then no member does: {run}");
     family.is_gone();
 }
 

@@ -64,7 +64,7 @@ fn member(run: &Running) -> u32 {
     })
 }
 
-/// Plain signals by somebody whom Tandem does not know.
+/// Plain signals from a process that Tandem does not know.
 fn from_outside() -> (Finished, Vec<Planted>) {
     let order = Experiment::calm("10s").with_rule();
     let file = order.write("lonely.yaml", LONELY);
@@ -104,8 +104,8 @@ fn by_experiment() -> (Finished, Vec<Planted>) {
     (run.finish(), planted)
 }
 
-/// What Tandem found, on a host that let instrument and member run: else nobody knows what else it
-/// planted, and the run is unknown.
+/// What Tandem found, on a host that scheduled instrument and member: otherwise the host may have
+/// caused more, and the run is unknown.
 fn found(run: &Finished) -> Vec<Finding> {
     let report = run.report();
     let disturbed = report.disturbed.expect("the experiment says when a trial is disturbed");
@@ -123,7 +123,7 @@ fn beyond(stated: Interval, uncertainty: Duration, truth: Planted) -> Duration {
 }
 
 /// Both ends and the length of each gap are as far from the truth as is stated, at most.
-fn is_within_what_is_stated(gap: &Finding, truth: Planted) {
+fn is_within_its_stated_uncertainty(gap: &Finding, truth: Planted) {
     let (span, u) = (gap.span, gap.uncertainty);
     let text = || format!("stated {span:?} within {u:?}, and in truth {truth:?}");
     assert!(span.from <= truth.stopped.1, "it began before: {}", text());
@@ -146,11 +146,11 @@ fn are_found(plant: impl Fn() -> (Finished, Vec<Planted>)) {
     };
     let found: Vec<_> =
         planted.iter().filter_map(|truth| all.iter().find(|gap| lies(gap, truth))).collect();
-    let told = || format!("{all:#?}\n{planted:#?}\n{run}");
-    assert_eq!(found.len(), planted.len(), "planted, and not found: {}", told());
-    assert_eq!(all.len(), planted.len(), "found, and not planted: {}", told());
+    let details = || format!("{all:#?}\n{planted:#?}\n{run}");
+    assert_eq!(found.len(), planted.len(), "planted, and not found: {}", details());
+    assert_eq!(all.len(), planted.len(), "found, and not planted: {}", details());
     for (gap, truth) in found.iter().zip(&planted) {
-        is_within_what_is_stated(gap, *truth);
+        is_within_its_stated_uncertainty(gap, *truth);
     }
     let mut known: Vec<_> = found.iter().map(|gap| gap.uncertainty).collect();
     known.sort_unstable();
@@ -160,7 +160,7 @@ fn are_found(plant: impl Fn() -> (Finished, Vec<Planted>)) {
 }
 
 #[test]
-fn gaps_that_somebody_plants_are_found_where_they_are() {
+fn planted_gaps_are_found_where_they_are() {
     are_found(from_outside);
 }
 

@@ -60,7 +60,7 @@ fn shape(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_sample_is_what_the_first_command_prints() {
+fn the_sample_matches_the_output_of_the_first_command() {
     let page = fs::read_to_string("README.md").unwrap();
     assert!(page.contains("\ncargo run --release -- chaos run chaos/kill-leader.yaml\n"));
     let _turn = turn();

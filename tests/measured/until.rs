@@ -30,7 +30,7 @@ fn a_run_stops_at_the_look_at_which_its_claim_holds() {
     assert_eq!(Some(&u64::from(report.trials)), stopping.looks.first(), "{run}");
     assert_eq!((run.code(), report.verdict), (Some(0), Verdict::Pass), "{run}");
     assert!(report.trials < report.trials_asked, "{run}");
-    assert!(run.stdout.contains("stopped, for gap_probability < 30 % (80 %) holds"), "{run}");
+    assert!(run.stdout.contains("stopped: gap_probability < 30 % (80 %) holds"), "{run}");
     assert_eq!(run.judged_again().status.code(), Some(0));
 }
 

@@ -1,5 +1,5 @@
-//! A broker or a member that dies of itself is the cause of what comes of it: in the timeline, in
-//! the report and its files, in a trace, in a later file of a journal. It is told, and excuses
+//! A broker or a member that dies by itself is the cause of the effects: in the timeline, in the
+//! report and its files, in a trace, in a later file of a journal. It is reported, and excuses
 //! nothing.
 
 use std::fs;
@@ -15,7 +15,7 @@ use tandem::ids::GroupName;
 use tandem::journal::{Bounds, Rolling, list_parts, read};
 use tandem::live::Live;
 use tandem::observation::What;
-use tandem::telemetry::{Scene, WindowTraces};
+use tandem::telemetry::{RunContext, WindowTraces};
 use tandem::time::Mono;
 use tandem::timeline::{Cause, Finding, Interval, Timeline};
 use tandem::verdict::{CauseKind, Report, Verdict};
@@ -45,7 +45,7 @@ fn p1() -> GroupName {
 }
 
 /// From when to when each is, in ms, and why.
-fn told(found: &[Finding]) -> Vec<(u64, u64, Cause)> {
+fn spans_and_causes(found: &[Finding]) -> Vec<(u64, u64, Cause)> {
     let ms = |at: Mono| at.0 / 1_000_000;
     found.iter().map(|one| (ms(one.span.from), ms(one.span.until), one.cause.clone())).collect()
 }
@@ -54,13 +54,13 @@ fn told(found: &[Finding]) -> Vec<(u64, u64, Cause)> {
 fn a_gap_after_the_death_of_a_broker_has_that_cause_until_its_group_is_settled() {
     let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
     let timeline = Timeline::compute(&plan, &story().facts);
-    let gaps = told(&timeline.groups[&p1()].findings.gaps);
+    let gaps = spans_and_causes(&timeline.groups[&p1()].findings.gaps);
     assert_eq!(gaps, [(5_000, 6_000, on_a()), (9_000, 9_500, Cause::Nothing)]);
     assert!(timeline.groups[&name::<GroupName>("p2")].findings.gaps.is_empty());
 }
 
 #[test]
-fn only_who_was_on_it_lacks_its_broker_and_a_fault_goes_before_it() {
+fn only_members_of_its_cluster_lack_a_broker_and_a_fault_takes_precedence() {
     let gap_of_both = |plan: &tandem::topology::Plan, struck: bool| {
         let mut story = Story::default();
         story.started("p1-1.1", 10).started("p2-1.1", 10).settled("p2", 400).began(500, 1);
@@ -87,7 +87,7 @@ fn only_who_was_on_it_lacks_its_broker_and_a_fault_goes_before_it() {
 }
 
 #[test]
-fn the_report_tells_it_apart_and_excuses_nothing() {
+fn the_report_separates_accidents_and_excuses_nothing() {
     let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
     let report = Report::compute(&plan, &brief(&plan, 1, &[]), 42, at(0), &story().facts);
     let p1 = &report.groups[&p1()];
@@ -97,8 +97,12 @@ fn the_report_tells_it_apart_and_excuses_nothing() {
     let worst = &report.worst[0];
     assert_eq!((worst.cause, worst.by.as_deref()), (CauseKind::Broker, Some("a")));
     let kept = report.objective.iter().find(|it| it.text.starts_with("leaders_per_group"));
-    assert_eq!(kept.unwrap().outcome, Verdict::Fail, "nobody led, and it was no fault of ours");
-    // A report from before this was told is read as well.
+    assert_eq!(
+        kept.unwrap().outcome,
+        Verdict::Fail,
+        "no member led, and no fault of the run caused it"
+    );
+    // A report from an earlier version, without this field, is read as well.
     let mut before = serde_json::to_value(&report).unwrap();
     before["groups"]["p1"]["other"].as_object_mut().unwrap().remove("broker");
     let before: Report = serde_json::from_value(before).unwrap();
@@ -118,7 +122,7 @@ fn every_file_of_a_report_names_it() {
     let page = fs::read_to_string(run.join("report.html")).unwrap();
     assert!(page.contains("<td>the loss of a broker of cluster a</td>"));
     let data = "\"causes\":[\"\",\"the loss of a broker of cluster a\"]";
-    assert!(page.contains(data), "the lanes tell it");
+    assert!(page.contains(data), "the lanes show it");
     let traces = fs::read_to_string(run.join("traces.otlp.json")).unwrap();
     let traces: Value = serde_json::from_str(&traces).unwrap();
     let mut causes = Vec::new();
@@ -128,7 +132,7 @@ fn every_file_of_a_report_names_it() {
     assert_eq!(causes, wanted);
 }
 
-/// Whatever is a span of a gap, wherever it stands.
+/// Every span of a gap, in any trace.
 fn gaps(value: &Value, take: &mut impl FnMut(&Value)) {
     if value["name"] == "leadership.gap" {
         take(value);
@@ -157,7 +161,7 @@ fn a_later_window_knows_it_still() {
     story.facts.sort_by_key(|fact| fact.t);
     record(folder.path(), &plan, &brief(&plan, 1, &[]), &story.facts);
     let header = read(&folder.path().join("journal.jsonl")).unwrap().header;
-    let mut traces = WindowTraces::new(&header, Scene::of(&header), Duration::from_secs(5));
+    let mut traces = WindowTraces::new(&header, RunContext::of(&header), Duration::from_secs(5));
     let (mut live, mut causes) = (Live::new(&plan), Vec::new());
     let mut take = |traces: &mut WindowTraces, live: &Live| {
         let spans = std::iter::from_fn(|| traces.poll_trace(&live.finality()))
@@ -209,7 +213,9 @@ fn stops(by_fault: bool) -> Story {
 fn a_start_a_stop_and_a_lost_broker_are_causes() {
     let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
     let gaps = |by_fault| {
-        told(&Timeline::compute(&plan, &stops(by_fault).facts).groups[&p1()].findings.gaps)
+        spans_and_causes(
+            &Timeline::compute(&plan, &stops(by_fault).facts).groups[&p1()].findings.gaps,
+        )
     };
     let stop = || Cause::Stop(life("p1-1.1"));
     let from_outside = [
@@ -281,17 +287,17 @@ fn death(ask: impl FnOnce(&mut Story)) -> Story {
 }
 
 #[test]
-fn a_death_is_a_cause_where_nobody_asked_for_it() {
+fn an_unrequested_death_is_a_cause() {
     let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
     let cause = |ask: fn(&mut Story)| {
         let timeline = Timeline::compute(&plan, &death(ask).facts);
-        let gaps = told(&timeline.groups[&p1()].findings.gaps);
+        let gaps = spans_and_causes(&timeline.groups[&p1()].findings.gaps);
         let [(_, 6_000, cause)] = gaps.as_slice() else { panic!("{gaps:?}") };
         cause.clone()
     };
     let by_itself = Cause::Death(life("p1-1.1"));
     assert_eq!(cause(|_| {}), by_itself);
-    // A pause kills nobody.
+    // A pause kills no process.
     let settled = |story: &mut Story| {
         story.asked("p1-1.1", 1_000, "1.z", "pause").settled("p1", 4_000);
     };

@@ -14,7 +14,7 @@ use std::time::Duration;
 use support::world::{Luck, World};
 use tandem::ids::PartitionId;
 use tandem::time::Mono;
-use tandem::topology::{Terms, bounds};
+use tandem::topology::{Mode, Terms, bounds};
 
 const MS: Duration = Duration::from_millis(1);
 /// One step of the clock: "just before".
@@ -24,6 +24,7 @@ const ROUND: Duration = Duration::from_secs(60);
 
 fn terms() -> Terms {
     Terms {
+        mode: Mode::NonExclusive,
         session: 1000 * MS,
         heartbeat: 100 * MS,
         wake: 50 * MS,
@@ -43,6 +44,8 @@ fn terms() -> Terms {
 /// What became of a leader that was cut off.
 struct Fall {
     world: World,
+    /// Who it was.
+    victim: usize,
     /// When it was cut off.
     cut: Mono,
     /// When a successor began to claim what it had led.
@@ -60,9 +63,13 @@ impl Fall {
 /// One of three members is cut off. At worst its last heartbeat arrives late, just after the others
 /// have sent theirs; at best it was sent a whole period ago, and the others are about to send.
 fn fall(terms: Terms, luck: Luck) -> Fall {
-    let mut world = World::new(terms, luck, 3, 3, ROUND);
+    let (width, round) = match terms.mode {
+        Mode::NonExclusive => (3, ROUND),
+        Mode::Fast => (1, terms.age),
+    };
+    let mut world = World::new(terms, luck, 3, width, round);
     world.run(Mono::ZERO + 1000 * MS);
-    let victim = 0;
+    let victim = (0..3).find(|&client| !world.holds(client).is_empty()).unwrap();
     let partition = world.holds(victim)[0];
     world.hear(victim, partition);
     // The others' heartbeats come a whole number of periods after they were given their partitions.
@@ -85,8 +92,8 @@ fn fall(terms: Terms, luck: Luck) -> Fall {
     let successor = |(at, who, on): &&(Mono, usize, PartitionId)| {
         *on == partition && *who != victim && *at > cut
     };
-    let succeeded = world.acquired.iter().find(successor).expect("somebody takes over").0;
-    Fall { world, cut, succeeded, partition }
+    let succeeded = world.acquired.iter().find(successor).expect("a member takes over").0;
+    Fall { world, victim, cut, succeeded, partition }
 }
 
 /// How far from exact a case may be: the steps by which "just before" was made.
@@ -176,4 +183,51 @@ fn a_leader_that_lives_keeps_its_claim_while_others_come_and_go() {
     let Fall { world, partition, .. } = fall(terms(), Luck::Worst);
     let leaders = (1..3).filter(|&client| world.leads(client, partition)).count();
     assert_eq!(leaders, 1, "one of the living leads what the dead one led");
+}
+
+/// The fast mode: `Q` is half a session, and the owner leads from its assignment on.
+fn fast() -> Terms {
+    Terms { mode: Mode::Fast, first: Duration::ZERO, threshold: 500 * MS, ..terms() }
+}
+
+#[test]
+fn a_kill_in_fast_mode_takes_exactly_its_bounds() {
+    let bounds = bounds(&fast(), None).kill;
+    let (worst, best) = (fall(fast(), Luck::Worst), fall(fast(), Luck::Best));
+    let (high, low) = (bounds.gap.high.get(), bounds.gap.low.get());
+    assert!(worst.gap() <= high + EXACT && worst.gap() + EXACT >= high, "{:?}", worst.gap());
+    assert!(best.gap() <= low + EXACT && best.gap() + EXACT >= low, "{:?}", best.gap());
+    let without = [
+        ("S", Terms { session: Duration::ZERO, ..fast() }),
+        ("x", Terms { lag: Duration::ZERO, ..fast() }),
+        ("B", Terms { rebalance: Duration::ZERO, ..fast() }),
+    ];
+    for (term, terms) in without {
+        let high = tandem::topology::bounds(&terms, None).kill.gap.high.get();
+        assert!(worst.gap() > high + EXACT, "without {term} the bound is {high:?}");
+    }
+}
+
+/// It is fenced `Q` after the last of its own messages: long before its successor leads.
+#[test]
+fn an_isolated_owner_in_fast_mode_is_fenced_before_its_successor_leads() {
+    for luck in [Luck::Worst, Luck::Best] {
+        let fall = fall(fast(), luck);
+        let last = |at: &[(Mono, usize, PartitionId)]| {
+            at.iter().filter(|(_, who, _)| *who == fall.victim).map(|(at, ..)| *at).max().unwrap()
+        };
+        let fenced = last(&fall.world.ended);
+        assert!(last(&fall.world.acquired) < fenced, "it leads again");
+        let age = fall.cut.since(Mono(fenced.0 - 500_000_000));
+        assert!(age <= fast().age && fenced <= fall.cut + fast().threshold, "{luck:?}: {age:?}");
+        // As old as its last message was, exactly as long is the gap.
+        let bounds = bounds(&Terms { age, ..fast() }, None).isolation;
+        let gap = fall.succeeded.since(fenced);
+        assert_eq!(bounds.overlap.high.get(), Duration::ZERO);
+        if luck == Luck::Worst {
+            let high = bounds.gap.high.get();
+            assert!(gap <= high + EXACT && gap + EXACT >= high, "{gap:?}, bound {high:?}");
+        }
+        assert!(fall.succeeded > fenced, "{luck:?}: two lead at once");
+    }
 }

@@ -69,13 +69,13 @@ joint.gap.max <= bound.group.gap
 group.gap.max <= bound.group.takeover
                              ^ unknown bound 'takeover': one of gap, overlap
 group.gap.max <= bound.gap
-                 ^ 'bound.gap' is no bound: write bound.joint.gap or bound.group.overlap
+                 ^ 'bound.gap' is not a bound: write bound.joint.gap or bound.group.overlap
 group.p 1.gap.max < 1s
       ^ a group name consists of letters, digits, '.', '_' and '-', not ' '
 ";
 
 #[test]
-fn a_wrong_word_is_named_with_its_place_and_what_was_meant() {
+fn a_wrong_word_is_reported_with_its_position_and_a_hint() {
     let lines: Vec<&str> = WRONG.trim_matches('\n').lines().collect();
     for pair in lines.chunks(2) {
         let (offset, message) = pair[1].split_once("^ ").unwrap();

@@ -1,6 +1,6 @@
-//! Random requests to the coordinator, and what must hold whatever they are: every request is
-//! answered in the end, a share belongs to one member of a generation, and nobody is let in beyond
-//! the bounds. Proptest prints the shortest sequence that breaks one of these.
+//! Random requests to the coordinator, and its invariants: it answers every request in the end, a
+//! share belongs to one member of a generation, and no member is admitted beyond the bounds.
+//! Proptest prints the shortest sequence that breaks one of these.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 
@@ -10,14 +10,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use proptest::prelude::*;
 use tandem::groups::{
-    Commit, Coordinator, Departure, Heartbeat, Join, Leave, Protocol, ReplyBody, Settings, Sync,
-    Token,
+    Commit, Coordinator, CoordinatorSettings, Departure, Heartbeat, Join, Leave, Protocol,
+    ReplyBody, Sync, Token,
 };
 use tandem::time::Mono;
 
 const CLIENTS: usize = 5;
 const MEMBERS_MAX: usize = 4;
-/// Longer than any session, rebalance or first join: whatever waits is decided by then.
+/// Longer than any session, rebalance or first join: every waiting request is decided by then.
 const LONG: Duration = Duration::from_secs(20);
 
 /// What a client does next, with what it knows of itself.
@@ -53,7 +53,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct Client {
     member_id: String,
     generation: i32,
-    /// Whom it must share out to, if it leads.
+    /// The members that it must assign shares to, if it leads.
     roster: Vec<String>,
 }
 
@@ -70,11 +70,11 @@ struct World {
 
 impl World {
     fn new(initial_delay: Duration) -> Self {
-        let settings = Settings {
+        let settings = CoordinatorSettings {
             members_max: MEMBERS_MAX,
             initial_delay,
             new_member_join: Duration::from_secs(5),
-            ..Settings::default()
+            ..CoordinatorSettings::default()
         };
         Self {
             coordinator: Coordinator::new(settings),
@@ -236,6 +236,6 @@ proptest! {
         }
         assert!(world.parked.is_empty(), "never answered: {:?}", world.parked);
         let left = world.coordinator.handle_describe(world.now, "g");
-        assert!(left.is_none_or(|group| group.members.is_empty()), "nobody lives for ever");
+        assert!(left.is_none_or(|group| group.members.is_empty()), "no member lives for ever");
     }
 }

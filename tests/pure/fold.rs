@@ -1,4 +1,4 @@
-//! The live fold as it is shared: what listeners hear, and what finds no room.
+//! The shared live fold: what listeners get, and what happens when the inbox is full.
 
 use std::sync::{Arc, mpsc};
 
@@ -14,9 +14,9 @@ fn fact(seq: u64, what: What) -> Arc<Fact> {
 }
 
 #[test]
-fn listeners_hear_each_fact_once_what_was_missed_and_nothing_after_the_end() {
+fn listeners_get_each_fact_once_the_count_of_missed_facts_and_nothing_after_the_end() {
     let fold = Fold::new(Live::new(&plan(1, &[("p1", 1, 1)])));
-    let (tell, told) = mpsc::channel();
+    let (tell, got) = mpsc::channel();
     fold.listen(Box::new(move |_, heard| match heard {
         Heard::Fact(fact) => tell.send(fact.seq).unwrap(),
         Heard::Missed(facts) => tell.send(1_000_000 + facts).unwrap(),
@@ -25,14 +25,14 @@ fn listeners_hear_each_fact_once_what_was_missed_and_nothing_after_the_end() {
     let most = u64::try_from(WAITING_MAX).unwrap();
     let trial = TrialNumber(1);
     (1..=most + 3).for_each(|seq| fold.put(fact(seq, What::TrialBegan { trial })));
-    assert!(told.try_recv().is_err(), "to put a fact folds nothing");
+    assert!(got.try_recv().is_err(), "`put` folds nothing");
     fold.look(|_| ());
-    let heard: Vec<u64> = told.try_iter().collect();
+    let heard: Vec<u64> = got.try_iter().collect();
     assert_eq!(heard.len(), WAITING_MAX + 1);
     assert!(heard.is_sorted());
-    assert_eq!(heard.last(), Some(&1_000_003), "three found no room");
+    assert_eq!(heard.last(), Some(&1_000_003), "three did not fit");
     fold.put(fact(most + 4, What::Ended { how: Outcome::Completed, why: None }));
-    assert!(fold.look(|live| live.finality().is_over), "a reader sees what was put before");
-    assert_eq!(told.try_iter().collect::<Vec<_>>(), [most + 4]);
-    assert!(told.recv().is_err(), "listeners are let go");
+    assert!(fold.look(|live| live.finality().is_over), "a reader sees all facts put before");
+    assert_eq!(got.try_iter().collect::<Vec<_>>(), [most + 4]);
+    assert!(got.recv().is_err(), "listeners are dropped");
 }

@@ -250,13 +250,13 @@ fn a_hand_over_without_a_gap_begins_nothing_anew() {
 /// Its claims are renewed all the time, and its duty does not run; that it may have run after all
 /// is waited for as long as the live has patience.
 #[test]
-fn whoever_hangs_leads_nothing_once_that_is_certain() {
+fn a_member_that_hangs_leads_nothing_once_that_is_certain() {
     let mut story = Story::default();
     others(&mut story);
     leads(&mut story, "p1-2.1", &[(1, [200, END], &[[200, 3_000]])]);
     let group: GroupName = "p1".parse().unwrap();
     let (picture, _) = told(&story, 3_400);
-    assert_eq!(picture.health, Level::Led, "nobody can know yet");
+    assert_eq!(picture.health, Level::Led, "it is not certain yet");
     let (picture, seen) = told(&story, 9_000);
     assert_eq!((picture.health, picture.roles[1].health), (Level::Degraded, Level::Degraded));
     assert_eq!(since(&picture, 1, 9_000), 3_000);

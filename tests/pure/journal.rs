@@ -1,5 +1,5 @@
-//! The journal: what is appended is read back, a torn tail is told, anything else is refused by
-//! line.
+//! The journal: facts are read back as appended, a torn tail is reported, anything else is refused
+//! with its line.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -71,7 +71,7 @@ fn written() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_facts_are_read_back() {
     let (_folder, path) = written();
     let recording = read(&path).unwrap();
     assert_eq!(recording.header, header());
@@ -105,7 +105,7 @@ fn a_line_that_is_no_fact_is_refused_with_its_number() {
 }
 
 #[test]
-fn a_later_version_is_refused_whatever_it_says() {
+fn a_later_version_is_refused_with_any_content() {
     let (_folder, path) = written();
     fs::write(&path, "{\"journal\":3,\"other\":true}\n").unwrap();
     let error = read(&path).unwrap_err();
@@ -119,7 +119,7 @@ fn an_earlier_version_is_refused_with_the_reason() {
     let error = read(&path).unwrap_err();
     assert!(matches!(error, JournalError::Older { found: 1, known: 2, .. }), "{error}");
     let said = error.to_string();
-    assert!(said.contains("whose faults do not say what they do"), "{said}");
+    assert!(said.contains("which lacks the class of each fault"), "{said}");
 }
 
 #[test]
@@ -164,7 +164,7 @@ const SMALL: &str = "TANDEM_SMALL_DISK";
 /// The disk is full, really: on a file system of its own, in a mount namespace that ends with the
 /// process. That takes root, or a kernel that lets users have namespaces.
 #[test]
-fn a_full_disk_is_an_error_and_what_was_written_stays_whole() {
+fn a_full_disk_is_an_error_and_written_lines_stay_whole() {
     if let Some(disk) = std::env::var_os(SMALL) {
         return fills(Path::new(&disk));
     }
@@ -176,7 +176,7 @@ fn a_full_disk_is_an_error_and_what_was_written_stays_whole() {
     }
     let script = "mount -t tmpfs -o size=64k small \"$0\" || exit 77; exec \"$@\"";
     unshare.args(["sh", "-c", script]).arg(disk.path()).arg(std::env::current_exe().unwrap());
-    let name = "journal::a_full_disk_is_an_error_and_what_was_written_stays_whole";
+    let name = "journal::a_full_disk_is_an_error_and_written_lines_stay_whole";
     let done = unshare.args(["--exact", name, "--nocapture"]).env(SMALL, disk.path()).output();
     let done = done.expect("missing: unshare (util-linux)");
     let said = [done.stdout, done.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());

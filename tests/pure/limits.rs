@@ -37,7 +37,7 @@ fn terms(threshold: u64) -> Terms {
 }
 
 #[test]
-fn the_terms_are_what_the_pace_and_the_cluster_make_them() {
+fn the_terms_follow_from_the_pace_and_the_cluster() {
     let terms = terms(3_000);
     assert_eq!(terms.silence(), ms(150));
     assert_eq!(terms.rebalance, ms(210));
@@ -55,14 +55,14 @@ fn a_death_costs_a_session_and_a_rebalance() {
 }
 
 #[test]
-fn isolation_costs_what_the_threshold_does_not_cover() {
+fn isolation_costs_the_time_beyond_the_threshold() {
     assert_eq!(both(bounds(&terms(3_000), None).isolation), [(0, 0), (0, 2_150)]);
     // 1375 would be seamless.
     assert_eq!(both(bounds(&terms(1_200), None).isolation), [(0, 175), (0, 350)]);
 }
 
 #[test]
-fn a_pause_costs_itself_or_a_takeover_and_then_what_the_sleeper_believes() {
+fn a_pause_costs_itself_or_a_takeover_plus_the_stale_claims() {
     let pause = |longest| both(bounds(&terms(3_000), longest).pause);
     assert_eq!(pause(Some(ms(200))), [(200, 200), (0, 3_350)]);
     assert_eq!(pause(Some(ms(900))), [(850, 900), (0, 50 + 3_350)]);
@@ -71,7 +71,7 @@ fn a_pause_costs_itself_or_a_takeover_and_then_what_the_sleeper_believes() {
 }
 
 #[test]
-fn a_dead_broker_costs_its_replacement_the_search_for_it_and_what_isolation_costs() {
+fn a_dead_broker_costs_failover_search_and_isolation() {
     let terms = Terms { failover: ms(4_000), ..terms(3_000) };
     // A second to find it, a second because it reads: 4000 + 2000 + 1375 - 3000. Members may join
     // these two seconds apart, and what moved is claimed twice for T, B and F.
@@ -166,8 +166,9 @@ fn a_group_without_a_survivor_waits_for_the_restart() {
 }
 
 #[test]
-fn members_that_are_cut_off_cost_what_their_isolation_does() {
-    // With a threshold of 3s nobody misses them; roles move when they go, and back when they come.
+fn members_that_are_cut_off_cost_as_much_as_an_isolation() {
+    // With a threshold of 3s there is no gap; roles move when the members go, and back when they
+    // return.
     let one = "  - {fault: partition, for: 5s, target: {leader_of: any, group: p1}}";
     assert_eq!(limits(one), [(0, 3_000), (0, 0), (0, 3_000)]);
     // Those that move back before the first claims lapsed are led by three in turn.
@@ -182,7 +183,7 @@ fn members_that_are_cut_off_cost_what_their_isolation_does() {
         let overlap = 3_000 + 3_000 + 300 + 240;
         assert_eq!(limits(method), [(gap, overlap), (0, 0), (0, overlap)], "{method}");
     }
-    // A member that was held, and is nobody any more, makes the group wait for its session.
+    // A member that was held and has been expired makes the group wait for its session.
     let stall = "  - {fault: partition, behavior: stall, for: 5s, target: {member: p1-1}}";
     assert_eq!(limits(stall)[0], (0, 3_000 + 1_255));
 }
@@ -190,7 +191,7 @@ fn members_that_are_cut_off_cost_what_their_isolation_does() {
 #[test]
 fn a_cluster_that_is_away_costs_its_groups_all_that_time_and_a_start_up() {
     let limits = |step: &str| limits(&format!("  - {{fault: broker, target: {step}}}"));
-    // D + 500 + B + F + a - T: who is back knows nobody's session.
+    // D + 500 + B + F + a - T: the new broker knows no sessions.
     let hit = (10_000 + 500 + 240 + 120 - 3_000, 3_000 + 240 + 300);
     assert_eq!(limits("{cluster: a}, restart_after: 10s"), [hit, (0, 0), (0, hit.1)]);
     let any = [hit, hit, (0, hit.1)];
@@ -202,7 +203,7 @@ fn a_cluster_that_is_away_costs_its_groups_all_that_time_and_a_start_up() {
     let paused = (8_000 + 1_000 + 1_255 + 120 - 3_000, hit.1);
     let pause = limits("{cluster: b}, how: pause, for: 8s");
     assert_eq!(pause, [(0, 0), paused, (0, hit.1)]);
-    // Shorter than a threshold, and nobody misses it.
+    // Shorter than a threshold, so there is no gap.
     assert_eq!(limits("{cluster: a}, restart_after: 2s")[0], (0, hit.1));
 }
 
@@ -217,8 +218,8 @@ fn two_clusters_that_are_away_at_once_are_all_there_is() {
 }
 
 #[test]
-fn what_the_loss_of_a_cluster_costs_begins_later_than_the_loss() {
-    // Claims outlive it by 3s; nobody leads in its group from then until all are back, at 10.9s.
+fn the_cost_of_a_lost_cluster_begins_later_than_the_loss() {
+    // Claims outlive it by 3s; no member of its group leads from then until all are back, at 10.9s.
     let meets = |at: &str| {
         let lost = "  - {fault: broker, restart_after: 10s, target: {cluster: a}}";
         let killed = format!("  - {{at: {at}, fault: kill, target: {{member: p2-1}}}}");
@@ -235,7 +236,7 @@ fn a_clock_that_is_wrong_costs_nothing() {
 }
 
 #[test]
-fn who_leaves_is_waited_for_by_nobody_and_who_stops_by_all() {
+fn a_group_waits_for_a_stopped_member_and_not_for_one_that_leaves() {
     let of = |fault: &str| limits(&format!("  - {{fault: {fault}, target: {{member: p1-1}}}}"))[0];
     // B + F, and what moved twice.
     assert_eq!(of("leave"), (240, 6_000));
@@ -258,14 +259,14 @@ fn a_second_process_costs_a_join_and_a_leave() {
 }
 
 #[test]
-fn a_rollout_costs_what_one_leave_does() {
+fn a_rollout_costs_as_much_as_one_leave() {
     let hit = (240, 6_000);
     let all = "  - {fault: rollout, restart_after: 1s}";
     assert_eq!(limits(all), [hit, hit, (0, 6_000)]);
 }
 
 #[test]
-fn a_storm_costs_the_worst_of_what_can_be_on_at_once() {
+fn a_storm_costs_the_worst_combination_of_simultaneous_strikes() {
     let of = |more: &str| {
         let step = "fault: storm, for: 1m, hold: 2s, faults: {kill: 1, leave: 5, pause: 1}";
         let text = format!("version: 1\nname: x\nmethod:\n  - {{{step}, {more}\n");
@@ -281,7 +282,7 @@ fn a_storm_costs_the_worst_of_what_can_be_on_at_once() {
     assert_eq!(of(one), [2 * 1_255, 2 * 1_255, 0], "it keeps to its limits");
     let churn = "  - {fault: churn, for: 1m, every: 1s, target: {group: any}}";
     assert_eq!(limits(churn)[2].0, 0, "of one group or of the other");
-    // So many can be away at once that nobody is left: the group waits for a restart.
+    // All members can be away at once, so the group waits for a restart.
     let dense = of("every: 1s}");
     assert!(dense[0] > 4_255, "{dense:?}");
     let kept = of("every: 1s}\nlimits: {members: 1, groups: 1}");
@@ -290,7 +291,7 @@ fn a_storm_costs_the_worst_of_what_can_be_on_at_once() {
 }
 
 #[test]
-fn a_bound_that_nobody_knows_is_none() {
+fn an_unknown_bound_is_absent() {
     let known = |method: &str| {
         let brief = brief(method);
         let p1 = &brief.limits["p1"];
@@ -328,7 +329,7 @@ fn refused(limits: &str, method: &str) -> Vec<String> {
 }
 
 #[test]
-fn only_what_must_break_a_limit_is_refused() {
+fn only_steps_that_must_break_a_limit_are_refused() {
     let none: [String; 0] = [];
     let all = "  - {fault: kill, target: {group: any, mode: all}}";
     assert_eq!(refused("{members: 1}", all), ["3 members of `p1` would be down: the limit is 1"]);
@@ -381,12 +382,12 @@ fn a_dry_run_and_a_plan_say_the_same_of_the_same_fault() {
         let said = page.lines().find_map(|line| line.trim().strip_prefix(row)).unwrap();
         let most = |text: &str| text.rsplit(' ').next().unwrap().replace("none", "0");
         let (gap, overlap) = said.trim().split_once("  ").unwrap();
-        let told = Preview::of(&prepared, 1).steps[0].costs.unwrap();
+        let costs = Preview::of(&prepared, 1).steps[0].costs.unwrap();
         let ms = |span: Span| span.get().as_millis();
-        let by_fault = ms(told.overlap.unwrap()) - ms(told.of_return);
-        let both = (ms(told.gap.unwrap()).to_string(), by_fault.to_string());
+        let by_fault = ms(costs.overlap.unwrap()) - ms(costs.of_return);
+        let both = (ms(costs.gap.unwrap()).to_string(), by_fault.to_string());
         assert_eq!(both, (most(gap), most(overlap.trim())), "{name}: {said:?}");
         let brief = prepared.brief.limits.values().map(|limits| limits.overlap.unwrap()).max();
-        assert_eq!(brief, told.overlap, "{name}");
+        assert_eq!(brief, costs.overlap, "{name}");
     }
 }

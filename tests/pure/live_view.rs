@@ -1,5 +1,5 @@
-//! What is shown of a topology that is kept up: the terminal's page and the lines, on a story that
-//! is told fact by fact.
+//! What `tandem up` shows: the terminal's page and the lines, for a story that is played fact by
+//! fact.
 
 #![allow(clippy::float_cmp, reason = "a test may fail loudly")]
 
@@ -9,24 +9,24 @@ use support::facts::{Story, at, plan};
 use tandem::ids::ClusterName;
 use tandem::live::Live;
 use tandem::live_view::{
-    Event, Happening, JournalPicture, Level, Moment, Picture, Run, Screen, Stroke, Table, line,
+    Event, Happening, JournalPicture, KeyAction, Level, Moment, Picture, Run, Screen, Table, line,
     summary,
 };
 use tandem::observation::What;
 use tandem::time::{Mono, Span, Wall};
 use tandem::topology::Plan;
 
-/// A story as far as it was told.
-struct Told {
+/// A story, as far as it was played.
+struct Playback {
     plan: Plan,
     live: Live,
     table: Table,
     events: Vec<Event>,
-    /// Up to when it was told.
+    /// Up to when it was played.
     until: Mono,
 }
 
-impl Told {
+impl Playback {
     fn new(mut plan: Plan) -> Self {
         plan.objective.joint_gap = Some(Span::ms(0));
         plan.objective.group_gap = Some(Span::ms(1_500));
@@ -35,14 +35,14 @@ impl Told {
         Self { plan, live, table, events: Vec::new(), until: Mono::ZERO }
     }
 
-    fn put(&mut self, t: Mono, told: Mono, what: Happening) {
+    fn put(&mut self, t: Mono, published: Mono, what: Happening) {
         let seq = u64::try_from(self.events.len()).unwrap() + 1;
         let wall = Wall(1_700_000_000_000 + i64::try_from(t.0 / 1_000_000).unwrap());
-        self.events.push(Event { seq, t, wall, told, what });
+        self.events.push(Event { seq, t, wall, published, what });
     }
 
-    /// Tells a story up to an instant, from where it was told before.
-    fn tell(&mut self, story: &Story, until: u64) {
+    /// Plays a story up to an instant, from where it was played before.
+    fn play(&mut self, story: &Story, until: u64) {
         let mut facts = story.facts.clone();
         facts.sort_by_key(|fact| fact.t);
         let from = self.until;
@@ -91,9 +91,9 @@ impl Told {
     }
 }
 
-fn page(told: &Told, screen: &mut Screen, now: u64, size: (u16, u16)) -> String {
+fn page(playback: &Playback, screen: &mut Screen, now: u64, size: (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
-    let picture = told.picture(now);
+    let picture = playback.picture(now);
     terminal.draw(|frame| screen.draw(frame, &picture)).unwrap();
     terminal.backend().to_string()
 }
@@ -109,8 +109,8 @@ fn led(story: &mut Story, until: u64) {
 }
 
 #[test]
-fn a_death_and_what_follows_are_shown_at_once_and_then_counted() {
-    let mut told = Told::new(plan(3, &[("p1", 2, 3), ("p2", 2, 2)]));
+fn a_death_and_its_effects_are_shown_at_once_and_then_counted() {
+    let mut playback = Playback::new(plan(3, &[("p1", 2, 3), ("p2", 2, 2)]));
     let mut story = Story::default();
     led(&mut story, 12_000);
     story.started("p1-3.1", 1);
@@ -118,11 +118,11 @@ fn a_death_and_what_follows_are_shown_at_once_and_then_counted() {
     story.died("p1-1.1", 5_000);
     story.assigned("p1-3.1", 5_900, &[0]).serves("p1-3.1", 0, 1, [6_000, 12_000]);
 
-    told.tell(&story, 4_900);
-    assert_eq!(told.picture(4_900).health, Level::Led, "{}", told.lines());
-    told.tell(&story, 5_100);
-    let picture = told.picture(5_100);
-    assert_eq!(picture.health, Level::Degraded, "{}", told.lines());
+    playback.play(&story, 4_900);
+    assert_eq!(playback.picture(4_900).health, Level::Led, "{}", playback.lines());
+    playback.play(&story, 5_100);
+    let picture = playback.picture(5_100);
+    assert_eq!(picture.health, Level::Degraded, "{}", playback.lines());
     assert_eq!(picture.roles[0].health, Level::Degraded);
     assert!((picture.roles[0].health_for_ms - 100.0).abs() < 1e-6, "{:?}", picture.roles[0]);
     assert_eq!(picture.roles[1].health, Level::Led);
@@ -135,31 +135,31 @@ fn a_death_and_what_follows_are_shown_at_once_and_then_counted() {
         summary(&picture).contains("group p1 on a: 2 gaps go on, the longest for 100 ms, 0 ov")
     );
     let mut screen = Screen::new(false, false);
-    told.events.iter().for_each(|event| screen.tell(event));
-    insta::assert_snapshot!("degraded", page(&told, &mut screen, 5_100, (100, 24)));
+    playback.events.iter().for_each(|event| screen.push_event(event));
+    insta::assert_snapshot!("degraded", page(&playback, &mut screen, 5_100, (100, 24)));
 
     // It is over, and not final yet: nothing of it is forgotten, and it lasts no longer.
-    told.tell(&story, 6_300);
-    let picture = told.picture(6_300);
+    playback.play(&story, 6_300);
+    let picture = playback.picture(6_300);
     let counts = picture.groups["p1"].counts;
-    assert_eq!((counts.gaps, counts.open), (0, 0), "{counts:?}\n{}", told.lines());
+    assert_eq!((counts.gaps, counts.open), (0, 0), "{counts:?}\n{}", playback.lines());
     assert_eq!(picture.objective[1].longest_ms.round(), 1_000.0);
 
-    told.tell(&story, 12_000);
-    let picture = told.picture(12_000);
+    playback.play(&story, 12_000);
+    let picture = playback.picture(12_000);
     assert_eq!(picture.health, Level::Led);
     let counts = picture.groups["p1"].counts;
-    // Two roles are on the partition that nobody led for a second.
+    // Two roles are on the partition that had no leader for a second.
     assert_eq!((counts.gaps, counts.gap_ms_max.round()), (2, 1_000.0), "{counts:?}");
     assert_eq!(picture.joint.gaps, 0);
     assert!(picture.objective.iter().all(|promise| promise.kept), "{:?}", picture.objective);
-    insta::assert_snapshot!("lines", told.lines());
+    insta::assert_snapshot!("lines", playback.lines());
     insta::assert_snapshot!("summary", summary(&picture));
 }
 
 #[test]
 fn a_role_that_no_group_leads_is_down_and_breaks_the_objective() {
-    let mut told = Told::new(plan(3, &[("p1", 2, 2), ("p2", 2, 2)]));
+    let mut playback = Playback::new(plan(3, &[("p1", 2, 2), ("p2", 2, 2)]));
     let mut story = Story::default();
     for who in ["p1-1.1", "p1-2.1", "p2-1.1", "p2-2.1"] {
         story.started(who, 1);
@@ -169,34 +169,31 @@ fn a_role_that_no_group_leads_is_down_and_breaks_the_objective() {
         story.assigned(who, 2, &[partition]).serves(who, partition, 1, [100, until]);
     }
     story.died("p1-1.1", 5_000).died("p2-1.1", 5_050);
-    told.tell(&story, 5_070);
-    let picture = told.picture(5_070);
+    playback.play(&story, 5_070);
+    let picture = playback.picture(5_070);
     let joint = &picture.objective[0];
     assert!(!joint.kept && joint.longest_ms.round() == 20.0, "broken at once: {joint:?}");
     assert_eq!((picture.joint.gaps, picture.joint.open), (0, 2), "{:?}", picture.joint);
-    let told_now = summary(&picture);
-    assert!(
-        told_now.contains("all groups at once: 2 gaps go on, the longest for 20 ms"),
-        "{told_now}"
-    );
-    told.tell(&story, 9_000);
-    let picture = told.picture(9_000);
-    assert_eq!(picture.health, Level::Down, "{}", told.lines());
+    let text = summary(&picture);
+    assert!(text.contains("all groups at once: 2 gaps go on, the longest for 20 ms"), "{text}");
+    playback.play(&story, 9_000);
+    let picture = playback.picture(9_000);
+    assert_eq!(picture.health, Level::Down, "{}", playback.lines());
     let joint = &picture.objective[0];
     assert!(!joint.kept && joint.longest_ms > 3_000.0, "it goes on, and counts: {joint:?}");
     let mut screen = Screen::new(false, false);
-    told.events.iter().for_each(|event| screen.tell(event));
-    insta::assert_snapshot!("down", page(&told, &mut screen, 9_000, (100, 24)));
+    playback.events.iter().for_each(|event| screen.push_event(event));
+    insta::assert_snapshot!("down", page(&playback, &mut screen, 9_000, (100, 24)));
     // A terminal that is far too small shows what it can, and breaks nothing.
     for size in [(1, 1), (20, 4), (40, 10)] {
-        page(&told, &mut screen, 9_000, size);
+        page(&playback, &mut screen, 9_000, size);
     }
 }
 
 /// Of a gap it is certain that it began, and not yet that it ended, when the next one begins.
 #[test]
 fn a_gap_that_follows_another_is_not_the_other_one() {
-    let mut told = Told::new(plan(3, &[("p1", 2, 3), ("p2", 2, 2)]));
+    let mut playback = Playback::new(plan(3, &[("p1", 2, 3), ("p2", 2, 2)]));
     let mut story = Story::default();
     led(&mut story, 12_000);
     story.started("p1-3.1", 1);
@@ -205,48 +202,48 @@ fn a_gap_that_follows_another_is_not_the_other_one() {
     story.died("p1-3.1", 5_300);
     // However far what is final has come.
     for now in (5_310..6_500).step_by(10) {
-        told.tell(&story, now);
-        let counts = told.picture(now).groups["p1"].counts;
+        playback.play(&story, now);
+        let counts = playback.picture(now).groups["p1"].counts;
         let lasted = f64::from(u32::try_from(now).unwrap() - 5_300);
-        assert_eq!((counts.open, counts.open_ms_max.round()), (2, lasted), "{}", told.lines());
+        assert_eq!((counts.open, counts.open_ms_max.round()), (2, lasted), "{}", playback.lines());
     }
-    let lines = told.lines();
+    let lines = playback.lines();
     assert!(lines.contains("gap_began group=p1") && lines.contains("gap group=p1"), "{lines}");
-    told.tell(&story, 9_000);
-    let counts = told.picture(9_000).groups["p1"].counts;
+    playback.play(&story, 9_000);
+    let counts = playback.picture(9_000).groups["p1"].counts;
     assert_eq!((counts.gaps, counts.gap_ms_max.round(), counts.open), (2, 200.0, 2), "{counts:?}");
-    let told = summary(&told.picture(9_000));
-    assert!(told.contains("2 gaps, the longest 200 ms, 2 more go on, the longest for 3700 ms"));
+    let text = summary(&playback.picture(9_000));
+    assert!(text.contains("2 gaps, the longest 200 ms, 2 more go on, the longest for 3700 ms"));
 }
 
 #[test]
 fn a_thousand_roles_are_folded_by_their_leaders_or_scrolled() {
-    let mut told = Told::new(plan(1_000, &[("p1", 2, 2), ("p2", 2, 2)]));
+    let mut playback = Playback::new(plan(1_000, &[("p1", 2, 2), ("p2", 2, 2)]));
     let mut story = Story::default();
     led(&mut story, 2_000);
     story.assigned("p1-1.1", 2, &[0]).serves("p1-1.1", 0, 1, [100, 2_000]);
-    told.tell(&story, 2_000);
+    playback.play(&story, 2_000);
     let mut screen = Screen::new(false, true);
-    let folded = page(&told, &mut screen, 2_000, (100, 20));
+    let folded = page(&playback, &mut screen, 2_000, (100, 20));
     assert!(folded.contains("role-0 and 499 more"), "{folded}");
     insta::assert_snapshot!("folded", folded);
-    screen.strike(Stroke::Fold);
-    let first = page(&told, &mut screen, 2_000, (100, 20));
+    screen.apply(KeyAction::Fold);
+    let first = page(&playback, &mut screen, 2_000, (100, 20));
     assert!(first.contains("role-0 ") && first.contains("of 1000)"), "{first}");
-    screen.strike(Stroke::End);
-    let last = page(&told, &mut screen, 2_000, (100, 20));
+    screen.apply(KeyAction::End);
+    let last = page(&playback, &mut screen, 2_000, (100, 20));
     assert!(last.contains("role-999"), "{last}");
-    screen.strike(Stroke::PageUp);
-    screen.strike(Stroke::Up);
-    let middle = page(&told, &mut screen, 2_000, (100, 20));
+    screen.apply(KeyAction::PageUp);
+    screen.apply(KeyAction::Up);
+    let middle = page(&playback, &mut screen, 2_000, (100, 20));
     assert!(!middle.contains("role-999") && !middle.contains("role-0 "), "{middle}");
-    screen.strike(Stroke::Home);
-    assert_eq!(page(&told, &mut screen, 2_000, (100, 20)), first);
+    screen.apply(KeyAction::Home);
+    assert_eq!(page(&playback, &mut screen, 2_000, (100, 20)), first);
 }
 
 #[test]
 fn a_broker_that_is_dead_is_shown_until_it_is_back() {
-    let mut told = Told::new(plan(1, &[("p1", 1, 1)]));
+    let mut playback = Playback::new(plan(1, &[("p1", 1, 1)]));
     let cluster: ClusterName = "a".parse().unwrap();
     let started = |pid| {
         let (cluster, address) = (cluster.clone(), "127.0.0.1:4000".to_owned());
@@ -256,19 +253,31 @@ fn a_broker_that_is_dead_is_shown_until_it_is_back() {
     story.run(10, started(7));
     story.run(2_000, What::ClusterDied { cluster: cluster.clone() }).run(2_500, started(8));
     let mut screen = Screen::new(false, false);
-    told.tell(&story, 1_010);
+    playback.play(&story, 1_010);
     let alive = "broker of a at 127.0.0.1:4000: alive for 1.0 s, process 7\n";
-    assert!(summary(&told.picture(1_010)).contains(alive), "{}", summary(&told.picture(1_010)));
-    assert!(!page(&told, &mut screen, 1_010, (100, 20)).contains("broker of"));
-    told.tell(&story, 2_300);
+    assert!(
+        summary(&playback.picture(1_010)).contains(alive),
+        "{}",
+        summary(&playback.picture(1_010))
+    );
+    assert!(!page(&playback, &mut screen, 1_010, (100, 20)).contains("broker of"));
+    playback.play(&story, 2_300);
     let dead = "broker of a at 127.0.0.1:4000: dead for 0.3 s, died once";
-    assert!(summary(&told.picture(2_300)).contains(dead), "{}", summary(&told.picture(2_300)));
-    assert!(page(&told, &mut screen, 2_300, (100, 20)).contains(dead));
-    told.tell(&story, 4_500);
+    assert!(
+        summary(&playback.picture(2_300)).contains(dead),
+        "{}",
+        summary(&playback.picture(2_300))
+    );
+    assert!(page(&playback, &mut screen, 2_300, (100, 20)).contains(dead));
+    playback.play(&story, 4_500);
     let back = "broker of a at 127.0.0.1:4000: alive for 2.0 s, process 8, died once\n";
-    assert!(summary(&told.picture(4_500)).contains(back), "{}", summary(&told.picture(4_500)));
-    assert!(!page(&told, &mut screen, 4_500, (100, 20)).contains("broker of"));
-    let lines = told.lines();
+    assert!(
+        summary(&playback.picture(4_500)).contains(back),
+        "{}",
+        summary(&playback.picture(4_500))
+    );
+    assert!(!page(&playback, &mut screen, 4_500, (100, 20)).contains("broker of"));
+    let lines = playback.lines();
     let words: Vec<_> = lines.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
     let [first, second] =
         [7, 8].map(|pid| format!("cluster_started cluster=a address=127.0.0.1:4000 pid={pid}"));
@@ -277,10 +286,10 @@ fn a_broker_that_is_dead_is_shown_until_it_is_back() {
 
 #[test]
 fn colours_are_there_unless_they_are_refused() {
-    let told = Told::new(plan(3, &[("p1", 2, 2), ("p2", 2, 2)]));
+    let playback = Playback::new(plan(3, &[("p1", 2, 2), ("p2", 2, 2)]));
     let coloured = |colour| {
         let mut terminal = Terminal::new(TestBackend::new(80, 20)).unwrap();
-        let picture = told.picture(100);
+        let picture = playback.picture(100);
         let mut screen = Screen::new(colour, false);
         terminal.draw(|frame| screen.draw(frame, &picture)).unwrap();
         let cells = terminal.backend().buffer().content();
@@ -294,7 +303,7 @@ fn colours_are_there_unless_they_are_refused() {
 #[test]
 fn nothing_is_cut_on_a_small_terminal_and_a_large_one_is_used() {
     let groups = [("p1", 4, 5), ("p2", 4, 5), ("p3", 4, 5)];
-    let mut told = Told::new(plan(6, &groups));
+    let mut playback = Playback::new(plan(6, &groups));
     let mut story = Story::default();
     for group in ["p1", "p2", "p3"] {
         for member in 1..=5 {
@@ -306,18 +315,18 @@ fn nothing_is_cut_on_a_small_terminal_and_a_large_one_is_used() {
         }
     }
     story.died("p1-1.1", 5_000);
-    told.tell(&story, 5_200);
+    playback.play(&story, 5_200);
     let mut screen = Screen::new(false, false);
-    for event in &told.events {
-        screen.tell(event);
+    for event in &playback.events {
+        screen.push_event(event);
     }
-    let small = page(&told, &mut screen, 5_200, (80, 24));
+    let small = page(&playback, &mut screen, 5_200, (80, 24));
     insta::assert_snapshot!("small", small);
     let joined: Vec<_> = small.lines().map(|line| line.trim_matches('"').trim()).collect();
     let joined = joined.join(" ");
     assert!(joined.contains("2 gaps go on, the longest for"), "{small}");
     assert!(small.contains("degraded for 0.2 s"), "{small}");
-    let large = page(&told, &mut screen, 5_200, (200, 50));
+    let large = page(&playback, &mut screen, 5_200, (200, 50));
     insta::assert_snapshot!("large", large);
     for member in ["p1-1.1  dead for", "p3-5.1  alive for"] {
         assert!(large.contains(member), "{large}");

@@ -1,8 +1,9 @@
 //! The protocol of one member, as transcripts under `tests/data/neli/`: an input a line, and below
 //! `----` what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
-//! Inputs: `member width=W threshold=MS beacon=MS` begins, at 0. Then, each with `at=MS`:
-//! `heard partition=K`, `assigned K,K`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`,
+//! Inputs: `member width=W threshold=MS beacon=MS` begins, at 0; `fast` and `pulsed` behind it choose
+//! the mode and who paces the beacons. Then, each with `at=MS`: `heard partition=K` (`sent=MS` of a
+//! message of its own), `pulse`, `assigned K,K`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`,
 //! which asks for the partitions led. Instants are milliseconds.
 
 #![allow(
@@ -17,8 +18,9 @@ use std::time::Duration;
 
 use support::transcript::{Command, check_folder};
 use tandem::ids::PartitionId;
-use tandem::neli::{Assignment, Config, Event, Membership, Neli};
-use tandem::time::{Mono, Wall};
+use tandem::neli::{Assignment, Config, Event, Heard, Membership, Neli, Pulse};
+use tandem::observation::Mode;
+use tandem::time::Mono;
 
 fn ms(at: u64) -> Mono {
     Mono::ZERO + Duration::from_millis(at)
@@ -34,6 +36,8 @@ fn begin(command: &Command) -> (Neli, NonZeroU32) {
         width,
         threshold: Duration::from_millis(command.number("threshold")),
         beacon: Duration::from_millis(command.number("beacon")),
+        mode: if command.has("fast") { Mode::Fast } else { Mode::NonExclusive },
+        pulse: if command.has("pulsed") { Pulse::Program } else { Pulse::Clock },
     };
     (Neli::new(Mono::ZERO, config), width)
 }
@@ -49,7 +53,8 @@ fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
     match command.verb.as_str() {
         "heard" => {
             let partition = PartitionId(command.number("partition") as u32);
-            core.handle_heard(now, partition, Wall(0));
+            let sent = command.optional("sent").map(ms);
+            core.handle_heard(now, Heard { partition, sent });
         }
         "assigned" => {
             let partitions = partitions(command);
@@ -59,6 +64,7 @@ fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
         "revoked" => core.handle_membership(now, &Membership::Revoked(partitions(command))),
         "lost" => core.handle_membership(now, &Membership::Lost(partitions(command))),
         "timeout" => core.handle_timeout(now),
+        "pulse" => core.handle_pulse(now),
         "leave" => core.handle_leave(now),
         "who" => {
             let led = (0..width.get()).map(PartitionId).filter(|&k| core.leads(now, k));

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tandem::ids::{PartitionId, RoleIndex};
-use tandem::neli::{Assignment, Config, Event, Membership, Neli};
-use tandem::time::{Mono, Wall};
+use tandem::neli::{Assignment, Config, Event, Heard, Membership, Neli, Pulse};
+use tandem::observation::{Ending, Mode};
+use tandem::time::Mono;
 
 const T: u64 = 300;
 const TAU: u64 = 100;
@@ -21,6 +22,8 @@ fn member(width: u32) -> Neli {
         width: NonZeroU32::new(width).unwrap(),
         threshold: Duration::from_millis(T),
         beacon: Duration::from_millis(TAU),
+        mode: Mode::NonExclusive,
+        pulse: Pulse::Clock,
     };
     Neli::new(Mono::ZERO, config)
 }
@@ -30,7 +33,7 @@ fn beacons(core: &mut Neli) -> BTreeSet<u32> {
 }
 
 fn hear(core: &mut Neli, at: u64, partition: u32) {
-    core.handle_heard(ms(at), PartitionId(partition), Wall(0));
+    core.handle_heard(ms(at), Heard { partition: PartitionId(partition), sent: None });
 }
 
 /// "Each member publishes a beacon on every partition each interval `tau`. No partition may dry
@@ -49,7 +52,7 @@ fn a_beacon_on_every_partition_each_interval() {
 
 /// "`V` starts as *never*."
 #[test]
-fn at_first_nobody_leads() {
+fn at_first_no_member_leads() {
     let core = member(3);
     assert!((0..3).all(|partition| !core.leads(Mono::ZERO, PartitionId(partition))));
 }
@@ -75,7 +78,7 @@ fn every_role_is_mapped() {
     }
 }
 
-/// "`|M|` is read once at start": a partition that appears later is nobody's to lead.
+/// "`|M|` is read once at start": a member never leads a partition that appears later.
 #[test]
 fn a_ledger_that_grows_changes_nothing() {
     let mut core = member(2);
@@ -112,16 +115,15 @@ fn an_assignment_is_no_claim() {
 }
 
 proptest! {
-    /// "It leads partition `i` at `t` iff `V[i] > t - T`": against the sentence itself, for
-    /// whatever is heard whenever, and however late the alarm is. What it tells agrees with what it
-    /// is asked.
+    /// "It leads partition `i` at `t` iff `V[i] > t - T`": compared with the sentence itself, for
+    /// messages at any time and late timers. Its events agree with its answers.
     #[test]
     fn it_leads_if_and_only_if(
         steps in prop::collection::vec((0u64..200, 0u32..3, 0u8..3), 0..60),
     ) {
         let mut core = member(3);
         let mut heard: [Option<u64>; 3] = [None; 3];
-        let mut told = BTreeSet::new();
+        let mut claimed = BTreeSet::new();
         let mut now = 0;
         for (pause, partition, kind) in steps {
             now += pause;
@@ -134,11 +136,11 @@ proptest! {
             while let Some(event) = core.poll_event() {
                 match event {
                     Event::Acquired { claim, from } => {
-                        prop_assert!(told.insert(claim.partition));
+                        prop_assert!(claimed.insert(claim.partition));
                         prop_assert_eq!(from, ms(now));
                     }
                     Event::Ended { claim, .. } => {
-                        prop_assert!(told.remove(&claim.partition));
+                        prop_assert!(claimed.remove(&claim.partition));
                         prop_assert!(claim.until <= ms(now), "a claim ends when it lapses");
                     }
                 }
@@ -146,8 +148,101 @@ proptest! {
             for (partition, heard) in (0..).map(PartitionId).zip(heard) {
                 let sentence = heard.is_some_and(|v| v + T > now);
                 prop_assert_eq!(core.leads(ms(now), partition), sentence);
-                prop_assert_eq!(told.contains(&partition), sentence);
+                prop_assert_eq!(claimed.contains(&partition), sentence);
             }
         }
+    }
+}
+
+/// A member of a group in the fast mode, which holds the partition from the start.
+fn fast(pulse: Pulse) -> Neli {
+    let config = Config {
+        width: NonZeroU32::MIN,
+        threshold: Duration::from_millis(T),
+        beacon: Duration::from_millis(TAU),
+        mode: Mode::Fast,
+        pulse,
+    };
+    let mut core = Neli::new(Mono::ZERO, config);
+    let partitions = vec![PartitionId(0)];
+    let assignment = Assignment { generation: None, member_id: None, partitions };
+    core.handle_membership(Mono::ZERO, &Membership::Assigned(assignment));
+    core
+}
+
+/// Fast: "partition 0 only, only its owner publishes", and it "leads at once".
+#[test]
+fn in_fast_mode_the_owner_alone_publishes_and_leads_at_once() {
+    let mut owner = fast(Pulse::Clock);
+    assert!(owner.leads(Mono::ZERO, PartitionId(0)));
+    assert_eq!(beacons(&mut owner), [0].into());
+    owner.handle_membership(ms(50), &Membership::Revoked(vec![PartitionId(0)]));
+    for at in (100..1_000).step_by(50) {
+        owner.handle_timeout(ms(at));
+        assert_eq!(beacons(&mut owner), BTreeSet::new(), "it holds nothing");
+    }
+}
+
+/// Fast: "revoked or lost: ends the claim at once".
+#[test]
+fn in_fast_mode_a_revocation_ends_the_claim() {
+    for change in [Membership::Revoked, Membership::Lost] {
+        let mut core = fast(Pulse::Clock);
+        core.handle_membership(ms(7), &change(vec![PartitionId(0)]));
+        assert!(!core.leads(ms(7), PartitionId(0)));
+        let last = std::iter::from_fn(|| core.poll_event()).last();
+        let ended = |event| match event {
+            Event::Ended { claim, why } => (claim.until, why),
+            Event::Acquired { .. } => panic!("it began"),
+        };
+        assert_eq!(last.map(ended), Some((ms(7), Ending::Revoked)));
+    }
+}
+
+proptest! {
+    /// Fast: "fenced when nothing is heard for `Q`", where only the owner's own messages count, and
+    /// each by the instant of its sending. Whatever arrives and however late, a claim reaches `Q`
+    /// from the latest of its own messages, or from the assignment, and no further.
+    #[test]
+    fn in_fast_mode_a_claim_reaches_q_from_the_latest_own_message(
+        messages in proptest::collection::vec((0_u64..2_000, 0_u64..600, any::<bool>()), 0..40)
+    ) {
+        let mut arrivals: Vec<(u64, u64, bool)> =
+            messages.iter().map(|&(sent, late, own)| (sent + late, sent, own)).collect();
+        arrivals.sort_unstable();
+        let (mut core, mut latest) = (fast(Pulse::Clock), 0);
+        for (at, sent, own) in arrivals {
+            let sent_by_it = own.then_some(ms(sent));
+            core.handle_heard(ms(at), Heard { partition: PartitionId(0), sent: sent_by_it });
+            if own {
+                latest = latest.max(sent);
+            }
+            for later in [at, latest + T - 1, latest + T].into_iter().filter(|it| *it >= at) {
+                prop_assert_eq!(core.leads(ms(later), PartitionId(0)), later < latest + T);
+            }
+        }
+    }
+
+    /// A program that pulses its member publishes each interval at most, and after a pulse only.
+    #[test]
+    fn a_pulse_lets_one_beacon_go(pulses in proptest::collection::btree_set(1_u64..3_000, 0..60)) {
+        let mut core = fast(Pulse::Program);
+        let (mut sent, mut waiting, mut last) = (0, false, None::<u64>);
+        for at in 1..3_000 {
+            if pulses.contains(&at) {
+                core.handle_pulse(ms(at));
+                waiting = true;
+            } else {
+                core.handle_timeout(ms(at));
+            }
+            let count = beacons(&mut core).len();
+            if count > 0 {
+                prop_assert!(waiting, "no pulse came since the last, at {}", at);
+                prop_assert!(last.is_none_or(|last| at - last >= TAU), "{:?} and {}", last, at);
+                (waiting, last) = (false, Some(at));
+            }
+            sent += count;
+        }
+        prop_assert!(sent <= pulses.len() && (sent > 0 || pulses.is_empty()));
     }
 }

@@ -29,7 +29,7 @@ fn a_plan_is_written_as_it_is_read() {
 }
 
 #[test]
-fn a_plan_warns_of_what_is_unwise() {
+fn a_plan_warns_of_unwise_settings() {
     let text = "
 version: 1
 name: x
@@ -62,7 +62,7 @@ fn sharing_a_topic_is_sharing_the_beacons_but_never_to_the_point_of_silence() {
     assert!(plan.groups.values().all(|group| group.pace.beacon.to_string() == "150ms"));
 }
 
-/// Whatever is wrong has a place, and can be shown.
+/// Every problem has a position, and can be shown.
 fn shown(text: &str, problems: Vec<Problem>) -> Result<(), TestCaseError> {
     prop_assert!(!problems.is_empty());
     prop_assert!(problems.iter().all(|problem| problem.origin.is_some()));
@@ -73,7 +73,7 @@ fn shown(text: &str, problems: Vec<Problem>) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn no_text_makes_a_reader_fall_over(
+    fn no_text_makes_a_reader_panic(
         edits in prop::collection::vec(
             (any::<prop::sample::Index>(), prop::sample::select(
                 vec![

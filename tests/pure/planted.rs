@@ -40,9 +40,9 @@ fn lengths(found: &[Finding]) -> Vec<(u64, u64)> {
 }
 
 /// One group `p1` of one partition, one role, one trial from 500 to 9000.
-fn one_group(tell: impl Fn(&mut Story)) -> Timeline {
+fn one_group(record: impl Fn(&mut Story)) -> Timeline {
     let mut story = Story::default();
-    tell(&mut story);
+    record(&mut story);
     story.began(500, 1).ended(9_000, 1).completed(9_500);
     Timeline::compute(&plan(1, &[("p1", 1, 2)]), &story.facts)
 }
@@ -87,7 +87,7 @@ fn a_pause_costs_from_asked_to_the_waking_and_is_no_takeover() {
 }
 
 #[test]
-fn a_zombie_overlaps_up_to_the_end_that_it_tells_late() {
+fn a_zombie_overlaps_until_the_end_that_it_reports_late() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 2_000]); // its horizon is 5000
         story.asked("p1-1.1", 2_000, "1.z", "pause").of("p1-1.1", 2_001, What::Stopped);
@@ -115,7 +115,7 @@ fn a_dead_claim_ends_where_the_death_is_confirmed() {
 }
 
 #[test]
-fn a_request_counts_from_the_first_whatever_is_asked_for_in_between() {
+fn a_request_counts_from_the_first_despite_requests_in_between() {
     let found = one_group(|story| {
         story.started("p1-1.1", 10).started("p1-2.1", 10).serves("p1-1.1", 0, 1, [100, 1_990]);
         story.asked("p1-1.1", 2_000, "1.k", "kill").asked("p1-1.1", 2_020, "1.z", "pause");
@@ -143,7 +143,7 @@ fn a_hole_in_the_ticks_is_no_service() {
 }
 
 #[test]
-fn what_a_full_channel_dropped_is_unknown_and_the_ticks_beside_it_too() {
+fn facts_dropped_by_a_full_channel_are_unknown_and_so_are_ticks_beside_them() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 3_000]);
         story.says("p1-1.1", 4_000, What::Hole { from: at(3_010), until: at(4_000) });
@@ -172,7 +172,7 @@ fn beside_a_leader_the_unknown_hides_an_overlap_and_no_gap() {
 }
 
 #[test]
-fn a_fact_of_the_controller_that_is_missing_makes_everybody_unknown() {
+fn a_missing_fact_of_the_controller_makes_every_member_unknown() {
     let found = one_group(|story| {
         story.started("p1-1.1", 10).serves("p1-1.1", 0, 1, [100, 9_400]);
         story.settled("p1", 2_000).lose(None).settled("p1", 2_400);
@@ -237,7 +237,7 @@ fn a_silence_of_which_the_reason_is_known_is_no_loss() {
 }
 
 #[test]
-fn who_is_stopped_says_nothing_and_that_is_known() {
+fn the_silence_of_a_stopped_member_is_expected() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 4_000]);
         story.asked("p1-1.1", 4_000, "1.z", "pause").of("p1-1.1", 4_001, What::Stopped);
@@ -259,7 +259,7 @@ fn a_claim_that_a_renewal_no_longer_names_has_ended_unseen() {
 }
 
 #[test]
-fn a_crash_that_nobody_asked_for_is_the_cause_of_its_gap() {
+fn an_unrequested_crash_is_the_cause_of_its_gap() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 4_000]).died("p1-1.1", 4_020);
         story.serves("p1-2.1", 0, 1, [5_000, 9_400]);
@@ -269,7 +269,7 @@ fn a_crash_that_nobody_asked_for_is_the_cause_of_its_gap() {
 }
 
 #[test]
-fn what_a_failed_kill_asked_for_is_no_part_of_a_later_death() {
+fn a_failed_kill_is_not_part_of_a_later_death() {
     let gap = |failed: bool| {
         let found = one_group(|story| {
             story.serves("p1-1.1", 0, 1, [100, 6_000]).asked("p1-1.1", 3_000, "1.k", "kill");
@@ -285,7 +285,7 @@ fn what_a_failed_kill_asked_for_is_no_part_of_a_later_death() {
 }
 
 #[test]
-fn what_a_failed_pause_asked_for_is_no_part_of_a_later_stop() {
+fn a_failed_pause_is_not_part_of_a_later_stop() {
     let found = one_group(|story| {
         story.serves("p1-1.1", 0, 1, [100, 6_000]).asked("p1-1.1", 3_000, "1.z", "pause");
         story.run(3_001, failed("1.z", "pause", "refused"));

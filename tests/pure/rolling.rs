@@ -1,5 +1,6 @@
-//! A journal without end: each of its files can be read alone, and says of its time what the whole
-//! says; the oldest go; what cannot be written is told and counted, and holds nobody up.
+//! An endless journal: each of its files can be read alone and agrees with the whole journal; the
+//! oldest files are removed; facts that cannot be written are reported and counted, and do not
+//! block the run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,7 +58,7 @@ const ON_ITS_WAY: Duration = Duration::from_millis(100);
 const SMALL: Bounds = Bounds { size: 40_000, files: 1_000 };
 
 #[test]
-fn every_file_says_of_its_time_what_the_whole_says() {
+fn every_file_agrees_with_the_whole_journal() {
     let (folder, plan) = (tempfile::tempdir().unwrap(), plan(1, &[("p1", 1, 2), ("p2", 1, 2)]));
     let facts = facts();
     write(folder.path(), &plan, SMALL, &facts);
@@ -154,27 +155,27 @@ fn the_oldest_files_go_and_the_rest_is_judged_from_where_it_begins() {
 }
 
 #[test]
-fn what_cannot_be_written_is_counted_and_the_next_file_begins_after_it() {
+fn unwritten_facts_are_counted_and_the_next_file_begins_after_them() {
     let (outer, plan) = (tempfile::tempdir().unwrap(), plan(1, &[("p1", 1, 2), ("p2", 1, 2)]));
     let (folder, away) = (outer.path().join("out"), outer.path().join("away"));
     fs::create_dir(&folder).unwrap();
     let facts = facts();
     let mut rolling = Rolling::create(&folder, up(&plan), SMALL).unwrap();
     let (gone, back) = (at(10_000), at(30_000));
-    let mut told = None;
+    let mut unwritten = None;
     for fact in &facts {
         if fact.t >= gone && fact.t < back && folder.exists() {
             fs::rename(&folder, &away).unwrap();
         } else if fact.t >= back && away.exists() {
-            told = rolling.unwritten().cloned();
+            unwritten = rolling.unwritten().cloned();
             fs::rename(&away, &folder).unwrap();
         }
         rolling.append(fact.t, fact);
     }
-    let told = told.expect("nothing was written for a while");
-    assert!(told.why.contains("journal-"), "{told:?}");
-    assert!(told.since >= gone && told.facts > 100, "{told:?}");
-    assert!(rolling.unwritten().is_none() && rolling.lost() >= told.facts);
+    let unwritten = unwritten.expect("nothing was written for a while");
+    assert!(unwritten.why.contains("journal-"), "{unwritten:?}");
+    assert!(unwritten.since >= gone && unwritten.facts > 100, "{unwritten:?}");
+    assert!(rolling.unwritten().is_none() && rolling.lost() >= unwritten.facts);
     // The death at 20 s was not written; what is read begins after it, and knows who is dead.
     let all = read_parts(&folder).unwrap();
     assert!(all.header.part.unwrap().after_loss, "{:?}", all.header.part);

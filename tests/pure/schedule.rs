@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn jitter_stays_below_what_was_allowed(seed: u64) {
+    fn jitter_stays_below_its_maximum(seed: u64) {
         let schedule = draw(&read(&[KILL, PAUSE, NOOP]), seed, TrialNumber(1));
         let ms = Duration::from_millis;
         let [kill, pause, noop] = schedule.strikes.as_slice() else { panic!("three steps") };
@@ -86,7 +86,7 @@ proptest! {
                 one.delay <= strike.delay && strike.delay < one.delay + gone(one)
             });
             let down: BTreeSet<_> = there().map(victim).collect();
-            prop_assert_eq!(down.len(), there().count(), "nobody is struck who is away");
+            prop_assert_eq!(down.len(), there().count(), "no absent member is hit");
             for group in ["p1", "p2"] {
                 let down = down.iter().filter(|member| member.as_str().starts_with(group)).count();
                 prop_assert!(down <= usize::try_from(members).unwrap(), "{:?}", down);
@@ -105,7 +105,7 @@ proptest! {
     }
 }
 
-/// Partition 0 is led by the first member, and so on; nobody leads partition 3.
+/// The first member leads partition 0, and so on; partition 3 has no leader.
 fn leaders(group: &GroupName, partition: PartitionId) -> Vec<MemberId> {
     let leader = |number| format!("{group}-{number}").parse().unwrap();
     if partition.0 < 3 { vec![leader(partition.0 + 1)] } else { Vec::new() }
@@ -137,16 +137,16 @@ fn sets(all: &[&[&str]]) -> BTreeSet<Vec<String>> {
 }
 
 #[test]
-fn a_named_leader_is_whoever_leads() {
+fn a_named_leader_is_the_current_one() {
     assert_eq!(ever("{leader_of: usdjpy, group: p2}"), sets(&[&["p2-2"]]));
     assert_eq!(
         resolve("{leader_of: brent, group: p2}", 1).unwrap_err().to_string(),
-        "nobody leads role brent in group p2"
+        "role brent in group p2 has no leader"
     );
 }
 
 #[test]
-fn any_leader_is_in_time_every_leader() {
+fn any_leader_eventually_hits_every_leader() {
     let all: Vec<[&str; 1]> = ["p1-1", "p1-2", "p1-3", "p2-1", "p2-2", "p2-3"].map(|m| [m]).into();
     let all: Vec<&[&str]> = all.iter().map(|set| &set[..]).collect();
     assert_eq!(ever("{leader_of: any, group: any}"), sets(&all));
@@ -168,7 +168,7 @@ fn a_number_of_members_is_chosen_among_the_living() {
     assert_eq!(ever("{group: p1, mode: 34%}").len(), 3);
     assert_eq!(ever("{group: p1, mode: leaders}"), sets(&[&["p1-1", "p1-2", "p1-3"]]));
     let few = resolve("{group: p2, mode: 3}", 1).unwrap_err();
-    assert_eq!(few.to_string(), "2 of the 3 members of p2 that are wanted are running");
+    assert_eq!(few.to_string(), "only 2 of 3 wanted members of p2 are running");
     assert_eq!(resolve("{member: p2-3}", 1).unwrap_err().to_string(), "member p2-3 is not running");
     assert_eq!(ever("{mode: one, across: {groups: all}}").len(), 6);
 }
@@ -204,7 +204,7 @@ fn a_rollout_takes_one_after_the_other_group_by_group() {
 }
 
 #[test]
-fn any_host_is_one_with_everybody_on_it() {
+fn any_host_is_one_host_with_all_its_members() {
     let hosts = sets(&[&["p1-1", "p1-2", "p1-3"], &["p2-1", "p2-2"]]);
     assert_eq!(ever("{host: any}"), hosts);
 }

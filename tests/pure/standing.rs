@@ -6,10 +6,10 @@ use tandem::live::{Live, Obstacle};
 use tandem::observation::What;
 use tandem::time::Mono;
 
-/// Everything that was told, one fact after another.
-fn standing(tell: impl Fn(&mut Story)) -> Live {
+/// The state after all facts of a story, one after another.
+fn standing(record: impl Fn(&mut Story)) -> Live {
     let mut story = Story::default();
-    tell(&mut story);
+    record(&mut story);
     let mut standing = Live::new(&plan(2, &[("p1", 2, 3)]));
     story.facts.iter().for_each(|fact| standing.observe(fact));
     standing
@@ -54,7 +54,7 @@ fn a_renewal_carries_claims_on_and_changes_nothing() {
 }
 
 #[test]
-fn the_dead_lead_nothing_and_what_they_said_late_is_ignored() {
+fn dead_members_lead_nothing_and_their_late_facts_are_ignored() {
     let standing = standing(|story| {
         pair(story);
         story.died("p1-1.1", 2_000).renewed("p1-1.1", 1_990, &[(0, 1, 9_000)]);
@@ -84,7 +84,7 @@ fn two_leaders_are_one_too_many_until_one_runs_out() {
     });
     assert_eq!(leaders(&standing, 3_000, 1), ["p1-2", "p1-3"]);
     assert_eq!(obstacle(&standing, 3_000), "partition 1 has 2 leaders");
-    assert_eq!(settled(&standing, 5_000), Some(at(4_000)), "nobody has told the lapse yet");
+    assert_eq!(settled(&standing, 5_000), Some(at(4_000)), "no fact reports the lapse yet");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_stopped_member_keeps_its_group_unsettled_and_a_waking_unsettles_it() {
 }
 
 #[test]
-fn a_rebalance_unsettles_even_where_nobody_stops_leading() {
+fn a_rebalance_unsettles_even_if_every_leader_stays() {
     let revoked = |story: &mut Story| {
         pair(story);
         story.says("p1-1.1", 2_000, What::Revoked { partitions: vec![PartitionId(0)] });
@@ -116,14 +116,14 @@ fn a_rebalance_unsettles_even_where_nobody_stops_leading() {
 }
 
 #[test]
-fn what_is_between_a_member_and_its_brokers_keeps_its_group_unsettled_until_the_heal() {
+fn a_network_fault_keeps_its_group_unsettled_until_the_heal() {
     let cut = |story: &mut Story| {
         pair(story);
         story.asked("p1-2.1", 1_500, "1.c", "partition");
         story.asked("p1-1.1", 1_600, "1.k", "pause");
     };
     let held = standing(cut);
-    assert_eq!(obstacle(&held, 2_500), "p1-2 is still in the hands of fault 1.c");
+    assert_eq!(obstacle(&held, 2_500), "fault 1.c still affects p1-2");
     let healed = standing(|story| {
         cut(story);
         story.of("p1-2.1", 2_700, What::FaultHealed { fault: fault("1.c") });
@@ -136,7 +136,7 @@ fn what_is_between_a_member_and_its_brokers_keeps_its_group_unsettled_until_the_
         story.claimed("p1-2.2", 1, 1, [1_900, 9_000]);
     };
     let held = standing(reborn);
-    assert_eq!(obstacle(&held, 2_500), "p1-2 is still in the hands of fault 1.c");
+    assert_eq!(obstacle(&held, 2_500), "fault 1.c still affects p1-2");
     let healed = standing(|story| {
         reborn(story);
         story.of("p1-2.1", 2_700, What::FaultHealed { fault: fault("1.c") });
@@ -145,7 +145,7 @@ fn what_is_between_a_member_and_its_brokers_keeps_its_group_unsettled_until_the_
 }
 
 #[test]
-fn a_renewal_that_names_other_claims_tells_of_lost_facts() {
+fn a_renewal_that_names_other_claims_reveals_lost_facts() {
     let standing = standing(|story| {
         pair(story);
         story.renewed("p1-1.1", 2_000, &[]).renewed(

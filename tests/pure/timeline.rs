@@ -1,5 +1,5 @@
 //! The timeline: its algebra against brute force, and a second, naive computation that must agree
-//! on whatever chance makes up.
+//! on random histories.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn is_exactly(set: &IntervalSet, wanted: impl Fn(u64) -> bool) {
 
 proptest! {
     #[test]
-    fn sets_of_instants_are_what_brute_force_says(a in spans(), b in spans()) {
+    fn sets_of_instants_agree_with_brute_force(a in spans(), b in spans()) {
         let (x, y) = (set(&a), set(&b));
         is_exactly(&x, |at| inside(&a, at));
         is_exactly(&x.union(&y), |at| inside(&a, at) || inside(&b, at));
@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn counts_are_what_brute_force_says(
+    fn counts_agree_with_brute_force(
         sets in prop::collection::vec((spans(), spans()), 0..5),
         window in (0..SPACE, 0..SPACE),
     ) {
@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn a_naive_computation_agrees_on_whatever_chance_makes_up(
+    fn a_naive_computation_agrees_on_random_histories(
         numbers in prop::collection::vec(0u32..1_000_000, 0..700),
     ) {
         let plan = plan(3, &[("p1", 2, 2), ("p2", 2, 2)]);
@@ -105,10 +105,10 @@ proptest! {
     }
 }
 
-/// One group of one partition and two members, told of in full.
-fn told(tell: impl Fn(&mut Story)) -> Timeline {
+/// One group of one partition and two members, with all facts.
+fn timeline_of(record: impl Fn(&mut Story)) -> Timeline {
     let mut story = Story::default();
-    tell(&mut story);
+    record(&mut story);
     Timeline::compute(&plan(1, &[("p1", 1, 2)]), &story.facts)
 }
 
@@ -118,7 +118,7 @@ fn found(timeline: &Timeline) -> &Findings {
 
 #[test]
 fn a_second_process_claims_beside_the_first_and_its_start_is_the_fault() {
-    let twice = told(|story| {
+    let twice = timeline_of(|story| {
         story.started("p1-1.1", 10).serves("p1-1.1", 0, 1, [100, 9_000]).began(500, 1);
         story.asked("p1-1.2", 2_000, "1.d", "duplicate").started("p1-1.2", 2_005);
         story.serves("p1-1.2", 0, 1, [2_100, 4_000]);
@@ -133,9 +133,9 @@ fn a_second_process_claims_beside_the_first_and_its_start_is_the_fault() {
 }
 
 #[test]
-fn who_leaves_by_a_fault_does_not_end_a_trial_that_is_cut_off() {
+fn a_leave_by_a_fault_does_not_end_a_trial_that_is_cut_off() {
     let cut = |asked: bool| {
-        told(|story| {
+        timeline_of(|story| {
             story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
             story.serves("p1-1.1", 0, 1, [100, 2_000]);
             if asked {
@@ -152,10 +152,10 @@ fn who_leaves_by_a_fault_does_not_end_a_trial_that_is_cut_off() {
 }
 
 #[test]
-fn what_nobody_was_there_to_see_is_unknown_even_of_the_dead() {
+fn unobserved_time_is_unknown_even_for_dead_members() {
     // The controller stands still from 2500 to 8000; at 5500 its guard ends all members.
     let left = |noted: bool| {
-        told(|story| {
+        timeline_of(|story| {
             story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);
             story.serves("p1-1.1", 0, 1, [100, 5_500]);
             story.run(8_000, What::Stall { from: at(2_500), until: at(8_000), waited_ns: None });

@@ -44,7 +44,7 @@ fn blind(story: &mut Story) {
 }
 
 #[test]
-fn a_claim_passes_fails_or_cannot_be_told() {
+fn a_claim_passes_fails_or_is_unknown() {
     use Verdict::{Fail, Pass, Unknown};
     for (text, seen, unseen) in [
         ("group.p1.gap.max == 1047ms", Pass, Pass),
@@ -72,7 +72,7 @@ fn a_claim_passes_fails_or_cannot_be_told() {
 }
 
 #[test]
-fn what_a_fault_caused_stands_by_itself_and_the_rest_apart() {
+fn findings_after_faults_are_listed_separately() {
     let report = judged(1_047, &[], |story| {
         story.serves("p2-2.1", 0, 1, [100, 1_500]).lapsed("p2-2.1", 1_500, (0, 1), 1_500);
         complete(story);
@@ -98,16 +98,16 @@ fn what_a_fault_caused_stands_by_itself_and_the_rest_apart() {
 type Case = (&'static str, fn(&mut Story));
 
 #[test]
-fn what_the_run_could_not_do_is_unknown() {
+fn failed_faults_make_the_verdict_unknown() {
     let cases: [Case; 3] = [
         ("The run was cut off: its journal has no end.", |_| ()),
         ("The run could not go on: no broker.", |story| {
             let why = Some("no broker".to_owned());
             story.run(9_500, What::Ended { how: Outcome::Broken, why });
         }),
-        ("Fault 1.z failed: p1-2 does not run.", |story| {
+        ("Fault 1.z failed: p1-2 is not running.", |story| {
             story.asked("p1-2.1", 6_500, "1.z", "pause").settled("p1", 6_600);
-            story.run(6_501, failed("1.z", "kill", "p1-2 does not run")).completed(9_500);
+            story.run(6_501, failed("1.z", "kill", "p1-2 is not running")).completed(9_500);
         }),
     ];
     for (reason, extra) in cases {
@@ -118,13 +118,13 @@ fn what_the_run_could_not_do_is_unknown() {
 }
 
 #[test]
-fn what_nobody_saw_is_unknown_and_no_pass() {
+fn unobserved_time_is_unknown_and_not_a_pass() {
     let report = judged(1_047, &[], blind);
     assert_eq!(
         report.reasons,
         [
-            "All groups together: 47 ms could not be observed, so joint_gap <= 0s cannot be told.",
-            "Group p2: some time could not be observed, so leaders_per_group >= 1 cannot be told.",
+            "All groups together: 47 ms could not be observed, so joint_gap <= 0s is unknown.",
+            "Group p2: some time could not be observed, so leaders_per_group >= 1 is unknown.",
         ]
     );
     assert_eq!((report.verdict, report.unknown_ms), (Verdict::Unknown, 200.0));
@@ -242,13 +242,13 @@ fn where_no_trial_was_played_to_its_end_nothing_was_shown() {
 }
 
 #[test]
-fn a_fault_that_found_nobody_to_strike_is_known_of() {
+fn a_fault_without_victims_is_recorded() {
     let report = judged(1_047, &[], |story| {
-        story.run(6_501, failed("1.other", "pause", "nobody leads eurusd"));
+        story.run(6_501, failed("1.other", "pause", "eurusd has no leader"));
         complete(story);
     });
     assert_eq!(report.verdict, Verdict::Unknown);
-    assert!(report.reasons.iter().any(|why| why.contains("nobody leads eurusd")), "{report:?}");
+    assert!(report.reasons.iter().any(|why| why.contains("eurusd has no leader")), "{report:?}");
 }
 
 #[test]

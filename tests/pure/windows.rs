@@ -1,6 +1,6 @@
-//! A run without an end, cut into windows: what they hold adds up to what the timeline says of the
-//! whole, whatever happened and however late facts came; log records lead to them; what is kept is
-//! bounded; and what was missed is unknown, never wrong.
+//! An endless run, cut into windows: together they agree with the timeline of the whole run, for
+//! any history and for late facts; log records point to them; memory is bounded; and missed facts
+//! are unknown, never wrong.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use support::windowed::{records_lead, shown, wall, windows, windows_agree};
 use tandem::ids::{Life, MemberId, TrialNumber};
 use tandem::live::Live;
 use tandem::observation::{Fact, Outcome, What};
-use tandem::telemetry::{Scene, WindowTrace, WindowTraces};
+use tandem::telemetry::{RunContext, WindowTrace, WindowTraces};
 use tandem::time::{Mono, Span as Length};
 use tandem::timeline::{Interval, Timeline};
 use tandem::topology::Plan;
@@ -29,14 +29,14 @@ fn of_fault(fact: &Fact) -> bool {
     matches!(fact.what, What::FaultAsked { .. } | What::FaultFailed { .. })
 }
 
-/// No fault is injected into what is kept up, and nobody is started who lives.
+/// A topology that is kept up has no injected faults, and no running member is started.
 fn undisturbed(facts: Vec<Fact>) -> Vec<Fact> {
     let (mut all, own): (Vec<_>, Vec<_>) =
         facts.into_iter().partition(|fact| fact.what.is_by_member());
     let mut living: BTreeMap<MemberId, Life> = BTreeMap::new();
     let mut seq = 0;
     for fact in own.into_iter().filter(|fact| !of_fault(fact)) {
-        let mut tell = |fact: Fact| {
+        let mut push = |fact: Fact| {
             seq += 1;
             all.push(Fact { seq, ..fact });
         };
@@ -45,13 +45,13 @@ fn undisturbed(facts: Vec<Fact>) -> Vec<Fact> {
             (What::Started { .. }, Some(life)) => {
                 if let Some(before) = living.insert(life.member.clone(), life) {
                     let what = What::Died { signal: Some(9), status: None };
-                    tell(Fact { t: fact.t, seq: 0, life: Some(before), what });
+                    push(Fact { t: fact.t, seq: 0, life: Some(before), what });
                 }
             }
             (What::Died { .. }, Some(life)) => drop(living.remove(&life.member)),
             _ => {}
         }
-        tell(fact);
+        push(fact);
     }
     all
 }
@@ -92,16 +92,16 @@ fn cut(
     is_missed: impl Fn(Mono) -> bool,
 ) -> Cut {
     let header = up(plan);
-    let mut traces = WindowTraces::new(&header, Scene::of(&header), length);
+    let mut traces = WindowTraces::new(&header, RunContext::of(&header), length);
     let mut live = Live::new(plan);
-    let (mut told, mut records) = (Vec::new(), Vec::new());
+    let (mut cut, mut records) = (Vec::new(), Vec::new());
     let mut now = arrivals.first().map_or(Mono::ZERO, |(arrival, _)| *arrival);
     for (arrival, fact) in arrivals {
         while let Some(next) = live.poll_timeout().filter(|next| next <= arrival) {
             now = now.max(next);
             live.handle_timeout(now);
             traces.handle_timeout(now);
-            told.extend(std::iter::from_fn(|| traces.poll_trace(&live.finality())));
+            cut.extend(std::iter::from_fn(|| traces.poll_trace(&live.finality())));
         }
         if is_missed(*arrival) {
             traces.miss(1);
@@ -113,11 +113,11 @@ fn cut(
     }
     traces.finish();
     live.finish(now + Duration::from_secs(1));
-    told.extend(std::iter::from_fn(|| traces.poll_trace(&live.finality())));
-    Cut { traces: told, own: traces.own(), records }
+    cut.extend(std::iter::from_fn(|| traces.poll_trace(&live.finality())));
+    Cut { traces: cut, own: traces.own(), records }
 }
 
-/// All of a history is told in windows of this length, and how often there was a gap.
+/// Asserts that windows of this length agree with the whole timeline. Returns the number of gaps.
 fn agrees(plan: &Plan, facts: &[Fact], length: u64, delay: impl FnMut() -> Duration) -> usize {
     let length = Duration::from_millis(length);
     let cut = cut(plan, length, &arrivals(facts, delay), |_| false);
@@ -165,7 +165,7 @@ fn a_claim_whose_end_was_lost_is_carried_beside_a_later_one() {
     story.started("p1-1.1", 1).claimed("p1-1.1", 0, 1, [600, 2_000]);
     story.ticks("p1-1.1", &[0], [600, 900]).lose(Some("p1-1.1"));
     story.claimed("p1-1.1", 0, 2, [1_000, 2_000]).lapsed("p1-1.1", 1_100, (0, 2), 1_050);
-    agrees(&plan, &told(&story, 30_000), 4_500, || Duration::from_millis(40));
+    agrees(&plan, &facts_of(&story, 30_000), 4_500, || Duration::from_millis(40));
 }
 
 fn in_order(mut facts: Vec<Fact>) -> Vec<Fact> {
@@ -174,7 +174,7 @@ fn in_order(mut facts: Vec<Fact>) -> Vec<Fact> {
 }
 
 /// The facts of a story that is judged from half a second on, until the end.
-fn told(story: &Story, end: u64) -> Vec<Fact> {
+fn facts_of(story: &Story, end: u64) -> Vec<Fact> {
     let mut own: Vec<Fact> = story.facts.clone();
     let run = |ms, what| Fact { t: at(ms), seq: 0, life: None, what };
     let trial = TrialNumber(1);
@@ -199,7 +199,7 @@ fn ends(facts: &mut Vec<Fact>, ms: u64) {
 fn a_gap_that_reaches_over_a_border_stands_in_both_windows() {
     let (mut plan, story) = takeover();
     plan.objective.group_gap = Some(Length::ms(2_000));
-    let facts = told(&story, 30_000);
+    let facts = facts_of(&story, 30_000);
     assert_eq!(agrees(&plan, &facts, 4_500, || Duration::from_millis(40)), 2);
     let arrivals = arrivals(&facts, || Duration::ZERO);
     let spans = cut(&plan, Duration::from_millis(4_500), &arrivals, |_| false).spans();
@@ -230,7 +230,7 @@ fn is_missed([from, until]: [u64; 2]) -> impl Fn(Mono) -> bool {
     move |arrival| at(from) < arrival && arrival < at(until)
 }
 
-/// All that is told as sure of one name, in milliseconds; what was cut is in pieces.
+/// All known intervals of one name, in milliseconds; cut intervals are in pieces.
 fn sure(spans: &[Span], name: &str, unknown: bool) -> Vec<[u64; 2]> {
     let zero = u64::try_from(ZERO_WALL.0).unwrap();
     let wanted = |span: &&Span| {
@@ -246,13 +246,13 @@ fn sure(spans: &[Span], name: &str, unknown: bool) -> Vec<[u64; 2]> {
 }
 
 #[test]
-fn what_was_missed_is_unknown_and_not_wrong() {
+fn missed_facts_are_unknown_and_not_wrong() {
     let (plan, who) = (plan(1, &[("p1", 1, 2)]), "p1-2.1");
     let mut story = Story::default();
     story.started("p1-1.1", 1).started(who, 1).serves(who, 0, 1, [100, 9_000]);
     story.of(who, 9_000, What::Stopped).of(who, 9_500, What::Continued);
     story.serves(who, 0, 2, [9_500, 30_000]);
-    let facts = told(&story, 30_000);
+    let facts = facts_of(&story, 30_000);
     let arrivals = arrivals(&facts, || Duration::ZERO);
     let length = Duration::from_secs(4);
     let of = |missed: [u64; 2]| cut(&plan, length, &arrivals, is_missed(missed)).spans();
@@ -279,13 +279,13 @@ fn what_was_missed_is_unknown_and_not_wrong() {
 }
 
 #[test]
-fn who_was_started_while_facts_were_missed_is_known_from_its_words() {
+fn a_member_started_while_facts_were_missed_is_known_from_its_own_facts() {
     let plan = plan(1, &[("p1", 1, 2)]);
     let mut story = Story::default();
     story.started("p1-1.1", 1).started("p1-2.1", 1).serves("p1-1.1", 0, 1, [100, 5_000]);
     // It dies, is started again and leads, and only that it leads is heard.
     story.died("p1-1.1", 5_000).started("p1-1.2", 5_200).serves("p1-1.2", 0, 1, [5_300, 30_000]);
-    let facts = told(&story, 30_000);
+    let facts = facts_of(&story, 30_000);
     let arrivals = arrivals(&facts, || Duration::ZERO);
     let spans = cut(&plan, Duration::from_secs(3), &arrivals, is_missed([4_900, 6_000])).spans();
     assert_eq!(sure(&spans, "leadership.gap", false), [[0; 2]; 0]);
@@ -307,7 +307,7 @@ fn a_window_in_which_too_much_happens_ends_early_and_nothing_is_lost() {
         story.says(who, ms, What::Ticks { partitions, from, until });
     }
     story.died(who, 170_000).serves("p1-2.1", 0, 1, [171_000, 172_000]);
-    let facts = told(&story, 172_000);
+    let facts = facts_of(&story, 172_000);
     let hour = Duration::from_secs(3_600);
     let cut = cut(&plan, hour, &arrivals(&facts, || Duration::ZERO), |_| false);
     let cuts: Vec<bool> = cut.traces.iter().map(|trace| trace.cut_short).collect();
@@ -339,14 +339,14 @@ fn a_record_leads_to_the_window_in_which_it_happened() {
     // Windows begin at 500, 4,500 and so on.
     story.started(who, 501).of(who, 4_499, What::Stopped).of(who, 4_500, What::Continued);
     story.of(who, 28_500, What::Stopped).died(who, 30_000);
-    let mut facts = told(&story, 30_000);
+    let mut facts = facts_of(&story, 30_000);
     ends(&mut facts, 30_001);
     // However late it is heard of.
     for late in [0, 300, 3_000] {
         let arrivals = arrivals(&facts, || Duration::from_millis(late));
         let cut = cut(&plan, Duration::from_secs(4), &arrivals, |_| false);
         let names = cut.records.iter().map(|record| record.event_name.as_str());
-        let told: Vec<_> = names.zip(led(&cut, &cut.spans())).collect();
+        let found: Vec<_> = names.zip(led(&cut, &cut.spans())).collect();
         let wanted = [
             ("member.started", 0),
             ("trial.began", 1),
@@ -358,19 +358,20 @@ fn a_record_leads_to_the_window_in_which_it_happened() {
             ("trial.ended", 8),
             ("run.ended", 0),
         ];
-        assert_eq!(told, wanted, "{late} ms late");
+        assert_eq!(found, wanted, "{late} ms late");
     }
 }
 
 #[test]
 fn the_runs_own_span_is_that_of_its_export() {
     let (plan, story) = takeover();
-    let mut facts = told(&story, 30_000);
+    let mut facts = facts_of(&story, 30_000);
     ends(&mut facts, 30_700);
     let arrivals = arrivals(&facts, || Duration::ZERO);
     let cut = cut(&plan, Duration::from_secs(7), &arrivals, |_| false);
     let (header, timeline) = (up(&plan), Timeline::compute(&plan, &facts));
-    let exported = tandem::telemetry::Traces::of(&header, Scene::of(&header), timeline, at(30_700));
+    let exported =
+        tandem::telemetry::Traces::of(&header, RunContext::of(&header), timeline, at(30_700));
     assert_eq!(exported.get(0).collect::<Vec<_>>(), [cut.own]);
     // Nothing else has an id in common.
     let ours: Vec<_> =

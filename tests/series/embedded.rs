@@ -116,8 +116,8 @@ fn soak() {
     calms("soak", "30m");
 }
 
-/// In every trial somebody of each group is killed or stopped, at a random instant; three groups of
-/// eight members, each on a broker of its own.
+/// Every trial kills or stops a member of each group, at a random instant; three groups of eight
+/// members, each on a broker of its own.
 const STORM: &str = "\
 version: 1
 name: storm

@@ -43,7 +43,7 @@ fn killed_leaders(names: [&'static str; 3], version: &str) {
     let of = ("kill-leader", "kafka-duo");
     let played = names.into_iter().zip(PACES).map(|(name, (session, heartbeat, p50, most))| {
         let args = format!("--set defaults.session={session} --set defaults.heartbeat={heartbeat}");
-        // All three are played, whatever one of them shows.
+        // All three are played, independent of their results.
         std::panic::catch_unwind(|| kills(series(name, &kafka, of, &args, 30), p50, most))
     });
     let failed = played.filter(Result::is_err).count();
@@ -170,7 +170,7 @@ fn fault(kafka: &Kafka, name: &'static str, file: &str) {
 fn kafka_faults() {
     let kafka = Kafka::up(2, &[]);
     let play = |(name, file)| {
-        // All are played, whatever one of them shows.
+        // All are played, independent of their results.
         let held = std::panic::catch_unwind(|| fault(&kafka, name, file));
         held.is_err().then_some(file)
     };

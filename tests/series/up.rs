@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::experiment::{eventually, signal_pid};
-use support::outside::{Death, TOLERANCE, is_told_as_it_is_written, kill_leader};
+use support::outside::{Death, TOLERANCE, events_match_the_journal, kill_leader};
 use support::quiet::await_quiet;
 use support::results::{Claims, Row, append};
 use support::series::folder;
@@ -16,8 +16,8 @@ use tandem::live_view::{Event, Happening, Level};
 use tandem::time::Mono;
 
 const SOON: Duration = Duration::from_secs(120);
-/// From a death until it is told, at most.
-const TOLD: Duration = Duration::from_millis(100);
+/// The longest time from a death until it is reported.
+const REPORTED_WITHIN: Duration = Duration::from_millis(100);
 
 fn group(name: &str) -> GroupName {
     name.parse().unwrap()
@@ -44,18 +44,18 @@ fn up() {
     up.signal(Signal::INT);
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
     let events: Vec<Event> = follower.finish().1.into_iter().map(|(_, event)| event).collect();
-    let (gaps, worst) = is_told_as_it_is_written(&up, &events, &deaths);
-    let slowest = deaths.iter().map(|death| death.told_after).max().unwrap();
+    let (gaps, worst) = events_match_the_journal(&up, &events, &deaths);
+    let slowest = deaths.iter().map(|death| death.reported_after).max().unwrap();
     let mut claims = Claims::default();
     let ms = |length: Duration| format!("{:.3} ms", length.as_secs_f64() * 1_000.0);
     let count = deaths.len();
     claims.add(
-        "each death told within 100 ms",
+        "each death reported within 100 ms",
         format!("{} at most", ms(slowest)),
-        slowest <= TOLD,
+        slowest <= REPORTED_WITHIN,
     );
     let text = format!("{} off at most", ms(worst));
-    claims.add("gaps told are the journal's, to a millisecond", text, worst <= TOLERANCE);
+    claims.add("reported gaps match the journal's, to a millisecond", text, worst <= TOLERANCE);
     claims.add("a gap for each death", format!("{gaps} for {count}"), gaps >= count);
     let text = "leaders killed from outside, each as soon as everything was led again";
     let built = up.recording().header.built;
@@ -105,20 +105,20 @@ fn up_fifty() {
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
     let events: Vec<Event> = follower.finish().1.into_iter().map(|(_, event)| event).collect();
     let by_kill = |event: &&Event| matches!(event.what, Happening::Died { signal: Some(9), .. });
-    let told = events.iter().filter(by_kill);
+    let reported = events.iter().filter(by_kill);
     let seqs = events.iter().zip(1..).all(|(event, seq)| event.seq == seq);
     let recording = up.recording();
     let died = recording.facts.iter().filter(|fact| {
         matches!(fact.what, tandem::observation::What::Died { signal: Some(9), .. })
     });
-    let (told, died) = (told.count(), died.count());
+    let (reported, died) = (reported.count(), died.count());
     let mut claims = Claims::default();
-    claims.add("each death told once", format!("{told} of 50"), told == 50);
+    claims.add("each death reported once", format!("{reported} of 50"), reported == 50);
     claims.add("each death written once", format!("{died} of 50"), died == 50);
     let whole = if seqs { "none" } else { "some" };
     claims.add("no event missing", whole, seqs);
     let text = format!(
-        "50 members killed at once: the last told {:.0} ms after the last signal",
+        "50 members killed at once: the last reported {:.0} ms after the last signal",
         last.since(killed).as_secs_f64() * 1_000.0
     );
     let row = Row { built: vec![recording.header.built], ..Row::without_trials(50, &text) };

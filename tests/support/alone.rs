@@ -50,7 +50,7 @@ impl Alone {
         topics.map(|topic| (topic.name().to_owned(), topic.partitions().len())).collect()
     }
 
-    /// Makes a topic, as somebody else would.
+    /// Creates a topic, like another user.
     pub fn create(&self, name: &str, width: i32) {
         let topic = NewTopic::new(name, width, TopicReplication::Fixed(1));
         let admin = self.admin();
@@ -66,7 +66,7 @@ impl Alone {
         resource.get(key).and_then(|entry| entry.value.clone())
     }
 
-    /// Somebody who is in the consumer group already.
+    /// A client that is already in the consumer group.
     pub fn stranger(&self, group: &str, topic: &str) -> BaseConsumer {
         let mut config = self.client();
         config.set("group.id", group).set("client.id", "a-stranger");

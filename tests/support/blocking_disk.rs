@@ -1,5 +1,5 @@
-//! A disk that blocks when a test says so: an ext4 of its own on a loop device, frozen as a
-//! snapshot of the disk below freezes it. Whoever writes to it waits, and cannot even be killed.
+//! A disk that blocks on demand: an ext4 of its own on a loop device, frozen like a snapshot of the
+//! disk below would freeze it. A process that writes to it blocks, and cannot even be killed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,7 @@
-//! `tandem broker` as a process, ended when dropped; if nobody drops it, its standard input closes.
+//! `tandem broker` as a process, ended when dropped; if it is not dropped, its standard input
+//! closes.
 
-#![allow(unreachable_pub, reason = "whoever includes it decides who sees it")]
+#![allow(unreachable_pub, reason = "the including file decides its visibility")]
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

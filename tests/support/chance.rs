@@ -22,13 +22,13 @@ impl Draws {
     }
 }
 
-/// What the controller says: of whom, when, what.
-type Told = (u64, Option<String>, What);
+/// A fact of the history: when, whose, what.
+type Entry = (u64, Option<String>, What);
 
 /// One life, until it dies or the history ends.
 struct Living<'a> {
     story: &'a mut Story,
-    told: &'a mut Vec<Told>,
+    entries: &'a mut Vec<Entry>,
     who: String,
     now: u64,
     terms: [u32; 2],
@@ -39,20 +39,20 @@ struct Living<'a> {
 /// A history of two trials, 0.5 s to 4 s and 4.5 s to 9 s, on groups of two partitions.
 pub fn history(groups: &[&str], draws: &mut Draws) -> Vec<Fact> {
     let mut story = Story::default();
-    let mut told: Vec<Told> = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
     for group in groups {
         for member in 1..=2 {
             let mut now = draws.ms(1, 800);
             for incarnation in 1..=2 {
                 let who = format!("{group}-{member}.{incarnation}");
-                let (story, told) = (&mut story, &mut told);
-                let living = Living { story, told, who, now, terms: [0; 2], open: [None; 2] };
+                let (story, entries) = (&mut story, &mut entries);
+                let living = Living { story, entries, who, now, terms: [0; 2], open: [None; 2] };
                 now = living.live(draws) + draws.ms(1, 900);
             }
         }
     }
-    told.sort_by_key(|(ms, ..)| *ms);
-    for (ms, who, what) in told {
+    entries.sort_by_key(|(ms, ..)| *ms);
+    for (ms, who, what) in entries {
         if draws.below(40) == 39 {
             story.lose(None);
         }
@@ -67,13 +67,13 @@ pub fn history(groups: &[&str], draws: &mut Draws) -> Vec<Fact> {
 }
 
 impl Living<'_> {
-    fn tell(&mut self, what: What) {
-        self.told.push((self.now, Some(self.who.clone()), what));
+    fn add(&mut self, what: What) {
+        self.entries.push((self.now, Some(self.who.clone()), what));
     }
 
     /// Lives, and says when it ended.
     fn live(mut self, draws: &mut Draws) -> u64 {
-        self.tell(What::Started { pid: 1 });
+        self.add(What::Started { pid: 1 });
         for _ in 0..draws.below(14) {
             self.now += draws.ms(1, 60);
             self.act(draws);
@@ -88,7 +88,7 @@ impl Living<'_> {
                 self.ask(["kill", "pause"][usize::try_from(draws.below(2)).unwrap()]);
                 self.now += draws.ms(1, 8);
             }
-            self.tell(What::Died { signal: Some(9), status: None });
+            self.add(What::Died { signal: Some(9), status: None });
         }
         self.now
     }
@@ -99,7 +99,7 @@ impl Living<'_> {
 
     fn ask_for(&mut self, id: &str, kind: &str) {
         let (fault, class, kind) = (fault(id), class(kind), kind.to_owned());
-        self.tell(What::FaultAsked { fault, kind, class, broker: None, cluster: None });
+        self.add(What::FaultAsked { fault, kind, class, broker: None, cluster: None });
     }
 
     fn act(&mut self, draws: &mut Draws) {
@@ -123,7 +123,7 @@ impl Living<'_> {
             4 => {
                 self.story.lose(Some(&who));
                 if draws.below(2) == 0 {
-                    self.open[slot] = None; // it was told in what was lost
+                    self.open[slot] = None; // it was entries in what was lost
                 }
             }
             5 => {
@@ -141,12 +141,12 @@ impl Living<'_> {
                     self.now += draws.ms(1, 5);
                 }
                 if draws.below(2) == 0 {
-                    self.tell(What::NotYet);
+                    self.add(What::NotYet);
                     self.now += draws.ms(1, 5);
                 }
-                self.tell(What::Stopped);
+                self.add(What::Stopped);
                 self.now += draws.ms(1, 1_500);
-                self.tell(What::Continued);
+                self.add(What::Continued);
             }
             7 => {
                 if draws.below(3) == 0 {
@@ -158,7 +158,7 @@ impl Living<'_> {
                     let (fault, kind, class) = (fault("1.f"), "kill".to_owned(), class("kill"));
                     let why = "it fled".to_owned();
                     let failed = What::FaultFailed { fault, kind, class, why };
-                    self.told.push((self.now, None, failed));
+                    self.entries.push((self.now, None, failed));
                 }
                 self.now += draws.ms(1, 400);
             }

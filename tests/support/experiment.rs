@@ -255,12 +255,12 @@ impl Running {
     pub fn finish_timed(mut self, within: Duration) -> (Finished, Duration) {
         let stdout = self.folder.path().join("stdout");
         looking_each(GLANCE, "the verdict", within, || {
-            let told = fs::metadata(&stdout).is_ok_and(|file| file.len() > 0);
-            (told || self.child.try_wait().unwrap().is_some()).then_some(())
+            let ended = fs::metadata(&stdout).is_ok_and(|file| file.len() > 0);
+            (ended || self.child.try_wait().unwrap().is_some()).then_some(())
         });
-        let told = Mono::now();
+        let ended = Mono::now();
         looking_each(GLANCE, "the end", PATIENCE, || self.child.try_wait().unwrap());
-        let late = Mono::now().since(told);
+        let late = Mono::now().since(ended);
         (self.finish(), late)
     }
 
@@ -311,7 +311,8 @@ impl Finished {
         fs::read_to_string(self.out.join("result.json")).unwrap_or_else(|_| panic!("{self}"))
     }
 
-    /// Whether the host has disturbed more than a third of its trials, whatever came of them.
+    /// Whether the host has disturbed more than a third of its trials, independent of their
+    /// outcomes.
     pub fn is_disturbed(&self) -> bool {
         let text = fs::read_to_string(self.out.join("result.json")).unwrap_or_default();
         serde_json::from_str(&text).is_ok_and(|report| super::quiet::is_disturbed(&report))

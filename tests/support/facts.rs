@@ -1,4 +1,4 @@
-//! Facts as a test tells them: instants in milliseconds, each author counting for itself.
+//! Builds facts for tests: instants in milliseconds, with a sequence number per author.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -29,7 +29,7 @@ pub fn fault(text: &str) -> FaultId {
     FaultId::try_from(text.to_owned()).unwrap()
 }
 
-/// What a fault of this word does to whom it strikes.
+/// The class of the fault with this word.
 pub fn class(kind: &str) -> FaultClass {
     match kind {
         "kill" | "stop" | "host" => FaultClass::Kills,
@@ -155,7 +155,7 @@ impl Story {
         self.facts.push(Fact { t: at(ms), seq: *seq, life: about, what });
     }
 
-    /// The controller says it, of nobody.
+    /// A fact of the controller, about no member.
     pub fn run(&mut self, ms: u64, what: What) -> &mut Self {
         self.put(None, None, ms, what);
         self
@@ -245,24 +245,24 @@ impl Story {
         self.says(who, ms, What::Renewed { claims: claims.iter().map(claim).collect() })
     }
 
-    /// A claim ended at `end`, as it is told at `ms`.
+    /// A claim ended at `end`, reported at `ms`.
     pub fn lapsed(&mut self, who: &str, ms: u64, of: (u32, u32), end: u64) -> &mut Self {
         let (partition, term) = (PartitionId(of.0), Term(of.1));
         self.says(who, ms, What::Lapsed { partition, term, at: at(end), why: Ending::Silence })
     }
 
-    /// Ticks from `span[0]` to `span[1]`, told each 50 ms.
+    /// Ticks from `span[0]` to `span[1]`, reported every 50 ms.
     pub fn ticks(&mut self, who: &str, partitions: &[u32], span: [u64; 2]) -> &mut Self {
         let partitions: Vec<_> = partitions.iter().copied().map(PartitionId).collect();
         let from = at(span[0]);
-        let mut told = span[0];
+        let mut sent = span[0];
         loop {
-            let (partitions, until) = (partitions.clone(), at(told));
-            self.says(who, told, What::Ticks { partitions, from, until });
-            if told >= span[1] {
+            let (partitions, until) = (partitions.clone(), at(sent));
+            self.says(who, sent, What::Ticks { partitions, from, until });
+            if sent >= span[1] {
                 return self;
             }
-            told = (told + 50).min(span[1]);
+            sent = (sent + 50).min(span[1]);
         }
     }
 

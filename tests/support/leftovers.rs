@@ -36,7 +36,7 @@ impl Seen {
 }
 
 /// All processes of this machine.
-fn everybody() -> Vec<Seen> {
+fn all_processes() -> Vec<Seen> {
     let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let name = entry.unwrap().file_name();
         name.to_str()?.parse().ok()
@@ -66,8 +66,8 @@ pub struct Family {
     members: BTreeSet<(u32, u64)>,
     pub seen: Vec<Seen>,
     pub addresses: Vec<String>,
-    /// The ports on which they listen, those of edges among them; nobody else's later on, whoever
-    /// gets the numbers.
+    /// The ports on which they listen, including those of edges; not those of later processes with
+    /// the same ids.
     pub ports: BTreeSet<Port>,
 }
 
@@ -78,7 +78,7 @@ pub struct Port {
     number: u16,
 }
 
-/// All ports of this machine on which somebody listens.
+/// All listening ports of this machine.
 fn listening() -> BTreeSet<Port> {
     let lists = ["tcp", "tcp6"].map(|name| fs::read_to_string(format!("/proc/net/{name}")));
     let lists = lists.map(Result::unwrap_or_default).concat();
@@ -105,9 +105,9 @@ fn sockets(pid: u32) -> BTreeSet<u64> {
 }
 
 impl Family {
-    /// The controller, whatever it has started so far, and the brokers' addresses.
+    /// The controller, the processes that it has started so far, and the brokers' addresses.
     pub fn of(run: &Running) -> Self {
-        let all = everybody();
+        let all = all_processes();
         let mut pids = BTreeSet::from([run.pid()]);
         loop {
             let children = all.iter().filter(|one| pids.contains(&one.parent));
@@ -138,7 +138,7 @@ impl Family {
             one.arguments.iter().any(|argument| self.addresses.iter().any(|at| at == argument))
         };
         let ours = |one: &Seen| self.members.contains(&(one.pid, one.began)) || named(one);
-        let processes = everybody().into_iter().filter(|one| one.state != 'Z' && ours(one));
+        let processes = all_processes().into_iter().filter(|one| one.state != 'Z' && ours(one));
         let answers = |address: &&String| {
             let address: SocketAddr = address.parse().unwrap();
             TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
@@ -215,7 +215,7 @@ pub fn gone_after_a_kill(wait: Duration) -> Duration {
     took
 }
 
-/// The journal can be read, and judged: what nobody saw to its end is never a pass.
+/// The journal can be read and judged: a run without an observed end is never a pass.
 pub fn is_readable(run: &Finished, codes: &[i32]) {
     let recording = run.recording();
     assert!(!recording.facts.is_empty(), "{run}");

@@ -1,9 +1,9 @@
-//! Measurements, one at a time: the processes of another run are outside of this one, and would
-//! disturb its trials. Each is made once: which of its trials the host disturbed is decided by the
-//! rule that the experiment states, and by no test. The same rule decides of a whole run: where
-//! more than a third of its trials were disturbed, whatever came of them, it is shown, and
-//! another is made in its place, once. Where that one is disturbed as well, what the test asks is
-//! unknown on this host: the run is shown and counted as such, and `tests/all` ends with the list.
+//! Measurements, one at a time: the processes of another run would disturb its trials. Each is made
+//! once: the rule of the experiment, and no test, decides which of its trials the host disturbed.
+//! The same rule decides about a whole run: if more than a third of its trials were disturbed,
+//! independent of their outcomes, the run is shown and repeated once. If the second run is
+//! disturbed as well, the result is unknown on this host: the run is shown and counted as such, and
+//! `tests/all` ends with the list.
 
 use super::experiment::{Experiment, Finished};
 use super::quiet::undisturbed;
@@ -16,12 +16,12 @@ pub const BRISK: &str = "--set defaults.threshold=1500ms --set defaults.restart.
 /// Who must be alone writes, who bears others reads: as many as there are threads for tests.
 static TURN: RwLock<()> = RwLock::new(());
 
-/// Waits until nobody else of this program measures.
+/// Waits until no other test of this program measures.
 pub fn turn() -> RwLockWriteGuard<'static, ()> {
     TURN.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until nobody measures who must be alone.
+/// Waits until no test measures that must run alone.
 pub fn shared_turn() -> RwLockReadGuard<'static, ()> {
     TURN.read().unwrap_or_else(PoisonError::into_inner)
 }

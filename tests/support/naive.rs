@@ -120,10 +120,10 @@ fn instants(facts: &[Fact]) -> BTreeSet<Mono> {
 /// All that one life and the controller say of it.
 struct Witness<'a> {
     own: Vec<&'a Fact>,
-    told: Vec<&'a Fact>,
+    facts: Vec<&'a Fact>,
     claims: BTreeMap<(PartitionId, Term), (Mono, Mono)>,
     open: BTreeSet<(PartitionId, Term)>,
-    /// From the first tick of a run to the last, as they were told.
+    /// From the first tick of a run to the last, as reported.
     runs: BTreeMap<PartitionId, BTreeMap<Mono, Mono>>,
     /// What was lost on the way, or dropped.
     lost: Vec<(Mono, Mono)>,
@@ -142,11 +142,11 @@ impl<'a> Witness<'a> {
         controller.sort_by_key(|fact| fact.seq);
         own.sort_by_key(|fact| fact.seq);
         let about = controller.iter().filter(|fact| fact.life.as_ref() == Some(life));
-        let told = about.copied().collect();
+        let facts = about.copied().collect();
         let mut witness = Self {
             lost: lost(&own).chain(lost(&controller)).chain(holes(&own)).collect(),
             own,
-            told,
+            facts,
             failed: controller.iter().filter_map(|fact| Some((fact.seq, failed(fact)?))).collect(),
             claims: BTreeMap::new(),
             open: BTreeSet::new(),
@@ -244,7 +244,7 @@ impl<'a> Witness<'a> {
     }
 
     fn end(&self) -> Option<(Mono, Mono)> {
-        let died = self.told.iter().find(|fact| matches!(fact.what, What::Died { .. }))?;
+        let died = self.facts.iter().find(|fact| matches!(fact.what, What::Died { .. }))?;
         let asked = self.asked(FaultClass::Kills, died);
         Some((asked.unwrap_or(died.t), died.t))
     }
@@ -254,7 +254,7 @@ impl<'a> Witness<'a> {
         let same =
             |what: &What| std::mem::discriminant(what) == std::mem::discriminant(&effect.what);
         let mut first = None;
-        for fact in self.told.iter().filter(|fact| fact.seq < effect.seq) {
+        for fact in self.facts.iter().filter(|fact| fact.seq < effect.seq) {
             match &fact.what {
                 What::FaultAsked { class, fault, .. } if *class == wanted => {
                     let between = |seq: u64| fact.seq < seq && seq < effect.seq;
@@ -271,10 +271,10 @@ impl<'a> Witness<'a> {
 
     fn stopped(&self, at: Mono) -> bool {
         let mut since = None;
-        for (place, fact) in self.told.iter().enumerate() {
+        for (place, fact) in self.facts.iter().enumerate() {
             match fact.what {
                 What::Stopped if since.is_none() => {
-                    let before = place.checked_sub(1).map(|place| self.told[place]);
+                    let before = place.checked_sub(1).map(|place| self.facts[place]);
                     let look = before.filter(|fact| fact.what == What::NotYet);
                     let seen = look.map_or(fact.t, |look| look.t);
                     since = Some(self.asked(FaultClass::Pauses, fact).unwrap_or(seen));
@@ -289,7 +289,7 @@ impl<'a> Witness<'a> {
     }
 
     fn unknown(&self, at: Mono) -> bool {
-        let started = self.told.iter().find(|fact| matches!(fact.what, What::Started { .. }));
+        let started = self.facts.iter().find(|fact| matches!(fact.what, What::Started { .. }));
         let started = started.map_or(Mono::ZERO, |fact| fact.t);
         if at < started || self.end().is_some_and(|(_, died)| died <= at) {
             return false;

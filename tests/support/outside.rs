@@ -1,4 +1,4 @@
-//! Members that die by a hand from outside, and what is told of it: at once, and all of it.
+//! Members that are killed from outside, and the reports of it: prompt and complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,18 +13,18 @@ use tandem::timeline::{Finding, Timeline};
 use super::experiment::{eventually, signal_pid};
 use super::up::{Follower, Up};
 
-/// How far a gap that was told may be from the journal's, at either end.
+/// How far a reported gap may be from the journal's, at either end.
 pub const TOLERANCE: Duration = Duration::from_millis(1);
 
-/// A death by `kill -9`, and how long it took to be told.
+/// A death by `kill -9`, and the time until it was reported.
 pub struct Death {
     pub life: Life,
     /// From right before the signal until `tandem events` had printed it.
-    pub told_after: Duration,
+    pub reported_after: Duration,
 }
 
-/// Kills the member that leads most in `group`, waits until that is told, and until everything is
-/// led again by as many members as before.
+/// Kills the member that leads most in `group`, waits until that is reported, and until everything
+/// is led again by as many members as before.
 pub fn kill_leader(up: &Up, follower: &mut Follower, group: &GroupName) -> Death {
     let (member, pid, incarnation) = eventually("a leader", Duration::from_secs(60), || {
         let picture = up.status().1?;
@@ -44,7 +44,7 @@ pub fn kill_leader(up: &Up, follower: &mut Follower, group: &GroupName) -> Death
         Happening::Died { life, signal: Some(9), .. } if *life == wanted => Some(()),
         _ => None,
     });
-    Death { life, told_after: heard.since(asked) }
+    Death { life, reported_after: heard.since(asked) }
 }
 
 /// One gap of one role: when it began, and how long it was.
@@ -52,8 +52,8 @@ type Gap = (Mono, Duration);
 /// By group, or of all together, and by role.
 type Gaps = BTreeMap<(Option<GroupName>, RoleName), Vec<Gap>>;
 
-/// All gaps that were told as final.
-fn told(events: &[Event]) -> Gaps {
+/// All gaps that were reported as final.
+fn reported(events: &[Event]) -> Gaps {
     let mut gaps = Gaps::new();
     for event in events {
         let Happening::Gap(span) = &event.what else { continue };
@@ -93,9 +93,9 @@ fn written(up: &Up) -> (Gaps, Vec<Life>) {
     (gaps, died.filter_map(|fact| fact.life.clone()).collect())
 }
 
-/// Whatever the journal holds was told, and nothing else: deaths, and gaps to the millisecond. How
-/// many gaps there were, and how far the worst was off.
-pub fn is_told_as_it_is_written(up: &Up, events: &[Event], deaths: &[Death]) -> (usize, Duration) {
+/// Asserts that the events report exactly the content of the journal: deaths, and gaps to the
+/// millisecond. Returns the number of gaps, and the largest difference.
+pub fn events_match_the_journal(up: &Up, events: &[Event], deaths: &[Death]) -> (usize, Duration) {
     for (event, seq) in events.iter().zip(1..) {
         assert_eq!(event.seq, seq, "no event is missing");
     }
@@ -104,21 +104,22 @@ pub fn is_told_as_it_is_written(up: &Up, events: &[Event], deaths: &[Death]) -> 
     let (written, died) = written(up);
     let killed: Vec<_> = deaths.iter().map(|death| death.life.clone()).collect();
     assert_eq!(died, killed, "each death is written once, in order");
-    let mut told = told(events);
-    told.values_mut().for_each(|gaps| gaps.sort());
+    let mut reported = reported(events);
+    reported.values_mut().for_each(|gaps| gaps.sort());
     let (mut count, mut worst) = (0, Duration::ZERO);
-    let keys: BTreeSet<_> = told.keys().chain(written.keys()).cloned().collect();
+    let keys: BTreeSet<_> = reported.keys().chain(written.keys()).cloned().collect();
     for key in keys {
         let none = Vec::new();
-        let (told, written) = (told.get(&key).unwrap_or(&none), written.get(&key).unwrap_or(&none));
-        let differ = || format!("{key:?}: told {told:?}, written {written:?}");
-        assert_eq!(told.len(), written.len(), "{}", differ());
-        for (one, other) in told.iter().zip(written) {
+        let (reported, written) =
+            (reported.get(&key).unwrap_or(&none), written.get(&key).unwrap_or(&none));
+        let differ = || format!("{key:?}: reported {reported:?}, written {written:?}");
+        assert_eq!(reported.len(), written.len(), "{}", differ());
+        for (one, other) in reported.iter().zip(written) {
             let off = one.0.since(other.0).max(other.0.since(one.0)).max(one.1.abs_diff(other.1));
             assert!(off <= TOLERANCE, "{}", differ());
             worst = worst.max(off);
         }
-        count += told.len();
+        count += reported.len();
     }
     (count, worst)
 }

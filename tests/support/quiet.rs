@@ -1,6 +1,6 @@
-//! A host that is quiet: to wait for it before something is measured decides nothing of its
-//! outcome. Neither does it to make another run in the place of one that the host disturbed, where
-//! that is decided by the product's rule, whatever came of it.
+//! Waiting for a quiet host before a measurement does not affect its outcome. Neither does
+//! repeating a run that the host disturbed, if the product's rule decides that, independent of the
+//! outcome.
 
 use std::fs::OpenOptions;
 use std::io::Write;

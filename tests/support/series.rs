@@ -1,6 +1,6 @@
-//! Series of trials for `tests/long`: played in parts, gone on with where they were interrupted,
-//! and told in one row. Whatever came to its end counts: no part is played again for its outcome.
-//! Which trials the host disturbed is decided by the rule that the experiment states.
+//! Series of trials for `tests/long`: played in parts, continued after an interruption, and
+//! reported in one row. Every finished part counts: no part is repeated for its outcome. The rule
+//! of the experiment decides which trials the host disturbed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -125,12 +125,12 @@ fn unfinished(out: &Path) -> usize {
 
 /// `none`; or how many of how many trials the host disturbed, and each with its outcome.
 pub fn disturbances<'a>(parts: impl IntoIterator<Item = &'a Part>) -> String {
-    let (mut told, mut all) = (Vec::new(), 0);
+    let (mut disturbed, mut all) = (Vec::new(), 0);
     for (number, part) in (1..).zip(parts) {
         all += usize::try_from(part.report.trials).unwrap() + part.disturbed().len();
         for trial in part.disturbed() {
-            let whom = trial.whom.as_ref().map_or("the controller".to_owned(), ToString::to_string);
-            told.push(format!(
+            let whom = trial.life.as_ref().map_or("the controller".to_owned(), ToString::to_string);
+            disturbed.push(format!(
                 "trial {} of run {number}: {} ({whom} kept waiting for {:.0} ms)",
                 trial.trial,
                 trial.outcome.as_str(),
@@ -138,9 +138,9 @@ pub fn disturbances<'a>(parts: impl IntoIterator<Item = &'a Part>) -> String {
             ));
         }
     }
-    match told.len() {
+    match disturbed.len() {
         0 => "none".to_owned(),
-        some => format!("{some} of {all}: {}", told.join(", ")),
+        some => format!("{some} of {all}: {}", disturbed.join(", ")),
     }
 }
 
@@ -294,7 +294,7 @@ impl Series {
         seeds.join(", ")
     }
 
-    /// Claims that nobody missed a role, with how often and for how long somebody did.
+    /// Claims that no role had a joint gap, with how often and how long a group had one.
     pub fn claim_no_joint_gap(&mut self) {
         let joint = self.joint_gaps();
         self.claims.add("no joint gap", shown(&joint), joint.is_empty());

@@ -31,6 +31,16 @@ impl Command {
         Self { verb, words: plain, values }
     }
 
+    /// Whether a word stands there.
+    pub fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|it| it == word)
+    }
+
+    /// A number that may be there.
+    pub fn optional(&self, key: &str) -> Option<u64> {
+        self.values.contains_key(key).then(|| self.number(key))
+    }
+
     /// A number that must be there.
     pub fn number(&self, key: &str) -> u64 {
         let value = self.values.get(key).unwrap_or_else(|| panic!("{} needs {key}=", self.verb));

@@ -1,4 +1,4 @@
-//! Runs whose controller, or whose guard, somebody stops or kills: whatever was done is undone.
+//! Runs whose controller, or whose guard, is stopped or killed: everything is undone.
 
 use std::fs;
 use std::io::Write;
@@ -188,7 +188,7 @@ fn are_in_force(run: &Running) {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // The one that was started again is nobody's child here.
+        // The restarted broker is not a child of any process here.
         if let Ok(broker) = self.revival.identity() {
             broker.signal(&[Signal::KILL]).ok();
         }
@@ -207,7 +207,7 @@ impl Planted {
         let sleep = || Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap();
         let planted = Self { held: sleep(), stranger: sleep() };
         let held = Identity::of(planted.held.id()).unwrap();
-        // Somebody had its number before.
+        // Another process had its id before.
         let stranger = Identity::of(planted.stranger.id()).unwrap();
         let stranger = Identity { since: stranger.since - 1, ..stranger };
         let mut file = fs::File::options().append(true).open(ledger).unwrap();
@@ -325,9 +325,9 @@ fn struck(blow: Blow, run: Running, family: &Family, stage: &Stage) -> Duration 
             run.signal(Signal::CONT);
             let run = run.finish();
             family.is_gone();
-            says(&run, "the run was healed by its guard: this process stood still for ");
+            says(&run, "the guard ended this run, because this process did not run for ");
             if run.code() != Some(1) {
-                nobody_was_born_after(&run.recording().facts, struck + GONE, &run);
+                no_member_started_after(&run.recording().facts, struck + GONE, &run);
             }
             took
         }
@@ -352,7 +352,7 @@ pub fn says(run: &Finished, why: &str) {
 }
 
 /// No member was started any more.
-pub fn nobody_was_born_after(facts: &[Fact], at: Mono, run: &Finished) {
+pub fn no_member_started_after(facts: &[Fact], at: Mono, run: &Finished) {
     let born = |fact: &&Fact| fact.t > at && matches!(fact.what, What::Started { .. });
     let born: Vec<_> = facts.iter().filter(born).collect();
     assert!(born.is_empty(), "members were started without a guard: {born:?}\n{run}");

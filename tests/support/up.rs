@@ -1,4 +1,4 @@
-//! A topology that is kept up, as a user starts it; and what it tells who asks.
+//! A topology that is kept up, as a user starts it, and its answers to queries.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -160,7 +160,7 @@ impl Drop for Up {
     }
 }
 
-/// `tandem events --follow`, and all that it has told, with when it was heard.
+/// `tandem events --follow`, and all of its events, with their times of arrival.
 pub struct Follower {
     child: Child,
     heard: Receiver<(Mono, Event)>,
@@ -187,7 +187,7 @@ impl Follower {
         panic!("{what}: not within {SOON:?}; {:#?}", self.events.last());
     }
 
-    /// Waits until it has ended; all that it told.
+    /// Waits until it has ended. Returns all of its events.
     pub fn finish(mut self) -> (ExitStatus, Vec<(Mono, Event)>) {
         let status = eventually("the end of events", SOON, || self.child.try_wait().unwrap());
         while let Ok(heard) = self.heard.recv_timeout(Duration::from_secs(5)) {

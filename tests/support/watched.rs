@@ -1,5 +1,5 @@
-//! A journal as it comes, fact by fact with delays, through the live fold; and what the timeline
-//! says of the same facts when all are there.
+//! Passes a journal fact by fact, with delays, through the live fold, and compares with the
+//! timeline of the same facts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -158,9 +158,9 @@ fn counted(services: &Coverage, claims: &Coverage, end: Mono) -> Found {
     }
 }
 
-/// Makes a history of chance one that members could have: nothing is lost but where they say so
-/// themselves; what ended was not told of again; whoever wakes says something at once, and does not
-/// carry on what ran out while it slept. All of it is one trial that ends at `end`.
+/// Turns a random history into one that members could have: facts are lost only if the members say
+/// so; nothing that ended is reported again; a waking member sends a fact at once, and does not
+/// continue claims that ran out while it slept. All of it is one trial that ends at `end`.
 pub fn plausible(facts: Vec<Fact>, end: u64) -> Vec<Fact> {
     let trial = TrialNumber(1);
     let (members, mut own): (Vec<_>, Vec<_>) =
@@ -194,7 +194,7 @@ pub fn plausible(facts: Vec<Fact>, end: u64) -> Vec<Fact> {
 }
 
 fn truthful(facts: &mut [Fact], own: &[Fact], life: &Life) {
-    let (mut open, mut ended, mut told) = (BTreeMap::new(), BTreeMap::new(), Mono::ZERO);
+    let (mut open, mut ended, mut latest) = (BTreeMap::new(), BTreeMap::new(), Mono::ZERO);
     let stops = own.iter().filter(|fact| fact.life.as_ref() == Some(life));
     let stops: Vec<_> = stops.filter(|fact| fact.what == What::Continued).map(|f| f.t).collect();
     let slept = |until, now| stops.iter().any(|woke| until < *woke && *woke <= now);
@@ -203,7 +203,7 @@ fn truthful(facts: &mut [Fact], own: &[Fact], life: &Life) {
         match &mut fact.what {
             What::Claimed { partition, term, until, .. } => {
                 open.insert((*partition, *term), *until);
-                told = t;
+                latest = t;
             }
             What::Renewed { claims } => {
                 claims.retain(|claim| {
@@ -216,13 +216,13 @@ fn truthful(facts: &mut [Fact], own: &[Fact], life: &Life) {
                 let gone = std::mem::replace(&mut open, named).into_iter();
                 ended.extend(gone.map(|(key, until)| (key, until.min(t))));
                 ended.retain(|key, _| !open.contains_key(key));
-                told = t;
+                latest = t;
             }
             What::Lapsed { partition, term, at, .. } => {
                 let key = (*partition, *term);
                 let slept = open.remove(&key).filter(|until| slept(*until, t));
                 let over = ended.get(&key).copied();
-                *at = slept.or(over).unwrap_or((*at).max(told));
+                *at = slept.or(over).unwrap_or((*at).max(latest));
                 ended.insert(key, *at);
             }
             _ => {}

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Nothing here takes longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A port that nobody has at this moment.
+/// A port that is free at this moment.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

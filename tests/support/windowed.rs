@@ -10,8 +10,8 @@ use tandem::journal::Header;
 use tandem::time::Mono;
 use tandem::timeline::{Finding, Findings, Interval, Timeline};
 
-/// What was told of a scope, a group and a role, from when to when.
-type Told = BTreeMap<(String, String, String), Vec<[u64; 2]>>;
+/// The intervals of a scope, a group and a role, from when to when.
+type Intervals = BTreeMap<(String, String, String), Vec<[u64; 2]>>;
 /// Gaps, or overlaps.
 type Pick = fn(&Findings) -> &Vec<Finding>;
 type Ids<'a> = BTreeMap<(&'a [u8], &'a [u8]), &'a Span>;
@@ -161,18 +161,18 @@ fn leads_back(span: &Span, root: &Span, ids: &Ids<'_>) {
 }
 
 /// All that is sure of one name, with what was cut at borders in one piece again.
-fn put_together(spans: &[Span], name: &str) -> Told {
+fn put_together(spans: &[Span], name: &str) -> Intervals {
     let mut pieces: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     let sure = |span: &&Span| span.name == name && shown(span, "neli.unknown") == "false";
     for span in spans.iter().filter(sure) {
         let key = ["neli.scope", "neli.group", "neli.role"].map(|key| shown(span, key));
         let cut = ["neli.began_before", "neli.goes_on"].map(|key| shown(span, key) == "true");
         let one = (span.start_time_unix_nano, span.end_time_unix_nano, cut);
-        assert!(pieces.entry(key.into()).or_default().insert(one), "told twice: {span:?}");
+        assert!(pieces.entry(key.into()).or_default().insert(one), "reported twice: {span:?}");
     }
-    let mut told = Told::new();
+    let mut findings = Intervals::new();
     for (key, pieces) in pieces {
-        let list = told.entry(key).or_default();
+        let list = findings.entry(key).or_default();
         let mut open = false;
         for (from, until, [came, goes_on]) in pieces {
             match list.last_mut() {
@@ -182,18 +182,18 @@ fn put_together(spans: &[Span], name: &str) -> Told {
             open = goes_on;
         }
     }
-    told
+    findings
 }
 
 /// What the journal says.
-fn expected(header: &Header, timeline: &Timeline, judged: Interval, pick: Pick) -> Told {
-    let mut told = Told::new();
+fn expected(header: &Header, timeline: &Timeline, judged: Interval, pick: Pick) -> Intervals {
+    let mut findings = Intervals::new();
     let mut take = |scope: &str, group: &str, found: &[Finding]| {
         for one in found {
             let span = one.span.intersect(judged);
             for role in one.roles.roles() {
                 let role = header.plan.roles.name(role).unwrap().to_string();
-                let list = told.entry((scope.into(), group.into(), role)).or_default();
+                let list = findings.entry((scope.into(), group.into(), role)).or_default();
                 list.push([span.from, span.until].map(|at| wall(header, at)));
             }
         }
@@ -202,6 +202,6 @@ fn expected(header: &Header, timeline: &Timeline, judged: Interval, pick: Pick) 
         take("group", name.as_str(), pick(&line.findings));
     }
     take("joint", "", pick(&timeline.joint));
-    told.values_mut().for_each(|list| list.sort_unstable());
-    told
+    findings.values_mut().for_each(|list| list.sort_unstable());
+    findings
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tandem::groups::{
-    Coordinator, Fault, Heartbeat, Join, JoinReply, Protocol, ReplyBody, Settings, Sync, SyncReply,
-    Token,
+    Coordinator, CoordinatorSettings, Fault, Heartbeat, Join, JoinReply, Protocol, ReplyBody, Sync,
+    SyncReply, Token,
 };
 use tandem::ids::PartitionId;
-use tandem::neli::{Assignment, Config, Event, Membership, Neli};
-use tandem::time::{Mono, Wall};
+use tandem::neli::{Assignment, Config, Event, Heard, Membership, Neli, Pulse};
+use tandem::time::Mono;
 use tandem::topology::Terms;
 
 const GROUP: &str = "g";
@@ -32,7 +32,7 @@ enum Due {
     Join(usize),
     Joined(usize, JoinReply),
     Synced(usize, SyncReply),
-    Message { to: usize, partition: PartitionId },
+    Message { to: usize, message: Heard },
     Core(usize),
     Coordinator,
 }
@@ -60,6 +60,8 @@ pub struct World {
     tokens: BTreeMap<Token, usize>,
     /// Every claim that began: when, whose, on what.
     pub acquired: Vec<(Mono, usize, PartitionId)>,
+    /// Every claim that ended: when, whose, on what.
+    pub ended: Vec<(Mono, usize, PartitionId)>,
     /// When the group was last given its partitions.
     pub settled: Mono,
 }
@@ -68,7 +70,8 @@ impl World {
     /// So many members join at once.
     pub fn new(terms: Terms, luck: Luck, members: usize, width: u32, beacon: Duration) -> Self {
         let width = NonZeroU32::new(width).unwrap();
-        let config = Config { width, threshold: terms.threshold, beacon };
+        let (mode, pulse) = (terms.mode, Pulse::Clock);
+        let config = Config { width, threshold: terms.threshold, beacon, mode, pulse };
         let client = || Client {
             core: Neli::new(Mono::ZERO, config),
             member_id: String::new(),
@@ -81,12 +84,13 @@ impl World {
             terms,
             luck,
             width,
-            coordinator: Coordinator::new(Settings::default()),
+            coordinator: Coordinator::new(CoordinatorSettings::default()),
             clients: (0..members).map(|_| client()).collect(),
             agenda: BTreeMap::new(),
             order: 0,
             tokens: BTreeMap::new(),
             acquired: Vec::new(),
+            ended: Vec::new(),
             settled: Mono::ZERO,
         };
         for index in 0..members {
@@ -149,7 +153,11 @@ impl World {
 
     /// A message reaches `client` at once.
     pub fn hear(&mut self, client: usize, partition: PartitionId) {
-        self.clients[client].core.handle_heard(self.now, partition, Wall(0));
+        self.deliver(client, Heard { partition, sent: None });
+    }
+
+    fn deliver(&mut self, client: usize, message: Heard) {
+        self.clients[client].core.handle_heard(self.now, message);
         self.drain(client);
     }
 
@@ -166,12 +174,12 @@ impl World {
                 self.clients[index].core.handle_timeout(self.now);
                 self.drain(index);
             }
-            Due::Message { to, partition } if !self.is_cut(to) => self.hear(to, partition),
+            Due::Message { to, message } if !self.is_cut(to) => self.deliver(to, message),
             Due::Beat(index) if !self.is_cut(index) => self.heartbeat(index),
             Due::Join(index) if !self.is_cut(index) => self.join(index),
             Due::Joined(index, reply) if !self.is_cut(index) => self.joined(index, reply),
             Due::Synced(index, reply) if !self.is_cut(index) => self.synced(index, reply),
-            // Nothing comes from whoever is cut off, or reaches it.
+            // A member that is cut off neither sends nor receives.
             Due::Message { .. }
             | Due::Beat(_)
             | Due::Join(_)
@@ -190,7 +198,7 @@ impl World {
         match self.coordinator.handle_heartbeat(self.now, &beat) {
             Ok(()) => self.at(self.now + self.terms.silence(), Due::Beat(index)),
             Err(Fault::RebalanceInProgress) => {
-                // It is told to join again, and does so after the poll that it is in.
+                // The broker tells it to rejoin, and it does so after its current poll.
                 self.at(self.now + self.lucky(self.terms.wake), Due::Join(index));
             }
             Err(fault) => panic!("client {index} at {:?}: {fault:?}", self.now),
@@ -292,19 +300,26 @@ impl World {
         self.drain(index);
     }
 
-    /// Carries out what a core wants: claims are noted, beacons travel to whoever sees them.
+    /// Carries out the outputs of a core: records claims, and delivers beacons to the members that
+    /// see them.
     fn drain(&mut self, index: usize) {
         while let Some(event) = self.clients[index].core.poll_event() {
-            if let Event::Acquired { claim, from } = event {
-                self.acquired.push((from, index, claim.partition));
+            match event {
+                Event::Acquired { claim, from } => {
+                    self.acquired.push((from, index, claim.partition));
+                }
+                Event::Ended { claim, .. } => {
+                    self.ended.push((claim.until, index, claim.partition));
+                }
             }
         }
         while let Some(partition) = self.clients[index].core.poll_beacon() {
-            let arrives = self.now + self.lucky(self.terms.first - LOOK_UP);
+            let arrives = self.now + self.lucky(self.terms.first.saturating_sub(LOOK_UP));
             for to in 0..self.clients.len() {
                 let sees = self.clients[to].holds.get(&partition).is_some_and(|s| *s <= self.now);
                 if sees && !self.is_cut(index) {
-                    self.at(arrives, Due::Message { to, partition });
+                    let sent = (to == index).then_some(self.now);
+                    self.at(arrives, Due::Message { to, message: Heard { partition, sent } });
                 }
             }
         }

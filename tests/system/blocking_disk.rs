@@ -72,7 +72,7 @@ fn is_whole(facts: &[Fact]) {
 }
 
 #[test]
-fn a_pause_is_healed_in_time_and_what_waited_is_written() {
+fn a_pause_is_healed_in_time_and_waiting_facts_are_written() {
     let Some(disk) = BlockingDisk::new() else { return };
     let run = pause_leader(&disk, "whole").start();
     let woken = blocks_in_the_middle(&disk, &run);
@@ -91,7 +91,7 @@ fn a_pause_is_healed_in_time_and_what_waited_is_written() {
 }
 
 #[test]
-fn what_the_queue_cannot_hold_is_a_hole_and_the_run_unknown() {
+fn an_overflow_of_the_queue_is_a_hole_and_makes_the_run_unknown() {
     let Some(disk) = BlockingDisk::new() else { return };
     let order = pause_leader(&disk, "hole").set("TANDEM_TEST_JOURNAL_QUEUE", "60000");
     let run = order.start();
@@ -119,7 +119,8 @@ fn an_interrupt_ends_everything_while_the_disk_blocks() {
     std::thread::sleep(Duration::from_secs(1));
     let interrupted = Mono::now();
     run.signal(Signal::INT);
-    // The kernel lets nobody go who waits for this disk: the controller itself is there.
+    // The kernel does not end a process that waits for this disk; the controller itself is still
+    // there.
     family.is_gone_since(interrupted, &[run.pid()]);
     disk.go_on();
     let run = run.finish();
@@ -208,7 +209,7 @@ fn a_topology_whose_queue_is_too_small_has_a_hole_and_goes_on() {
     let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
     let report: Report = serde_json::from_slice(&again.stdout).unwrap();
     assert_ne!(report.verdict, Verdict::Pass, "{:?}", report.reasons);
-    let told = report.reasons.iter().any(|why| why.contains("The disk did not take"));
-    assert!(told, "{:?}", report.reasons);
+    let reported = report.reasons.iter().any(|why| why.contains("The disk did not take"));
+    assert!(reported, "{:?}", report.reasons);
     nothing_is_left(up.state());
 }

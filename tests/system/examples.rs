@@ -15,12 +15,12 @@ fn printed(name: &str) -> String {
 }
 
 #[test]
-fn a_client_reads_from_an_embedded_broker_what_it_wrote() {
+fn a_client_reads_its_messages_back_from_an_embedded_broker() {
     assert!(printed("embedded_broker").starts_with("read \"buy 100\" from 127.0.0.1:"));
 }
 
 #[test]
-fn the_member_that_stays_leads_what_the_other_one_led() {
+fn the_remaining_member_leads_the_roles_of_the_other() {
     let text = printed("two_members");
     let last = text.lines().last().unwrap();
     assert_eq!(last, "the first has left, and the second leads [0, 1, 2, 3]", "{text}");

@@ -101,7 +101,7 @@ fn one_that_takes_too_long_is_ended_and_undone() {
     let run = experiment(step).with("--allow-exec").finish();
     assert_ne!(run.code(), Some(0), "{run}");
     let reasons = run.report().reasons;
-    let late = "`sleep 600` did not end within 500ms, and was ended";
+    let late = "`sleep 600` did not end within 500ms, and was killed";
     assert!(reasons.iter().any(|why| why.contains(late)), "{run}");
 }
 
@@ -167,7 +167,7 @@ fn an_interrupted_run_undoes_its_command() {
 }
 
 #[test]
-fn what_is_not_allowed_is_refused_before_anything_is_started() {
+fn forbidden_faults_are_refused_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
     let wanted = "chaos/own-command.yaml:13:12: a command fault must be allowed";
     for args in [

@@ -1,5 +1,5 @@
-//! Faults are always undone: whoever of a run is killed or stopped, and whenever; by its guard, by
-//! its controller, by `tandem halt`, or by the next run.
+//! Faults are always undone when any process of a run is killed or stopped at any time: by the
+//! guard, by the controller, by `tandem halt`, or by the next run.
 
 use std::fs;
 use std::time::Duration;
@@ -50,7 +50,7 @@ fn a_guard_that_is_killed_has_its_controller_undo_everything() {
 }
 
 #[test]
-fn a_guard_that_is_stopped_is_none() {
+fn a_stopped_guard_does_not_count() {
     let stage = Stage::set();
     let (run, family) = stage.under_way();
     signal_pid(family.doing("guard")[0], Signal::STOP);
@@ -93,16 +93,16 @@ fn a_stop_in_which_a_heal_misses_its_time_is_healed_all_the_same() {
     run.signal(Signal::CONT);
     let run = run.finish();
     family.is_gone();
-    says(&run, "the run was healed by its guard: this process stood still for 8.");
+    says(&run, "the guard ended this run, because this process did not run for 8.");
     let report = run.report();
     let gaps = (report.joint.gap.count, report.groups.values().map(|it| it.other.none.gap.count));
-    assert_eq!((gaps.0, gaps.1.sum::<u64>()), (0, 0), "nobody was there to see any: {run}");
+    assert_eq!((gaps.0, gaps.1.sum::<u64>()), (0, 0), "no observer was there to see any: {run}");
     assert_eq!(run.code(), Some(4), "{run}");
     assert!(report.unknown_ms > 8_000.0, "{run}");
     assert!(stage.ledgers().is_empty(), "{run}");
 }
 
-/// Halts a run while somebody waits for it, as whoever started it does.
+/// Halts a run while its starter waits for it.
 fn halts(stage: &Stage, run: Running, family: &Family, ends: &[i32]) {
     let pid = run.pid();
     let (run, (code, said)) = std::thread::scope(|scope| {
@@ -110,16 +110,16 @@ fn halts(stage: &Stage, run: Running, family: &Family, ends: &[i32]) {
         (run.finish(), halted.join().unwrap())
     });
     assert_eq!(code, Some(0), "{said}\n{run}");
-    assert!(said.contains(&format!("controller {pid} was asked to end, and did")), "{said}");
+    assert!(said.contains(&format!("controller {pid} ended when asked")), "{said}");
     assert!(run.code().is_some_and(|code| ends.contains(&code)), "{run}");
     if run.code() == Some(4) {
-        says(&run, "the run was healed by its guard: this process stood still for ");
+        says(&run, "the guard ended this run, because this process did not run for ");
     }
     family.is_gone();
     stage.is_healed();
     assert!(stage.ledgers().is_empty(), "{said}");
     let again = stage.halt(&[]);
-    assert_eq!(again, (Some(0), "nothing is left to be halted\n".to_owned()));
+    assert_eq!(again, (Some(0), "nothing is left to halt\n".to_owned()));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_live_run_is_halted() {
     let stage = Stage::set();
     let (run, family) = stage.under_way();
     let of_another = stage.halt(&["-f", "topologies/trio.yaml"]);
-    assert_eq!(of_another, (Some(0), "nothing of trio is left to be halted\n".to_owned()));
+    assert_eq!(of_another, (Some(0), "nothing of trio is left to halt\n".to_owned()));
     assert!(see(run.pid()).is_some() && !stage.is_served(), "that was none of its business");
     halts(&stage, run, &family, &[130]);
 }
@@ -152,22 +152,22 @@ fn a_run_that_was_stopped_for_long_is_halted() {
     halts(&stage, run, &family, &[4, 130]);
 }
 
-/// Kills controller and guard at once. What is left: a broker that is down, and whatever does not
-/// end by itself.
+/// Kills controller and guard at once. A broker that is down remains, and processes that do not end
+/// by themselves.
 fn orphaned(stage: &Stage) -> (Family, Planted) {
     let (run, family) = stage.under_way();
     let own = format!("-{}.jsonl", run.pid());
     signal_pid(family.doing("guard")[0], Signal::KILL);
     run.signal(Signal::KILL);
     assert_eq!(run.finish().code(), None);
-    assert!(!stage.is_served(), "nobody started the broker");
+    assert!(!stage.is_served(), "no process started the broker");
     let ledgers = stage.ledgers();
     let ledger = ledgers.iter().find(|path| path.display().to_string().ends_with(&own)).unwrap();
     (family, Planted::into(ledger))
 }
 
 #[test]
-fn what_is_left_when_both_were_killed_is_halted() {
+fn the_remains_of_a_killed_run_are_halted() {
     let stage = Stage::set();
     let (family, mut planted) = orphaned(&stage);
     let (code, said) = stage.halt(&[]);
@@ -181,7 +181,7 @@ fn what_is_left_when_both_were_killed_is_halted() {
 }
 
 #[test]
-fn what_is_left_when_both_were_killed_is_healed_by_the_next_run() {
+fn the_remains_of_a_killed_run_are_healed_by_the_next_run() {
     let stage = Stage::set();
     // It is alive, and to be left alone.
     let other = Experiment::of("idle.yaml", IDLE).in_state(stage.state()).start();
@@ -189,7 +189,7 @@ fn what_is_left_when_both_were_killed_is_healed_by_the_next_run() {
     let (family, mut planted) = orphaned(&stage);
     let next = Experiment::of("short.yaml", SHORT).in_state(stage.state()).finish();
     let healed: Vec<_> =
-        next.stderr.lines().filter(|line| line.starts_with("healed what ")).collect();
+        next.stderr.lines().filter(|line| line.starts_with("undid what ")).collect();
     assert_eq!(healed.len(), 1, "{next}");
     assert!(healed[0].contains("disturbed-") && healed[0].ends_with("started 1 broker"), "{next}");
     assert_eq!(next.code(), Some(0), "{next}");
@@ -232,7 +232,7 @@ fn a_heal_that_fails_keeps_no_other_from_healing_and_is_exit_6() {
     let (code, said) = stage.halt(&[]);
     assert_eq!(code, Some(6), "{said}");
     assert!(said.contains("cannot be started"), "{said}");
-    // Until its folder is gone, and with it whoever wants it to run.
+    // Until its folder is gone, and with it the reason to run.
     fs::remove_dir_all(&stage.revival.folder).unwrap();
     let (code, said) = stage.halt(&[]);
     assert_eq!(code, Some(0), "{said}");
@@ -259,7 +259,8 @@ fn a_doctor_says_which_faults_can_be_injected() {
     fs::remove_file(stage.state().join("tandem/kafka/clusters.json")).unwrap();
     let (code, line) = doctor(&stage, &[], "broker");
     assert!(code == Some(0) && line.contains("embedded brokers are the run's own"), "{line}");
-    // An experiment that needs it cannot do without; one that does not is not told of it.
+    // An experiment that needs the guard cannot run without it; one that does not need it is not
+    // warned.
     let needs = ["-x", "chaos/kill-coordinator.yaml"];
     let (code, line) = doctor(&stage, &needs, "broker");
     assert!(code == Some(1) && line.starts_with("fail"), "{code:?} {line}");

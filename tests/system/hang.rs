@@ -65,7 +65,7 @@ fn a_controller_whose_healing_loop_hangs_is_healed_by_its_guard() {
     assert!(see(run.pid()).is_some_and(|one| !one.is_stopped()), "the process itself runs");
     drop(held);
     let run = run.finish();
-    says(&run, "the run was healed by its guard: this process stood still for ");
+    says(&run, "the guard ended this run, because this process did not run for ");
     assert_eq!(run.code(), Some(4), "{run}");
     assert!(stage.ledgers().is_empty(), "{run}");
 }
@@ -100,6 +100,6 @@ fn a_topology_whose_loop_hangs_is_ended_by_its_guard() {
     });
     drop(held);
     assert_eq!(up.ends().code(), Some(4), "{}", up.said());
-    assert!(up.said().contains("this process stood still for "), "{}", up.said());
+    assert!(up.said().contains("this process did not run for "), "{}", up.said());
     nothing_is_left(up.state());
 }

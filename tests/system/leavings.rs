@@ -91,7 +91,7 @@ fn a_controller_that_is_killed_at_any_instant_leaves_nothing() {
     assert!(worst <= GONE, "the worst was gone only {worst:?} after the signal");
 }
 
-/// Kills processes of a run that nobody may lose.
+/// Kills processes that a run cannot continue without.
 fn is_unknown_without(what: &str) {
     let run = pausing();
     let family = family_in_trial(&run);

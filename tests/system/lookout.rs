@@ -10,10 +10,10 @@ use tandem::observation::{Outcome, What};
 use tandem::verdict::Condition;
 
 /// What a lookout says of a story, looking each 20 ms: when, and in words.
-fn sees(condition: &str, tell: impl Fn(&mut Story)) -> Option<(u64, String)> {
+fn sees(condition: &str, record: impl Fn(&mut Story)) -> Option<(u64, String)> {
     let plan = plan(2, &[("p1", 2, 3), ("p2", 2, 3)]);
     let mut story = Story::default();
-    tell(&mut story);
+    record(&mut story);
     let condition: Condition = condition.parse().unwrap();
     let (mut live, mut lookout) = (Live::new(&plan), Lookout::new(&condition, &plan));
     let mut facts = story.facts.iter().peekable();
@@ -40,12 +40,12 @@ fn one_dies(story: &mut Story) {
 fn a_gap_ends_the_run_once_it_is_too_long() {
     let (when, why) = sees("group.gap > 500ms", one_dies).unwrap();
     assert_eq!(when, 2_520, "seen first at 2000");
-    assert_eq!(why, "stop_when group.gap > 500ms: nobody has led role-0 in p1 for 520.0ms");
+    assert_eq!(why, "stop_when group.gap > 500ms: no member has led role-0 in p1 for 520.0ms");
     assert_eq!(sees("group.p1.gap >= 500ms", one_dies).unwrap().0, 2_500);
 }
 
 #[test]
-fn what_is_shorter_or_elsewhere_does_not() {
+fn shorter_or_other_stalls_do_not() {
     assert_eq!(sees("group.gap > 1s", one_dies), None);
     assert_eq!(sees("group.p2.gap > 0s", one_dies), None);
     assert_eq!(sees("joint.gap > 0s", one_dies), None, "the other group leads on");
@@ -53,7 +53,7 @@ fn what_is_shorter_or_elsewhere_does_not() {
 }
 
 #[test]
-fn who_is_stopped_does_not_serve_and_still_claims() {
+fn a_stopped_member_does_not_serve_but_still_claims() {
     let stopped = |story: &mut Story| {
         one_dies(story);
         story.of("p2-1.1", 4_000, What::Stopped);
@@ -75,7 +75,7 @@ fn a_run_that_is_stopped_by_its_condition_heals_and_says_so() {
     assert_eq!(run.code(), Some(5), "{run}");
     let report = run.report();
     assert_eq!(report.outcome, Some(Outcome::Aborted), "{run}");
-    assert!(run.stdout.contains("stop_when group.gap > 300ms: nobody has led"), "{run}");
+    assert!(run.stdout.contains("stop_when group.gap > 300ms: no member has led"), "{run}");
     let fault = &report.faults[0];
     let held = fault.healed_ms.unwrap() - fault.asked_ms;
     // Long before it would have ended by itself.

@@ -3,7 +3,7 @@
 use support::experiment::Experiment;
 
 #[test]
-fn each_trial_is_told_with_whom_it_struck_and_what_that_cost() {
+fn each_trial_is_reported_with_its_victims_and_costs() {
     let text = "version: 1\nname: kills\ntrials: 2\nmethod:\n  \
                 - {at: 300ms, fault: kill, target: {leader_of: any, group: p1}}\n  \
                 - {at: 300ms, fault: pause, for: 100ms, target: {member: p2-1}}\n";
@@ -22,10 +22,10 @@ fn each_trial_is_told_with_whom_it_struck_and_what_that_cost() {
         let gap: f64 = gap.rsplit(' ').next().unwrap().parse().unwrap();
         longest.push(gap);
     }
-    // What the report makes of the journal is what was told, but for the fraction.
+    // The report of the journal agrees with the progress lines, except for the fraction.
     let of = &report.groups.values().next().unwrap();
     let all = [of.fault.gap.max_ms, of.other.restart.gap.max_ms, of.other.none.gap.max_ms];
     let most = all.into_iter().flatten().fold(0.0, f64::max);
-    let told = longest.into_iter().fold(0.0, f64::max);
-    assert!((most - told).abs() <= 1.5, "{most} and {told}: {ended}");
+    let shown = longest.into_iter().fold(0.0, f64::max);
+    assert!((most - shown).abs() <= 1.5, "{most} and {shown}: {ended}");
 }

@@ -1,5 +1,5 @@
-//! Topics on a cluster that outlives the run: made as they must be, refused where they are somebody
-//! else's idea, removed where they are ours, and never anybody else's.
+//! Topics on a cluster that outlives the run: created as planned, refused if they differ, removed
+//! if the run created them, and never if another user did.
 
 use std::fs;
 use std::net::TcpListener;
@@ -144,7 +144,7 @@ fn topics_that_are_kept_are_used_again_until_they_are_taken_down() {
 }
 
 #[test]
-fn a_topic_of_somebody_else_is_used_and_left_where_it_is() {
+fn a_foreign_topic_is_used_and_not_removed() {
     let ground = Ground::new();
     ground.broker.create("ours-1", 3);
     let run = ground.run("--keep").finish();
@@ -182,7 +182,7 @@ fn a_consumer_group_that_has_members_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_not_made() {
+fn a_topic_that_cannot_be_recorded_is_not_created() {
     let ground = Ground::new();
     let refused = |place: PathBuf, wanted: &str| {
         fs::create_dir_all(place.parent().unwrap()).unwrap();
@@ -194,11 +194,11 @@ fn what_cannot_be_recorded_is_not_made() {
         fs::remove_file(place).unwrap();
     };
     refused(ground.state().join("tandem/runs"), "the ledger of this run cannot be written to");
-    refused(ground.created(), "what is created cannot be recorded under");
+    refused(ground.created(), "the records of created topics in");
 }
 
 #[test]
-fn what_a_killed_run_made_is_recorded_and_can_be_taken_down() {
+fn topics_of_a_killed_run_are_recorded_and_can_be_removed() {
     let ground = Ground::new();
     let run = ground.run("").start();
     await_trial(&run);
@@ -213,7 +213,7 @@ fn what_a_killed_run_made_is_recorded_and_can_be_taken_down() {
 #[test]
 fn an_interrupt_is_heard_while_a_cluster_does_not_answer() {
     let ground = Ground::new();
-    // The kernel accepts, and nobody reads.
+    // The kernel accepts the connection, and no process reads.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     ground.stands_on(&silent.local_addr().unwrap().to_string());
     let run = ground.run("").start();

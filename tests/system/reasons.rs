@@ -35,7 +35,7 @@ fn far(folder: &std::path::Path, broker: &BrokerProcess) -> PathBuf {
 }
 
 #[test]
-fn a_cluster_that_is_lost_is_told_with_who_cannot_reach_it() {
+fn a_lost_cluster_is_reported_with_the_members_that_cannot_reach_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut broker = BrokerProcess::start();
     let file = far(folder.path(), &broker);
@@ -85,11 +85,12 @@ fn is_known_to_the_doctor(up: &Up, file: &std::path::Path) {
     let own = "has the members of your own `tandem up`";
     assert!(text.contains(own) && text.contains(&shows) && !text.contains("not ours"), "{text}");
     assert_eq!(said.status.code(), Some(0), "{text}");
-    for heading in ["state folder: a run asks this again", "clusters: a run asks all of this again"]
+    for heading in
+        ["state folder: a run checks this again", "clusters: a run checks all of this again"]
     {
         assert!(text.contains(heading), "{text}");
     }
-    assert!(text.contains("faults: a run asks none of this"), "{text}");
+    assert!(text.contains("faults: a run does not check these"), "{text}");
     // A second run on the same brokers is refused, and names the first.
     let second = output(tandem(up.state()).args(["up", "--for", "1s", "-f"]).arg(file));
     let text = String::from_utf8_lossy(&second.stderr).into_owned();
@@ -114,7 +115,7 @@ fn a_second_run_beside_the_first_names_it() {
 }
 
 #[test]
-fn a_refused_connection_is_told_at_once() {
+fn a_refused_connection_is_reported_at_once() {
     let folder = tempfile::tempdir().unwrap();
     // The port was free a moment ago, and nothing listens there.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -136,7 +137,7 @@ fn a_refused_connection_is_told_at_once() {
 #[test]
 fn a_state_folder_that_cannot_be_written_is_found() {
     let folder = tempfile::tempdir().unwrap();
-    // Nobody can make a folder in a file, root included.
+    // No user can create a folder in a file, not even root.
     let state = folder.path().join("file");
     fs::write(&state, "").unwrap();
     let said = output(tandem(&state).args(["doctor", "-f", "topologies/duo.yaml"]));
@@ -170,7 +171,7 @@ fn a_member_that_leaves_in_order_does_not_die() {
 }
 
 #[test]
-fn stalls_and_what_is_lost_stand_on_every_page() {
+fn stalls_and_losses_are_on_every_page() {
     let plan = plan(1, &[("p1", 1, 1)]);
     let mut story = Story::default();
     let (cluster, broker) = ("a".parse().unwrap(), "1 at h:1".to_owned());
@@ -184,17 +185,17 @@ fn stalls_and_what_is_lost_stand_on_every_page() {
     for fact in &story.facts {
         live.observe(fact);
         if let Some(what) = Happening::of(&live, fact) {
-            let event = Event { seq: 1, t: fact.t, wall: Wall(0), told: fact.t, what };
+            let event = Event { seq: 1, t: fact.t, wall: Wall(0), published: fact.t, what };
             lines.push(line(&event).split_once(' ').unwrap().1.to_owned());
         }
     }
-    let told = [
+    let expected = [
         "started life=p1-1.1 pid=1",
         "stalled ms=400.000",
         "broker_lost cluster=a broker=\"1 at h:1\"",
         "unconnected life=p1-1.1 why=\"Connection \\\"refused\\\"\"",
     ];
-    assert_eq!(lines, told);
+    assert_eq!(lines, expected);
     let shown = [
         "broker 1 at h:1 of cluster a: lost for 1.0 s",
         "p1-1 has not reached its brokers for 0.9 s: Connection \"refused\"",
@@ -212,7 +213,7 @@ fn stalls_and_what_is_lost_stand_on_every_page() {
 }
 
 #[test]
-fn what_no_fault_explains_stands_in_the_text_of_a_run() {
+fn unexplained_findings_are_in_the_text_of_a_run() {
     let plan = plan(1, &[("p1", 1, 2)]);
     let mut story = Story::default();
     let cluster = || "a".parse().unwrap();
@@ -228,12 +229,12 @@ fn what_no_fault_explains_stands_in_the_text_of_a_run() {
     let report = Report::compute(&plan, &brief(&plan, 1, &[]), 7, Mono::ZERO, &story.facts);
     let text = render(&report, "out", false);
     assert!(text.starts_with("INTERRUPTED "), "{text}");
-    for told in [
+    for part in [
         "host       stalled once, for 400 ms\n",
         "broker 1 at h:1 of cluster a was lost for 2.0 s",
         "p1-1.1 did not reach its brokers to the end: Connection refused",
     ] {
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(part), "{text}");
     }
     assert!(!text.contains("expected"), "a fault explains it: {text}");
 }

@@ -35,7 +35,7 @@ fn members(picture: &Picture) -> BTreeMap<MemberId, Option<u32>> {
     seats.map(|(member, seat)| (member.clone(), seat.pid)).collect()
 }
 
-/// Waits until it is told that the broker of cluster `a` died.
+/// Waits for the event that the broker of cluster `a` died.
 fn await_death(follower: &mut Follower) {
     follower.await_event("its death", |event| match &event.what {
         Happening::ClusterDied { cluster: died } if *died == cluster() => Some(()),
@@ -43,7 +43,7 @@ fn await_death(follower: &mut Follower) {
     });
 }
 
-/// Waits until it is told that it was started again; where, and as which process.
+/// Waits for the event that it was started again. Returns its address and process id.
 fn await_start(follower: &mut Follower, before: u32) -> (String, u32) {
     let started = follower.await_event("its next life", |event| match &event.what {
         Happening::ClusterStarted { cluster: started, address, pid }
@@ -66,14 +66,14 @@ fn await_health(follower: &mut Follower, level: Level) -> Mono {
 
 /// What became of the broker of cluster `a`, in order.
 fn lives(facts: &[Fact]) -> Vec<String> {
-    let told = |fact: &Fact| match &fact.what {
+    let describe = |fact: &Fact| match &fact.what {
         What::ClusterStarted { cluster: it, address, pid } if *it == cluster() => {
             Some(format!("{address} {pid}"))
         }
         What::ClusterDied { cluster: it } if *it == cluster() => Some("died".to_owned()),
         _ => None,
     };
-    facts.iter().filter_map(told).collect()
+    facts.iter().filter_map(describe).collect()
 }
 
 #[test]
@@ -86,7 +86,8 @@ fn a_broker_that_dies_is_started_again_where_it_was() {
     await_death(&mut follower);
     let (there, second) = await_start(&mut follower, first);
     assert_eq!(there, address);
-    // Members would be back before their claims are over: held for longer, there is nobody.
+    // Members would be back before their claims are over; they are held longer, so that no member
+    // leads.
     signal_pid(second, Signal::STOP);
     // An event that was read before may have reported it, if the host held up the next life.
     up.await_health(Level::Degraded);
@@ -109,8 +110,8 @@ fn a_broker_that_dies_is_started_again_where_it_was() {
     assert!(page.contains(&format!("process {second}, died once\n")), "{page}");
     up.signal(Signal::INT);
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
-    let told = [format!("{address} {first}"), "died".to_owned(), format!("{address} {second}")];
-    assert_eq!(lives(&up.recording().facts), told);
+    let expected = [format!("{address} {first}"), "died".to_owned(), format!("{address} {second}")];
+    assert_eq!(lives(&up.recording().facts), expected);
     the_gaps_have_their_cause(&up);
     nothing_is_left(up.state());
 }
@@ -164,8 +165,8 @@ fn a_broker_that_dies_again_and_again_ends_it() {
     signal_pid(pid, Signal::KILL);
     assert_eq!(up.ends().code(), Some(4), "{}", up.said());
     let log = up.out.join("logs/broker-a.log");
-    for told in ["the broker of cluster a cannot be kept alive", &log.display().to_string()] {
-        assert!(up.said().contains(told), "{told}: {}", up.said());
+    for part in ["the broker of cluster a cannot be kept alive", &log.display().to_string()] {
+        assert!(up.said().contains(part), "{part}: {}", up.said());
     }
     let facts = up.recording().facts;
     let died = lives(&facts).iter().filter(|life| *life == "died").count();
@@ -175,6 +176,9 @@ fn a_broker_that_dies_again_and_again_ends_it() {
         _ => None,
     });
     let (how, why) = ended.unwrap();
-    assert!(how == Outcome::Broken && why.contains("did not last"), "{how:?}: {why}");
+    assert!(
+        how == Outcome::Broken && why.contains("it died after each of 5 starts"),
+        "{how:?}: {why}"
+    );
     nothing_is_left(up.state());
 }

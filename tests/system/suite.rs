@@ -76,7 +76,7 @@ fn calm(lasts: &str, claim: &str) -> String {
 }
 
 const SOLO: &str = "topologies/solo.yaml";
-/// Nobody listens there.
+/// An address without a listener.
 const NOWHERE: &str = "version: 1\nname: nowhere\nroles: [a]\nclusters: {c: {bootstrap: \
                        \"127.0.0.1:1\"}}\ngroups: {p: {cluster: c}}\n";
 
@@ -94,11 +94,15 @@ fn the_worst_outcome_is_the_exit_code_and_all_are_in_the_summary() {
     ]);
     let suite = stage.run(&["-f", SOLO, "-o", "json"]);
     assert_eq!(suite.code, 3, "{suite}");
-    let told: serde_json::Value = serde_json::from_str(&suite.stdout).unwrap();
-    let outcomes: Vec<&str> =
-        told["runs"].as_array().unwrap().iter().map(|it| it["outcome"].as_str().unwrap()).collect();
+    let summary: serde_json::Value = serde_json::from_str(&suite.stdout).unwrap();
+    let outcomes: Vec<&str> = summary["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["outcome"].as_str().unwrap())
+        .collect();
     assert_eq!(outcomes, ["pass", "fail", "pass"], "{suite}");
-    assert_eq!(told["code"], 3);
+    assert_eq!(summary["code"], 3);
     for name in ["01-a-solo", "02-b-solo", "03-c-solo"] {
         assert!(exists(&suite.out, &format!("{name}/journal.jsonl")), "{name}: {suite}");
         assert!(exists(&suite.out, &format!("{name}/result.json")), "{name}: {suite}");
@@ -115,7 +119,7 @@ fn the_worst_outcome_is_the_exit_code_and_all_are_in_the_summary() {
 }
 
 #[test]
-fn what_cannot_run_here_is_told_and_may_be_skipped() {
+fn an_experiment_that_cannot_run_is_reported_and_may_be_skipped() {
     let nowhere = "topology: nowhere.txt\n";
     let stage = || {
         let far = calm("1s", "") + nowhere;
@@ -125,19 +129,19 @@ fn what_cannot_run_here_is_told_and_may_be_skipped() {
     let suite = here.run(&[]);
     assert_eq!(suite.code, 1, "{suite}");
     assert!(suite.stdout.contains("1 of 2 passed: exit code 1"), "{suite}");
-    assert!(suite.stdout.contains("nobody answers"), "it says why: {suite}");
+    assert!(suite.stdout.contains("no answer"), "it says why: {suite}");
     let junit = fs::read_to_string(suite.out.join("junit.xml")).unwrap();
     assert_eq!(junit.matches("<error").count(), 1, "no CI is green for it: {junit}");
     let stage = stage();
     let suite = stage.run(&["--skip-unable"]);
     assert_eq!(suite.code, 0, "{suite}");
-    assert!(suite.stdout.contains("unable"), "it is told all the same: {suite}");
+    assert!(suite.stdout.contains("unable"), "it is reported all the same: {suite}");
     let junit = fs::read_to_string(suite.out.join("junit.xml")).unwrap();
     assert_eq!(junit.matches("<skipped").count(), 1, "{junit}");
 }
 
 #[test]
-fn what_does_not_fit_a_chosen_topology_is_no_mistake_of_the_file() {
+fn a_misfit_with_a_chosen_topology_is_not_a_mistake_in_the_file() {
     let host = "version: 1\nname: host\nmethod: [{fault: host, target: {host: any}}]\n";
     let stage = Stage::set(&[("a.yaml", host)]);
     let suite = stage.run(&["-f", SOLO]);
@@ -206,21 +210,21 @@ fn a_suite_is_halted_with_its_run() {
         (said.status.code(), String::from_utf8_lossy(&said.stdout).into_owned())
     };
     let of_another = halt(&["-f", "topologies/trio.yaml"]);
-    assert_eq!(of_another, (Some(0), "nothing of trio is left to be halted\n".to_owned()));
+    assert_eq!(of_another, (Some(0), "nothing of trio is left to halt\n".to_owned()));
     // Whoever started it waits for it.
     let (suite, (code, said)) = std::thread::scope(|scope| {
         let halted = scope.spawn(|| halt(&["-f", SOLO]));
         (stage.end(child), halted.join().unwrap())
     });
     assert_eq!(code, Some(0), "{said}\n{suite}");
-    assert!(said.contains(&format!("suite {pid} was asked to end, and did")), "{said}");
+    assert!(said.contains(&format!("suite {pid} ended when asked")), "{said}");
     is_interrupted(&stage, &suite);
-    assert_eq!(halt(&[]), (Some(0), "nothing is left to be halted\n".to_owned()));
+    assert_eq!(halt(&[]), (Some(0), "nothing is left to halt\n".to_owned()));
 }
 
 /// Every run gets what the suite is given, and says so where it cannot use it.
 #[test]
-fn what_a_suite_is_given_reaches_its_runs() {
+fn options_of_a_suite_reach_its_runs() {
     let stage = Stage::set(&[("a.yaml", &calm("300ms", ""))]);
     let set = ["--set", "defaults.session=700ms", "--set", "name=other"];
     let ended = stage.run(&[&set[..], &["-f", SOLO, "--metrics", "127.0.0.1:0"]].concat());
@@ -230,10 +234,10 @@ fn what_a_suite_is_given_reaches_its_runs() {
     assert!(header.contains("defaults.session=700ms") && header.contains("name=other"), "{header}");
     let said = fs::read_to_string(ended.out.join("01-a-solo.stderr")).unwrap();
     assert!(said.contains("metrics: http://127.0.0.1:"), "{said}");
-    assert!(said.contains("trial 1 of 1: nobody was struck: no gap"), "{said}");
+    assert!(said.contains("trial 1 of 1: no fault was injected: no gap"), "{said}");
 
     let stage = Stage::set(&[("a.yaml", &calm("300ms", ""))]);
     let ended = stage.run(&["-f", SOLO, "--otlp", "nowhere"]);
-    assert_eq!(ended.code, 2, "a collector that cannot be meant is told before anything: {ended}");
+    assert_eq!(ended.code, 2, "an invalid collector is reported before anything starts: {ended}");
     assert!(!ended.out.join("01-a-solo").exists(), "{ended}");
 }

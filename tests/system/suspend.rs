@@ -41,28 +41,28 @@ fn the_time_of_a_suspend_is_unknown_and_no_verdict_passes_over_it() {
     let brief = brief(&plan, 1, &[]);
     let report = Report::compute(&plan, &brief, 1, Mono::ZERO, &story.facts);
     assert_eq!(report.verdict, Verdict::Unknown, "{:?}", report.reasons);
-    let told = "The host was suspended for 1m: nothing is known of that time.";
-    assert!(report.reasons.iter().any(|why| why == told), "{:?}", report.reasons);
+    let reason = "The host was suspended for 1m: nothing is known of that time.";
+    assert!(report.reasons.iter().any(|why| why == reason), "{:?}", report.reasons);
     // Without that fact nothing is said of a suspend.
     let awake: Vec<Fact> = story.facts.iter().filter(|fact| !is_suspend(fact)).cloned().collect();
     let report = Report::compute(&plan, &brief, 1, Mono::ZERO, &awake);
-    assert!(report.reasons.iter().all(|why| why != told), "{:?}", report.reasons);
+    assert!(report.reasons.iter().all(|why| why != reason), "{:?}", report.reasons);
 }
 
 #[test]
-fn what_is_kept_up_does_not_pass_over_a_suspend_either() {
+fn a_topology_that_is_kept_up_reports_a_suspend_as_well() {
     let plan = plan(1, &[("p1", 1, 1)]);
     let (mut awake, mut asleep) = (Story::default(), Story::default());
     awake.started("p1-1.1", 0).began(1_000, 1).serves("p1-1.1", 0, 1, [500, 70_000]);
     slept(&mut asleep);
-    let told = |mut story: Story| {
+    let verdict_of = |mut story: Story| {
         let trial = TrialNumber(1);
         story.run(69_000, What::TrialEnded { trial, recovered: None }).completed(70_000);
         let timeline = Timeline::compute(&plan, &story.facts);
         let judged = (&plan, &brief(&plan, 1, &[]));
         Report::of_upkeep(judged, (1, Mono::ZERO), &timeline, Tail::Last, Vec::new())
     };
-    let (awake, asleep) = (told(awake), told(asleep));
+    let (awake, asleep) = (verdict_of(awake), verdict_of(asleep));
     let why = "The host was suspended for 1m: nothing is known of that time.";
     assert_eq!(asleep.verdict, Verdict::Unknown, "{:?}", asleep.reasons);
     assert!(asleep.reasons.iter().any(|one| one == why), "{:?}", asleep.reasons);
@@ -91,8 +91,8 @@ fn facts_that_were_not_written_make_a_run_unknown() {
     let report = Report::compute(&plan, &brief(&plan, 1, &[]), 1, Mono::ZERO, &story.facts);
     assert_eq!(report.verdict, Verdict::Unknown, "{:?}", report.reasons);
     assert!(report.unknown_ms >= 1_000.0, "{}", report.unknown_ms);
-    let told = "The disk did not take 12 facts: what happened within 1s is unknown.";
-    assert!(report.reasons.iter().any(|why| why == told), "{:?}", report.reasons);
+    let reason = "The disk did not take 12 facts: what happened within 1s is unknown.";
+    assert!(report.reasons.iter().any(|why| why == reason), "{:?}", report.reasons);
 }
 
 fn is_suspend(fact: &Fact) -> bool {
@@ -207,7 +207,7 @@ fn a_topology_goes_on_after_each_suspend() {
     let report: Report = serde_json::from_slice(&again.stdout).unwrap();
     assert_ne!(report.verdict, Verdict::Pass, "{:?}", report.reasons);
     assert!(report.unknown_ms >= 7_200_000.0, "{}", report.unknown_ms);
-    let told = report.reasons.iter().filter(|why| why.contains("was suspended for 1h"));
-    assert_eq!(told.count(), 2, "{:?}", report.reasons);
+    let reasons = report.reasons.iter().filter(|why| why.contains("was suspended for 1h"));
+    assert_eq!(reasons.count(), 2, "{:?}", report.reasons);
     nothing_is_left(up.state());
 }

@@ -1,5 +1,5 @@
-//! A topology that is kept up: what happens to it is told at once and told right, to whoever may
-//! ask; and whatever ends it, nothing is left.
+//! A topology that is kept up: it reports what happens promptly and correctly to permitted users,
+//! and leaves nothing behind however it ends.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use support::experiment::{eventually, output, signal_pid, tandem};
 use support::measured::turn;
-use support::outside::{is_told_as_it_is_written, kill_leader};
+use support::outside::{events_match_the_journal, kill_leader};
 use support::quiet::{NOISE_MAX, await_quiet};
 use support::up::{Up, nothing_is_left};
 use tandem::ids::GroupName;
@@ -19,8 +19,8 @@ use tandem::live_view::{Event, Happening, Level};
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// No longer than this may pass from a death until it is told.
-const TOLD: Duration = Duration::from_millis(100);
+/// The longest time from a death until it is reported.
+const REPORTED_WITHIN: Duration = Duration::from_millis(100);
 
 fn group(name: &str) -> GroupName {
     name.parse().unwrap()
@@ -32,7 +32,7 @@ fn sockets(state: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn each_death_is_told_at_once_and_gaps_are_the_journals() {
+fn each_death_is_reported_at_once_and_gaps_match_the_journal() {
     let _turn = turn();
     await_quiet(NOISE_MAX);
     let mut up = Up::start("-f topologies/duo.yaml --set defaults.session=300ms");
@@ -40,8 +40,8 @@ fn each_death_is_told_at_once_and_gaps_are_the_journals() {
     let mut follower = up.follow();
     let names = ["p1", "p2", "p1", "p2", "p1"];
     let deaths = names.map(|name| kill_leader(&up, &mut follower, &group(name)));
-    let told_after = deaths.each_ref().map(|death| death.told_after);
-    assert!(told_after.iter().all(|after| *after <= TOLD), "{told_after:?}");
+    let reported_after = deaths.each_ref().map(|death| death.reported_after);
+    assert!(reported_after.iter().all(|after| *after <= REPORTED_WITHIN), "{reported_after:?}");
     up.await_health(Level::Led);
     up.signal(Signal::INT);
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
@@ -49,10 +49,10 @@ fn each_death_is_told_at_once_and_gaps_are_the_journals() {
     assert!(status.success(), "{status}");
     let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
     assert!(matches!(events.last().unwrap().what, Happening::Ending { .. }), "{events:#?}");
-    let (gaps, worst) = is_told_as_it_is_written(&up, &events, &deaths);
+    let (gaps, worst) = events_match_the_journal(&up, &events, &deaths);
     assert!(gaps >= deaths.len(), "{gaps} gaps of {} deaths", deaths.len());
     eprintln!("{gaps} gaps, the worst {worst:?} off");
-    // On a pipe stands what was told, line by line.
+    // The pipe has every event, one per line.
     let lines = fs::read_to_string(up.out.join("../stdout")).unwrap();
     assert_eq!(
         lines,
@@ -142,13 +142,12 @@ fn one_of_several_must_be_named() {
         String::from_utf8_lossy(&said.stdout).into_owned()
     };
     let said = halt(&[]);
-    assert!(said.starts_with("nothing is left to be halted\n"), "{said}");
-    let kept =
-        format!("duo is still kept up by process {}: `tandem halt --all` ends it", duo.pid());
+    assert!(said.starts_with("nothing is left to halt\n"), "{said}");
+    let kept = format!("process {} still keeps duo up: `tandem halt --all` ends it", duo.pid());
     assert!(said.contains(&kept), "{said}");
     assert_eq!((ask(&["--pid", &duo.pid().to_string()]).0, solo.status().0), (Some(0), Some(0)));
     let said = halt(&["--all"]);
-    let ended = format!("controller {} was asked to end, and did", solo.pid());
+    let ended = format!("controller {} ended when asked", solo.pid());
     assert!(said.contains(&ended), "{said}");
     assert_eq!((duo.ends().code(), solo.ends().code()), (Some(0), Some(0)));
     assert!(sockets(state.path()).is_empty());
@@ -158,7 +157,7 @@ fn one_of_several_must_be_named() {
 fn it_ends_by_itself_or_at_once() {
     let mut up = Up::start("-f topologies/solo.yaml --for 2s");
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
-    assert!(up.said().contains("ending why=\"its 2s are over\""), "{}", up.said());
+    assert!(up.said().contains("ending why=\"its time of 2s is over\""), "{}", up.said());
     nothing_is_left(up.state());
 
     let mut up = Up::start("-f topologies/solo.yaml");
@@ -177,7 +176,7 @@ fn it_ends_by_itself_or_at_once() {
 }
 
 #[test]
-fn gaps_that_its_own_guard_made_while_it_stood_still_are_none() {
+fn a_stalled_controller_reports_no_gaps_for_its_guards_shutdown() {
     let mut up = Up::start("-f topologies/duo.yaml");
     up.await_health(Level::Led);
     std::thread::sleep(Duration::from_secs(1));
@@ -185,7 +184,7 @@ fn gaps_that_its_own_guard_made_while_it_stood_still_are_none() {
     std::thread::sleep(Duration::from_secs(6));
     up.signal(Signal::CONT);
     assert_eq!(up.ends().code(), Some(4), "{}", up.said());
-    assert!(up.said().contains("this process stood still for 6."), "{}", up.said());
+    assert!(up.said().contains("this process did not run for 6."), "{}", up.said());
     assert!(up.said().contains(" joint_gaps=0 "), "{}", up.said());
     let again = output(tandem(up.state()).arg("report").arg(&up.out).args(["-o", "json"]));
     let report: tandem::verdict::Report = serde_json::from_slice(&again.stdout).unwrap();
@@ -195,7 +194,7 @@ fn gaps_that_its_own_guard_made_while_it_stood_still_are_none() {
 }
 
 #[test]
-fn what_cannot_be_kept_up_is_said_before_anything_starts() {
+fn a_topology_that_cannot_be_kept_up_is_refused_before_anything_starts() {
     let state = tempfile::tempdir().unwrap();
     let up = |args: &[&str]| {
         let said = output(tandem(state.path()).arg("up").args(args));
@@ -241,10 +240,10 @@ fn its_socket_is_its_owners_alone_and_takes_no_nonsense() {
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["status"]["topology"], "solo", "{status}");
     for (line, why) in [
-        (&b"nonsense\n"[..], "this asks for nothing"),
-        (b"{\"tandem\":2,\"ask\":\"status\"}\n", "version 2 is asked for"),
-        (b"{\"tandem\":1,\"ask\":\"everything\"}\n", "this asks for nothing"),
-        (&[b'x'; 5_000], "one line of 4096 bytes"),
+        (&b"nonsense\n"[..], "this is not a request"),
+        (b"{\"tandem\":2,\"ask\":\"status\"}\n", "the request has version 2"),
+        (b"{\"tandem\":1,\"ask\":\"everything\"}\n", "this is not a request"),
+        (&[b'x'; 5_000], "one line of at most 4096 bytes"),
     ] {
         let said = speak(&socket, line);
         assert!(said.contains("refused") && said.contains(why), "{said}");
@@ -254,7 +253,7 @@ fn its_socket_is_its_owners_alone_and_takes_no_nonsense() {
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
 }
 
-/// Even where folder and socket are open by mistake, nobody else is answered.
+/// Even if folder and socket are accessible by mistake, no other user gets an answer.
 #[test]
 fn its_socket_refuses_another_user() {
     let all = fs::read_to_string("/proc/self/status").unwrap();
@@ -284,11 +283,11 @@ fn is_refused_to_another_user(socket: &Path, own: &Path) {
         fs::set_permissions(path, fs::Permissions::from_mode(open)).unwrap();
     }
     let said = ask();
-    assert!(said.contains("it answers its owner alone"), "{said}");
+    assert!(said.contains("it answers only its owner"), "{said}");
 }
 
 #[test]
-fn who_does_not_read_disturbs_nobody() {
+fn a_client_that_does_not_read_disturbs_no_other() {
     let mut up = Up::start("-f topologies/solo.yaml");
     up.await_health(Level::Led);
     let [socket] = sockets(up.state()).try_into().unwrap();
@@ -304,7 +303,7 @@ fn who_does_not_read_disturbs_nobody() {
         .collect();
     let full = eventually("too many", SOON, || {
         let said = speak(&socket, b"{\"tandem\":1,\"ask\":\"status\"}\n");
-        said.contains("16 others are asking").then_some(said)
+        said.contains("16 other clients are connected").then_some(said)
     });
     assert!(full.contains("refused"), "{full}");
     idle.pop();
@@ -314,7 +313,7 @@ fn who_does_not_read_disturbs_nobody() {
     signal_pid(stopped.pid(), Signal::CONT);
     let (_, events) = stopped.finish();
     let ended = events.iter().any(|(_, it)| matches!(it.what, Happening::Ending { .. }));
-    assert!(ended, "what was told while it was stopped waited in the socket: {events:#?}");
+    assert!(ended, "events from while it was stopped waited in the socket: {events:#?}");
 }
 
 #[test]
@@ -323,14 +322,14 @@ fn the_socket_of_a_dead_process_is_removed() {
     up.await_health(Level::Led);
     up.signal(Signal::KILL);
     up.ends();
-    assert_eq!(sockets(up.state()).len(), 1, "nobody has removed it");
+    assert_eq!(sockets(up.state()).len(), 1, "the socket file remains");
     assert_eq!(up.status().0, Some(1));
     assert!(sockets(up.state()).is_empty());
     nothing_is_left(up.state());
 }
 
 #[test]
-fn what_cannot_be_written_is_told_and_all_goes_on() {
+fn unwritten_facts_are_reported_and_the_run_continues() {
     let mut up = Up::start("-f topologies/trio.yaml --journal-size 1 --journal-files 3");
     up.await_health(Level::Led);
     let mut follower = up.follow();

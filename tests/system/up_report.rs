@@ -25,15 +25,15 @@ const WORDS: [&str; 6] = ["trial", "seed", "299", "bound", "FAIL", "PASS"];
 
 fn said(state: &Path, run: &Path) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } = output(tandem(state).arg("report").arg(run));
-    let told = String::from_utf8_lossy(&stdout).into_owned();
-    (status.code(), told + &String::from_utf8_lossy(&stderr))
+    let text = String::from_utf8_lossy(&stdout).into_owned();
+    (status.code(), text + &String::from_utf8_lossy(&stderr))
 }
 
 fn result(run: &Path) -> Report {
     serde_json::from_slice(&fs::read(run.join("result.json")).unwrap()).unwrap()
 }
 
-/// It is told in words of its own, and the files that it names are there.
+/// The page has its own wording, and the files that it names exist.
 fn is_plain(text: &str) {
     for word in WORDS {
         assert!(!text.contains(word), "{word}: {text}");
@@ -57,8 +57,8 @@ fn a_member_killed_from_outside_is_the_cause_and_report_agrees_with_status() {
     signal_pid(seat.pid.unwrap(), Signal::KILL);
     eventually("a gap of p1 that is final, and all led", SOON, || {
         let picture = up.status().1?;
-        let told = picture.groups[&group("p1")].counts.gaps > 0;
-        (told && picture.health == Level::Led).then_some(())
+        let seen = picture.groups[&group("p1")].counts.gaps > 0;
+        (seen && picture.health == Level::Led).then_some(())
     });
     // What was judged is a second old, so it is waited for, and so is what both say of it.
     let (code, text, report) = eventually("a report with that death", SOON, || {
@@ -147,7 +147,7 @@ fn completed(story: &mut Story) {
 const PART: Part = Part { number: 1, carried: 0, from: Mono::ZERO, after_loss: false };
 
 #[test]
-fn it_is_judged_by_what_its_objective_promises() {
+fn it_is_judged_by_its_objective() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     for (allowed, word, code) in [(500, "NOT KEPT pricing", 3), (1_500, "KEPT pricing", 0)] {
@@ -168,7 +168,7 @@ fn it_is_judged_by_what_its_objective_promises() {
 }
 
 #[test]
-fn what_was_cut_off_or_could_not_go_on_is_unknown_unless_it_was_broken_before() {
+fn a_cut_off_run_is_unknown_unless_a_promise_was_broken_before() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     let judged = |story: &Story, allowed: u64| {
@@ -221,14 +221,14 @@ fn the_folder_of_a_suite_is_exported_run_by_run() {
         record(&suite.join(run), &plan, &brief, &kills(&[900]).facts);
     }
     fs::write(suite.join("suite.json"), "{}").unwrap();
-    // Nobody listens there: each run is tried, and told by its own name.
+    // There is no listener: each run is tried, and reported by its own name.
     let mut export = tandem(folder.path());
     export.arg("export").arg(&suite).args(["--otlp", "http://127.0.0.1:9", "--within", "2s"]);
     let Output { status, stderr, .. } = output(&mut export);
-    let told = String::from_utf8_lossy(&stderr);
-    assert_eq!(status.code(), Some(1), "{told}");
+    let stderr = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(1), "{stderr}");
     for run in ["suite-1/01-kill: ", "suite-1/02-kill: "] {
-        assert!(told.contains(run), "{told}");
+        assert!(stderr.contains(run), "{stderr}");
     }
-    assert!(!told.contains("cannot open the journal"), "{told}");
+    assert!(!stderr.contains("cannot open the journal"), "{stderr}");
 }

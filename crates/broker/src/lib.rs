@@ -1,22 +1,22 @@
-//! An embedded Kafka broker for tests and experiments, and the parts it is made of.
+//! An embedded Kafka broker for tests and experiments, and its parts.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`groups`] | the coordinator of consumer groups, pure |
 //! | [`wire`] | Kafka's frames, requests and record batches as bytes, pure |
-//! | [`broker`] | sockets and logs in memory around both |
+//! | [`broker`] | sockets and in-memory logs around both |
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use tandem_broker::broker::{Broker, Settings};
+//! use tandem_broker::broker::{Broker, BrokerSettings};
 //!
-//! let broker = Broker::bind("127.0.0.1:0".parse()?, Settings::default()).await?;
+//! let broker = Broker::bind("127.0.0.1:0".parse()?, BrokerSettings::default()).await?;
 //! println!("bootstrap.servers={}", broker.address());
 //! # Ok(())
 //! # }
 //! ```
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
+// Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,

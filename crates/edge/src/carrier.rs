@@ -1,5 +1,4 @@
-//! Carries bytes between two sockets by way of a [`Line`]: the only place where they are read and
-//! written.
+//! Carries bytes between two sockets through a [`Line`]. Only this module reads and writes them.
 
 use std::io;
 use std::sync::Arc;
@@ -11,8 +10,8 @@ use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::book::Edge;
-use super::error::Parting;
+use super::edges::Edge;
+use super::error::CloseReason;
 use super::hub::{Hub, is_lifted};
 use super::line::{Around, Line};
 use super::listener::Edges;
@@ -20,7 +19,7 @@ use super::rules::{Active, Gate, Rules, Way, gate};
 use super::upstream::Upstream;
 use tandem_facts::time::Mono;
 
-/// After one side has ended, the other has that long; brokers and clients close at once.
+/// How long one side may stay open after the other has closed. Brokers and clients close at once.
 const LINGER: Duration = Duration::from_secs(30);
 
 const WAYS: [Way; 2] = [Way::ToBroker, Way::ToClient];
@@ -34,24 +33,24 @@ pub(super) struct Carrier {
     broker: Upstream,
     line: Line,
     changes: watch::Receiver<u64>,
-    /// The rules, and the version of which they are.
+    /// The rules, and the version of the state from which they are.
     rules: Rules,
     version: Option<u64>,
     chance: ChaCha8Rng,
     requests: Progress,
     answers: Progress,
-    /// The bytes that were accounted for.
+    /// The number of bytes accounted for in the hub.
     buffered: usize,
 }
 
-/// How far a way has come.
+/// The progress of one direction.
 #[derive(Debug, Default)]
 struct Progress {
-    /// No more will be read.
+    /// The source has closed.
     ended: bool,
-    /// The end has been passed on.
+    /// When the close was passed on.
     shut: Option<Mono>,
-    /// What is written must wait.
+    /// The last write was not complete: wait until the socket is writable.
     blocked: bool,
 }
 
@@ -64,7 +63,7 @@ impl Carrier {
         broker: Upstream,
     ) -> Self {
         let changes = hub.changes();
-        // The same connection has the same chance in each run.
+        // The seed makes the same connection draw the same delays in each run.
         let chance = ChaCha8Rng::seed_from_u64(number);
         Self {
             hub,
@@ -83,21 +82,21 @@ impl Carrier {
         }
     }
 
-    /// Until both sides have ended, or one fails.
-    pub(super) async fn carry(mut self) -> Result<(), Parting> {
+    /// Carries until both sides have closed, or one fails.
+    pub(super) async fn carry(mut self) -> Result<(), CloseReason> {
         let outcome = self.exchange().await;
-        if let Err(Parting::Io(_)) = &outcome {
-            // The death of one side is news that must not pass where nothing may.
+        if let Err(CloseReason::Io(_)) = &outcome {
+            // While a rule lets nothing pass, the close of one side must not pass, either.
             self.silence().await;
         }
-        if let Err(Parting::Io(_) | Parting::Reset) = &outcome {
+        if let Err(CloseReason::Io(_) | CloseReason::Reset) = &outcome {
             self.client.set_zero_linger().ok();
             self.broker.reset();
         }
         outcome
     }
 
-    async fn exchange(&mut self) -> Result<(), Parting> {
+    async fn exchange(&mut self) -> Result<(), CloseReason> {
         loop {
             self.changes.borrow_and_update();
             let now = Mono::now();
@@ -106,11 +105,11 @@ impl Carrier {
             if !self.hub.account(self.buffered, self.line.buffered()) {
                 tracing::warn!(client = %self.edge.client, "The edges hold too many bytes.");
                 self.hub.account(self.line.buffered(), self.buffered);
-                return Err(Parting::Buffered);
+                return Err(CloseReason::Buffered);
             }
             self.buffered = self.line.buffered();
             if read {
-                // However much there is to read, others have their turn.
+                // Yield to other connections, even while there is more to read.
                 tokio::task::coop::consume_budget().await;
                 continue;
             }
@@ -121,26 +120,26 @@ impl Carrier {
         }
     }
 
-    /// Writes what may pass, by the rules as they are while it is written.
-    fn drain(&mut self, now: Mono) -> Result<(), Parting> {
+    /// Writes what may pass. The rules cannot change during the writes.
+    fn drain(&mut self, now: Mono) -> Result<(), CloseReason> {
         let Self { hub, edge, number, line, rules, version, client, broker, .. } = self;
         let (requests, answers) = hub.with(|state| {
             if *version != Some(state.version) {
                 *version = Some(state.version);
                 *rules = state.rules_of(edge);
             }
-            let doomed = state.standings.of(*number).is_none_or(|standing| standing.doomed);
+            let doomed = state.connections.of(*number).is_none_or(|connection| connection.doomed);
             if doomed || is_lifted(&line.lost_by, rules) {
-                return Err(Parting::Reset);
+                return Err(CloseReason::Reset);
             }
             let mut to_broker = |bytes: &[u8]| broker.try_write(bytes);
             let mut to_client = |bytes: &[u8]| client.try_write(bytes);
             let requests = line.drain(Way::ToBroker, now, rules, &mut to_broker)?;
             let answers = line.drain(Way::ToClient, now, rules, &mut to_client)?;
-            if let Some(standing) = state.standings.of(*number) {
-                standing.passing = WAYS.map(|way| (way, line.passing(way)));
-                if standing.lost_by != line.lost_by {
-                    standing.lost_by.clone_from(&line.lost_by);
+            if let Some(connection) = state.connections.of(*number) {
+                connection.passing = WAYS.map(|way| (way, line.passing(way)));
+                if connection.lost_by != line.lost_by {
+                    connection.lost_by.clone_from(&line.lost_by);
                 }
             }
             Ok((requests, answers))
@@ -153,8 +152,9 @@ impl Carrier {
         Ok(())
     }
 
-    /// Reads once from each side that may be read; whether anything came, or is to be written.
-    fn read(&mut self, now: Mono) -> Result<bool, Parting> {
+    /// Reads once from each side from which it may read. Returns whether bytes arrived or an answer
+    /// of our own is ready.
+    fn read(&mut self, now: Mono) -> Result<bool, CloseReason> {
         let Self { hub, edge, line, rules, chance, client, broker, .. } = self;
         let mut draw = |most: u64| chance.random_range(0..=most);
         let mut scratch = hub.scratch();
@@ -188,9 +188,9 @@ impl Carrier {
         Ok(any)
     }
 
-    /// Tells each side that the other has ended, once it has all that came before. Whether all is
-    /// over.
-    async fn pass_ends_on(&mut self, now: Mono) -> Result<bool, Parting> {
+    /// Passes the close of one side on to the other, once that has received everything before it.
+    /// Returns whether both directions are closed.
+    async fn pass_ends_on(&mut self, now: Mono) -> Result<bool, CloseReason> {
         for way in WAYS {
             let open = gate(&self.rules, way) == Gate::Open;
             let progress = match way {
@@ -202,7 +202,7 @@ impl Carrier {
                     Way::ToBroker => self.broker.shut().await,
                     Way::ToClient => self.client.shutdown().await,
                 };
-                shut.map_err(Parting::Io)?;
+                shut.map_err(CloseReason::Io)?;
                 progress.shut = Some(now);
             }
         }
@@ -211,7 +211,7 @@ impl Carrier {
             (Some(since), None) | (None, Some(since)) => {
                 let open = WAYS.into_iter().all(|way| gate(&self.rules, way) == Gate::Open);
                 if open && now.since(since) >= LINGER {
-                    return Err(Parting::Lingering);
+                    return Err(CloseReason::Lingering);
                 }
                 Ok(false)
             }
@@ -219,7 +219,7 @@ impl Carrier {
         }
     }
 
-    /// Until there is something to do. All arms may be dropped at any time.
+    /// Waits until there is something to do. All arms are cancel-safe.
     async fn wait(&mut self, now: Mono) {
         let reads = |way, progress: &Progress| !progress.ended && self.line.wants(way, &self.rules);
         let client = interest(reads(Way::ToBroker, &self.requests), self.answers.blocked);
@@ -235,14 +235,16 @@ impl Carrier {
         }
     }
 
-    /// Until all ways are open, or what was lost is found.
+    /// Waits until rules let bytes pass in both directions, or bytes were lost and the rule that
+    /// lost them is lifted.
     async fn silence(&mut self) {
         loop {
             self.changes.borrow_and_update();
             let open = |rules: &[Active], way| matches!(gate(rules, way), Gate::Open | Gate::Reset);
             let over = self.hub.with(|state| {
                 let rules = state.rules_of(&self.edge);
-                let doomed = state.standings.of(self.number).is_none_or(|standing| standing.doomed);
+                let doomed =
+                    state.connections.of(self.number).is_none_or(|connection| connection.doomed);
                 let open = WAYS.into_iter().all(|way| open(&rules, way));
                 doomed || open || is_lifted(&self.line.lost_by, &rules)
             });
@@ -259,7 +261,7 @@ impl Drop for Carrier {
     }
 }
 
-/// What came from one side, if it may be read and anything came.
+/// The bytes that arrived from one side, if it may be read.
 fn read<'a>(
     from: impl FnOnce(&mut [u8]) -> io::Result<usize>,
     way: Way,
@@ -267,7 +269,7 @@ fn read<'a>(
     line: &mut Line,
     rules: &[Active],
     scratch: &'a mut [u8],
-) -> Result<Option<&'a [u8]>, Parting> {
+) -> Result<Option<&'a [u8]>, CloseReason> {
     if progress.ended || !line.wants(way, rules) {
         return Ok(None);
     }
@@ -283,7 +285,7 @@ fn read<'a>(
             Ok(scratch.get(..bytes))
         }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) => Err(Parting::Io(error)),
+        Err(error) => Err(CloseReason::Io(error)),
     }
 }
 
@@ -296,7 +298,7 @@ fn interest(reads: bool, writes: bool) -> Option<Interest> {
     }
 }
 
-/// What is waited for; an arm that waits for nothing is never polled.
+/// The interest of a select arm; an arm without one is never polled.
 fn of(interest: Option<Interest>) -> Interest {
     interest.unwrap_or(Interest::READABLE)
 }

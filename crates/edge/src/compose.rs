@@ -1,5 +1,5 @@
-//! Answers that no broker gave: a request's own answer, in its version, with an error code where
-//! clients look for it. Pure.
+//! Composes answers in the broker's place: a valid answer in the request's version, with an error
+//! code where clients look for it. Pure.
 
 use bytes::Bytes;
 use kafka_protocol::messages::leave_group_response::MemberResponse;
@@ -10,11 +10,11 @@ use kafka_protocol::messages::{
 };
 
 use super::compose_topics as topics;
-use super::error::Parting;
+use super::error::CloseReason;
 use super::head::Head;
 use tandem_broker::wire::{Incoming, WireError, encode, number, parse_foreign};
 
-/// The requests that can be answered here.
+/// The requests that can be answered.
 const ANSWERED: [ApiKey; 12] = [
     ApiKey::Produce,
     ApiKey::Fetch,
@@ -30,16 +30,16 @@ const ANSWERED: [ApiKey; 12] = [
     ApiKey::InitProducerId,
 ];
 
-/// Whether a request can be answered here.
+/// Whether requests of this API can be answered.
 pub(super) fn can_answer(api: i16) -> bool {
     ANSWERED.iter().any(|key| number(*key) == api)
 }
 
-/// Answers a request, its length included in both.
+/// Composes the answer to a request; both include their length prefix.
 ///
 /// # Errors
-/// Where the request cannot be read, or is none that can be answered here.
-pub(super) fn compose(head: &Head, mut framed: Bytes, code: i16) -> Result<Bytes, Parting> {
+/// The request cannot be read, or its API cannot be answered.
+pub(super) fn compose(head: &Head, mut framed: Bytes, code: i16) -> Result<Bytes, CloseReason> {
     let request = framed.split_off(framed.len().min(4));
     let unsupported = WireError::Unsupported { key: head.api, version: head.version };
     let Incoming::Request(request) = parse_foreign(request)? else {
@@ -52,46 +52,49 @@ pub(super) fn compose(head: &Head, mut framed: Bytes, code: i16) -> Result<Bytes
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`can_answer` keeps the others out")]
 fn answer(version: i16, request: RequestKind, code: i16) -> Option<ResponseKind> {
-    use RequestKind as Ask;
-    use ResponseKind as Say;
+    use RequestKind as Req;
+    use ResponseKind as Resp;
     Some(match request {
-        Ask::Produce(ask) => Say::Produce(topics::produce(ask, code)),
-        Ask::Fetch(ask) => Say::Fetch(topics::fetch(version, ask, code)),
-        Ask::ListOffsets(ask) => Say::ListOffsets(topics::list_offsets(ask, code)),
-        Ask::Metadata(ask) => Say::Metadata(topics::metadata(version, ask, code)),
-        Ask::OffsetCommit(ask) => Say::OffsetCommit(topics::offset_commit(ask, code)),
-        Ask::OffsetFetch(ask) => Say::OffsetFetch(topics::offset_fetch(version, ask, code)),
-        Ask::FindCoordinator(ask) => Say::FindCoordinator(if version < 4 {
+        Req::Produce(request) => Resp::Produce(topics::produce(request, code)),
+        Req::Fetch(request) => Resp::Fetch(topics::fetch(version, request, code)),
+        Req::ListOffsets(request) => Resp::ListOffsets(topics::list_offsets(request, code)),
+        Req::Metadata(request) => Resp::Metadata(topics::metadata(version, request, code)),
+        Req::OffsetCommit(request) => Resp::OffsetCommit(topics::offset_commit(request, code)),
+        Req::OffsetFetch(request) => {
+            Resp::OffsetFetch(topics::offset_fetch(version, request, code))
+        }
+        Req::FindCoordinator(request) => Resp::FindCoordinator(if version < 4 {
             let none = FindCoordinatorResponse::default().with_error_code(code);
             none.with_node_id(BrokerId(-1)).with_port(-1)
         } else {
-            topics::coordinators(ask, code)
+            topics::coordinators(request, code)
         }),
-        Ask::JoinGroup(ask) => Say::JoinGroup(
+        Req::JoinGroup(request) => Resp::JoinGroup(
             JoinGroupResponse::default()
                 .with_error_code(code)
                 .with_generation_id(-1)
-                // Null since version 7 only.
+                // Nullable since version 7.
                 .with_protocol_name(Some(kafka_protocol::protocol::StrBytes::default()))
-                .with_member_id(ask.member_id),
+                .with_member_id(request.member_id),
         ),
-        Ask::Heartbeat(_) => Say::Heartbeat(HeartbeatResponse::default().with_error_code(code)),
-        Ask::LeaveGroup(ask) => Say::LeaveGroup(leave(version, ask, code)),
-        Ask::SyncGroup(_) => Say::SyncGroup(SyncGroupResponse::default().with_error_code(code)),
-        Ask::InitProducerId(_) => {
-            Say::InitProducerId(InitProducerIdResponse::default().with_error_code(code))
+        Req::Heartbeat(_) => Resp::Heartbeat(HeartbeatResponse::default().with_error_code(code)),
+        Req::LeaveGroup(request) => Resp::LeaveGroup(leave(version, request, code)),
+        Req::SyncGroup(_) => Resp::SyncGroup(SyncGroupResponse::default().with_error_code(code)),
+        Req::InitProducerId(_) => {
+            Resp::InitProducerId(InitProducerIdResponse::default().with_error_code(code))
         }
         _ => return None,
     })
 }
 
-/// Of the whole, and of each member: some clients look at the one, some at the other.
-fn leave(version: i16, ask: LeaveGroupRequest, code: i16) -> LeaveGroupResponse {
+/// Sets the code for the whole and for each member, since some clients check the one, some the
+/// other.
+fn leave(version: i16, request: LeaveGroupRequest, code: i16) -> LeaveGroupResponse {
     let answer = LeaveGroupResponse::default().with_error_code(code);
     if version < 3 {
         return answer;
     }
-    let members = ask.members.into_iter().map(|member| {
+    let members = request.members.into_iter().map(|member| {
         MemberResponse::default()
             .with_member_id(member.member_id)
             .with_group_instance_id(member.group_instance_id)

@@ -1,5 +1,5 @@
-//! Answers that no broker gave, where the code stands at each topic, partition, group or key that
-//! the request names. Pure.
+//! Composes answers in which each topic, partition, group or key of the request has its own error
+//! code. Pure.
 
 use kafka_protocol::messages::fetch_response::{FetchableTopicResponse, PartitionData};
 use kafka_protocol::messages::find_coordinator_response::Coordinator;
@@ -21,8 +21,8 @@ use kafka_protocol::messages::{
     ProduceRequest, ProduceResponse,
 };
 
-pub(super) fn produce(ask: ProduceRequest, code: i16) -> ProduceResponse {
-    let topics = ask.topic_data.into_iter().map(|topic| {
+pub(super) fn produce(request: ProduceRequest, code: i16) -> ProduceResponse {
+    let topics = request.topic_data.into_iter().map(|topic| {
         let partitions = topic.partition_data.iter().map(|partition| {
             PartitionProduceResponse::default()
                 .with_index(partition.index)
@@ -37,11 +37,11 @@ pub(super) fn produce(ask: ProduceRequest, code: i16) -> ProduceResponse {
     ProduceResponse::default().with_responses(topics.collect())
 }
 
-/// A request that goes on with a session names no partition; its answer has the code for the whole,
-/// upon which clients begin a new session and name all of them.
-pub(super) fn fetch(version: i16, ask: FetchRequest, code: i16) -> FetchResponse {
-    let whole = if ask.topics.is_empty() && version >= 7 { code } else { 0 };
-    let topics = ask.topics.into_iter().map(|topic| {
+/// A request within a fetch session names no partition. Its answer has one code for the whole, on
+/// which clients start a new session and name all partitions.
+pub(super) fn fetch(version: i16, request: FetchRequest, code: i16) -> FetchResponse {
+    let whole = if request.topics.is_empty() && version >= 7 { code } else { 0 };
+    let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|partition| {
             PartitionData::default()
                 .with_partition_index(partition.partition)
@@ -57,8 +57,8 @@ pub(super) fn fetch(version: i16, ask: FetchRequest, code: i16) -> FetchResponse
     FetchResponse::default().with_error_code(whole).with_responses(topics.collect())
 }
 
-pub(super) fn list_offsets(ask: ListOffsetsRequest, code: i16) -> ListOffsetsResponse {
-    let topics = ask.topics.into_iter().map(|topic| {
+pub(super) fn list_offsets(request: ListOffsetsRequest, code: i16) -> ListOffsetsResponse {
+    let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|partition| {
             ListOffsetsPartitionResponse::default()
                 .with_partition_index(partition.partition_index)
@@ -71,11 +71,11 @@ pub(super) fn list_offsets(ask: ListOffsetsRequest, code: i16) -> ListOffsetsRes
     ListOffsetsResponse::default().with_topics(topics.collect())
 }
 
-/// No brokers are named, since none are known here: a client keeps those that it knows. Where it
-/// asks for all topics, there is a place for the code since version 13 only.
-pub(super) fn metadata(version: i16, ask: MetadataRequest, code: i16) -> MetadataResponse {
-    let topics = ask.topics.unwrap_or_default().into_iter().map(|topic| {
-        // Null since version 12 only.
+/// The answer names no brokers, as none are known here; a client keeps those that it knows. For a
+/// request for all topics, the code has a place since version 13 only.
+pub(super) fn metadata(version: i16, request: MetadataRequest, code: i16) -> MetadataResponse {
+    let topics = request.topics.unwrap_or_default().into_iter().map(|topic| {
+        // Nullable since version 12.
         let name = topic.name.or_else(|| (version < 12).then(Default::default));
         MetadataResponseTopic::default()
             .with_error_code(code)
@@ -87,8 +87,8 @@ pub(super) fn metadata(version: i16, ask: MetadataRequest, code: i16) -> Metadat
     if version >= 13 { answer.with_error_code(code) } else { answer }
 }
 
-pub(super) fn offset_commit(ask: OffsetCommitRequest, code: i16) -> OffsetCommitResponse {
-    let topics = ask.topics.into_iter().map(|topic| {
+pub(super) fn offset_commit(request: OffsetCommitRequest, code: i16) -> OffsetCommitResponse {
+    let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|partition| {
             OffsetCommitResponsePartition::default()
                 .with_partition_index(partition.partition_index)
@@ -102,20 +102,21 @@ pub(super) fn offset_commit(ask: OffsetCommitRequest, code: i16) -> OffsetCommit
     OffsetCommitResponse::default().with_topics(topics.collect())
 }
 
-/// The code stands at each group since version 8, for the whole since 2, at each partition before.
+/// The code is set for each group since version 8, for the whole since version 2, and at each
+/// partition before.
 pub(super) fn offset_fetch(
     version: i16,
-    ask: OffsetFetchRequest,
+    request: OffsetFetchRequest,
     code: i16,
 ) -> OffsetFetchResponse {
     let answer = OffsetFetchResponse::default();
     if version >= 8 {
-        let groups = ask.groups.into_iter().map(|group| {
+        let groups = request.groups.into_iter().map(|group| {
             OffsetFetchResponseGroup::default().with_group_id(group.group_id).with_error_code(code)
         });
         return answer.with_groups(groups.collect());
     }
-    let topics = ask.topics.unwrap_or_default().into_iter().map(|topic| {
+    let topics = request.topics.unwrap_or_default().into_iter().map(|topic| {
         let partitions = topic.partition_indexes.iter().map(|partition| {
             OffsetFetchResponsePartition::default()
                 .with_partition_index(*partition)
@@ -131,8 +132,8 @@ pub(super) fn offset_fetch(
     if version >= 2 { answer.with_error_code(code) } else { answer }
 }
 
-pub(super) fn coordinators(ask: FindCoordinatorRequest, code: i16) -> FindCoordinatorResponse {
-    let coordinators = ask.coordinator_keys.into_iter().map(|key| {
+pub(super) fn coordinators(request: FindCoordinatorRequest, code: i16) -> FindCoordinatorResponse {
+    let coordinators = request.coordinator_keys.into_iter().map(|key| {
         Coordinator::default()
             .with_key(key)
             .with_node_id(BrokerId(-1))

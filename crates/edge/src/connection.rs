@@ -1,4 +1,5 @@
-//! One connection: it waits for a way to its broker, and is carried until one side ends it.
+//! One connection: it waits until rules allow a connection to the broker, then carries bytes until
+//! one side closes.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,19 +9,19 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::book::Edge;
 use super::carrier::Carrier;
-use super::error::Parting;
+use super::edges::Edge;
+use super::error::CloseReason;
 use super::hub::{Hub, is_lifted};
 use super::rules::{Active, Gate, Way, gate};
 use super::upstream::Upstream;
 use tandem_facts::ids::FaultId;
 
-/// A broker that does not accept within this is down.
+/// A broker that does not accept within this time is down.
 const DIAL: Duration = Duration::from_secs(10);
 
-/// Leaves the list of connections when it is dropped: after both sockets, so that whoever finds it
-/// gone knows that they are closed.
+/// An entry in the table of connections. It is removed on drop, after both sockets are closed: a
+/// missing entry means that they are closed.
 struct Entry {
     hub: Arc<Hub>,
     number: u64,
@@ -28,58 +29,58 @@ struct Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.hub.with(|state| state.standings.leave(self.number));
+        self.hub.with(|state| state.connections.leave(self.number));
     }
 }
 
 /// Carries a connection to its end.
 pub(super) async fn carry(hub: Arc<Hub>, edge: Arc<Edge>, client: TcpStream, number: u64) {
     let entry = Entry { hub: Arc::clone(&hub), number };
-    let parting = match connect(&hub, &edge, &client, number).await {
+    let outcome = match connect(&hub, &edge, &client, number).await {
         Ok(Some(broker)) => {
             let carrier = Carrier::new(hub, Arc::clone(&edge), number, client, broker);
             carrier.carry().await
         }
         Ok(None) => Ok(()),
-        Err(parting) => {
+        Err(outcome) => {
             client.set_zero_linger().ok();
             drop(client);
-            Err(parting)
+            Err(outcome)
         }
     };
     drop(entry);
     let (client, broker) = (&edge.client, edge.broker());
-    match parting {
+    match outcome {
         Ok(()) => tracing::debug!(%client, broker, "A connection was closed."),
-        // A client tries again and again; once is enough to say.
-        Err(Parting::Dial(error)) if edge.is_reachable(false) => {
+        // A client reconnects again and again; one warning is enough.
+        Err(CloseReason::Dial(error)) if edge.is_reachable(false) => {
             tracing::warn!(%client, broker, %error, "A broker cannot be reached.");
         }
         Err(error) => tracing::debug!(%client, broker, %error, "A connection was cut."),
     }
 }
 
-/// What a connection without a broker waits for.
+/// An input of a connection that has no broker yet.
 enum Input {
     Changed,
     Readable,
 }
 
-/// Connects to the broker once the way there is open; none where the client is gone before.
+/// Connects to the broker once rules allow it; none if the client closes before.
 async fn connect(
     hub: &Hub,
     edge: &Edge,
     client: &TcpStream,
     number: u64,
-) -> Result<Option<Upstream>, Parting> {
-    client.set_nodelay(true).map_err(Parting::Io)?;
+) -> Result<Option<Upstream>, CloseReason> {
+    client.set_nodelay(true).map_err(CloseReason::Io)?;
     let mut changes = hub.changes();
     let mut lost_by = BTreeSet::new();
     loop {
         changes.borrow_and_update();
         let rules = hub.with(|state| state.rules_of(edge));
         if is_lifted(&lost_by, &rules) {
-            return Err(Parting::Reset);
+            return Err(CloseReason::Reset);
         }
         let (shut, lossy) = obstacles(&rules)?;
         if !shut && lossy.is_empty() {
@@ -96,43 +97,44 @@ async fn connect(
         match input {
             Input::Changed => {}
             Input::Readable => match client.try_read(&mut hub.scratch()) {
-                // No broker has heard of it, so none must hear that it is gone.
+                // No broker has seen this connection, so none needs to see its end.
                 Ok(0) => return Ok(None),
                 Ok(_) => {
                     lost_by.extend(lossy);
                     hub.with(|state| {
-                        if let Some(standing) = state.standings.of(number) {
-                            standing.lost_by.clone_from(&lost_by);
+                        if let Some(connection) = state.connections.of(number) {
+                            connection.lost_by.clone_from(&lost_by);
                         }
                     });
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(Parting::Io(error)),
+                Err(error) => return Err(CloseReason::Io(error)),
             },
         }
     }
 }
 
-/// Whether a way is shut, and by whom bytes would be lost: a connection needs both ways.
-fn obstacles(rules: &[Active]) -> Result<(bool, BTreeSet<FaultId>), Parting> {
+/// Whether rules block a direction, and the faults whose rules lose its bytes. A connection needs
+/// both directions.
+fn obstacles(rules: &[Active]) -> Result<(bool, BTreeSet<FaultId>), CloseReason> {
     let (mut shut, mut lossy) = (false, BTreeSet::new());
     for way in [Way::ToBroker, Way::ToClient] {
         match gate(rules, way) {
             Gate::Open => {}
             Gate::Shut => shut = true,
             Gate::Lossy(faults) => lossy.extend(faults),
-            Gate::Reset => return Err(Parting::Reset),
+            Gate::Reset => return Err(CloseReason::Reset),
         }
     }
     Ok((shut, lossy))
 }
 
-/// Connects; none where the rules have changed meanwhile so that there may be no way.
+/// Connects to the broker; none if a change of rules forbids it meanwhile.
 async fn dial_while_open(
     hub: &Hub,
     edge: &Edge,
     changes: &mut watch::Receiver<u64>,
-) -> Result<Option<Upstream>, Parting> {
+) -> Result<Option<Upstream>, CloseReason> {
     let mut dialled = std::pin::pin!(dial(edge));
     loop {
         tokio::select! {
@@ -146,14 +148,14 @@ async fn dial_while_open(
     }
 }
 
-async fn dial(edge: &Edge) -> Result<Upstream, Parting> {
+async fn dial(edge: &Edge) -> Result<Upstream, CloseReason> {
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
     match tokio::time::timeout(DIAL, reach(edge)).await.map_err(late) {
         Ok(Ok(upstream)) => {
             edge.is_reachable(true);
             Ok(upstream)
         }
-        Ok(Err(error)) | Err(error) => Err(Parting::Dial(error)),
+        Ok(Err(error)) | Err(error) => Err(CloseReason::Dial(error)),
     }
 }
 

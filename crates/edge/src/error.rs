@@ -1,4 +1,4 @@
-//! Why a connection ends, and why the process of the edges does.
+//! The reasons why a connection ends, and the errors of the process of the edges.
 
 use std::io;
 
@@ -6,46 +6,46 @@ use tandem_broker::wire::WireError;
 
 /// Why a connection ends. The client may connect again.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Parting {
+pub(super) enum CloseReason {
     /// One side failed.
     #[error("the connection failed")]
     Io(#[source] io::Error),
     /// The broker cannot be reached.
     #[error("the broker cannot be reached")]
     Dial(#[source] io::Error),
-    /// No frame has that length.
+    /// The length prefix of a frame is not valid.
     #[error("a frame of {0} bytes is refused")]
     Length(i32),
-    /// Too short, or cut off where its header should be.
+    /// The frame is too short, or ends within its header.
     #[error("this is no request")]
     Nonsense,
-    /// The broker answered what nobody asked, or in another order.
-    #[error("an answer numbered {0} was not asked for")]
+    /// The broker sent an answer without a request, or out of order.
+    #[error("the broker sent answer {0} without a request")]
     Unasked(i32),
     /// Too many requests wait for their answers.
     #[error("too many requests wait for their answers")]
     Outstanding,
-    /// What rules hold exceeds what may be held.
-    #[error("requests or answers that are held are too many or too long")]
+    /// Rules hold more bytes than allowed.
+    #[error("rules hold too many or too long requests or answers")]
     Held,
-    /// All connections together hold too much.
+    /// All connections together hold too many bytes.
     #[error("all edges together hold too many bytes")]
     Buffered,
-    /// What must be read to be rewritten or answered cannot be.
+    /// A request or answer cannot be parsed, although it has to be rewritten or answered.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// A rule resets it.
+    /// A rule resets the connection.
     #[error("a rule resets the connection")]
     Reset,
-    /// An address for which there can be no edge must not reach the client.
-    #[error("there can be no edge to {host}:{port}")]
+    /// The address of a broker without an edge, which must not reach the client.
+    #[error("cannot open an edge to {host}:{port}")]
     Edge {
         /// The broker's host.
         host: String,
         /// The broker's port.
         port: i32,
     },
-    /// The client is gone, and the broker does not close.
+    /// The client has closed, and the broker does not.
     #[error("the other side does not close")]
     Lingering,
 }
@@ -53,7 +53,7 @@ pub(super) enum Parting {
 /// Why the process of the edges cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum EdgeError {
-    /// Threads, signals: the system did not give what a process needs.
-    #[error("the process of the edges cannot be set up")]
+    /// The system refuses threads or signal handlers.
+    #[error("cannot set up the process of the edges")]
     System(#[source] io::Error),
 }

@@ -1,78 +1,80 @@
-//! Bytes become frames, a piece at a time: large bodies pass before they are complete.
+//! Splits a stream of bytes into frames, piece by piece: a large frame may pass before it is
+//! complete.
 
 use bytes::{Bytes, BytesMut};
 
-use super::error::Parting;
+use super::error::CloseReason;
 
-/// The bytes of the length itself.
+/// The length of the length prefix.
 const PREFIX: usize = 4;
 
-/// Cuts what arrives into frames.
+/// Splits incoming bytes into frames.
 #[derive(Debug, Default)]
 pub(super) struct Cutter {
     arrived: BytesMut,
-    /// What is missing of the frame that is being cut.
+    /// The missing bytes of the current frame.
     left: usize,
-    /// Whether it is handed over only when it is complete.
+    /// Whether to return the current frame only when it is complete.
     whole: bool,
 }
 
-/// What is known of a frame that begins.
+/// The start of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Opening<'a> {
-    /// How long it is, its length not included.
+    /// The length of the frame without its prefix.
     pub length: usize,
-    /// As much of it as is here.
+    /// The bytes of the frame that have arrived.
     pub here: &'a [u8],
 }
 
 impl Cutter {
-    /// Takes what was read.
+    /// Appends received bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.arrived.extend_from_slice(bytes);
     }
 
-    /// The bytes that wait here.
+    /// The number of buffered bytes.
     pub(super) fn buffered(&self) -> usize {
         self.arrived.len()
     }
 
-    /// Whether no frame is half cut.
+    /// Whether the last frame is complete.
     pub(super) const fn between(&self) -> bool {
         self.left == 0
     }
 
-    /// The frame that begins here; none where its length is not here, or another is being cut.
+    /// The start of the next frame; none if its length has not arrived, or the current frame is not
+    /// complete.
     ///
     /// # Errors
-    /// Where no frame can be that long.
+    /// The length is not valid.
     pub(super) fn opening(
         &self,
         least: usize,
         most: usize,
-    ) -> Result<Option<Opening<'_>>, Parting> {
+    ) -> Result<Option<Opening<'_>>, CloseReason> {
         if !self.between() {
             return Ok(None);
         }
         let Some((prefix, here)) = self.arrived.split_first_chunk::<PREFIX>() else {
             return Ok(None);
         };
-        let told = i32::from_be_bytes(*prefix);
-        let length = usize::try_from(told).map_err(|_| Parting::Length(told))?;
+        let prefix = i32::from_be_bytes(*prefix);
+        let length = usize::try_from(prefix).map_err(|_| CloseReason::Length(prefix))?;
         if !(least..=most).contains(&length) {
-            return Err(Parting::Length(told));
+            return Err(CloseReason::Length(prefix));
         }
         Ok(Some(Opening { length, here: here.get(..length).unwrap_or(here) }))
     }
 
-    /// Begins to cut the frame that [`opening`](Self::opening) showed.
+    /// Starts the frame that [`opening`](Self::opening) returned.
     pub(super) const fn begin(&mut self, length: usize, whole: bool) {
         self.left = length.saturating_add(PREFIX);
         self.whole = whole;
     }
 
-    /// The next bytes of the frame that is being cut, its length included, and whether they end it;
-    /// none where nothing is here, or not all of a frame that is wanted whole.
+    /// The next bytes of the current frame, prefix included, and whether they complete it; none if
+    /// no bytes have arrived, or not all of a frame that is to be returned whole.
     pub(super) fn piece(&mut self) -> Option<(Bytes, bool)> {
         let here = self.arrived.len().min(self.left);
         if here == 0 || (self.whole && here < self.left) {
@@ -81,13 +83,13 @@ impl Cutter {
         self.left -= here;
         let bytes = self.arrived.split_to(here).freeze();
         if self.arrived.is_empty() {
-            // Nothing is kept for a connection that is silent.
+            // An idle connection keeps no buffer.
             self.arrived = BytesMut::new();
         }
         Some((bytes, self.left == 0))
     }
 
-    /// Forgets everything.
+    /// Drops all bytes; returns how many there were.
     pub(super) fn clear(&mut self) -> usize {
         std::mem::take(self).arrived.len()
     }

@@ -1,41 +1,41 @@
-//! What the beginning of a request says: which it is, and whether it will be answered.
+//! Parses the start of a request: its API and version, and whether the broker will answer it.
 
 use kafka_protocol::messages::ApiKey;
 
 use super::limits::HEAD_MAX;
 use tandem_broker::wire::number;
 
-/// What a request, or the answer to one, is known by.
+/// The identification of a request or of the answer to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The number of the request; [`TOKEN`] where it has none.
+    /// The API key of the request; [`TOKEN`] for a token.
     pub api: i16,
-    /// Its version.
+    /// The version of the API.
     pub version: i16,
-    /// The number that its answer carries.
+    /// The correlation id, which the answer carries, too.
     pub correlation: i32,
-    /// Whether it is never answered.
+    /// Whether the broker sends no answer.
     pub silent: bool,
-    /// Whether it was made here, and not by a broker.
+    /// Whether the answer was composed here, in the broker's place.
     pub made_here: bool,
 }
 
-/// Stands for the number of a message that has none: a token after SaslHandshake v0.
+/// The API key of a message without a header: a token after SaslHandshake v0.
 pub(super) const TOKEN: i16 = -1;
-/// Versions do not come that high; in a token, text stands there.
+/// No API has a version this high. In a token, text stands in this place.
 const VERSION_MAX: i16 = 32;
 
-/// What is to be done to know more.
+/// The result of parsing the start of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     Head(Head),
-    /// More of it must be here.
+    /// More bytes are needed.
     More,
-    /// It is no request.
+    /// The frame is not a request.
     Nonsense,
 }
 
-/// A message that has no header.
+/// The head of a message without a header.
 pub(super) const fn token() -> Head {
     Head { api: TOKEN, version: 0, correlation: 0, silent: false, made_here: false }
 }
@@ -45,7 +45,7 @@ pub(super) fn begins_tokens(head: &Head) -> bool {
     head.api == number(ApiKey::SaslHandshake) && head.version == 0
 }
 
-/// Reads the head of a request of that length, of which so much is here.
+/// Parses the head of a request of this length, of which the bytes `here` have arrived.
 pub(super) fn read(length: usize, here: &[u8]) -> Reading {
     let Some((head, rest)) = here.split_first_chunk::<8>() else {
         return if length < 8 { Reading::Nonsense } else { Reading::More };
@@ -71,13 +71,13 @@ pub(super) fn read(length: usize, here: &[u8]) -> Reading {
     }
 }
 
-/// Whether a frame among tokens is a request again: one that exists, in a version that can be. The
-/// second pair of bytes of a token of PLAIN, SCRAM or GSSAPI is text, or a length above this.
+/// Whether a frame among tokens looks like a request: its API exists in its version. The second
+/// pair of bytes of a token of PLAIN, SCRAM or GSSAPI is text, or a length above this range.
 pub(super) fn resembles(head: &Head) -> bool {
     ApiKey::try_from(head.api).is_ok() && (0..=VERSION_MAX).contains(&head.version)
 }
 
-/// The `acks` of a Produce request, behind the client's name and that of its transaction.
+/// The `acks` of a Produce request, which follow the client id and the transactional id.
 fn acks(version: i16, rest: &[u8]) -> Option<i16> {
     let mut rest = after_text(rest)?;
     if version >= 9 {

@@ -1,9 +1,10 @@
-//! What all connections share: the rules in force, who passes what at this moment, the edges.
+//! The state that all connections share: the rules in force, the requests that are passing, the
+//! edges.
 //!
-//! Rules change, and bytes are written, under one lock: a connection looks at the rules and writes
-//! without letting go of it, and a write never waits. So once a rule has been put in force, and the
-//! lock is free again, no byte passes by the rules as they were. What had been written before lies
-//! in the system's buffers and reaches its reader, as what had passed a router would.
+//! Rules change, and bytes are written, under one lock. A connection checks the rules and writes
+//! while it holds the lock, and a write never waits. So once a rule is in force and the lock is
+//! free again, no byte passes under the previous rules. Bytes written before are in the system's
+//! buffers and reach their reader, like bytes that have left a router.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,34 +13,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::book::{Book, Edge};
+use super::command::Answer;
+use super::connections::Connections;
+use super::edges::{Edge, EdgeTable};
 use super::limits::{BUFFERED_MAX, READ_MAX};
-use super::order::Answer;
 use super::rules::Active;
-use super::standing::Standings;
 use tandem_facts::ids::FaultId;
 use tandem_facts::time::Mono;
 
-/// What is shared.
+/// The shared state and its tasks.
 #[derive(Debug)]
 pub(super) struct Hub {
     state: Mutex<State>,
     changes: watch::Sender<u64>,
-    says: mpsc::Sender<Answer>,
+    answers: mpsc::Sender<Answer>,
     buffered: AtomicUsize,
     scratch: Mutex<Vec<u8>>,
-    /// The edges' tasks.
+    /// The tasks of the edges.
     tasks: Mutex<JoinSet<()>>,
 }
 
-/// What stands under the lock.
+/// The state under the lock.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// Changes with the rules.
+    /// Incremented at each change of the rules.
     pub version: u64,
     pub rules: Vec<Active>,
-    pub standings: Standings,
-    pub book: Book,
+    pub connections: Connections,
+    pub edges: EdgeTable,
 }
 
 impl State {
@@ -51,23 +52,23 @@ impl State {
 }
 
 impl Hub {
-    pub(super) fn new(says: mpsc::Sender<Answer>) -> Self {
+    pub(super) fn new(answers: mpsc::Sender<Answer>) -> Self {
         Self {
             state: Mutex::default(),
             changes: watch::Sender::new(0),
-            says,
+            answers,
             buffered: AtomicUsize::new(0),
             scratch: Mutex::new(vec![0; READ_MAX]),
             tasks: Mutex::default(),
         }
     }
 
-    /// Looks at what is shared, or changes it.
+    /// Runs `work` on the state under the lock. Does not wake connections.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
         work(&mut locked(&self.state))
     }
 
-    /// Changes the rules, and wakes all connections.
+    /// Changes the rules and wakes all connections.
     pub(super) fn change<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
         let done = self.with(|state| {
             let done = work(state);
@@ -78,12 +79,12 @@ impl Hub {
         done
     }
 
-    /// Wakes whenever the rules have changed.
+    /// Notifies of each change of the rules.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// A buffer to read into.
+    /// The shared read buffer.
     pub(super) fn scratch(&self) -> MutexGuard<'_, Vec<u8>> {
         locked(&self.scratch)
     }
@@ -93,7 +94,8 @@ impl Hub {
         locked(&self.tasks)
     }
 
-    /// A connection holds other bytes than before; whether all together may hold as many.
+    /// Accounts for a connection that holds `after` bytes instead of `before`. Returns whether the
+    /// total is within its limit.
     pub(super) fn account(&self, before: usize, after: usize) -> bool {
         let sum = self.buffered.fetch_add(after, Ordering::Relaxed).saturating_add(after);
         self.buffered.fetch_sub(before, Ordering::Relaxed);
@@ -109,19 +111,19 @@ impl Hub {
                 broker: edge.broker(),
                 t: Mono::now(),
             };
-            if self.says.try_send(passed).is_err() {
-                tracing::warn!("Nobody reads what the edges say; something is left unsaid.");
+            if self.answers.try_send(passed).is_err() {
+                tracing::warn!("The queue of answers is full; one is dropped.");
             }
         }
     }
 }
 
-/// Whether some fault is in force no more.
+/// Whether one of these faults is no longer in force.
 pub(super) fn is_lifted(faults: &BTreeSet<FaultId>, rules: &[Active]) -> bool {
     faults.iter().any(|fault| rules.iter().all(|active| active.fault != *fault))
 }
 
-/// Nothing here panics while it holds a lock; if it did, what is there is still whole.
+/// No code panics while it holds a lock. Even if it did, the state would be valid.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,11 @@
-//! One way through a connection: what has arrived and may not, or cannot yet, go on. Pure: time,
-//! chance and the rules are arguments.
+//! One direction of a connection: a queue of bytes that have arrived and may not, or cannot yet, be
+//! written. Pure: time, chance and the rules are arguments.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-use super::error::Parting;
+use super::error::CloseReason;
 use super::head::Head;
 use super::limits::{ANSWERED_MAX, HELD_MAX, QUEUED_MAX};
 use super::pace::Pace;
@@ -16,18 +16,18 @@ use tandem_facts::time::Mono;
 #[derive(Debug)]
 struct Piece {
     bytes: Bytes,
-    /// Of whom it is the first part.
+    /// The head of the request or answer, if this is its first part.
     head: Option<Head>,
-    /// Whether nothing of it follows.
+    /// Whether this is the last part.
     last: bool,
-    /// Not before this.
+    /// The earliest instant at which the part may be written.
     due: Mono,
 }
 
-/// What is done with the request or answer whose parts come next.
+/// What happens to the request or answer whose parts come next.
 #[derive(Debug)]
 enum Doing {
-    /// None has begun.
+    /// No request or answer has begun.
     Between,
     Passing(Head),
     Losing,
@@ -35,20 +35,20 @@ enum Doing {
     Answering(Head, i16, BytesMut),
 }
 
-/// What comes next.
+/// The next step of a lane.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Nothing, until something arrives, time passes or rules change.
+    /// Wait until bytes arrive, time passes or rules change.
     Wait,
     /// This request or answer begins to pass.
     Begin(Head),
-    /// These bytes may be written.
+    /// The front of the lane may be written.
     Write,
-    /// This request, its length included, is to be answered here with this code.
+    /// Answer this request, length prefix included, with this error code in the broker's place.
     Answer(Head, i16, Bytes),
 }
 
-/// One way.
+/// One direction of a connection.
 #[derive(Debug)]
 pub(super) struct Lane {
     way: Way,
@@ -67,17 +67,17 @@ impl Lane {
         Self { way, queue, queued: 0, held, held_bytes: 0, doing, pace }
     }
 
-    /// Whether no more should be read for now.
+    /// Whether to stop reading for now.
     pub(super) const fn is_full(&self) -> bool {
         self.queued >= QUEUED_MAX
     }
 
-    /// Whether everything has gone on.
+    /// Whether all bytes have been written.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.held.is_empty()
     }
 
-    /// The bytes that are here.
+    /// The number of bytes in the lane.
     pub(super) fn buffered(&self) -> usize {
         let answering = match &self.doing {
             Doing::Answering(_, _, bytes) => bytes.len(),
@@ -86,7 +86,7 @@ impl Lane {
         self.queued + self.held_bytes + answering
     }
 
-    /// The number of the request of which a part has passed and a part has not.
+    /// The API key of the request of which a part has passed and a part has not.
     pub(super) const fn passing(&self) -> Option<i16> {
         match &self.doing {
             Doing::Passing(head) => Some(head.api),
@@ -94,7 +94,7 @@ impl Lane {
         }
     }
 
-    /// Takes a part of a request or answer; `first` where it is the first one.
+    /// Appends a part of a request or answer; `first` holds the head of the first part.
     pub(super) fn push(
         &mut self,
         (now, rules): (Mono, &[Active]),
@@ -117,27 +117,27 @@ impl Lane {
         }
     }
 
-    /// When something may go on that may not now.
+    /// The next instant at which more may be written.
     pub(super) fn poll_timeout(&self) -> Option<Mono> {
         self.queue.front().map(|piece| piece.due)
     }
 
-    /// What may go on; `Write` until the front was taken with [`wrote`](Self::wrote).
+    /// The next step; `Write` until [`wrote`](Self::wrote) has removed the front.
     ///
     /// # Errors
-    /// Where a rule resets the connection, or too much would be held.
-    pub(super) fn step(&mut self, now: Mono, rules: &[Active]) -> Result<Step, Parting> {
+    /// A rule resets the connection, or the lane would hold too much.
+    pub(super) fn step(&mut self, now: Mono, rules: &[Active]) -> Result<Step, CloseReason> {
         loop {
             if matches!(self.doing, Doing::Between) {
                 self.release(now, rules);
             }
-            // What was slowed by a rule that is gone is late for nothing.
+            // When a slowing rule is lifted, its delays end at once.
             let due = |piece: &Piece| piece.due <= now || !is_slow(rules, self.way);
             let Some(piece) = self.queue.front().filter(|piece| due(piece)) else {
                 return Ok(Step::Wait);
             };
             match (&mut self.doing, piece.head) {
-                (Doing::Between, None) => return Err(Parting::Nonsense),
+                (Doing::Between, None) => return Err(CloseReason::Nonsense),
                 (Doing::Between, Some(head)) => {
                     if let Some(begin) = self.begin(head, rules)? {
                         return Ok(begin);
@@ -153,14 +153,14 @@ impl Lane {
         }
     }
 
-    /// Decides what is done with the request or answer that comes next.
-    fn begin(&mut self, head: Head, rules: &[Active]) -> Result<Option<Step>, Parting> {
+    /// Decides what happens to the next request or answer.
+    fn begin(&mut self, head: Head, rules: &[Active]) -> Result<Option<Step>, CloseReason> {
         self.doing = match fate(rules, self.way, head.api) {
             Fate::Pass => {
                 self.doing = Doing::Passing(head);
                 return Ok(Some(Step::Begin(head)));
             }
-            // A client that expects no answer must not get one.
+            // A client that expects no answer must not receive one.
             Fate::Answer(_) if head.silent => Doing::Losing,
             Fate::Answer(code) => Doing::Answering(head, code, BytesMut::new()),
             Fate::Lose => Doing::Losing,
@@ -168,27 +168,27 @@ impl Lane {
                 self.held.push_back((head, BytesMut::new()));
                 Doing::Holding
             }
-            Fate::Reset => return Err(Parting::Reset),
+            Fate::Reset => return Err(CloseReason::Reset),
         };
         Ok(None)
     }
 
-    /// Takes the front away from what goes on.
-    fn take(&mut self) -> Result<Option<Step>, Parting> {
+    /// Removes the front part and disposes of it.
+    fn take(&mut self) -> Result<Option<Step>, CloseReason> {
         let Some(piece) = self.queue.pop_front() else { return Ok(None) };
         self.queued = self.queued.saturating_sub(piece.bytes.len());
         match &mut self.doing {
             Doing::Holding => {
                 self.held_bytes += piece.bytes.len();
                 if self.held_bytes > HELD_MAX {
-                    return Err(Parting::Held);
+                    return Err(CloseReason::Held);
                 }
                 if let Some((_, bytes)) = self.held.back_mut() {
                     bytes.extend(piece.bytes);
                 }
             }
             Doing::Answering(_, _, bytes) if bytes.len() > ANSWERED_MAX => {
-                return Err(Parting::Held);
+                return Err(CloseReason::Held);
             }
             Doing::Answering(_, _, bytes) => bytes.extend(piece.bytes),
             Doing::Between | Doing::Passing(_) | Doing::Losing => {}
@@ -204,7 +204,8 @@ impl Lane {
         }
     }
 
-    /// Puts the first that is held and need not be any more before all others: it came earlier.
+    /// Moves the first held request or answer that no rule holds any more to the front, since it
+    /// arrived earlier.
     fn release(&mut self, now: Mono, rules: &[Active]) {
         let free = |head: &Head| fate(rules, self.way, head.api) != Fate::Hold;
         let Some(at) = self.held.iter().position(|(head, _)| free(head)) else { return };
@@ -220,12 +221,12 @@ impl Lane {
         self.queue.front().map_or(&[], |piece| &piece.bytes)
     }
 
-    /// So many of them were; what is thereby complete.
+    /// Removes `bytes` written bytes. Returns the request or answer that they complete.
     pub(super) fn wrote(&mut self, bytes: usize) -> Option<Head> {
         self.queued = self.queued.saturating_sub(bytes);
         let piece = self.queue.front_mut()?;
         drop(piece.bytes.split_to(bytes.min(piece.bytes.len())));
-        // What is left of it does not begin anything.
+        // The rest of a part is not a first part.
         piece.head = None;
         if !piece.bytes.is_empty() {
             return None;
@@ -246,7 +247,7 @@ impl Lane {
         }
     }
 
-    /// Loses everything; how much that was.
+    /// Drops all bytes; returns how many there were.
     pub(super) fn clear(&mut self) -> usize {
         let bytes = self.buffered();
         *self = Self::new(self.way);

@@ -1,27 +1,27 @@
-//! The fault proxy: one edge a client and broker, in a process of its own.
+//! The fault proxy: one edge per client and broker, all in one process of their own.
 //!
-//! A client that is given an edge as its bootstrap never sees a broker's own address: every address
-//! in an answer is replaced by that of the edge to it. What passes is left as it is, until a rule
-//! cuts, holds, slows or answers it.
+//! A client that uses an edge as its bootstrap never sees a broker's own address: the edge replaces
+//! every address in an answer by the address of the edge to that broker. Bytes pass unchanged until
+//! a rule drops, holds, slows or answers them.
 //!
-//!   orders --> obey --> Hub: one lock; rules, standings, book of edges --> answers
-//!                        |
+//!   commands --> execute --> Hub: one lock; rules, connections, edges --> answers
+//!                              |
 //!   client <--> listener --> connection --> carrier ( Line ) --> upstream <--> broker
 //!
-//! A `Line` is pure: it cuts bytes into requests and answers, knows which answer
-//! belongs to which request, and says what may pass. The carrier reads and writes, never waiting,
-//! and writes under the lock under which rules change: that is why a rule is in force once the lock
-//! is free again.
+//! A `Line` is pure: it splits bytes into requests and answers, matches answers to requests, and
+//! decides what may pass. The carrier reads and writes without waiting, and writes under the lock
+//! under which rules change. So a rule is in force once the lock is free again.
 //!
-//! A connection holds at most 1 MiB each way, 16 MiB each way of what rules about single requests
-//! hold, and one answer of at most 64 MiB that may name brokers; all together hold 512 MiB. What
-//! would exceed that, and whatever is no Kafka, costs its connection.
+//! A connection holds at most 1 MiB in each direction, 16 MiB in each direction of single requests
+//! that rules hold, and one answer of at most 64 MiB that may contain brokers' addresses. All
+//! connections together hold 512 MiB. A connection that would exceed a limit, or does not speak
+//! Kafka's protocol, is closed.
 //!
-//! An answer's shape is measured before anything is replaced in it, so that no length in it is
-//! believed; one in a version too new to be known is not let through, and
-//! [`wire`](tandem_broker::wire) keeps clients and brokers from agreeing upon such a version.
+//! Before an edge replaces anything in an answer, it checks the answer's lengths, and trusts none
+//! of them. It does not pass answers in versions that it does not know, and
+//! [`wire`](tandem_broker::wire) keeps clients and brokers from agreeing on such a version.
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
+// Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -32,12 +32,15 @@
     clippy::wildcard_enum_match_arm
 )]
 
-mod book;
 mod carrier;
+mod command;
 mod compose;
 mod compose_topics;
 mod connection;
+mod connections;
+mod edges;
 mod error;
+mod execute;
 mod frame;
 mod head;
 mod hub;
@@ -47,14 +50,11 @@ mod line;
 mod listener;
 #[cfg(any(test, not(feature = "tls")))]
 mod no_tls;
-mod obey;
-mod order;
 mod outstanding;
 mod pace;
 mod rewrite;
 mod rules;
 mod serve;
-mod standing;
 #[cfg(feature = "tls")]
 mod tls;
 mod upstream;
@@ -62,6 +62,6 @@ mod upstream;
 #[cfg(not(feature = "tls"))]
 use no_tls as tls;
 
+pub use command::{Answer, Direction, EdgeCommand, Effect, Rule, Scope, Tls};
 pub use error::EdgeError;
-pub use order::{Answer, Direction, Effect, Order, Rule, Scope, Tls};
 pub use serve::run;

@@ -1,5 +1,5 @@
-//! One connection between a client and a broker, pure: bytes in, bytes out, and what the rules say
-//! about them. Feed it what was read, then drain it.
+//! One connection between a client and a broker, pure: bytes in, bytes out, and the rules in
+//! between. Feed it received bytes, then drain it.
 //!
 //!   client -- feed --> [ cutter -> lane ] -- drain --> broker      requests
 //!   client <- drain -- [ lane <- cutter ] <-- feed --- broker      answers, rewritten
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::compose::compose;
-use super::error::Parting;
+use super::error::CloseReason;
 use super::frame::Cutter;
 use super::head::{self, Head, Reading, TOKEN};
 use super::lane::{Lane, Step};
@@ -20,14 +20,14 @@ use super::rules::{Active, Gate, Way, gate};
 use tandem_facts::ids::FaultId;
 use tandem_facts::time::Mono;
 
-/// One way, from the cutting to the writing.
+/// One direction, from splitting to writing.
 #[derive(Debug)]
 struct Side {
     cutter: Cutter,
     lane: Lane,
-    /// What is being cut, and what is done to it when it is whole.
+    /// The frame that is being split, and how to rewrite it when it is complete.
     cutting: Option<(Head, Rewriting)>,
-    /// Whether bytes were lost: nothing passes any more then.
+    /// Whether bytes were lost; then nothing passes any more.
     lost: bool,
 }
 
@@ -37,22 +37,22 @@ pub(super) struct Line {
     requests: Side,
     answers: Side,
     outstanding: Outstanding,
-    /// Whether messages without a header pass: SaslHandshake v0 was asked.
+    /// Whether messages without a header may pass, after a SaslHandshake v0.
     tokens: bool,
-    /// The faults that lost bytes of it.
+    /// The faults whose rules lost bytes of this connection.
     pub lost_by: BTreeSet<FaultId>,
 }
 
-/// What a drained way says.
+/// The result of draining one direction.
 #[derive(Debug, Default)]
 pub(super) struct Drained {
-    /// Whether it must be told when more can be written.
+    /// Whether the last write was not complete.
     pub blocked: bool,
-    /// The requests whose answers from the broker are complete.
+    /// The API keys of requests whose answers from the broker have passed completely.
     pub complete: Vec<i16>,
 }
 
-/// What feeding needs besides bytes.
+/// The context of feeding bytes.
 pub(super) struct Around<'a> {
     pub now: Mono,
     pub rules: &'a [Active],
@@ -90,7 +90,7 @@ impl Line {
         }
     }
 
-    /// Whether more should be read.
+    /// Whether to read more.
     pub(super) fn wants(&self, way: Way, rules: &[Active]) -> bool {
         match gate(rules, way) {
             Gate::Open => !self.side(way).lane.is_full(),
@@ -99,44 +99,45 @@ impl Line {
         }
     }
 
-    /// Whether all that was read has gone on; half a frame at the end does not count.
+    /// Whether all bytes that were read have been written, except for an incomplete frame at the
+    /// end.
     pub(super) fn is_drained(&self, way: Way) -> bool {
         self.side(way).lane.is_empty()
     }
 
-    /// The bytes that it holds.
+    /// The number of buffered bytes.
     pub(super) fn buffered(&self) -> usize {
         let side = |side: &Side| side.cutter.buffered() + side.lane.buffered();
         side(&self.requests) + side(&self.answers) + self.outstanding.buffered()
     }
 
-    /// The request that has passed in part.
+    /// The API key of the request that has passed in part.
     pub(super) const fn passing(&self, way: Way) -> Option<i16> {
         self.side(way).lane.passing()
     }
 
-    /// When to drain again, at the latest.
+    /// The latest instant at which to drain again.
     pub(super) fn poll_timeout(&self, now: Mono) -> Option<Mono> {
         let sides = [&self.requests, &self.answers];
         let due = sides.into_iter().filter_map(|side| side.lane.poll_timeout());
-        // What is due already waits for something else than time.
+        // Bytes that are due wait for something other than time.
         due.filter(|due| *due > now).min()
     }
 
-    /// Whether an answer that was made here can be given.
+    /// Whether an answer composed here can be sent now.
     pub(super) fn has_turn(&self) -> bool {
         self.answers.cutter.between() && !self.answers.lost && self.outstanding.has_turn()
     }
 
-    /// Takes what the client sent.
+    /// Feeds bytes from the client.
     ///
     /// # Errors
-    /// Where that is no request.
+    /// The bytes are not a request.
     pub(super) fn feed_requests(
         &mut self,
         bytes: &[u8],
         around: Around<'_>,
-    ) -> Result<(), Parting> {
+    ) -> Result<(), CloseReason> {
         let Around { now, rules, chance } = around;
         let side = &mut self.requests;
         if side.lost {
@@ -150,7 +151,7 @@ impl Line {
                     Reading::Head(head) if !self.tokens || head::resembles(&head) => head,
                     Reading::More => return Ok(()),
                     Reading::Head(_) | Reading::Nonsense if self.tokens => head::token(),
-                    Reading::Head(_) | Reading::Nonsense => return Err(Parting::Nonsense),
+                    Reading::Head(_) | Reading::Nonsense => return Err(CloseReason::Nonsense),
                 };
                 self.tokens = head.api == TOKEN || head::begins_tokens(&head);
                 side.cutter.begin(length, false);
@@ -167,16 +168,17 @@ impl Line {
         }
     }
 
-    /// Takes what the broker sent, and what is answered here when its turn comes.
+    /// Feeds bytes from the broker, and queues answers composed here when it is their turn.
     ///
     /// # Errors
-    /// Where that is no answer to what was asked, or would lead the client past its edges.
+    /// The bytes are not an answer to a waiting request, or contain a broker's address without an
+    /// edge.
     pub(super) fn feed_answers(
         &mut self,
         bytes: &[u8],
         around: Around<'_>,
         addresses: &mut dyn Addresses,
-    ) -> Result<(), Parting> {
+    ) -> Result<(), CloseReason> {
         let Around { now, rules, chance } = around;
         let side = &mut self.answers;
         if side.lost {
@@ -199,7 +201,7 @@ impl Line {
                 };
                 let what = rewriting(&head)?;
                 if what != Rewriting::None && length > ANSWER_MAX {
-                    return Err(Parting::Held);
+                    return Err(CloseReason::Held);
                 }
                 side.cutter.begin(length, what != Rewriting::None);
                 side.cutting = Some((head, what));
@@ -209,7 +211,7 @@ impl Line {
             let Some((bytes, last)) = side.cutter.piece() else { return Ok(()) };
             let (first, bytes) = match what {
                 Rewriting::None => (first, bytes),
-                Rewriting::Versions | Rewriting::Places => {
+                Rewriting::Versions | Rewriting::Addresses => {
                     (Some(head), rewrite(&head, what, bytes, addresses)?)
                 }
             };
@@ -217,18 +219,17 @@ impl Line {
         }
     }
 
-    /// Writes what may pass now. No byte is written after this returns, and none that a rule of
-    /// these concerns.
+    /// Writes what may pass now under these rules. All writes happen before it returns.
     ///
     /// # Errors
-    /// Where a rule resets the connection, or it fails.
+    /// A rule resets the connection, or a write fails.
     pub(super) fn drain(
         &mut self,
         way: Way,
         now: Mono,
         rules: &[Active],
         write: &mut dyn FnMut(&[u8]) -> io::Result<usize>,
-    ) -> Result<Drained, Parting> {
+    ) -> Result<Drained, CloseReason> {
         let mut drained = Drained::default();
         match gate(rules, way) {
             Gate::Open => {}
@@ -237,7 +238,7 @@ impl Line {
                 self.lose(way, faults);
                 return Ok(drained);
             }
-            Gate::Reset => return Err(Parting::Reset),
+            Gate::Reset => return Err(CloseReason::Reset),
         }
         if self.side(way).lost {
             return Ok(drained);
@@ -245,7 +246,7 @@ impl Line {
         loop {
             match self.side_mut(way).lane.step(now, rules)? {
                 Step::Wait => return Ok(drained),
-                Step::Begin(head) if way == Way::ToBroker => self.outstanding.asked(head)?,
+                Step::Begin(head) if way == Way::ToBroker => self.outstanding.sent(head)?,
                 Step::Begin(_) => {}
                 Step::Answer(head, code, request) => {
                     let answer = compose(&head, request, code)?;
@@ -261,13 +262,13 @@ impl Line {
                         drained.blocked = true;
                         return Ok(drained);
                     }
-                    Err(error) => return Err(Parting::Io(error)),
+                    Err(error) => return Err(CloseReason::Io(error)),
                 },
             }
         }
     }
 
-    /// Loses what is here, and says by whose hand.
+    /// Drops all bytes in a direction, and records the faults that lost them.
     fn lose(&mut self, way: Way, faults: BTreeSet<FaultId>) {
         let side = self.side_mut(way);
         let bytes = side.cutter.clear() + side.lane.clear();
@@ -277,25 +278,26 @@ impl Line {
         }
     }
 
-    /// Bytes that were read while a rule loses them.
+    /// Drops bytes that were read while a rule loses them.
     pub(super) fn discard(&mut self, way: Way, faults: BTreeSet<FaultId>) {
         self.side_mut(way).lost = true;
         self.lost_by.extend(faults);
     }
 }
 
-/// To which request an answer of that length belongs; none where its number is not here yet.
+/// The request to which an answer of this length belongs; none if its correlation id has not
+/// arrived.
 fn answered(
     outstanding: &mut Outstanding,
     length: usize,
     here: &[u8],
-) -> Result<Option<Head>, Parting> {
+) -> Result<Option<Head>, CloseReason> {
     if let Some(token) = outstanding.token() {
         return Ok(Some(token));
     }
     match here.first_chunk() {
         Some(number) => outstanding.answered(i32::from_be_bytes(*number)).map(Some),
-        None if length < 4 => Err(Parting::Nonsense),
+        None if length < 4 => Err(CloseReason::Nonsense),
         None => Ok(None),
     }
 }

@@ -1,4 +1,4 @@
-//! An edge listens, and gives each connection a task that ends with it.
+//! Accepts the connections of an edge; each gets a task that ends with it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener as Std};
@@ -8,30 +8,30 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::task::JoinSet;
 
-use super::book::{self, Edge};
 use super::connection::carry;
+use super::edges::{self, Edge};
 use super::hub::Hub;
 use super::rewrite::Addresses;
 use super::tls::Security;
 use tandem_facts::ids::{ClusterName, MemberId};
 use tandem_host::Callers;
 
-/// A name is asked for that long.
+/// The timeout of a name lookup.
 pub(super) const RESOLVE: Duration = Duration::from_secs(5);
 
-/// Why there is no edge.
+/// Why an edge cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OpenError {
-    #[error("a client has too many edges, or all together have")]
+    #[error("the client has too many edges, or all clients together have")]
     Many,
     #[error("an edge cannot listen")]
     Listen(#[source] io::Error),
 }
 
-/// The edge of a client to a broker, opened where there is none yet.
+/// The edge of a client to a broker. Opens it if it does not exist.
 ///
 /// # Errors
-/// Where there are too many, or none can listen.
+/// There are too many edges, or the edge cannot listen.
 pub(super) fn open(
     hub: &Arc<Hub>,
     client: &MemberId,
@@ -39,10 +39,10 @@ pub(super) fn open(
     (host, port): (&str, u16),
     security: Option<&Security>,
 ) -> Result<Arc<Edge>, OpenError> {
-    let name = book::name(host, port);
-    let found = hub.with(|state| match state.book.find(client, cluster, &name) {
+    let name = edges::name(host, port);
+    let found = hub.with(|state| match state.edges.find(client, cluster, &name) {
         Some(edge) => Ok(Some(edge)),
-        None if state.book.has_room(client, cluster) => Ok(None),
+        None if state.edges.has_room(client, cluster) => Ok(None),
         None => Err(OpenError::Many),
     })?;
     if let Some(edge) = found {
@@ -58,12 +58,12 @@ pub(super) fn open(
     let edge = Edge::new(client.clone(), cluster.clone(), (host, port), listens, security.cloned());
     let edge = Arc::new(edge);
     tracing::debug!(%client, %cluster, broker = name, listens, "An edge is open.");
-    hub.with(|state| state.book.insert(Arc::clone(&edge)));
+    hub.with(|state| state.edges.insert(Arc::clone(&edge)));
     hub.tasks().spawn(serve(Arc::clone(hub), Arc::clone(&edge), listener));
     Ok(edge)
 }
 
-/// The edges of one client, opened as answers name brokers.
+/// The edges of one client, opened when answers contain new brokers.
 pub(super) struct Edges<'a> {
     pub hub: &'a Arc<Hub>,
     pub edge: &'a Edge,
@@ -76,14 +76,14 @@ impl Addresses for Edges<'_> {
         match open(self.hub, client, cluster, (host, port), security) {
             Ok(edge) => Some(edge.listens),
             Err(error) => {
-                tracing::warn!(%client, host, port, %error, "There can be no edge to a broker.");
+                tracing::warn!(%client, host, port, %error, "Cannot open an edge to a broker.");
                 None
             }
         }
     }
 }
 
-/// What a name stands for; nothing where nobody knows within the time.
+/// The addresses to which a name resolves; none if the lookup fails or takes too long.
 pub(super) async fn resolve(host: &str, port: u16) -> Vec<String> {
     match tokio::time::timeout(RESOLVE, lookup_host((host, port))).await {
         Ok(Ok(found)) => found.map(|address| address.to_string()).collect(),
@@ -91,21 +91,21 @@ pub(super) async fn resolve(host: &str, port: u16) -> Vec<String> {
     }
 }
 
-/// Learns under which other names rules may mean this edge's broker.
+/// Resolves the name of the edge's broker, so that rules can select it by other names.
 pub(super) async fn learn(hub: &Hub, edge: &Edge) {
     if edge.resolved().is_some() {
         return;
     }
     let found = resolve(&edge.host, edge.port).await;
     if found.is_empty() {
-        tracing::warn!(broker = edge.broker(), "The name of a broker stands for no address.");
+        tracing::warn!(broker = edge.broker(), "The name of a broker resolves to no address.");
     } else {
-        // Connections look at the rules again.
+        // Connections check the rules again.
         hub.change(|_| edge.resolves_to(found));
     }
 }
 
-/// What an edge wakes for.
+/// An input of an edge's loop.
 enum Input {
     Accepted(io::Result<(TcpStream, SocketAddr)>),
     Gone,
@@ -113,14 +113,14 @@ enum Input {
 
 async fn serve(hub: Arc<Hub>, edge: Arc<Edge>, listener: TcpListener) {
     let mut connections = JoinSet::new();
-    // Behind an edge there may be a certificate or a password: it is its owner's alone.
+    // An edge may add its owner's certificate or password, so only the owner may connect.
     let callers = Callers::of(SocketAddr::from((Ipv4Addr::LOCALHOST, edge.listens)), []);
     learn(&hub, &edge).await;
     loop {
         match next(&listener, &mut connections).await {
             Input::Accepted(Ok((stream, peer))) if !callers.admits(stream.local_addr(), peer) => {}
             Input::Accepted(Ok((stream, _))) => {
-                let number = hub.with(|state| state.standings.enter(&edge));
+                let number = hub.with(|state| state.connections.enter(&edge));
                 if let Some(number) = number {
                     connections.spawn(carry(Arc::clone(&hub), Arc::clone(&edge), stream, number));
                 } else {
@@ -130,7 +130,7 @@ async fn serve(hub: Arc<Hub>, edge: Arc<Edge>, listener: TcpListener) {
             }
             Input::Accepted(Err(error)) => {
                 tracing::warn!(%error, "A connection could not be accepted.");
-                // Out of descriptors, most likely: some connection must end first.
+                // Most likely there are no more descriptors: wait until a connection ends.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             Input::Gone => {}
@@ -138,7 +138,7 @@ async fn serve(hub: Arc<Hub>, edge: Arc<Edge>, listener: TcpListener) {
     }
 }
 
-/// Both arms may be dropped at any time.
+/// Waits for the next input. Both arms are cancel-safe.
 async fn next(listener: &TcpListener, connections: &mut JoinSet<()>) -> Input {
     tokio::select! {
         biased;

@@ -1,18 +1,18 @@
-//! TLS towards brokers, where this program was built without it.
+//! The TLS module of builds without TLS.
 
-use super::order::Tls;
+use super::command::Tls;
 
-/// There can be none.
+/// TLS is not available.
 #[derive(Debug, thiserror::Error)]
 #[error("this tandem was built without TLS: build it with --features tls")]
 pub(super) struct TlsError;
 
-/// Nobody has one.
+/// TLS settings, of which this build has none.
 #[derive(Debug, Clone)]
 pub(super) enum Security {}
 
 impl Security {
-    /// There can be none.
+    /// Always fails.
     pub(super) const fn of(_: &Tls) -> Result<Self, TlsError> {
         Err(TlsError)
     }
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_says_what_to_build() {
+    fn the_error_says_what_to_build() {
         let tls: Tls = serde_json::from_str("{}").unwrap();
         let why = Security::of(&tls).unwrap_err().to_string();
         assert!(why.contains("--features tls"), "{why}");

@@ -1,21 +1,21 @@
-//! When a piece may go on where a way is slow, pure.
+//! Computes when the pieces of a slowed direction may pass. Pure.
 
 use std::time::Duration;
 
 use super::rules::Slowness;
 use tandem_facts::time::Mono;
 
-/// A rate is cut into so many pieces a second, so that bytes trickle and do not gush.
+/// The number of pieces per second into which a rate is divided, so that bytes flow evenly.
 const PIECES_PER_SECOND: u64 = 50;
-/// No piece is cut finer, however low the rate.
+/// The least size of a piece, for low rates.
 const PIECE_MIN: u64 = 16;
 
-/// The pace of one way.
+/// The pace of one direction.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// When the last piece is through.
+    /// When the last piece has passed at the limited rate.
     free: Mono,
-    /// When the last piece was due: none overtakes it.
+    /// When the last piece was due; no piece overtakes it.
     last: Mono,
 }
 
@@ -26,15 +26,15 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The most bytes that may go on at once.
+    /// The most bytes that may pass at once.
     pub(super) fn piece(slow: Option<Slowness>) -> usize {
         let rate = slow.and_then(|slow| slow.bytes_per_second);
         let most = rate.map(|rate| (rate / PIECES_PER_SECOND).max(PIECE_MIN));
         most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX)
     }
 
-    /// When a piece of so many bytes that arrives now may go on; `chance` draws from nothing to its
-    /// argument.
+    /// When a piece of `bytes` bytes that arrives now may pass. `chance` draws a number from 0 to
+    /// its argument.
     pub(super) fn due(
         &mut self,
         now: Mono,
@@ -43,7 +43,7 @@ impl Pace {
         chance: &mut dyn FnMut(u64) -> u64,
     ) -> Mono {
         let Some(slow) = slow else {
-            // Whatever is slow before it keeps its place in the queue, and so does this.
+            // A piece that is not slowed still stays behind slow pieces before it.
             *self = Self { last: self.last.max(now), ..Self::default() };
             return self.last;
         };
@@ -62,7 +62,7 @@ impl Pace {
     }
 }
 
-/// How long so many bytes take at a rate.
+/// How long `bytes` bytes take at a rate.
 fn taking(bytes: usize, rate: u64) -> Duration {
     let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
     let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));

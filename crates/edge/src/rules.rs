@@ -1,48 +1,49 @@
-//! Which rules concern what passes a connection, and what they do to it, pure.
+//! Which rules concern a connection, and what they do to its bytes. Pure.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::order::{Direction, Effect, Rule};
+use super::command::{Direction, Effect, Rule};
 use tandem_facts::ids::{ClusterName, FaultId, MemberId};
 
-/// One of the two ways through a connection.
+/// One of the two directions of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// From the client to its broker.
+    /// From the client to the broker.
     ToBroker,
-    /// From the broker to its client.
+    /// From the broker to the client.
     ToClient,
 }
 
-/// A rule that is in force.
+/// A rule in force.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Active {
-    /// By which name it is lifted.
+    /// The fault, by which the rule is lifted.
     pub fault: FaultId,
-    /// What was ordered.
+    /// The rule as commanded.
     pub rule: Rule,
-    /// What the names of its brokers resolve to: the same broker may be known by others.
+    /// The addresses to which the names of its brokers resolve, since a broker may have several
+    /// names.
     pub addresses: BTreeSet<String>,
 }
 
-/// What a rule may concern: whose edge, to where.
+/// The properties by which rules select an edge.
 #[derive(Debug)]
 pub(super) struct Concerned<'a> {
     pub client: &'a MemberId,
     pub cluster: &'a ClusterName,
     /// The broker's address, by name.
     pub broker: &'a str,
-    /// What that resolves to, as far as known.
+    /// The addresses to which that name resolves, as far as known.
     pub addresses: &'a [String],
 }
 
-/// What happens to every byte of a way.
+/// What happens to all bytes in a direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Gate {
     Open,
     Shut,
-    /// Bytes are lost, by the hand of these faults.
+    /// These faults' rules drop the bytes.
     Lossy(BTreeSet<FaultId>),
     Reset,
 }
@@ -57,7 +58,7 @@ pub(super) enum Fate {
     Reset,
 }
 
-/// How slow a way is.
+/// The delay and rate of a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Slowness {
     pub delay_ns: u64,
@@ -66,7 +67,7 @@ pub(super) struct Slowness {
 }
 
 impl Active {
-    /// Whether it concerns an edge.
+    /// Whether the rule concerns an edge.
     pub(super) fn concerns(&self, edge: &Concerned<'_>) -> bool {
         let scope = &self.rule.scope;
         let here = scope.brokers.as_ref().is_none_or(|brokers| {
@@ -76,7 +77,7 @@ impl Active {
         here && scope.cluster == *edge.cluster && self.rule.clients.contains(edge.client)
     }
 
-    /// Whether it concerns a way at all.
+    /// Whether the rule concerns a direction at all.
     pub(super) fn covers(&self, way: Way) -> bool {
         match self.rule.direction {
             Direction::Both => true,
@@ -85,21 +86,21 @@ impl Active {
         }
     }
 
-    /// Whether it is about single requests, and about this one.
+    /// Whether the rule selects single requests, and this one among them.
     pub(super) fn names(&self, api: i16) -> bool {
         self.rule.apis.as_ref().is_some_and(|apis| apis.contains(&api))
     }
 }
 
-/// The rules of one connection, as they were at some moment.
+/// The rules of one connection at some moment.
 pub(super) type Rules = Arc<[Active]>;
 
-/// What happens to all that passes; what loses bytes goes before what holds them.
+/// What happens to all bytes in a direction. Rules that drop bytes precede rules that hold them.
 pub(super) fn gate(rules: &[Active], way: Way) -> Gate {
     let (mut shut, mut lossy) = (false, BTreeSet::new());
     for active in rules.iter().filter(|active| active.rule.apis.is_none()) {
         match &active.rule.effect {
-            // A connection that is reset is so both ways.
+            // A reset affects both directions.
             Effect::Reset => return Gate::Reset,
             Effect::Drop if active.covers(way) => drop(lossy.insert(active.fault.clone())),
             Effect::Stall if active.covers(way) => shut = true,
@@ -113,7 +114,7 @@ pub(super) fn gate(rules: &[Active], way: Way) -> Gate {
     }
 }
 
-/// What happens to a request, or to the answer to one; the gravest that is ordered.
+/// What happens to a request, or to the answer to one; the gravest effect wins.
 pub(super) fn fate(rules: &[Active], way: Way, api: i16) -> Fate {
     let mut fate = Fate::Pass;
     for active in rules.iter().filter(|active| active.covers(way) && active.names(api)) {
@@ -130,8 +131,8 @@ pub(super) fn fate(rules: &[Active], way: Way, api: i16) -> Fate {
     fate
 }
 
-/// How slowly a request or answer passes; delays add up, and the least rate counts. None where no
-/// rule says so.
+/// The delay and rate of a request or answer: delays add up, the lowest rate applies. None if no
+/// rule slows it.
 pub(super) fn slowness(rules: &[Active], way: Way, api: i16) -> Option<Slowness> {
     let mut all: Option<Slowness> = None;
     for active in rules.iter().filter(|active| active.covers(way)) {
@@ -152,7 +153,7 @@ pub(super) fn slowness(rules: &[Active], way: Way, api: i16) -> Option<Slowness>
     all
 }
 
-/// Whether anything is slow on a way.
+/// Whether a rule slows anything in a direction.
 pub(super) fn is_slow(rules: &[Active], way: Way) -> bool {
     let slow = |active: &Active| matches!(active.rule.effect, Effect::Slow { .. });
     rules.iter().any(|active| active.covers(way) && slow(active))

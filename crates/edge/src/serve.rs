@@ -1,4 +1,4 @@
-//! The process of the edges: orders in, answers out.
+//! The process of the edges: commands in, answers out.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -8,46 +8,47 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::sync::mpsc;
 
+use super::command::Answer;
 use super::error::EdgeError;
+use super::execute::execute;
 use super::hub::Hub;
-use super::obey::obey;
-use super::order::Answer;
 use tandem_facts::time::Mono;
 
-/// Orders that wait; whoever sends more waits.
-const ORDERS_MAX: usize = 16;
-/// Answers that wait to be read; what is said unasked beyond that is left unsaid.
+/// The capacity of the command queue. When it is full, the sender waits.
+const COMMANDS_MAX: usize = 16;
+/// The capacity of the answer queue. When it is full, answers without a command are dropped.
 const ANSWERS_MAX: usize = 1_024;
-/// What has been said is read within this, or never.
+/// How long to wait at the end for the last answers to be read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Serves until its input ends; then all connections are cut.
+/// Serves until the input ends; then closes all connections.
 ///
 /// # Errors
-/// Where the system does not give threads or signals.
+/// The system refuses threads or signal handlers.
 pub fn run(
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> Result<(), EdgeError> {
-    // What ends the controller must not end its edges: the pipe alone counts.
+    // Signals that end the controller must not end its edges. Only the end of the pipe does.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::default()).map_err(EdgeError::System)?;
     }
-    let (orders, received) = mpsc::channel(ORDERS_MAX);
-    let (says, said) = mpsc::channel(ANSWERS_MAX);
-    let listen = move || listen(input, &orders);
-    let speak = move || speak(said, output);
+    let (commands, received) = mpsc::channel(COMMANDS_MAX);
+    let (answers, queued) = mpsc::channel(ANSWERS_MAX);
+    let listen = move || listen(input, &commands);
+    let speak = move || speak(queued, output);
     let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
-    let _ends_with_the_process = spawn("orders").spawn(listen).map_err(EdgeError::System)?;
+    let _ends_with_the_process = spawn("commands").spawn(listen).map_err(EdgeError::System)?;
     let speaker = spawn("answers").spawn(speak).map_err(EdgeError::System)?;
-    // One thread carries what hundreds of members say, and leaves the other cores to them.
+    // One thread carries the traffic of hundreds of members and leaves the other processors to
+    // them.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(EdgeError::System)?;
-    runtime.block_on(serve(received, says));
+    runtime.block_on(serve(received, answers));
     drop(runtime);
-    // It ends with the last who could say something, unless nobody reads.
+    // The writer ends once no task can send any more, unless the output is not read.
     let began = Mono::now();
     while !speaker.is_finished() && Mono::now().since(began) < LAST_WORDS {
         thread::sleep(Duration::from_millis(1));
@@ -55,14 +56,14 @@ pub fn run(
     Ok(())
 }
 
-async fn serve(mut orders: mpsc::Receiver<String>, says: mpsc::Sender<Answer>) {
-    let hub = Arc::new(Hub::new(says.clone()));
-    while let Some(line) = orders.recv().await {
+async fn serve(mut commands: mpsc::Receiver<String>, answers: mpsc::Sender<Answer>) {
+    let hub = Arc::new(Hub::new(answers.clone()));
+    while let Some(line) = commands.recv().await {
         let answer = match serde_json::from_str(&line) {
-            Ok(order) => obey(&hub, order).await,
-            Err(error) => Answer::Refused { why: format!("this is no order: {error}") },
+            Ok(command) => execute(&hub, command).await,
+            Err(error) => Answer::Refused { why: format!("this is not a command: {error}") },
         };
-        if says.send(answer).await.is_err() {
+        if answers.send(answer).await.is_err() {
             break;
         }
     }
@@ -71,17 +72,17 @@ async fn serve(mut orders: mpsc::Receiver<String>, says: mpsc::Sender<Answer>) {
     tasks.shutdown().await;
 }
 
-fn listen(input: impl BufRead, orders: &mpsc::Sender<String>) {
+fn listen(input: impl BufRead, commands: &mpsc::Sender<String>) {
     for line in input.lines() {
         let Ok(line) = line else { break };
-        if orders.blocking_send(line).is_err() {
+        if commands.blocking_send(line).is_err() {
             break;
         }
     }
 }
 
-fn speak(mut said: mpsc::Receiver<Answer>, mut output: impl Write) {
-    while let Some(answer) = said.blocking_recv() {
+fn speak(mut queued: mpsc::Receiver<Answer>, mut output: impl Write) {
+    while let Some(answer) = queued.blocking_recv() {
         let line = match serde_json::to_string(&answer) {
             Ok(line) => line,
             Err(error) => {
@@ -89,7 +90,7 @@ fn speak(mut said: mpsc::Receiver<Answer>, mut output: impl Write) {
                 continue;
             }
         };
-        // An output that nobody reads means that the input ends, too.
+        // If the output is closed, the input ends, too.
         if writeln!(output, "{line}").and_then(|()| output.flush()).is_err() {
             break;
         }

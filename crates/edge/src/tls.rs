@@ -1,4 +1,4 @@
-//! TLS towards brokers: the same library, and the same rules, as the clients' own.
+//! TLS towards brokers, with the same library and rules as the clients' own.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -8,21 +8,21 @@ use openssl::ssl::{ErrorCode, SslConnector, SslMethod, SslStream, SslVerifyMode}
 use openssl::x509::store::X509StoreBuilder;
 use tokio::net::TcpStream;
 
-use super::order::Tls;
+use super::command::Tls;
 use tandem_host::secret::{SecretError, fetch};
 
-/// Why there can be no security as it was ordered.
+/// Why the TLS settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TlsError {
     #[error("cannot use {what} {path}: {why}")]
     File { what: &'static str, path: String, why: String },
-    #[error("the password of the key cannot be had")]
+    #[error("cannot read the password of the key")]
     Password(#[from] SecretError),
-    #[error("TLS cannot be set up: {0}")]
+    #[error("cannot set up TLS: {0}")]
     Library(#[from] openssl::error::ErrorStack),
 }
 
-/// A socket that OpenSSL reads and writes without waiting.
+/// A socket for OpenSSL that never waits.
 #[derive(Debug)]
 pub(super) struct Socket(pub TcpStream);
 
@@ -42,7 +42,7 @@ impl Write for Socket {
     }
 }
 
-/// How connections of a client are secured.
+/// The TLS settings of a client's connections.
 #[derive(Debug, Clone)]
 pub(super) struct Security {
     connector: SslConnector,
@@ -50,15 +50,15 @@ pub(super) struct Security {
 }
 
 impl Security {
-    /// Reads the files that an order names.
+    /// Reads the files that a command names.
     ///
     /// # Errors
-    /// Where one of them cannot be read, or is not what it should be.
-    pub(super) fn of(told: &Tls) -> Result<Self, TlsError> {
+    /// A file cannot be read, or its content is not valid.
+    pub(super) fn of(settings: &Tls) -> Result<Self, TlsError> {
         let mut connector = SslConnector::builder(SslMethod::tls())?;
-        if let Some(path) = &told.ca {
+        if let Some(path) = &settings.ca {
             let wrong = wrong("the authority", path);
-            // Those alone, as clients have it: not beside those that this machine knows.
+            // Clients trust these authorities alone, without those of this machine.
             connector.set_cert_store(X509StoreBuilder::new()?.build());
             if Path::new(path).is_dir() {
                 connector.load_verify_locations(None, Some(Path::new(path))).map_err(wrong)?;
@@ -66,12 +66,12 @@ impl Security {
                 connector.set_ca_file(path).map_err(wrong)?;
             }
         }
-        if let Some(path) = &told.certificate {
+        if let Some(path) = &settings.certificate {
             connector.set_certificate_chain_file(path).map_err(wrong("the certificate", path))?;
         }
-        if let Some(path) = &told.key {
+        if let Some(path) = &settings.key {
             let pem = std::fs::read(path).map_err(wrong("the key", path))?;
-            let key = match &told.key_password {
+            let key = match &settings.key_password {
                 None => PKey::private_key_from_pem(&pem),
                 Some(place) => {
                     PKey::private_key_from_pem_passphrase(&pem, fetch(place)?.as_bytes())
@@ -80,13 +80,16 @@ impl Security {
             connector.set_private_key(&*key.map_err(wrong("the key", path))?)?;
             connector.check_private_key().map_err(wrong("the key", path))?;
         }
-        if !told.verify {
+        if !settings.verify {
             connector.set_verify(SslVerifyMode::NONE);
         }
-        Ok(Self { connector: connector.build(), verify_host: told.verify && told.verify_host })
+        Ok(Self {
+            connector: connector.build(),
+            verify_host: settings.verify && settings.verify_host,
+        })
     }
 
-    /// Secures a connection to a host.
+    /// Starts TLS on a connection to a host.
     pub(super) async fn secure(
         &self,
         host: &str,

@@ -1,17 +1,17 @@
-//! The side of a connection that leads to the broker: as it is, or secured where the cluster wants
-//! that. The client's side never is: it ends on this machine.
+//! The connection to the broker: plain, or with TLS where the cluster requires it. The client's
+//! connection is always plain, since it does not leave this machine.
 
 use std::io;
 
 use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::TcpStream;
 
-/// A connection to a broker. Neither reading nor writing ever waits.
+/// A connection to a broker. Reads and writes never wait.
 #[derive(Debug)]
 pub(super) enum Upstream {
-    /// As it is.
+    /// Plain TCP.
     Plain(TcpStream),
-    /// Behind TLS.
+    /// With TLS.
     #[cfg(feature = "tls")]
     Secured(Box<openssl::ssl::SslStream<super::tls::Socket>>),
 }
@@ -25,7 +25,7 @@ impl Upstream {
         }
     }
 
-    /// Reads what is there.
+    /// Reads the available bytes.
     pub(super) fn try_read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(socket) => socket.try_read(buffer),
@@ -34,8 +34,8 @@ impl Upstream {
         }
     }
 
-    /// Writes what can be written. Behind TLS, a part of what was not may have left already; the
-    /// rest of that leaves with the next call, which must begin with the same bytes.
+    /// Writes as much as possible. With TLS, part of the rest may have been sent already; the next
+    /// call must begin with the same bytes.
     pub(super) fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(socket) => socket.try_write(bytes),
@@ -44,27 +44,27 @@ impl Upstream {
         }
     }
 
-    /// Says that nothing more comes.
+    /// Closes the sending direction.
     pub(super) async fn shut(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(socket) => socket.shutdown().await,
             #[cfg(feature = "tls")]
             Self::Secured(stream) => {
-                // A courtesy: what matters is the end of the connection.
+                // The result does not matter: the TCP connection is closed next.
                 stream.shutdown().ok();
                 stream.get_mut().0.shutdown().await
             }
         }
     }
 
-    /// It will end by a reset.
+    /// Lets the connection end with a reset.
     pub(super) fn reset(&self) {
         self.socket().set_zero_linger().ok();
     }
 
-    /// Until it can be read or written.
+    /// Waits until the connection is readable or writable.
     pub(super) async fn ready(&self, interest: Interest) {
-        // An error shows itself when it is read or written.
+        // Errors surface in the next read or write.
         drop(self.socket().ready(interest).await);
     }
 }

@@ -1,5 +1,5 @@
-//! A type for every identifier, so that a group is never taken for a topic. The constructors
-//! validate; whoever holds one of these holds a legal name.
+//! One type for each kind of identifier, so that a group name cannot be used as a topic name. The
+//! constructors validate: a value of such a type is always a legal name.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -11,31 +11,31 @@ use {
     serde::{Deserialize, Serialize},
 };
 
-/// Why a text is no legal name.
+/// Why a text is not a legal name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameError {
-    /// Nothing between the quotes.
+    /// The text is empty.
     Empty {
         /// The kind of name, as a noun.
         what: &'static str,
     },
-    /// Longer than the kind allows.
+    /// The text is longer than this kind of name allows.
     Long {
         /// The kind of name, as a noun.
         what: &'static str,
-        /// How many characters are allowed.
+        /// The greatest number of characters allowed.
         most: usize,
-        /// How many there are.
+        /// The number of characters in the text.
         length: usize,
     },
-    /// A character that Kafka, a file name or a metric label would not survive.
+    /// A character that is illegal in Kafka, in a file name or in a metric label.
     Character {
         /// The kind of name, as a noun.
         what: &'static str,
-        /// The first offender.
+        /// The first illegal character.
         found: char,
     },
-    /// `.` and `..`: Kafka refuses them as topics, file systems as names.
+    /// `.` or `..`: Kafka refuses them as topics, and file systems refuse them as file names.
     Dots {
         /// The kind of name, as a noun.
         what: &'static str,
@@ -129,11 +129,11 @@ macro_rules! name {
 }
 
 name!(
-    /// A topology, and what carries its name.
+    /// The name of a topology, and of everything named after it.
     TopologyName, "topology name", 100
 );
 name!(
-    /// An experiment, and the folder of its output.
+    /// The name of an experiment, and of its output folder.
     ExperimentName, "experiment name", 100
 );
 name!(
@@ -149,12 +149,12 @@ name!(
     ClusterName, "cluster name", 100
 );
 name!(
-    /// A label of a machine, which groups and embedded brokers bear that share it; declared, not
-    /// verified.
+    /// A label for a machine. Groups and embedded brokers on the same machine share it. It is
+    /// declared, not verified.
     HostName, "host name", 100
 );
 name!(
-    /// A member of a group, whatever its incarnation: `p1-1`.
+    /// A member of a group, across all its incarnations: `p1-1`.
     MemberId, "member name", 120
 );
 name!(
@@ -194,7 +194,7 @@ number!(
     PartitionId
 );
 number!(
-    /// The place of a role in the topology's list, counted from 0.
+    /// The index of a role in the topology's list, counted from 0.
     RoleIndex
 );
 number!(
@@ -211,7 +211,7 @@ number!(
 );
 
 impl PartitionId {
-    /// The partition as an index into a list with one entry a partition.
+    /// The partition as an index into a list with one entry per partition.
     #[must_use]
     pub fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
@@ -219,7 +219,8 @@ impl PartitionId {
 }
 
 impl RoleIndex {
-    /// Role `j` maps to partition `j mod |M|`, so every role is mapped whatever the sizes.
+    /// The partition of role `j`: `j mod |M|`. Every role has one, for any number of roles and
+    /// partitions.
     #[must_use]
     pub fn partition(self, width: std::num::NonZeroU32) -> PartitionId {
         PartitionId(self.0 % width)
@@ -254,7 +255,7 @@ macro_rules! written {
     };
 }
 
-/// One life of one member, written `p1-1.2`; also the `client.id` of that life.
+/// One life of one member, written `p1-1.2`. Kafka sees it as the `client.id`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -263,14 +264,14 @@ macro_rules! written {
     schemars(with = "String")
 )]
 pub struct Life {
-    /// The member that lives.
+    /// The member.
     pub member: MemberId,
-    /// Which of its lives.
+    /// Which of the member's lives.
     pub incarnation: Incarnation,
 }
 
 written!(
-    /// A text that is no `<member>.<incarnation>`.
+    /// A text that is not of the form `<member>.<incarnation>`.
     Life, LifeError, "a life is written <member>.<incarnation>, as in p1-1.2", |text| {
         let (member, incarnation) = text.rsplit_once('.')?;
         let incarnation = Incarnation(incarnation.parse().ok()?);
@@ -293,14 +294,14 @@ impl fmt::Display for Life {
     schemars(with = "String")
 )]
 pub struct FaultId {
-    /// The trial in which it strikes.
+    /// The trial in which the fault is injected.
     pub trial: TrialNumber,
-    /// The step of the method.
+    /// The step of the method that injects it.
     pub step: StepId,
 }
 
 written!(
-    /// A text that is no `<trial>.<step>`.
+    /// A text that is not of the form `<trial>.<step>`.
     FaultId, FaultIdError, "a fault is written <trial>.<step>, as in 3.k", |text| {
         let (trial, step) = text.split_once('.')?;
         Some(FaultId { trial: TrialNumber(trial.parse().ok()?), step: step.parse().ok()? })

@@ -1,17 +1,18 @@
-//! What was observed: identifiers, two clocks, and the facts from which everything is judged.
+//! What a run observes: identifiers, two clocks, and the facts from which verdicts are computed.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`ids`] | a type for every identifier; a value of one is a legal name |
-//! | [`roles`] | the roles of a topology, and which of them share everything |
-//! | [`time`] | [`Mono`](time::Mono) measures, [`Wall`](time::Wall) is what brokers stamp |
-//! | [`observation`] | the facts: who, when, what |
+//! | [`ids`] | one type for each kind of identifier; a value is always a legal name |
+//! | [`roles`] | the roles of a topology, and the classes of roles on the same partitions |
+//! | [`time`] | [`Mono`](time::Mono) measures durations, [`Wall`](time::Wall) is what brokers stamp
+//! |
+//! | [`observation`] | the facts: which life, when, what |
 //!
-//! Without its features the crate depends on nothing: identifiers, instants and claims alone, for
-//! code that is handed its time. `clock` reads the system's clocks, `serde` writes and reads facts
-//! and describes them as JSON Schema.
+//! Without features the crate has no dependencies. It then holds identifiers, instants and claims
+//! only, for code that receives the time as an argument. The feature `clock` reads the system's
+//! clocks; `serde` serializes facts and describes them as JSON Schema.
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
+// Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,

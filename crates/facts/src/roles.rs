@@ -1,9 +1,9 @@
-//! The roles of a topology, named or counted, and the classes of them that share everything.
+//! The roles of a topology, named or counted, and the classes of roles on the same partitions.
 //!
 //! Role `j` is on partition `j mod |M|` of each group. So two roles are on the same partitions of
-//! every group exactly where they are the same number modulo the least common multiple of the
-//! widths: what befalls one befalls the other, and both are judged as one [`RoleClass`]. A million
-//! roles on 64 partitions are 64 classes.
+//! every group exactly if their numbers are equal modulo the least common multiple of the widths.
+//! Such roles share every fate and are judged together, as one [`RoleClass`]. A million roles on 64
+//! partitions make 64 classes.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -18,7 +18,7 @@ use {
     serde::{Deserialize, Serialize},
 };
 
-/// The roles: their names, or how many there are.
+/// The roles, by name or by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(Serialize, JsonSchema), serde(untagged))]
 pub enum Roles {
@@ -28,7 +28,7 @@ pub enum Roles {
     Counted(Count),
 }
 
-/// So many roles, named by a prefix and a number from 0.
+/// A number of roles, whose names are a prefix and a number from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -36,26 +36,27 @@ pub enum Roles {
     serde(deny_unknown_fields, expecting = "a count of roles, as in {count: 64, prefix: slot-}")
 )]
 pub struct Count {
-    /// How many.
+    /// The number of roles.
     pub count: u32,
-    /// What each name begins with.
+    /// The prefix of each name.
     #[cfg_attr(feature = "serde", schemars(with = "String"))]
     pub prefix: RoleName,
 }
 
-/// Roles that share their partitions in every group, or in one: each `step`-th from `first` on.
+/// Roles that share their partitions, in every group or in one: every `step`-th role from `first`
+/// on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RoleClass {
-    /// The first of them.
+    /// The first role of the class.
     pub first: RoleIndex,
-    /// How far they are apart.
+    /// The distance between two neighbours.
     pub step: NonZeroU32,
-    /// How many there are, one at least.
+    /// The number of roles in the class, at least 1.
     pub count: u32,
 }
 
 impl Roles {
-    /// How many there are.
+    /// The number of roles.
     #[must_use]
     pub fn len(&self) -> u32 {
         match self {
@@ -64,13 +65,13 @@ impl Roles {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no roles.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The name of a role; nothing where there is no such role, or its name would be no legal one.
+    /// The name of a role; none if there is no such role or its name would be illegal.
     #[must_use]
     pub fn name(&self, role: RoleIndex) -> Option<RoleName> {
         match self {
@@ -80,7 +81,7 @@ impl Roles {
         }
     }
 
-    /// Which role bears a name.
+    /// The role with this name.
     #[must_use]
     pub fn find(&self, name: &RoleName) -> Option<RoleIndex> {
         match self {
@@ -91,13 +92,13 @@ impl Roles {
             Self::Counted(of) => {
                 let number = name.as_str().strip_prefix(of.prefix.as_str())?;
                 let role = RoleIndex(number.parse().ok()?);
-                // `slot-07` is none of them.
+                // `slot-07` is not the name of role 7.
                 self.name(role).filter(|found| found == name).map(|_| role)
             }
         }
     }
 
-    /// All of them, in order.
+    /// All roles, in order.
     pub fn indices(&self) -> impl DoubleEndedIterator<Item = RoleIndex> + Clone + use<> {
         (0..self.len()).map(RoleIndex)
     }
@@ -107,11 +108,11 @@ impl Roles {
         self.indices().filter_map(|role| self.name(role))
     }
 
-    /// The classes over partitions of these widths, in the order of their first roles. There are
-    /// no more than roles, and no more than the least common multiple of the widths.
+    /// The classes over partitions of these widths, in the order of their first roles. There are at
+    /// most as many as there are roles, and at most the least common multiple of the widths.
     pub fn classes(&self, widths: &[NonZeroU32]) -> impl Iterator<Item = RoleClass> + use<> {
         let count = self.len();
-        // Beyond the number of roles each is a class of its own, wherever the next would be.
+        // A step beyond the number of roles makes each role a class of its own.
         let step = widths.iter().fold(NonZeroU32::MIN, |all, one| multiple(all, *one, count));
         (0..count.min(step.get())).map(move |first| RoleClass {
             first: RoleIndex(first),
@@ -121,7 +122,7 @@ impl Roles {
     }
 }
 
-/// The least common multiple of two numbers; `most`, where it would be more.
+/// The least common multiple of two numbers, but no more than `most`.
 fn multiple(one: NonZeroU32, other: NonZeroU32, most: u32) -> NonZeroU32 {
     let (mut divisor, mut rest) = (u64::from(one.get()), u64::from(other.get()));
     while rest > 0 {
@@ -133,18 +134,18 @@ fn multiple(one: NonZeroU32, other: NonZeroU32, most: u32) -> NonZeroU32 {
 }
 
 impl RoleClass {
-    /// One role alone.
+    /// A class of one role.
     #[must_use]
     pub fn of(role: RoleIndex) -> Self {
         Self { first: role, step: NonZeroU32::MIN, count: 1 }
     }
 
-    /// Its roles, ascending.
+    /// The roles of the class, ascending.
     pub fn roles(self) -> impl Iterator<Item = RoleIndex> + Clone {
         (0..self.count).map(move |nth| RoleIndex(self.first.0 + nth * self.step.get()))
     }
 
-    /// Whether a role is one of them.
+    /// Whether the class contains a role.
     #[must_use]
     pub fn contains(self, role: RoleIndex) -> bool {
         let after = role.0.checked_sub(self.first.0);

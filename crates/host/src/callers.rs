@@ -1,5 +1,5 @@
-//! Who may connect to what listens on this machine's loopback: the user who runs it, root, and
-//! users who were named. Everybody else on the machine is refused.
+//! Access control for listeners on this machine's loopback: the user who runs the process, root,
+//! and named users may connect. All other users of the machine are refused.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,22 +18,24 @@ pub enum Refusal {
     /// No process holds the other end any more.
     #[error("no process of this machine holds the other end")]
     Gone,
-    /// The kernel does not say who holds the other end.
-    #[error("the kernel does not say who holds the other end")]
+    /// The kernel does not report who holds the other end.
+    #[error("the kernel does not report who holds the other end")]
     Unknown(#[source] io::Error),
 }
 
-/// Who may connect to one listener.
+/// The users who may connect to one listener.
 #[derive(Debug)]
 pub struct Callers {
-    /// Nothing where the listener is not on the loopback: then everybody who can reach it may.
+    /// The admitted users; none where the listener is not on the loopback and admits every
+    /// connection.
     users: Option<BTreeSet<u32>>,
     has_warned: AtomicBool,
 }
 
 impl Callers {
-    /// Those who may connect to what listens at `local`: on the loopback this user, root, and
-    /// `also`. Elsewhere everybody: the kernel knows nobody on another machine.
+    /// The callers admitted to a listener at `local`: on the loopback this user, root, and `also`.
+    /// A listener on any other address admits every caller, since the kernel does not know the
+    /// users of other machines.
     #[must_use]
     pub fn of(local: SocketAddr, also: impl IntoIterator<Item = u32>) -> Self {
         let me = rustix::process::geteuid().as_raw();
@@ -41,10 +43,10 @@ impl Callers {
         Self { users: local.ip().is_loopback().then(users), has_warned: AtomicBool::new(false) }
     }
 
-    /// Whether the one at `peer` may be connected to `local`, where the connection was accepted.
+    /// Checks whether the caller at `peer` may use a connection that was accepted at `local`.
     ///
     /// # Errors
-    /// Another user, nobody any more, or the kernel does not say.
+    /// The caller is another user, is gone, or the kernel does not report its user.
     pub fn admit(&self, local: SocketAddr, peer: SocketAddr) -> Result<(), Refusal> {
         let Some(users) = &self.users else { return Ok(()) };
         match holder(local, peer).map_err(Refusal::Unknown)? {
@@ -54,8 +56,8 @@ impl Callers {
         }
     }
 
-    /// Whether an accepted connection may stay. Refusals are logged: the first as a warning, the
-    /// others where details are asked for, so that nobody can fill a log.
+    /// Whether an accepted connection may stay. The first refusal is logged as a warning, later
+    /// ones at debug level, so that callers cannot fill the log.
     #[must_use]
     pub fn admits(&self, local: io::Result<SocketAddr>, peer: SocketAddr) -> bool {
         let admitted = local.map_err(Refusal::Unknown).and_then(|local| self.admit(local, peer));
@@ -70,16 +72,16 @@ impl Callers {
     }
 }
 
-/// The number of the user called so, or with this number.
+/// The id of the user with this name or number.
 ///
 /// # Errors
-/// There is none, or the system does not say.
+/// There is no such user, or the system does not report it.
 pub fn user(name: &str) -> io::Result<u32> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
-    let asked = Command::new("id").args(["-u", "--", name]).stdin(Stdio::null()).output()?;
-    let number = String::from_utf8_lossy(&asked.stdout).trim().parse().ok();
+    let output = Command::new("id").args(["-u", "--", name]).stdin(Stdio::null()).output()?;
+    let number = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
     let none = || io::Error::new(io::ErrorKind::NotFound, format!("there is no user {name}"));
-    number.filter(|_| asked.status.success()).ok_or_else(none)
+    number.filter(|_| output.status.success()).ok_or_else(none)
 }

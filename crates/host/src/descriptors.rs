@@ -1,30 +1,29 @@
-//! How many files, sockets and pipes a process may open at once.
+//! The limits on open files, sockets and pipes of a process.
 
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// How many descriptors this process may have.
+/// The limits on descriptors of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptors {
-    /// So many now; nothing where there is no limit.
+    /// The soft limit; none if there is no limit.
     pub now: Option<u64>,
-    /// So many once it asks for them.
+    /// The hard limit, up to which the process may raise the soft one.
     pub most: Option<u64>,
 }
 
-/// How many descriptors this process may have.
+/// The limits on descriptors of this process.
 #[must_use]
 pub fn descriptors() -> Descriptors {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     Descriptors { now: current, most: maximum }
 }
 
-/// Asks for as many descriptors as the system lets this process have. The processes that it starts
-/// inherit them.
+/// Raises the soft limit on descriptors to the hard one. Child processes inherit it.
 ///
 /// # Errors
-/// The system refuses; the process goes on with what it has.
+/// The system refuses; the limit stays as it is.
 pub fn raise_descriptors() -> io::Result<()> {
     let Descriptors { now, most } = descriptors();
     if now == most {

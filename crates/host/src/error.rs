@@ -1,9 +1,9 @@
-//! How an error is told: in one line, with its causes.
+//! Formats an error and its causes in one line.
 
 use std::error::Error;
 
-/// An error with its causes, each after a colon; a cause that its effect already told is not
-/// repeated.
+/// An error and its causes, separated by colons. A cause that its effect's message already contains
+/// is not repeated.
 #[must_use]
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();

@@ -1,8 +1,7 @@
-//! What a process needs from the machine it runs on: who holds the other end of a connection, whose
-//! a file is, how many descriptors it may open, where secrets stand; and errors and foreign text as
-//! a terminal may show them.
+//! What a process needs from its machine: the user at the other end of a connection, the owner of a
+//! file, the limit on descriptors, secrets; and escaping of errors and foreign text for a terminal.
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
+// Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,5 +1,5 @@
-//! Who holds the other end of a TCP connection on this machine. TCP does not say; the kernel does,
-//! over netlink (`sock_diag(7)`), for one connection at a time and without a search.
+//! The user at the other end of a TCP connection on this machine. TCP does not carry it; the kernel
+//! reports it over netlink (`sock_diag(7)`), for one connection at a time and without a search.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -15,70 +15,70 @@ const REQUEST: u16 = 1;
 const INET: u8 = 2;
 const INET6: u8 = 10;
 const TCP: u8 = 6;
-/// `TCP_ESTABLISHED`, `TCP_FIN_WAIT1`, `TCP_FIN_WAIT2`, `TCP_CLOSE_WAIT`, `TCP_CLOSING`: both ends
-/// know of the connection, so no other socket has these two addresses.
+/// `TCP_ESTABLISHED`, `TCP_FIN_WAIT1`, `TCP_FIN_WAIT2`, `TCP_CLOSE_WAIT`, `TCP_CLOSING`: in these
+/// states both ends know of the connection, so no other socket has this pair of addresses.
 const CONNECTED: [u8; 5] = [1, 4, 5, 8, 11];
-/// Netlink's header, then `struct inet_diag_req_v2`, or `struct inet_diag_msg`.
+/// The length of netlink's header, followed by `struct inet_diag_req_v2` or `struct inet_diag_msg`.
 const HEADER: usize = 16;
 const ASKED: usize = HEADER + 56;
-const TOLD: usize = HEADER + 72;
+const ANSWERED: usize = HEADER + 72;
 
-/// The user who holds the far end of the connection between `local` and `peer`, which is open on
-/// the near end; nothing where no process of this machine holds it: it is elsewhere, or closed.
+/// The user that holds the far end of the connection between `local` and `peer`, whose near end is
+/// open; none if no process of this machine holds it: the peer is on another machine, or closed.
 ///
 /// # Errors
-/// The kernel does not say.
+/// The kernel does not report it.
 pub fn holder(local: SocketAddr, peer: SocketAddr) -> io::Result<Option<u32>> {
     let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
     let socket = socket_with(family, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG))?;
-    // The socket that is asked for is the peer's: its own address comes first.
+    // The request is for the peer's socket, so the peer's own address comes first.
     send(&socket, &question(peer, local), SendFlags::empty())?;
     let mut heard = [0; 1_024];
-    // The kernel has answered before `send` returns.
+    // The kernel answers before `send` returns.
     let (length, _) = recv(&socket, &mut heard, RecvFlags::DONTWAIT)?;
     answer(heard.get(..length).unwrap_or_default(), peer, local)
 }
 
-/// Asks for the socket that is bound to `own` and connected to `far`.
+/// The request for the socket that is bound to `own` and connected to `far`.
 fn question(own: SocketAddr, far: SocketAddr) -> Vec<u8> {
-    let mut ask = Vec::with_capacity(ASKED);
-    ask.extend(u32::try_from(ASKED).unwrap_or_default().to_ne_bytes());
-    ask.extend(BY_FAMILY.to_ne_bytes());
-    ask.extend(REQUEST.to_ne_bytes());
-    // Its number, and the port of whoever asks: the kernel fills in the latter.
-    ask.extend([0; 8]);
+    let mut request = Vec::with_capacity(ASKED);
+    request.extend(u32::try_from(ASKED).unwrap_or_default().to_ne_bytes());
+    request.extend(BY_FAMILY.to_ne_bytes());
+    request.extend(REQUEST.to_ne_bytes());
+    // The sequence number, and the port id of the requester, which the kernel fills in.
+    request.extend([0; 8]);
     let family = if own.is_ipv4() { INET } else { INET6 };
-    // No more than the socket itself, in whatever state.
-    ask.extend([family, TCP, 0, 0]);
-    ask.extend(u32::MAX.to_ne_bytes());
-    ask.extend(own.port().to_be_bytes());
-    ask.extend(far.port().to_be_bytes());
-    ask.extend(octets(own.ip()));
-    ask.extend(octets(far.ip()));
+    // The socket alone, in any state.
+    request.extend([family, TCP, 0, 0]);
+    request.extend(u32::MAX.to_ne_bytes());
+    request.extend(own.port().to_be_bytes());
+    request.extend(far.port().to_be_bytes());
+    request.extend(octets(own.ip()));
+    request.extend(octets(far.ip()));
     // Any interface; `INET_DIAG_NOCOOKIE`.
-    ask.extend([0; 4]);
-    ask.extend([0xff; 8]);
-    ask
+    request.extend([0; 4]);
+    request.extend([0xff; 8]);
+    request
 }
 
-fn answer(told: &[u8], own: SocketAddr, far: SocketAddr) -> io::Result<Option<u32>> {
+fn answer(bytes: &[u8], own: SocketAddr, far: SocketAddr) -> io::Result<Option<u32>> {
     let odd = || io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer is cut off");
-    let kind = field(told, 4).map(u16::from_ne_bytes).ok_or_else(odd)?;
+    let kind = field(bytes, 4).map(u16::from_ne_bytes).ok_or_else(odd)?;
     if kind == ERROR {
-        let code = field(told, HEADER).map(i32::from_ne_bytes).ok_or_else(odd)?;
+        let code = field(bytes, HEADER).map(i32::from_ne_bytes).ok_or_else(odd)?;
         let error = io::Error::from_raw_os_error(code.saturating_neg());
         // ENOENT: there is no such socket.
         return if error.kind() == io::ErrorKind::NotFound { Ok(None) } else { Err(error) };
     }
-    if kind != BY_FAMILY || told.len() < TOLD {
+    if kind != BY_FAMILY || bytes.len() < ANSWERED {
         return Err(odd());
     }
-    let byte = |at: usize| told.get(at).copied().unwrap_or_default();
-    let number = |at: usize| field(told, at).map(u32::from_ne_bytes).unwrap_or_default();
-    let port = |at: usize| field(told, at).map(u16::from_be_bytes).unwrap_or_default();
-    // Where there is no such connection, the kernel may name who listens on that port.
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+    let number = |at: usize| field(bytes, at).map(u32::from_ne_bytes).unwrap_or_default();
+    let port = |at: usize| field(bytes, at).map(u16::from_be_bytes).unwrap_or_default();
+    // Without such a connection, the kernel may return the listener on that port.
     let same = port(HEADER + 4) == own.port() && port(HEADER + 6) == far.port();
-    // One that nobody holds any more has no inode, and says that it is root's.
+    // A socket without a holder has inode 0, and the kernel reports root as its user.
     let (uid, inode) = (number(HEADER + 64), number(HEADER + 68));
     let held = same && inode != 0 && CONNECTED.contains(&byte(HEADER + 1));
     Ok(held.then_some(uid))
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_says_who_holds_the_other_end_and_when_nobody_does() {
+    fn the_kernel_reports_the_holder_of_the_other_end_if_there_is_one() {
         let me = rustix::process::geteuid().as_raw();
         for listen in ["127.0.0.1:0", "[::1]:0"] {
             let Ok(listener) = TcpListener::bind(listen) else {
@@ -115,10 +115,10 @@ mod tests {
             let client = TcpStream::connect(local).unwrap();
             let (_server, peer) = listener.accept().unwrap();
             assert_eq!(holder(local, peer).unwrap(), Some(me), "{listen}");
-            // It has shut its side, and still reads.
+            // The client has shut down its write side, and still reads.
             client.shutdown(std::net::Shutdown::Write).unwrap();
             assert_eq!(holder(local, peer).unwrap(), Some(me), "{listen}");
-            // Who has closed holds nothing, whatever the kernel remembers.
+            // A closed client holds nothing, even if the kernel still remembers the connection.
             drop(client);
             assert_eq!(holder(local, peer).unwrap(), None, "{listen}");
         }

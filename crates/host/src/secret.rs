@@ -1,4 +1,4 @@
-//! Secrets: where they stand, as files write it, and how they are fetched at the last moment.
+//! Secrets: where a value is stored, as files write it, and how to read it at the last moment.
 
 use std::fmt;
 use std::io;
@@ -7,17 +7,17 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a value stands that must not be written down.
+/// The location of a value that must not be written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Secret {
-    /// In this variable of the environment.
+    /// In this environment variable.
     Env(String),
     /// In this file, without its last line break.
     File(String),
 }
 
-/// As an argument: `env:NAME`, `file:PATH`.
+/// As an argument: `env:NAME` or `file:PATH`.
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -39,33 +39,33 @@ impl FromStr for Secret {
     }
 }
 
-/// Why a secret cannot be had; tells where it should stand, never what stands there.
+/// Why a secret cannot be read. The message names the location, never the value.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// The environment does not have it.
+    /// The environment variable is not set.
     #[error("the environment has no variable {0}")]
     NoVariable(String),
-    /// It is not text.
+    /// The variable is not text.
     #[error("variable {0} of the environment is not UTF-8")]
     OddVariable(String),
     /// The file cannot be read.
     #[error("cannot read the file {path}")]
     File {
-        /// Which.
+        /// The file.
         path: String,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// There is nothing.
+    /// The value is empty.
     #[error("{0} is empty")]
     Empty(String),
 }
 
-/// The secret itself, to be had at the last moment and shown to nobody.
+/// Reads the secret. Call it at the last moment, and show the value to no user.
 ///
 /// # Errors
-/// It does not stand where it should.
+/// The secret is not at its location.
 pub fn fetch(secret: &Secret) -> Result<String, SecretError> {
     let (place, value) = match secret {
         Secret::Env(name) => {

@@ -1,15 +1,16 @@
-//! Text as a terminal may show it. What brokers, members and files say may hold sequences that move
-//! the cursor, retitle a window or hide a line; everything that is printed passes here.
+//! Escapes text for a terminal. Text from brokers, members and files may hold sequences that move
+//! the cursor, retitle a window or hide a line; everything that is printed passes through this
+//! module.
 
 use std::io::{self, Write};
 
-/// Writes text to a terminal or a file, control characters spelled out as JSON does (`\u001b`).
-/// Line breaks and tabs pass, and so do plain colours where `colour` says so.
+/// Writes text to a terminal or a file, with control characters escaped as in JSON (`\u001b`). Line
+/// breaks and tabs pass; plain colours pass if `colour` is set.
 #[derive(Debug)]
 pub struct Shown<W: Write> {
     inner: W,
     colour: bool,
-    /// An escape sequence that may become a colour.
+    /// The start of an escape sequence that may become a colour.
     open: String,
 }
 
@@ -19,7 +20,7 @@ impl<W: Write> Shown<W> {
         Self { inner, colour, open: String::new() }
     }
 
-    /// The text to write for `text`.
+    /// The escaped form of `text`.
     fn pass(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for c in text.chars() {
@@ -60,7 +61,7 @@ impl<W: Write> Write for Shown<W> {
     }
 }
 
-/// Text of one line: line breaks and tabs are spelled out, too.
+/// `text` as one line: line breaks and tabs are escaped, too.
 #[must_use]
 pub fn line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -74,9 +75,9 @@ pub fn line(text: &str) -> String {
     out
 }
 
-/// One character, spelled out where it is none to be seen.
+/// Writes one character, escaped if it is not visible.
 fn spell(c: char, out: &mut String) {
-    // Marks that turn the direction of text reorder what stands around them.
+    // Direction marks reorder the text around them.
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
     let turns = turns || matches!(c, '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
     if turns || (c.is_control() && c != '\n' && c != '\t') {
@@ -86,7 +87,7 @@ fn spell(c: char, out: &mut String) {
     }
 }
 
-/// `ESC [ n m`, where n makes text bold, dim, slanted, underlined, coloured, or plain again.
+/// `ESC [ n m`, where n makes text bold, faint, italic, underlined, coloured, or plain again.
 fn is_colour(sequence: &str) -> bool {
     let code = sequence.strip_prefix("\u{1b}[").and_then(|rest| rest.strip_suffix('m'));
     code.is_some_and(|code| {
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_steers_a_terminal_is_spelled_out() {
-        for (said, seen) in [
+        for (raw, seen) in [
             ("plain, ümlaut\n\ttab\n", "plain, ümlaut\n\ttab\n"),
             ("\u{1b}]0;title\u{7}", "\\u001b]0;title\\u0007"),
             ("\u{1b}[2J\u{1b}[1;1Hgone", "\\u001b[2J\\u001b[1;1Hgone"),
@@ -124,8 +125,8 @@ mod tests {
             ("\u{9b}2J\u{7f}\u{0}", "\\u009b2J\\u007f\\u0000"),
             ("a\u{202e}b\u{2066}c", "a\\u202eb\\u2066c"),
         ] {
-            assert_eq!(shown(&[said], true), seen);
-            assert_eq!(shown(&[said], false), seen);
+            assert_eq!(shown(&[raw], true), seen);
+            assert_eq!(shown(&[raw], false), seen);
         }
     }
 
@@ -140,8 +141,8 @@ mod tests {
 
     #[test]
     fn json_stays_json() {
-        let said = serde_json::to_string("\u{9b}2J\u{1b}[31m\u{202e}").unwrap();
-        let seen: String = serde_json::from_str(&shown(&[&said], true)).unwrap();
+        let raw = serde_json::to_string("\u{9b}2J\u{1b}[31m\u{202e}").unwrap();
+        let seen: String = serde_json::from_str(&shown(&[&raw], true)).unwrap();
         assert_eq!(seen, "\u{9b}2J\u{1b}[31m\u{202e}");
     }
 

@@ -1,4 +1,5 @@
-//! From facts to a verdict: who led what and when, where no member or two did, and what follows.
+//! From facts to a verdict: which members led which roles when, where no member or two did, and the
+//! judgement.
 //!
 //! ```text
 //!   facts --> timeline --> verdict --> report        all of a run, once it is over
@@ -7,15 +8,15 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`roster`] | what those who judge must know of a topology |
-//! | [`statistics`] | what so many trials say about those to come |
+//! | [`roster`] | the parts of a topology that a judgement needs |
+//! | [`statistics`] | what a number of trials says about future ones |
 //! | [`timeline`] | facts to intervals |
-//! | [`verdict`] | intervals to judgement and numbers |
-//! | [`live`]  | facts as they come |
+//! | [`verdict`] | intervals to a judgement and numbers |
+//! | [`live`] | gaps and overlaps while a run goes on |
 //!
-//! All of it is pure: no input, output, clock or chance.
+//! The whole crate is pure: no input, output, clock or chance.
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
+// Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,

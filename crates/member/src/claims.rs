@@ -1,5 +1,6 @@
-//! The member's claims as horizons that any of its threads may read: a claim is never a flag, it is
-//! compared with the clock at each read, so a thread that was asleep finds it over.
+//! The member's claims, readable from any of its threads. A claim is a horizon, never a flag: each
+//! read compares it with the clock, so a thread that was not scheduled for a while finds its claim
+//! expired.
 
 use std::num::NonZeroU32;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -17,14 +18,14 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// None yet.
+    /// No claims yet.
     #[must_use]
     pub fn new(width: NonZeroU32) -> Self {
         let room = usize::try_from(width.get()).unwrap_or(0);
         Self { horizons: Mutex::new(Vec::with_capacity(room)), claimed: Condvar::new() }
     }
 
-    /// Replaces them by what the core says.
+    /// Replaces the claims by those of the core.
     pub(crate) fn publish(&self, claims: impl Iterator<Item = Horizon>) {
         let mut horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
         horizons.clear();
@@ -34,7 +35,7 @@ impl Claims {
         }
     }
 
-    /// Waits until there are any, but no longer than this; whether there were none.
+    /// Waits until there is a claim, for at most `within`. Returns whether there is still none.
     pub fn await_any(&self, within: Duration) -> bool {
         let horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
         if !horizons.is_empty() {
@@ -45,7 +46,7 @@ impl Claims {
         true
     }
 
-    /// Those that still hold at `now`.
+    /// The claims that hold at `now`.
     #[must_use]
     pub fn at(&self, now: Mono) -> Vec<Horizon> {
         let horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);

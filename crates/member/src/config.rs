@@ -1,35 +1,43 @@
-//! What a member is given at its start; fixed for its life.
+//! The configuration of a member; fixed for its life.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
+use tandem_facts::observation::Mode;
+use tandem_neli::Pulse;
 
 use crate::kafka::Cluster;
 
-/// What one life of one member needs to know.
+/// The configuration of one life of one member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Its name and incarnation; also its `client.id`.
+    /// The member's name and incarnation; also its `client.id`.
     pub life: Life,
-    /// Its cluster.
+    /// The cluster of the member's group.
     pub cluster: Cluster,
-    /// The ledger: a topic that exists.
+    /// The ledger: an existing topic.
     pub topic: TopicName,
-    /// The ledger's number of partitions, `|M|`; it never changes while a group runs.
+    /// The number of the ledger's partitions, `|M|`, which does not change while a group runs.
     pub width: NonZeroU32,
     /// `group.id`.
     pub consumer_group: ConsumerGroup,
-    /// `S`: the broker reassigns the partitions of a member that it has not heard from for so long.
+    /// `S`: the broker reassigns the partitions of a member that has sent no heartbeat for this
+    /// long.
     pub session: Duration,
-    /// `h`: how often the member shows the broker that it lives.
+    /// `h`: the heartbeat interval.
     pub heartbeat: Duration,
     /// The longest wait in one poll.
     pub wake: Duration,
-    /// `tau`: how often it publishes on every partition.
+    /// `tau`: the interval at which the member publishes a beacon on every partition, in the fast
+    /// mode on those that it holds.
     pub beacon: Duration,
-    /// `T`: for how long a claim outlives the last message of its partition.
+    /// `T`, in the fast mode `Q`: how long a claim outlives the last message of its partition.
     pub threshold: Duration,
+    /// When a claim holds and what ends it.
+    pub mode: Mode,
+    /// What makes it publish.
+    pub pulse: Pulse,
     /// `partition.assignment.strategy`.
     pub assignor: String,
 }

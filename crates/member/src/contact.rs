@@ -1,5 +1,5 @@
-//! Whether a member reaches its brokers: what it hears, what it delivers, and what its clients
-//! complain of meanwhile. Pure.
+//! Detects whether a member reaches its brokers, from the messages that it receives and delivers
+//! and the errors that its clients report. Pure.
 
 use std::time::Duration;
 
@@ -7,29 +7,29 @@ use tandem_facts::time::Mono;
 
 use crate::Event;
 
-/// For so long nothing may come or go before a complaint of a client is told.
+/// Without traffic for this long, an error of a client means that the brokers are unreachable.
 const SILENT: Duration = Duration::from_secs(1);
-/// For so long without any.
+/// Without traffic for this long, the brokers are unreachable even without an error.
 const MUTE: Duration = Duration::from_secs(10);
-/// Who did not look for so long was stopped, and has to listen first.
+/// A member that was not polled for this long was stopped. Its wait for traffic starts again.
 const AWAY: Duration = Duration::from_millis(500);
 
-/// What the clients say at one look.
+/// The counters of both clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Said {
-    /// How many messages were heard and delivered so far.
+pub(super) struct Counters {
+    /// The number of messages received and delivered so far.
     pub(super) passed: u64,
-    /// How often the clients have complained so far.
-    pub(super) complaints: u64,
-    /// Of what last.
+    /// The number of errors that the clients have reported so far.
+    pub(super) errors: u64,
+    /// The latest of these errors.
     pub(super) why: Option<String>,
 }
 
-/// Whether brokers are reached, look by look.
+/// Whether the member reaches its brokers, updated at each call of `look`.
 #[derive(Debug)]
 pub(super) struct Contact {
-    said: Said,
-    /// When something came or went the last time, or waiting for it began.
+    counters: Counters,
+    /// When the traffic counter last changed, or when the wait for a change started.
     since: Mono,
     looked: Mono,
     lost: bool,
@@ -37,27 +37,27 @@ pub(super) struct Contact {
 
 impl Contact {
     pub(super) fn new(now: Mono) -> Self {
-        Self { said: Said::default(), since: now, looked: now, lost: false }
+        Self { counters: Counters::default(), since: now, looked: now, lost: false }
     }
 
-    /// Looks again; what is to be told of it.
-    pub(super) fn look(&mut self, now: Mono, said: Said) -> Option<Event> {
+    /// Compares the counters with the previous ones; returns a change of contact.
+    pub(super) fn look(&mut self, now: Mono, counters: Counters) -> Option<Event> {
         let away = now.since(self.looked) > AWAY;
         self.looked = now;
-        if said.passed != self.said.passed {
-            (self.said, self.since) = (said, now);
+        if counters.passed != self.counters.passed {
+            (self.counters, self.since) = (counters, now);
             return std::mem::take(&mut self.lost).then_some(Event::Connected);
         }
         if away {
             self.since = now;
         }
         let silent = now.since(self.since);
-        let complains = said.complaints > self.said.complaints;
-        if self.lost || silent < if complains { SILENT } else { MUTE } {
+        let failing = counters.errors > self.counters.errors;
+        if self.lost || silent < if failing { SILENT } else { MUTE } {
             return None;
         }
         self.lost = true;
-        let why = said.why.filter(|_| complains);
+        let why = counters.why.filter(|_| failing);
         Some(Event::Unconnected(why.unwrap_or_else(|| "no broker answers".to_owned())))
     }
 }
@@ -70,8 +70,8 @@ mod tests {
         Mono(ms * 1_000_000)
     }
 
-    fn said(passed: u64, complaints: u64) -> Said {
-        Said { passed, complaints, why: (complaints > 0).then(|| "refused".to_owned()) }
+    fn counters(passed: u64, errors: u64) -> Counters {
+        Counters { passed, errors, why: (errors > 0).then(|| "refused".to_owned()) }
     }
 
     #[test]
@@ -79,16 +79,16 @@ mod tests {
         let mut contact = Contact::new(at(0));
         let mut reported = Vec::new();
         for ms in (0..20_000).step_by(50) {
-            let said = match ms {
-                0..2_000 => said(ms / 50, 0),
-                2_000..8_000 => said(39, 3),
-                // What was complained of before is no news.
-                _ => said(ms / 50, 3),
+            let counters = match ms {
+                0..2_000 => counters(ms / 50, 0),
+                2_000..8_000 => counters(39, 3),
+                // Earlier errors do not count again.
+                _ => counters(ms / 50, 3),
             };
-            reported.extend(contact.look(at(ms), said).map(|what| (ms, what)));
+            reported.extend(contact.look(at(ms), counters).map(|what| (ms, what)));
         }
         let why = "refused".to_owned();
-        // The last message came with the look at 1950.
+        // The last message arrived in the interval before 1950 ms.
         assert_eq!(reported, [(2_950, Event::Unconnected(why)), (8_000, Event::Connected)]);
     }
 
@@ -97,7 +97,7 @@ mod tests {
         let mut contact = Contact::new(at(0));
         let quiet = |contact: &mut Contact, from: u64, until: u64| {
             let mut looks = (from..until).step_by(50);
-            looks.find_map(|ms| contact.look(at(ms), said(0, 0)))
+            looks.find_map(|ms| contact.look(at(ms), counters(0, 0)))
         };
         assert_eq!(quiet(&mut contact, 0, 9_000), None);
         assert_eq!(quiet(&mut contact, 60_000, 69_000), None, "it was stopped for 51 s");

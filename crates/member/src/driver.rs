@@ -1,34 +1,37 @@
-//! The core driven by Kafka: one thread that owns the protocol and both clients.
+//! Drives the core with Kafka: one thread owns the protocol and both clients.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use tandem_facts::observation::Horizon;
+use tandem_facts::ids::Life;
+use tandem_facts::observation::{Horizon, Mode};
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
-use tandem_neli::{Event as Change, Membership, Neli};
+use tandem_neli::{Event as Change, Heard, Membership, Neli};
 
-use crate::contact::{Contact, Said};
-use crate::kafka::{Consumer, ConsumerSettings, Heard, KafkaError, Producer};
+use crate::contact::{Contact, Counters};
+use crate::kafka::{Consumer, ConsumerSettings, KafkaError, Producer};
 use crate::{Claims, Config, Event};
 
-/// The longest that closing the client may take: it can hang.
+/// The longest wait for the client to close, since closing can hang.
 const CLOSE: Duration = Duration::from_secs(2);
-/// A member that leaves leads on for no longer than this. Closing the client takes about 100 ms.
+/// A leaving member leads on for at most this long. Closing the client takes about 100 ms.
 const LEAD_ON: Duration = Duration::from_millis(300);
-/// How often all claims are reported while there are any.
+/// The interval at which the member reports all its claims while there are any.
 const RENEWAL: Duration = Duration::from_millis(100);
 
-/// What a member is asked to do.
+/// A command to a member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
     /// Leave the group and end.
     Leave,
-    /// The wall clock is wrong by this from now on; right again where it is nothing.
+    /// Shift the wall clock by this from now on; zero corrects it.
     Clock(Skew),
+    /// Its program is well.
+    Pulse,
 }
 
-/// What can happen to a member.
+/// An input of the member's loop.
 enum Input {
     Heard(Heard),
     Group(Membership),
@@ -36,7 +39,7 @@ enum Input {
     Command(Command),
 }
 
-/// Where events go.
+/// The receiver of events.
 pub(crate) type OnEvent = Box<dyn FnMut(Mono, Event) + Send>;
 
 /// A member whose clients have started.
@@ -51,11 +54,13 @@ struct State {
     claims: Arc<Claims>,
     on_event: OnEvent,
     producer: Producer,
-    /// What its beacons are stamped with. Its claims rest on monotonic time alone.
+    /// The life that marks its beacons, in the modes that need a mark.
+    mark: Option<Life>,
+    /// The clock that stamps beacons. Claims depend on monotonic time alone.
     clock: WallClock,
     renewed: Mono,
     contact: Contact,
-    /// How many messages were heard.
+    /// The number of messages received.
     heard: u64,
 }
 
@@ -89,6 +94,8 @@ impl Driver {
             width: config.width,
             threshold: config.threshold,
             beacon: config.beacon,
+            mode: config.mode,
+            pulse: config.pulse,
         };
         let now = Mono::now();
         let member = State {
@@ -96,6 +103,7 @@ impl Driver {
             claims,
             on_event,
             producer,
+            mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
             clock: WallClock::TRUE,
             renewed: Mono::ZERO,
             contact: Contact::new(now),
@@ -104,7 +112,7 @@ impl Driver {
         Ok(Self { state: member, consumer, wake: config.wake })
     }
 
-    /// Runs until a command to leave comes; the caller drops the producer that remains.
+    /// Runs until a command to leave arrives. The caller drops the returned producer.
     pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
         self.state.live(self.consumer, commands, self.wake);
         self.state.producer
@@ -119,11 +127,12 @@ impl State {
                 match input {
                     Input::Heard(heard) => {
                         self.heard += 1;
-                        self.core.handle_heard(now, heard.partition, heard.stamp);
+                        self.core.handle_heard(now, heard);
                     }
                     Input::Group(change) => self.regroup(now, &change),
                     Input::Quiet => self.core.handle_timeout(now),
                     Input::Command(Command::Leave) => return self.leave(consumer),
+                    Input::Command(Command::Pulse) => self.core.handle_pulse(now),
                     Input::Command(Command::Clock(skew)) => {
                         self.clock = WallClock::shifted(skew, now);
                         self.report_clock(now);
@@ -135,21 +144,21 @@ impl State {
         }
     }
 
-    /// Tells when brokers are reached no longer, and when they are again.
+    /// Reports when the brokers become unreachable, and when they are reachable again.
     fn look_at_contact(&mut self, consumer: &Consumer) {
-        let ((heard, first), (sent, second)) = (consumer.complaints(), self.producer.complaints());
-        let said = Said {
+        let ((heard, first), (sent, second)) = (consumer.errors(), self.producer.errors());
+        let counters = Counters {
             passed: self.heard + self.producer.delivered(),
-            complaints: heard + sent,
+            errors: heard + sent,
             why: first.or(second),
         };
         let now = Mono::now();
-        if let Some(event) = self.contact.look(now, said) {
+        if let Some(event) = self.contact.look(now, counters) {
             self.report(now, event);
         }
     }
 
-    /// What happened within one wake period, in order.
+    /// The inputs of one wake period, in order.
     fn next(
         &self,
         consumer: &mut Consumer,
@@ -158,7 +167,7 @@ impl State {
     ) -> Vec<Input> {
         match commands.try_recv() {
             Ok(command) => return vec![Input::Command(command)],
-            // Its program holds it no longer.
+            // The program dropped the member.
             Err(TryRecvError::Disconnected) => return vec![Input::Command(Command::Leave)],
             Err(TryRecvError::Empty) => {}
         }
@@ -188,7 +197,7 @@ impl State {
         self.core.handle_membership(now, change);
     }
 
-    /// Carries out what the core wants.
+    /// Carries out the outputs of the core.
     fn drain(&mut self, now: Mono) {
         while let Some(change) = self.core.poll_event() {
             let event = match change {
@@ -203,8 +212,10 @@ impl State {
         }
         self.claims.publish(self.core.claims());
         while let Some(partition) = self.core.poll_beacon() {
-            let stamp = self.clock.read(Mono::now(), Wall::now());
-            if !self.producer.publish(partition, stamp) {
+            let sent = Mono::now();
+            let stamp = self.clock.read(sent, Wall::now());
+            let mark = self.mark.as_ref().map(|life| (life, sent));
+            if !self.producer.publish(partition, stamp, mark) {
                 tracing::debug!(%partition, "The producer's queue is full; a beacon is dropped.");
             }
         }
@@ -220,24 +231,30 @@ impl State {
         }
     }
 
-    /// Says what its wall clock says, so that anybody can see whether it is right.
+    /// Reports the reading of the wall clock, so that a reader of the facts can check it.
     fn report_clock(&mut self, now: Mono) {
         let truth = Wall::now();
-        // Read right after the truth, so that the two belong together.
+        // Read right after the true time, so that the two belong together.
         let at = Mono::now().max(now);
         let wall = self.clock.read(at, truth);
         self.report(at, Event::Clock(wall));
     }
 
-    /// Leaves the group and leads until it has left, for the others learn of it only at their next
-    /// heartbeats; then ends every claim and reports it. No successor is waited for: break before
-    /// make.
+    /// Leaves the group. The member leads until it has left, since the other members learn of its
+    /// leave only at their next heartbeats; then it ends every claim and reports it. It waits for
+    /// no successor: break before make.
     fn leave(&mut self, consumer: Consumer) {
         self.producer.discard();
+        if self.mark.is_some() {
+            // In the fast mode the successor leads at once: no claim outlasts the membership.
+            let now = Mono::now();
+            self.core.handle_leave(now);
+            self.drain(now);
+        }
         let (done, closed) = std::sync::mpsc::channel();
         let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
             consumer.leave();
-            // The receiver is gone if this took too long.
+            // The receiver is gone if closing took too long.
             done.send(()).ok();
         });
         let left = closing.is_ok() && closed.recv_timeout(LEAD_ON).is_ok();
@@ -247,7 +264,9 @@ impl State {
         self.report(Mono::now(), Event::Left);
         let rest = CLOSE.saturating_sub(LEAD_ON);
         if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {
-            tracing::warn!("The client did not close within {CLOSE:?}; it is left to itself.");
+            tracing::warn!(
+                "The client did not close within {CLOSE:?}; it goes on in the background."
+            );
         }
     }
 

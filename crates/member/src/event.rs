@@ -1,49 +1,51 @@
-//! What a member says of itself, as it happens.
+//! What a member reports about itself.
 
 use tandem_facts::ids::{PartitionId, Term};
 use tandem_facts::observation::{Ending, Horizon};
 use tandem_facts::time::{Mono, Wall};
 use tandem_neli::Assignment;
 
-/// Something that happened to a member.
+/// An event in the life of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The group gave it these partitions, and no others.
+    /// The group assigned exactly these partitions to the member.
     Assigned(Assignment),
-    /// The group takes these partitions back, in an orderly rebalance.
+    /// The group revokes these partitions in an orderly rebalance.
     Revoked(Vec<PartitionId>),
-    /// It was out of touch for so long that these partitions may belong to another member.
+    /// The member was out of contact for so long that these partitions may belong to another
+    /// member.
     Lost(Vec<PartitionId>),
-    /// It begins to lead a partition.
+    /// The member starts to lead a partition.
     Claimed {
-        /// Which partition.
+        /// The claimed partition.
         partition: PartitionId,
-        /// Which of its claims on the partition.
+        /// Which of the member's claims on the partition.
         term: Term,
         /// The first instant of the claim.
         from: Mono,
-        /// The first instant that is no longer claimed, unless the claim is renewed.
+        /// The first instant after the claim, if it is not renewed.
         until: Mono,
     },
-    /// All of its claims and how far each reaches now; each 100 ms while it has any.
+    /// All claims of the member with their current ends; every 100 ms while there are any.
     Renewed(Vec<Horizon>),
-    /// A claim has ended at `at`, however late this is reported.
+    /// A claim ended at `at`, which is exact even if this event is reported later.
     Lapsed {
-        /// Which partition.
+        /// The claimed partition.
         partition: PartitionId,
-        /// Which of its claims on the partition.
+        /// Which of the member's claims on the partition.
         term: Term,
-        /// The first instant that is no longer claimed.
+        /// The first instant after the claim.
         at: Mono,
         /// What ended it.
         why: Ending,
     },
-    /// What its wall clock says, while that is shifted by an experiment and once it is right again.
+    /// The reading of the member's wall clock, while an experiment shifts it and once it is right
+    /// again.
     Clock(Wall),
-    /// It cannot reach its brokers, and its client says why.
+    /// The member cannot reach its brokers, for the reason that its Kafka client reports.
     Unconnected(String),
-    /// It reaches them again.
+    /// The member reaches its brokers again.
     Connected,
-    /// It has left the group, or tries to, and claims nothing any more.
+    /// The member has left the group or is trying to, and claims nothing any more.
     Left,
 }

@@ -1,4 +1,4 @@
-//! A member as its program holds it.
+//! The handle of a member, for the program that embeds it.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,12 +12,12 @@ use crate::driver::{Command, Driver};
 use crate::kafka::KafkaError;
 use crate::{Claims, Config, Event};
 
-/// The most commands that may wait; more are refused.
+/// The capacity of the command queue; further commands are dropped.
 const COMMANDS_MAX: usize = 16;
-/// The longest that leaving takes: closing the client can hang.
+/// The longest time that leaving takes, since closing the client can hang.
 const LEAVE_MAX: Duration = Duration::from_secs(3);
 
-/// One member that has joined, or is about to. Dropped, it leaves in the background.
+/// One member that has joined or is joining. Dropping the handle makes it leave in the background.
 #[derive(Debug)]
 pub struct Member {
     claims: Arc<Claims>,
@@ -28,18 +28,19 @@ pub struct Member {
 /// Why a member could not join.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// The client refuses its configuration. Joining again with the same one is refused again.
+    /// The client refuses its configuration; another attempt with the same configuration fails,
+    /// too.
     #[error("the member cannot start its Kafka client")]
     Kafka(#[from] KafkaError),
-    /// The system refuses a thread. May be tried again.
+    /// The system refuses a thread; another attempt may succeed.
     #[error("the member cannot start its thread")]
     Thread(#[source] std::io::Error),
 }
 
 impl Member {
-    /// Joins the group on a thread of its own, and returns at once: the group answers later, and
-    /// what happens is reported to `on_event`, on that thread, with its instant. The thread waits
-    /// for `on_event`, which must not block.
+    /// Joins the group on a new thread and returns at once, before the group answers. That thread
+    /// passes each event with its instant to `on_event`, and waits for it, so `on_event` must not
+    /// block.
     ///
     /// # Errors
     /// The client refuses its configuration, or the system a thread.
@@ -50,7 +51,7 @@ impl Member {
         Self::join_with(Arc::new(Claims::new(config.width)), config, on_event)
     }
 
-    /// The same with claims that others hold already.
+    /// Joins as [`join`](Self::join) does, and publishes its claims to `claims`.
     ///
     /// # Errors
     /// As [`join`](Self::join).
@@ -68,34 +69,42 @@ impl Member {
                 let rest = driver.live(&received);
                 // The receiver is gone if leaving took too long.
                 done.send(()).ok();
-                // Last: destroying a client can hang.
+                // Last, because destroying a client can hang.
                 drop(rest);
             })
             .map_err(JoinError::Thread)?;
         Ok(Self { claims, commands, gone })
     }
 
-    /// Whether it leads `partition` now.
+    /// Whether the member leads `partition` now.
     #[must_use]
     pub fn leads(&self, partition: PartitionId) -> bool {
         self.claims.led(Mono::now()).contains(&partition)
     }
 
-    /// Its claims, for threads of its own.
+    /// The member's claims, for other threads of the program.
     #[must_use]
     pub fn claims(&self) -> Arc<Claims> {
         Arc::clone(&self.claims)
     }
 
-    /// Shifts the wall clock that its beacons are stamped with: for experiments. Claims rest on
+    /// Says that the program is well. With [`Pulse::Program`](tandem_neli::Pulse::Program) in the
+    /// fast mode a member whose program stops saying so loses its claim after `Q`. Call it at least
+    /// each `Q / 3`; it does not block.
+    pub fn pulse(&self) {
+        // A full queue holds a pulse already.
+        self.commands.try_send(Command::Pulse).ok();
+    }
+
+    /// Shifts the wall clock that stamps the member's beacons, for experiments. Claims depend on
     /// monotonic time alone.
     pub fn shift_clock(&self, skew: Skew) {
         self.commands.try_send(Command::Clock(skew)).ok();
     }
 
-    /// Leaves the group, so that its partitions move at once, and waits until it has left: 3 s at
-    /// most. It leads on until the group has let it go, for 300 ms at most; then every claim has
-    /// ended.
+    /// Leaves the group, so that its partitions move at once, and waits for at most 3 s until it
+    /// has left. The member leads until the group has released it, for at most 300 ms; then every
+    /// claim has ended.
     pub fn leave(self) {
         self.commands.try_send(Command::Leave).ok();
         self.gone.recv_timeout(LEAVE_MAX).ok();
@@ -104,7 +113,7 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        // One that is gone already takes no command.
+        // A member that has already left takes no commands.
         self.commands.try_send(Command::Leave).ok();
     }
 }

@@ -1,5 +1,5 @@
 //! One member of a NELI group: it joins a Kafka consumer group, publishes beacons, and leads the
-//! partitions that it hears of.
+//! partitions on which it hears messages.
 //!
 //! ```no_run
 //! # fn example(config: tandem_member::Config) -> Result<(), Box<dyn std::error::Error>> {
@@ -16,14 +16,16 @@
 //! ```
 //!
 //! A claim is a horizon, never a flag: [`Member::leads`] compares it with the clock at each call,
-//! so a thread that was stopped finds its claim over. In the non-exclusive mode two members of a
-//! group may lead one partition for up to the threshold `T` after the partition moved.
+//! so a thread that was stopped finds its claim expired. In the non-exclusive mode two members of a
+//! group may lead one partition for up to the threshold `T` after the partition moved. In the fast
+//! mode a member that hears no message of its own for `Q` leads no more, and neither does one whose
+//! partition the group takes away.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`kafka`] | a member's clients, and what is asked of a cluster; nothing else names rdkafka |
+//! | [`kafka`] | a member's clients, and requests to a cluster; no other module uses rdkafka |
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
+// Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -47,3 +49,5 @@ pub use claims::Claims;
 pub use config::Config;
 pub use event::Event;
 pub use handle::{JoinError, Member};
+pub use tandem_facts::observation::Mode;
+pub use tandem_neli::Pulse;

@@ -1,9 +1,9 @@
-//! When to publish on which partition.
+//! When to publish a beacon on which partition.
 //!
 //! "Each member publishes a beacon on every partition each interval `tau`. No partition may dry
-//! up." Besides, whoever was just given a partition publishes there at once and again each
-//! [`HASTE`] until it hears something: its first fetch starts at the end of the log, and a beacon
-//! that was appended before that end was looked up is never delivered.
+//! up." In addition, a member that was just assigned a partition publishes there at once and again
+//! every [`HASTE`] until it hears a message. Its first fetch starts at the end of the log, so a
+//! beacon that was appended before the client looked up that end is never delivered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -12,35 +12,60 @@ use std::time::Duration;
 use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
 
-/// How often a new owner publishes until it hears.
+use super::{Config, Pulse};
+
+/// The interval at which a new owner publishes until it hears a message.
 const HASTE: Duration = Duration::from_millis(10);
-/// How often at most: then the ordinary beacons must do.
+/// The greatest number of such beacons; after them only the regular ones follow.
 const HASTE_TIMES: u32 = 20;
 
 #[derive(Debug)]
 pub(super) struct Beacons {
     width: NonZeroU32,
     interval: Duration,
-    /// When the next round over all partitions is due; none once silenced.
+    /// Whether the program has allowed the next round; `None` if it has no say.
+    pulsed: Option<bool>,
+    /// When the next round over all partitions is due; none after [`silence`](Self::silence).
     round: Option<Mono>,
-    /// New partitions that nothing was heard on yet: when the next is due, and how many are left.
+    /// New partitions without a message yet: when the next beacon is due, and how many remain.
     hasty: BTreeMap<PartitionId, (Mono, u32)>,
     ready: BTreeSet<PartitionId>,
 }
 
 impl Beacons {
-    pub(super) fn new(now: Mono, width: NonZeroU32, interval: Duration) -> Self {
-        Self { width, interval, round: Some(now), hasty: BTreeMap::new(), ready: BTreeSet::new() }
+    pub(super) fn new(now: Mono, config: &Config) -> Self {
+        Self {
+            width: config.width,
+            interval: config.beacon,
+            pulsed: (config.pulse == Pulse::Program).then_some(false),
+            round: Some(now),
+            hasty: BTreeMap::new(),
+            ready: BTreeSet::new(),
+        }
+    }
+
+    /// The program lets the next round go.
+    pub(super) fn pulsed(&mut self) {
+        if let Some(pulsed) = &mut self.pulsed {
+            *pulsed = true;
+        }
+    }
+
+    /// When the next round goes; none while it waits for the program.
+    fn due(&self) -> Option<Mono> {
+        self.round.filter(|_| self.pulsed != Some(false))
     }
 
     pub(super) fn advance(&mut self, now: Mono) {
-        if let Some(due) = self.round
+        if let Some(due) = self.due()
             && due <= now
         {
+            self.pulsed = self.pulsed.map(|_| false);
             self.ready.extend((0..self.width.get()).map(PartitionId));
-            // A round that was missed is not made up for: beacons say "now", and nothing else.
+            // Missed rounds are skipped: a beacon only says that its author is alive now.
             let next = due + self.interval;
-            self.round = Some(if next <= now { now + self.interval } else { next });
+            let late = next <= now || self.pulsed.is_some();
+            self.round = Some(if late { now + self.interval } else { next });
         }
         let ready = &mut self.ready;
         self.hasty.retain(|&partition, (due, left)| {
@@ -54,7 +79,8 @@ impl Beacons {
     }
 
     pub(super) fn hasten(&mut self, now: Mono, partitions: &[PartitionId]) {
-        if self.round.is_some() {
+        // A program that paces its member by pulses does so here, too.
+        if self.round.is_some() && self.pulsed.is_none() {
             self.hasty.clear();
             self.hasty.extend(partitions.iter().map(|&partition| (partition, (now, HASTE_TIMES))));
             self.advance(now);
@@ -82,6 +108,6 @@ impl Beacons {
     }
 
     pub(super) fn next(&self) -> Option<Mono> {
-        self.round.into_iter().chain(self.hasty.values().map(|&(due, _)| due)).min()
+        self.due().into_iter().chain(self.hasty.values().map(|&(due, _)| due)).min()
     }
 }

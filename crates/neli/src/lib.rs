@@ -4,18 +4,23 @@
 //!   group ----- handle_membership ---> +------+ ---- poll_event ----> member
 //!   ledger ---- handle_heard --------> | Neli | ---- poll_beacon ---> ledger
 //!   clock ----- handle_timeout ------> |      | ---- poll_timeout --> clock
-//!   anyone ---- handle_leave --------> +------+ ---- leads ---------> anyone
+//!   caller ---- handle_leave --------> +------+ ---- leads ---------> caller
 //! ```
 //!
-//! Feed it what happened, then drain every `poll_*` until it is silent. Each `handle_*` first lets
-//! the clock decide what is over, however late the alarm is.
+//! Feed it what happened, then drain every `poll_*` until it returns `None`. Each `handle_*` first
+//! advances the time, so that a late timer changes nothing.
 //!
-//! This is the non-exclusive mode: a member leads partition `k` while `now - V[k] < T`, where
-//! `V[k]` is the local instant at which it last heard a message there. That the group takes `k`
-//! away ends no claim, for every join and leave takes everything away from everybody for a moment:
-//! a claim ends when the ledger has been silent for `T`, when the member leaves, or when it dies.
+//! In the non-exclusive mode a member leads partition `k` while `now - V[k] < T`, where `V[k]` is
+//! the local instant at which the member last heard a message there. A claim ends when the ledger
+//! has been silent for `T`, when the member leaves, or when it dies. A revocation of `k` ends no
+//! claim, because every join and leave revokes all partitions of all members for a moment.
+//!
+//! In the fast mode a member leads a partition that it holds, from the assignment on, while
+//! `now - V[k] < Q`. `V[k]` starts with the assignment; then only messages count that the member
+//! itself has published since, and each by the instant of its sending, so that a backlog renews
+//! nothing. A revocation ends the claim. Only the holder publishes.
 
-// A test may fail loudly, what is shipped may not; all other lints are those of the workspace.
+// Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -30,32 +35,40 @@ mod beacon;
 mod event;
 mod vector;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use beacon::Beacons;
-pub use event::{Assignment, Event, Membership};
+pub use event::{Assignment, Event, Heard, Membership, Pulse};
 use vector::Vector;
 
 use tandem_facts::ids::PartitionId;
-use tandem_facts::observation::{Ending, Horizon};
-use tandem_facts::time::{Mono, Wall};
+use tandem_facts::observation::{Ending, Horizon, Mode};
+use tandem_facts::time::Mono;
 
-/// What a member is told of its group; fixed for its life.
+/// The configuration of a member; fixed for its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// `|M|`, read once at start: a ledger never changes its width under a running group.
+    /// `|M|`, read once at start: the number of partitions does not change while a group runs.
     pub width: NonZeroU32,
-    /// `T`: for how long a claim outlives the last message of its partition.
+    /// `T`, in the fast mode `Q`: how long a claim outlives the last message of its partition.
     pub threshold: Duration,
-    /// `tau`: how often a beacon is published on every partition.
+    /// `tau`: the interval at which the member publishes a beacon on every partition, in the fast
+    /// mode on those that it holds.
     pub beacon: Duration,
+    /// When a claim holds and what ends it.
+    pub mode: Mode,
+    /// What makes the member publish.
+    pub pulse: Pulse,
 }
 
 /// One member of a group.
 #[derive(Debug)]
 pub struct Neli {
+    mode: Mode,
+    /// What the member holds, and since when.
+    held: BTreeMap<PartitionId, Mono>,
     vector: Vector,
     beacons: Beacons,
     events: VecDeque<Event>,
@@ -63,43 +76,95 @@ pub struct Neli {
 }
 
 impl Neli {
-    /// A member that has heard nothing yet; its first beacons are due at once.
+    /// A member that has heard nothing yet. Its first beacons are due at once.
     #[must_use]
     pub fn new(now: Mono, config: Config) -> Self {
         Self {
+            mode: config.mode,
+            held: BTreeMap::new(),
             vector: Vector::new(config.width, config.threshold),
-            beacons: Beacons::new(now, config.width, config.beacon),
+            beacons: Beacons::new(now, &config),
             events: VecDeque::new(),
             gone: false,
         }
     }
 
-    /// A message of `partition`, appended by the broker at `stamp`, reached this member.
+    /// A message reached this member.
     ///
-    /// The non-exclusive mode goes by the instant of receipt, so that no clock need agree with
-    /// another; `stamp` is for the modes that do not.
-    pub fn handle_heard(&mut self, now: Mono, partition: PartitionId, stamp: Wall) {
+    /// The non-exclusive mode uses the instant of receipt, so that clocks need not agree. The fast
+    /// mode counts only messages that this member has published since it holds the partition.
+    pub fn handle_heard(&mut self, now: Mono, message: Heard) {
         self.handle_timeout(now);
-        let _by_receipt_alone = stamp;
         if self.gone {
             return;
         }
+        let Heard { partition, sent } = message;
         self.beacons.heard(partition);
-        if let Some(claim) = self.vector.heard(now, partition) {
+        let at = match self.mode {
+            Mode::NonExclusive => Some(now),
+            Mode::Fast => {
+                let since = self.held.get(&partition).copied();
+                sent.filter(|&sent| sent <= now && since.is_some_and(|since| since <= sent))
+            }
+        };
+        if let Some(at) = at {
+            self.claim(now, partition, at);
+        }
+    }
+
+    /// The group assigned or revoked partitions.
+    pub fn handle_membership(&mut self, now: Mono, change: &Membership) {
+        self.handle_timeout(now);
+        match change {
+            Membership::Assigned(assignment) => self.assigned(now, &assignment.partitions),
+            Membership::Revoked(partitions) | Membership::Lost(partitions) => {
+                self.beacons.calm(partitions);
+                self.given_up(now, partitions);
+            }
+        }
+    }
+
+    /// All that the member holds from now on.
+    fn assigned(&mut self, now: Mono, partitions: &[PartitionId]) {
+        let gone = self.held.keys().copied().filter(|held| !partitions.contains(held));
+        let gone: Vec<PartitionId> = gone.collect();
+        self.given_up(now, &gone);
+        for &partition in partitions {
+            if self.held.contains_key(&partition) || self.gone {
+                continue;
+            }
+            self.held.insert(partition, now);
+            if self.mode == Mode::Fast {
+                self.claim(now, partition, now);
+            }
+        }
+        // The new owner needs a message on the partition now.
+        self.beacons.hasten(now, partitions);
+    }
+
+    /// The member no longer holds these.
+    fn given_up(&mut self, now: Mono, partitions: &[PartitionId]) {
+        for partition in partitions {
+            self.held.remove(partition);
+        }
+        if self.mode == Mode::Fast {
+            for claim in self.vector.drop_some(now, partitions) {
+                self.events.push_back(Event::Ended { claim, why: Ending::Revoked });
+            }
+        }
+    }
+
+    /// Sets `V[k]` to `at`.
+    fn claim(&mut self, now: Mono, partition: PartitionId, at: Mono) {
+        if let Some(claim) = self.vector.heard(now, partition, at) {
             self.events.push_back(Event::Acquired { claim, from: now });
         }
     }
 
-    /// The group gave or took partitions.
-    pub fn handle_membership(&mut self, now: Mono, change: &Membership) {
+    /// The program is well: it lets the member publish once more ([`Pulse::Program`]).
+    pub fn handle_pulse(&mut self, now: Mono) {
+        self.beacons.pulsed();
         self.handle_timeout(now);
-        match change {
-            // Whoever got a partition knows best that it needs a message now.
-            Membership::Assigned(assignment) => self.beacons.hasten(now, &assignment.partitions),
-            Membership::Revoked(partitions) | Membership::Lost(partitions) => {
-                self.beacons.calm(partitions);
-            }
-        }
     }
 
     /// Time has passed: claims that have lapsed end, beacons that are due become ready.
@@ -110,26 +175,34 @@ impl Neli {
         self.beacons.advance(now);
     }
 
-    /// The member goes: it claims nothing and publishes nothing from now on.
+    /// The member leaves: it claims and publishes nothing from now on.
     pub fn handle_leave(&mut self, now: Mono) {
         self.handle_timeout(now);
         self.gone = true;
+        self.held.clear();
         self.beacons.silence();
         for claim in self.vector.drop_all(now) {
             self.events.push_back(Event::Ended { claim, why: Ending::Left });
         }
     }
 
-    /// What has changed, in order.
+    /// The next change of leadership, in order.
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// A partition on which a beacon is to be published now.
+    /// The next partition on which to publish a beacon now. In the fast mode the beacon carries the
+    /// life of its sender and the instant of its sending.
     #[must_use]
     pub fn poll_beacon(&mut self) -> Option<PartitionId> {
-        self.beacons.poll()
+        match self.mode {
+            Mode::NonExclusive => self.beacons.poll(),
+            Mode::Fast => {
+                let held = &self.held;
+                std::iter::from_fn(|| self.beacons.poll()).find(|it| held.contains_key(it))
+            }
+        }
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
@@ -138,13 +211,14 @@ impl Neli {
         [self.vector.next_lapse(), self.beacons.next()].into_iter().flatten().min()
     }
 
-    /// Whether this member leads `partition` at `now`, whatever it was told before.
+    /// Whether this member leads `partition` at `now`, even if events of earlier instants say
+    /// otherwise.
     #[must_use]
     pub fn leads(&self, now: Mono, partition: PartitionId) -> bool {
         self.vector.claim(partition).is_some_and(|claim| now < claim.until)
     }
 
-    /// Every claim, with how far it reaches.
+    /// Every claim with its current end.
     pub fn claims(&self) -> impl Iterator<Item = Horizon> + '_ {
         self.vector.claims()
     }

@@ -1,4 +1,4 @@
-//! The vector `V`: when each partition was last heard, and the claims that follow from it.
+//! The vector `V`: when the member last heard each partition, and the claims that follow from it.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tandem_facts::ids::{PartitionId, Term};
 use tandem_facts::observation::Horizon;
 use tandem_facts::time::Mono;
 
-/// One entry a partition; an entry that was never heard has no claim.
+/// One entry per partition. A partition that was never heard has no claim.
 #[derive(Debug)]
 pub(super) struct Vector {
     threshold: Duration,
@@ -16,9 +16,9 @@ pub(super) struct Vector {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// The latest claim; terms count from 1.
+    /// The number of the latest claim, from 1; 0 before the first.
     term: Term,
-    /// `V[k] + T` while the claim stands.
+    /// `V[k] + T` while the claim lasts.
     until: Option<Mono>,
 }
 
@@ -28,11 +28,14 @@ impl Vector {
         Self { threshold, entries }
     }
 
-    /// Sets `V[k]`; the claim, where that began one. A partition beyond the width is not ours to
-    /// claim: the width was read once.
-    pub(super) fn heard(&mut self, now: Mono, partition: PartitionId) -> Option<Horizon> {
-        let until = now + self.threshold;
+    /// Sets `V[k]` to `at` if that is later, and returns the claim if one begins. Partitions beyond
+    /// the width are ignored, since the width is read only once, at start.
+    pub(super) fn heard(&mut self, now: Mono, partition: PartitionId, at: Mono) -> Option<Horizon> {
+        let until = at + self.threshold;
         let entry = self.entries.get_mut(partition.index())?;
+        if until <= now || entry.until.is_some_and(|known| until <= known) {
+            return None;
+        }
         let began = entry.until.is_none();
         if began {
             entry.term = Term(entry.term.0.saturating_add(1));
@@ -41,22 +44,27 @@ impl Vector {
         began.then_some(Horizon { partition, term: entry.term, until })
     }
 
-    /// Ends what has lapsed: "leads partition `i` at `t` iff `V[i] > t - T`", so at `V[i] + T` it
-    /// no longer does.
+    /// Ends claims that have lapsed: a member "leads partition `i` at `t` iff `V[i] > t - T`", so
+    /// it no longer leads at `V[i] + T`.
     pub(super) fn expire(&mut self, now: Mono) -> Vec<Horizon> {
-        self.end(|until| (until <= now).then_some(until))
+        self.end(|_, until| (until <= now).then_some(until))
     }
 
-    /// Ends everything now.
+    /// Ends all claims now.
     pub(super) fn drop_all(&mut self, now: Mono) -> Vec<Horizon> {
-        self.end(|_| Some(now))
+        self.end(|_, _| Some(now))
     }
 
-    /// Ends the claims for which `over` names an end.
-    fn end(&mut self, over: impl Fn(Mono) -> Option<Mono>) -> Vec<Horizon> {
+    /// Ends the claims on these partitions now.
+    pub(super) fn drop_some(&mut self, now: Mono, partitions: &[PartitionId]) -> Vec<Horizon> {
+        self.end(|partition, _| partitions.contains(&partition).then_some(now))
+    }
+
+    /// Ends the claims for which `over` returns an end.
+    fn end(&mut self, over: impl Fn(PartitionId, Mono) -> Option<Mono>) -> Vec<Horizon> {
         let mut ended = Vec::new();
         for (partition, entry) in (0..).map(PartitionId).zip(&mut self.entries) {
-            if let Some(until) = entry.until.and_then(&over) {
+            if let Some(until) = entry.until.and_then(|until| over(partition, until)) {
                 entry.until = None;
                 ended.push(Horizon { partition, term: entry.term, until });
             }

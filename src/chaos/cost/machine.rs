@@ -1,4 +1,4 @@
-//! What it costs a group that a machine dies, or stands still, with all that bears its label: the
+//! What a group loses when a machine dies or is paused, with everything that bears its label: the
 //! group's members, its embedded broker, or both.
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::ids::{GroupName, HostName};
 use crate::time::Span;
 use crate::topology::{Plan, PlannedGroup, Terms};
 
-/// The worst over the machines that it may be.
+/// The worst cost over all machines that the target can be.
 pub(super) fn machine(
     step: &Step,
     hosts: impl Iterator<Item = HostName>,
@@ -36,15 +36,14 @@ fn one(step: &Step, host: &HostName, plan: &Plan, name: &GroupName) -> Cost {
         (true, Some((How::Kill | How::Stop, broker_away))) => {
             death(step, broker_away, plan, (name, group))
         }
-        // Who wakes first, the members or the broker that has given them up, nobody knows.
+        // Whether the members wake first, or the broker that has expired them, is not known.
         (true, Some((How::Pause, _))) => UNKNOWN,
     }
 }
 
-/// Nobody is left, neither member nor broker. The new broker knows no sessions, so none is waited
-/// for. Members are there once they were started; those that were there before the broker look for
-/// it each second. They join one after the other, and each that joins takes the partitions from all
-/// for a moment: at worst just before the first message of any.
+/// Members and broker are all gone. The new broker knows no sessions, so it waits for none. Members
+/// that start before the broker retry each second. They join one after the other, and each join
+/// briefly revokes the partitions of all: at worst just before the first message of any of them.
 fn death(step: &Step, broker_away: Span, plan: &Plan, of: (&GroupName, &PlannedGroup)) -> Cost {
     let (name, group) = of;
     let Some(cluster) = plan.clusters.get(&group.cluster) else { return Cost::default() };
@@ -54,7 +53,8 @@ fn death(step: &Step, broker_away: Span, plan: &Plan, of: (&GroupName, &PlannedG
     let back = (away(step, plan, name) + START_UP).max(broker_away.get() + found);
     Cost {
         gap: back.saturating_add(terms.handover().saturating_mul(members)),
-        // Who is first has all; what moves to the others moves no later than the last is there.
+        // The first member gets every partition; the last move happens when the last member has
+        // joined.
         overlap: terms.threshold + terms.handover() + START_UP.max(found),
         back: Duration::ZERO,
     }

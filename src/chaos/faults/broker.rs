@@ -1,5 +1,5 @@
-//! `broker`: brokers are killed, asked to end, or paused. Those of a machine are as well, by the
-//! faults that say so in [`Fault::of_brokers`].
+//! `broker`: kills, stops or pauses brokers. Faults of a machine do the same to its brokers if they
+//! say so in [`Fault::of_brokers`].
 
 pub(in crate::chaos) mod shell;
 
@@ -17,8 +17,8 @@ use crate::time::Span;
 use crate::topology::{Address, Bound, Plan, Recall, Terms, outage_bound};
 use crate::yaml::{Problem, choices};
 
-/// For how long a broker that ends is away where nothing is said: longer than it takes to replace
-/// one, and not so long that a disk fills.
+/// How long a killed or stopped broker is away by default: longer than a broker takes to be
+/// replaced, and too short for a disk to fill.
 pub(super) const RESTART: Span = Span::ms(5_000);
 
 pub(super) const WORD: Word = Word {
@@ -29,7 +29,7 @@ pub(super) const WORD: Word = Word {
     targets: Targets::Brokers,
     fields: &["how", "restart_after", "for"],
     schema: written::schema::<Fields>,
-    hint: |field| (field == "overlap_restart").then_some("no member dies of it"),
+    hint: |field| (field == "overlap_restart").then_some("it restarts brokers, not members"),
     read,
     in_storm: None,
     permission: None,
@@ -41,31 +41,31 @@ pub(super) const WORD: Word = Word {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fields {
-    /// What becomes of a broker: `kill` (default), `stop` for an orderly shutdown, `pause`.
+    /// How the broker fails: `kill` (default), `stop` for an orderly shutdown, `pause`.
     how: Option<How>,
-    /// When it is started again.
+    /// When the broker is started again.
     restart_after: Option<Span>,
-    /// For how long it is paused.
+    /// How long the broker is paused.
     #[serde(rename = "for")]
     lasts: Option<Span>,
 }
 
-/// Brokers die or stand still, and come back.
+/// Brokers die or are paused, and come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broker {
-    /// What becomes of them.
+    /// How they fail.
     pub how: How,
-    /// For how long they are away: until they are started again, or woken.
+    /// How long they are away, until they are started again or continued.
     pub away: Span,
 }
 
-/// What becomes of a broker.
+/// How a broker fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum How {
     /// SIGKILL.
     #[default]
     Kill,
-    /// SIGTERM: it shuts down in order.
+    /// SIGTERM: an orderly shutdown.
     Stop,
     /// SIGSTOP, and SIGCONT later.
     Pause,
@@ -104,7 +104,7 @@ impl Fault for Broker {
         self.away.get()
     }
 
-    /// Claims outlive their brokers: what that costs begins later than the fault.
+    /// Claims outlive their brokers, so the cost begins later than the fault.
     fn held(&self) -> Duration {
         self.away.get()
     }
@@ -119,8 +119,8 @@ impl Fault for Broker {
 }
 
 impl Broker {
-    /// What it costs that brokers are away: where others take their place, a failover; where no
-    /// broker is left, all the time until the cluster serves again.
+    /// What the loss of brokers costs: a failover if others take over; if no broker is left, the
+    /// whole time until the cluster serves again.
     fn outage(&self, hit: &Hit<'_>) -> Bound {
         let Hit { target, plan, group, .. } = hit;
         let Some(cluster) = plan.clusters.get(&group.cluster) else { return group.bounds.broker };
@@ -133,7 +133,7 @@ impl Broker {
         let (down, recall) = match self.how {
             How::Kill | How::Stop if embedded => (away + terms.start_up, Recall::Nothing),
             How::Kill | How::Stop => (away + terms.start_up, Recall::Reads),
-            // A broker that wakes finds that its cluster has given it up.
+            // A paused broker of a larger cluster wakes up fenced.
             How::Pause if embedded => (away + terms.failover, Recall::All),
             How::Pause => (away + terms.failover, Recall::Reads),
         };
@@ -141,7 +141,7 @@ impl Broker {
     }
 }
 
-/// What ends comes back by its restart, and what is paused after its time.
+/// A broker that ends comes back by its restart, a paused one after `for`.
 fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
     let fields: Fields = written.fields()?;
     let how = fields.how.unwrap_or_default();
@@ -152,13 +152,13 @@ fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
         How::Kill | How::Stop if fields.lasts.is_some() => {
             return other(
                 "for",
-                "a broker that ends has no `for`",
-                "it comes back with its restart: see `restart_after`",
+                "a killed or stopped broker has no `for`",
+                "say when it is started again: `restart_after`",
             );
         }
         How::Kill | How::Stop => fields.restart_after.unwrap_or(RESTART),
         How::Pause if fields.restart_after.is_some() => {
-            return other("restart_after", "a broker that is paused does not end", "say `for`");
+            return other("restart_after", "a paused broker is not restarted", "say `for`");
         }
         How::Pause => written.lasts(fields.lasts)?,
     };
@@ -180,7 +180,7 @@ impl<'de> Deserialize<'de> for How {
         let how = HOWS.iter().find(|(name, _)| *name == word).map(|(_, how)| *how);
         how.ok_or_else(|| {
             let hint = choices(&word, HOWS.map(|(name, _)| name));
-            D::Error::custom(format!("`{word}` is nothing that a broker can suffer\n{hint}"))
+            D::Error::custom(format!("a broker fault cannot `{word}`\n{hint}"))
         })
     }
 }

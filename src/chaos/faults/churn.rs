@@ -1,4 +1,4 @@
-//! `churn`: members leave and come back, at times that the seed draws.
+//! `churn`: members leave and come back, at times drawn from the seed.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,21 +33,21 @@ pub(super) const WORD: Word = Word {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fields {
-    /// For how long, as a whole.
+    /// How long the whole series lasts.
     #[serde(rename = "for")]
     lasts: Option<Span>,
-    /// One strike of a storm, or of churn, in each such time, at any instant of it.
+    /// The series strikes once in each such period, at a random instant of it.
     every: Option<Span>,
-    /// Whether members that churn leave their group before they end (default: `true`).
+    /// Whether members leave their group before they end (default: `true`).
     graceful: Option<bool>,
-    /// When they are started again.
+    /// When the victims are started again.
     restart_after: Option<Span>,
-    /// Whether that may come before the session of the dead one is over.
+    /// Whether the restart may come before the dead member's session has expired.
     #[serde(default)]
     overlap_restart: bool,
 }
 
-/// Members go and come.
+/// Members leave and come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Churn(Storm);
 

@@ -1,5 +1,5 @@
-//! `clock`: a member's wall clock is wrong. The member says what its wall clock says, and that is
-//! compared with the truth: a clock fault that does not bite has failed.
+//! `clock`: sets a member's wall clock wrong. The member reports its wall clock, and the fault
+//! compares it with the true time: a clock fault without effect has failed.
 
 mod shell;
 
@@ -33,23 +33,23 @@ pub(super) const WORD: Word = Word {
     in_storm: None,
     permission: None,
     needs: &[],
-    able: "members take an order that sets their wall clocks",
+    able: "members accept a command that sets their wall clocks",
 };
 
 /// The fields of a step.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fields {
-    /// For how long.
+    /// How long the fault lasts.
     #[serde(rename = "for")]
     lasts: Option<Span>,
-    /// By how much a clock is ahead of the truth.
+    /// How far the clock is ahead of the true time.
     ahead: Option<Span>,
-    /// By how much a clock is behind the truth.
+    /// How far the clock is behind the true time.
     behind: Option<Span>,
-    /// How much faster than the truth a clock runs: `500ppm`; slower: `-500ppm`.
+    /// How much faster than true time the clock runs: `500ppm`; slower: `-500ppm`.
     drift: Option<Ppm>,
-    /// The clock jumps back to the truth and off again, each so long (default: it stays off).
+    /// The clock alternates between wrong and right, this long each (default: it stays wrong).
     step_every: Option<Span>,
 }
 
@@ -60,7 +60,7 @@ pub struct Clock {
     lasts: Span,
 }
 
-/// Claims rest on monotonic time: it costs nothing.
+/// Claims use monotonic time, so a wrong wall clock costs nothing.
 impl Fault for Clock {
     fn describe(&self) -> String {
         format!("the wall clock is {}, for {}", described(self.skew), self.lasts)
@@ -79,7 +79,7 @@ impl Fault for Clock {
     }
 }
 
-/// By how much a clock is wrong.
+/// The error of the clock that the fields describe.
 fn skew(fields: &Fields, written: Written<'_>) -> Result<Skew, Problem> {
     let ns = |span: Span| i64::try_from(span.get().as_nanos()).unwrap_or(i64::MAX);
     let ahead_ns = match (fields.ahead, fields.behind) {
@@ -99,7 +99,7 @@ fn skew(fields: &Fields, written: Written<'_>) -> Result<Skew, Problem> {
     let nanos = |step: Span| u64::try_from(step.get().as_nanos()).unwrap_or(u64::MAX);
     let step = fields.step_every.map(nanos);
     if step == Some(0) {
-        let message = "a clock cannot step without end";
+        let message = "a clock cannot step without a period";
         return Err(Problem::at(written.value("step_every"), message).hint("as in 500ms"));
     }
     Ok(Skew { ahead_ns, drift_ppm, step_ns: step.unwrap_or(0) })
@@ -118,7 +118,7 @@ fn described(skew: Skew) -> String {
         slow => Some(format!("slow by {} ppm", slow.unsigned_abs())),
     };
     let step = Span(Duration::from_nanos(skew.step_ns));
-    let step = (skew.step_ns > 0).then(|| format!("off and right in turn, {step} each"));
+    let step = (skew.step_ns > 0).then(|| format!("alternately wrong and right, {step} each"));
     let parts: Vec<String> = off.into_iter().chain(drift).chain(step).collect();
     parts.join(" and ")
 }

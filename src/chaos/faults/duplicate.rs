@@ -1,10 +1,10 @@
-//! `duplicate`: a member is started a second time. Both processes bear the same name and the same
-//! `client.id`, and neither knows of the other; the broker takes the second for one member more,
-//! since no member here is a static one whose older self it would fence.
+//! `duplicate`: starts a member a second time. Both processes have the same name and `client.id`,
+//! and neither knows of the other. The broker treats the second as one more member, because no
+//! member here uses static membership, where it would fence the older instance.
 //!
-//! The second process is written down as a life of its own, the member's next: what the two claim
-//! at once is an overlap like any other. The heal is to send the second one home; one that does not
-//! go is killed.
+//! The journal records the second process as the member's next life, so simultaneous claims of the
+//! two count as an overlap like any other. The heal stops the second process, and kills it if it
+//! does not end.
 
 mod shell;
 
@@ -34,7 +34,7 @@ pub(super) const WORD: Word = Word {
     able: "a second process can be started and ended",
 };
 
-/// A second process by the same name.
+/// A second process with the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duplicate {
     lasts: Span,
@@ -42,7 +42,7 @@ pub struct Duplicate {
 
 impl Fault for Duplicate {
     fn describe(&self) -> String {
-        format!("a second process by the same name and client.id, for {}", self.lasts)
+        format!("a second process with the same name and client.id, for {}", self.lasts)
     }
 
     fn describe_undo(&self, _: Option<&Target>, _: &Plan) -> String {
@@ -53,7 +53,7 @@ impl Fault for Duplicate {
         Some(self.lasts.get())
     }
 
-    /// A second process joins as any other does, and leaves again. The first is there all the time.
+    /// The second process joins like any member, and leaves again; the first stays all the time.
     fn cost(&self, hit: &Hit<'_>) -> Cost {
         let bounds = &hit.group.bounds;
         hit.total(Price {
@@ -69,7 +69,7 @@ impl Fault for Duplicate {
         self.lasts.get()
     }
 
-    /// What it costs that the second one goes begins then.
+    /// The cost of the second process's leaving begins at the heal.
     fn held(&self) -> Duration {
         self.lasts.get()
     }

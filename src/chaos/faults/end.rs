@@ -16,30 +16,30 @@ use crate::time::Span;
 use crate::topology::Plan;
 use crate::yaml::Problem;
 
-/// What is said of the restart of a member that left.
+/// The hint on the restart of a member that has left.
 pub(super) const NOT_AWAITED: &str = "a group does not wait for a member that has left";
-/// What is said of one that does not last.
-const NO_END: &str = "it ends with the restart: see `restart_after`";
+/// The hint on a fault without a duration.
+const NO_END: &str = "say when the victim is started again: `restart_after`";
 
 /// Members end, and come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
-    /// What is done, in a sentence.
+    /// A sentence that describes the fault.
     pub(super) describe: &'static str,
-    /// How they are asked.
+    /// How the members are ended.
     pub(super) by: By,
-    /// How they come back.
+    /// How the members come back.
     pub(super) restart: Restart,
 }
 
-/// How a process is asked to end.
+/// How a process is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
-    /// SIGKILL. It takes the brokers of a machine, too.
+    /// SIGKILL. On a machine it also kills the brokers.
     Kill,
     /// SIGTERM.
     Leave,
-    /// An order.
+    /// A command to end.
     Stop,
 }
 
@@ -48,7 +48,8 @@ pub(super) enum By {
 pub struct Restart {
     /// Replaces the topology's restart.
     pub after: Option<Span>,
-    /// It may come before the dead one's session is over, or there is none to wait for.
+    /// The restart may come before the dead member's session has expired, or there is no session to
+    /// wait for.
     pub overlaps: bool,
 }
 
@@ -56,11 +57,11 @@ pub struct Restart {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fields {
-    /// When the victims of a kill are started again (default: as the topology says); when a broker
-    /// is (default: 5s).
+    /// When the victims of a kill are started again (default: the topology's restart); when a
+    /// broker is (default: 5s).
     restart_after: Option<Span>,
-    /// Whether the restart may come before the dead one's session is over: the group then waits for
-    /// the rest of that session.
+    /// Whether the restart may come before the dead member's session has expired; the group then
+    /// waits for the rest of that session.
     #[serde(default)]
     overlap_restart: bool,
 }
@@ -70,12 +71,12 @@ impl Restart {
         written.fields::<Fields>().map(Self::from)
     }
 
-    /// For how long the victims are away.
+    /// How long the victims are away.
     pub(super) fn away(self, usual: Duration) -> Duration {
         self.after.map_or(usual, Span::get)
     }
 
-    /// What becomes of the brokers of a machine that dies.
+    /// How the brokers of a dying machine fail, and for how long.
     pub(super) fn of_brokers(self) -> (How, Span) {
         (How::Kill, self.after.unwrap_or(super::broker::RESTART))
     }
@@ -136,7 +137,7 @@ impl Fault for End {
     }
 }
 
-/// How an end is undone.
+/// Describes how an end is undone.
 pub(super) fn undo(by: By, restart: Restart, target: Option<&Target>, plan: &Plan) -> String {
     let groups = target.map(|target| target.manned(plan)).unwrap_or_default();
     let planned = groups.iter().filter_map(|name| plan.groups.get(name));
@@ -148,13 +149,13 @@ pub(super) fn undo(by: By, restart: Restart, target: Option<&Target>, plan: &Pla
         let (_, away) = restart.of_brokers();
         return format!(
             "{members}, brokers after {away}, at the same address, and their topics made again; \
-             it is over when all are there"
+             healed once all are back"
         );
     }
     members
 }
 
-/// Whether a machine that it can hit has a broker.
+/// Whether a machine among the possible targets has a broker.
 fn takes_brokers(target: Option<&Target>, plan: &Plan) -> bool {
     let hosts = match target {
         Some(target @ Target::Machine(_)) => target.hosts(plan),

@@ -1,5 +1,5 @@
-//! `exec`: a command of the user's own, and the one that undoes it. Only its author knows what it
-//! does, so no cost is assumed; the guard knows the undo before the command begins.
+//! `exec`: runs a command of the user's, and another that undoes it. Only its author knows what it
+//! does, so no cost is assumed. The guard knows the undo before the command begins.
 
 mod shell;
 
@@ -17,9 +17,9 @@ use crate::time::Span;
 use crate::topology::Plan;
 use crate::yaml::Problem;
 
-/// How long a command may take unless the step says so.
+/// The default timeout of a command.
 const TIMEOUT: Span = Span::ms(10_000);
-/// A run that is interrupted waits for an undo no longer than this.
+/// The longest timeout: an interrupted run waits this long for an undo.
 const TIMEOUT_MOST: Span = Span::ms(300_000);
 
 pub(super) const WORD: Word = Word {
@@ -42,17 +42,17 @@ pub(super) const WORD: Word = Word {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fields {
-    /// For how long.
+    /// How long the fault lasts.
     #[serde(rename = "for")]
     lasts: Option<Span>,
-    /// A program and its arguments: `[tc, qdisc, add, dev, eth1, root, netem, loss, 30%]`. No shell
-    /// reads it.
+    /// A program and its arguments: `[tc, qdisc, add, dev, eth1, root, netem, loss, 30%]`. It runs
+    /// without a shell.
     #[schemars(length(min = 1))]
     command: Option<Vec<String>>,
-    /// The program, with its arguments, that undoes it; `["true"]` where nothing is to be undone.
+    /// The program, with its arguments, that undoes it; `["true"]` if there is nothing to undo.
     #[schemars(length(min = 1))]
     undo: Option<Vec<String>>,
-    /// How long each of the two may take; default 10s, at most 5m.
+    /// The timeout of each of the two commands; default 10s, at most 5m.
     timeout: Option<Span>,
 }
 
@@ -98,7 +98,7 @@ fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
     let undo = program(written, "undo", fields.undo, "how that is undone")?;
     let timeout = fields.timeout.unwrap_or(TIMEOUT);
     if timeout.get().is_zero() || timeout > TIMEOUT_MOST {
-        let message = format!("a command has more than nothing and at most {TIMEOUT_MOST}");
+        let message = format!("a timeout is more than 0 and at most {TIMEOUT_MOST}");
         return Err(Problem::at(written.value("timeout"), message).hint("as in timeout: 10s"));
     }
     Ok(AnyFault::Exec(Exec { command, undo, timeout, lasts }))

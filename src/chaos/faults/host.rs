@@ -1,4 +1,4 @@
-//! `host`: a machine dies. SIGKILL to everything that bears its label: members of all groups, and
+//! `host`: a machine dies. SIGKILL to every process with its label: members of all groups, and
 //! embedded brokers.
 
 use super::end::{By, End};
@@ -22,5 +22,9 @@ pub(super) const WORD: Word = Word {
 };
 
 fn host(restart: Restart) -> AnyFault {
-    AnyFault::Host(End { describe: "SIGKILL to everything on the machine", by: By::Kill, restart })
+    AnyFault::Host(End {
+        describe: "SIGKILL to every process on the machine",
+        by: By::Kill,
+        restart,
+    })
 }

@@ -1,4 +1,4 @@
-//! `kill`: a process dies by SIGKILL, which it cannot handle, and is started again.
+//! `kill`: SIGKILL, which a process cannot handle. The fleet starts it again.
 
 use super::end::{By, End};
 use super::{AnyFault, InStorm, Need, Restart, Targets, Word, end, written};

@@ -1,5 +1,5 @@
-//! `leave`: SIGTERM, upon which a member leaves its group, stops leading and ends; it is started
-//! again.
+//! `leave`: SIGTERM, on which a member leaves its group, stops leading and ends. The fleet starts
+//! it again.
 
 use super::end::{By, End};
 use super::{AnyFault, InStorm, Need, Restart, Targets, Word, end, written};
@@ -21,7 +21,7 @@ pub(super) const WORD: Word = Word {
     able: "",
 };
 
-/// SIGTERM. A group does not wait for a member that has left: the restart may overlap.
+/// SIGTERM. A group does not wait for a member that has left, so the restart may overlap.
 pub(super) fn leave(restart: Restart) -> AnyFault {
     let restart = Restart { overlaps: true, ..restart };
     let describe = "SIGTERM: it leaves its group, stops leading, and ends";

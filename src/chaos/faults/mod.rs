@@ -1,6 +1,6 @@
-//! The faults. Each has one file: its word and fields, whom it can hit, what it costs, what a dry
-//! run says of it, and its class, by which it is judged. How it is done and undone stands in
-//! `NAME/shell.rs` below it. The list in this file names them all; nothing else does.
+//! The faults. Each has one file with its word and fields, its targets, its cost, its description
+//! in a dry run, and the class by which it is judged. `NAME/shell.rs` below it injects and heals
+//! it. The list in this file names all faults; no other file does.
 //!
 //! ```text
 //!  step --- Word::read ---> AnyFault --- cost, describe, ... ---> plan, dry run, limits
@@ -41,7 +41,7 @@ pub use traits::{Fault, Series};
 pub use word::{InStorm, Need, Permission, Targets, Word};
 pub use written::Written;
 
-/// From the list, the words, the faults, and the one match over them.
+/// Derives the words, the faults and the one `match` over them from the list.
 macro_rules! faults {
     ($($(#[$doc:meta])* $Name:ident($Fault:ty): $file:ident,)*) => {
         /// The word for a fault.
@@ -51,10 +51,10 @@ macro_rules! faults {
         }
 
         impl Kind {
-            /// All of them.
+            /// All words.
             pub const ALL: [Self; [$(Self::$Name),*].len()] = [$(Self::$Name),*];
 
-            /// What is the same in all steps with this word.
+            /// What all steps with this word share.
             #[must_use]
             pub fn word(self) -> &'static Word {
                 match self {
@@ -63,7 +63,7 @@ macro_rules! faults {
             }
         }
 
-        /// A fault with all that it needs to know.
+        /// A fault with its parameters.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum AnyFault {
             $($(#[$doc])* $Name($Fault),)*
@@ -100,7 +100,7 @@ faults! {
     Stop(End): stop,
     /// All processes of a machine die.
     Host(End): host,
-    /// A process is stopped for a while.
+    /// A process is paused.
     Pause(pause::Pause): pause,
     /// Nothing passes.
     Partition(Network): partition,
@@ -108,26 +108,26 @@ faults! {
     Slow(Network): slow,
     /// Some requests fail.
     Protocol(Network): protocol,
-    /// A broker dies, or stands still.
+    /// A broker dies, or is paused.
     Broker(Broker): broker,
     /// A wall clock is wrong.
     Clock(clock::Clock): clock,
-    /// Members go and come.
+    /// Members leave and come back.
     Churn(churn::Churn): churn,
-    /// A second process by the same name is there.
+    /// A second process runs with the same name.
     Duplicate(duplicate::Duplicate): duplicate,
     /// Members leave and come back, one after the other.
     Rollout(rollout::Rollout): rollout,
-    /// Anything, again and again.
+    /// Faults drawn from the seed, again and again.
     Storm(Storm): storm,
-    /// A command of the user's own is run.
+    /// A command of the user's is run.
     Exec(exec::Exec): exec,
     /// Nothing happens.
     Noop(noop::Noop): noop,
 }
 
 impl AnyFault {
-    /// What can strike: itself, or what it is made of.
+    /// The faults that it injects: itself, or the ones that it is made of.
     #[must_use]
     pub fn strikes(&self) -> Vec<Self> {
         match self.series() {

@@ -1,5 +1,5 @@
-//! What `partition`, `slow` and `protocol` have in common: what passes between members and brokers
-//! is cut, held, slowed or answered by an edge.
+//! What `partition`, `slow` and `protocol` have in common: an edge drops, holds, delays or answers
+//! the traffic between members and brokers.
 
 pub(super) mod shell;
 
@@ -18,78 +18,78 @@ use crate::chaos::{Injection, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::{ClusterName, GroupName, RoleName};
 use crate::time::Span;
-use crate::topology::{Address, Bounds, Plan, PlannedGroup, RECONNECT, Terms};
+use crate::topology::{Address, Bounds, Mode, Plan, PlannedGroup, RECONNECT, Terms};
 use crate::wire::{COORDINATOR, DATA, api_name};
 use crate::yaml::Problem;
 
-/// What is said of a machine that can inject these.
+/// What `doctor` says of a machine that can inject these.
 pub(super) const ABLE: &str = "edges can stand between members and brokers";
 
-/// What edges do to what passes them.
+/// What edges do to the traffic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
-    /// For how long.
+    /// How long the fault lasts.
     pub lasts: Span,
-    /// Between the victims and which brokers.
+    /// The brokers that the victims are cut off from.
     pub from: Far,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// Only these requests, by Kafka's numbers, and their answers; nothing said is every byte.
+    /// Only these requests, by Kafka's API keys, and their responses; `None` means every byte.
     pub apis: Option<BTreeSet<i16>>,
-    /// What is done.
+    /// The effect.
     pub effect: Effect,
 }
 
-/// The far side of a fault of the network.
+/// The brokers on the far side of a network fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Far {
-    /// All brokers of this cluster, which must be the victim's; its own where nothing is named.
+    /// All brokers of this cluster, which must be the victim's; `None` means the victim's own.
     Cluster(Option<ClusterName>),
-    /// The broker of this address in the victim's cluster.
+    /// The broker with this address in the victim's cluster.
     Address(String),
-    /// The broker of this number in it.
+    /// The broker with this node id in the victim's cluster.
     Node(i32),
-    /// The broker that coordinates this group; the victim's own where nothing is named.
+    /// The coordinator of this group; `None` means the victim's own group.
     Coordinator(Option<GroupName>),
     /// The broker that leads a role's partition.
     Leader {
-        /// Which role; a seeded choice where nothing is named.
+        /// Which role; `None` means a seeded choice.
         role: Option<RoleName>,
-        /// In the ledger of this group; of the victim's own where nothing is named.
+        /// In the ledger of this group; `None` means the victim's own.
         group: Option<GroupName>,
     },
 }
 
-/// The fields of a step, of all three.
+/// The fields of a step, for all three faults.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fields {
-    /// For how long.
+    /// How long the fault lasts.
     #[serde(rename = "for")]
     pub(super) lasts: Option<Span>,
-    /// What becomes of what a partition, or a protocol fault, keeps from passing (default for a
+    /// What happens to the traffic that a partition or a protocol fault stops (default for a
     /// partition: `drop`).
     pub(super) behavior: Option<Behavior>,
-    /// Which way (default: both).
+    /// The direction (default: both).
     pub(super) direction: Option<Way>,
-    /// Between the victims and which brokers: `{cluster: b}`, `{broker: "host:port"}` or its
-    /// number, `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: GROUP}` (default: all of
+    /// The brokers that the victims are cut off from: `{cluster: b}`, `{broker: "host:port"}` or
+    /// its number, `{coordinator_of: GROUP}`, `{leader_of: ROLE, group: GROUP}` (default: all of
     /// the victim's own cluster).
     from: Option<FromSpec>,
-    /// Only these requests and their answers: a list of names, `coordinator` or `data`.
+    /// Only these requests and their responses: a list of names, `coordinator` or `data`.
     pub(super) apis: Option<Apis>,
-    /// By how much everything is late, each way.
+    /// The delay in each direction.
     pub(super) latency: Option<Span>,
-    /// A uniform draw from nothing to this is added to the latency.
+    /// A uniform draw from 0 to this is added to the latency.
     pub(super) latency_jitter: Option<Span>,
-    /// So much passes in a second, on each connection: `100kB/s`.
+    /// The bandwidth of each connection: `100kB/s`.
     rate: Option<Rate>,
-    /// The error that brokers seem to answer: `NOT_COORDINATOR`, or its number.
+    /// The error that brokers appear to answer: `NOT_COORDINATOR`, or its number.
     pub(super) error: Option<ErrorWord>,
 }
 
 impl Network {
-    /// From the fields of a step; `effect` says what becomes of what passes.
+    /// Builds the fault from the fields of a step and its effect.
     pub(super) fn read(
         written: Written<'_>,
         effect: fn(&Fields, Written<'_>) -> Result<Effect, Problem>,
@@ -113,26 +113,26 @@ impl Network {
         Ok(Self { lasts, from, direction, apis: fields.apis.map(|apis| apis.0), effect })
     }
 
-    /// All bytes are lost, both ways, for so long.
+    /// Drops all bytes in both directions for this long.
     pub(super) fn cut(lasts: Span) -> Self {
         let (from, direction) = (Far::Cluster(None), Direction::Both);
         Self { lasts, from, direction, apis: None, effect: Effect::Drop }
     }
 
-    /// What it costs where it is one of the two that are understood: members that no longer reach
-    /// any broker, or no longer its coordinator. The victims' roles overlap as the bound says;
-    /// those that move among the others, and back, as at a death.
+    /// The cost of the two isolations that have a bound: members that cannot reach any broker, or
+    /// not their coordinator. The victims' roles overlap as the bound says; roles that move among
+    /// the others, and back, as at a death.
     fn isolation(&self, bounds: &Bounds, one_broker: bool) -> Cost {
         let everything = one_broker || matches!(self.from, Far::Cluster(_));
         let cut = match self.effect {
             Effect::Drop | Effect::Stall | Effect::Reset => self.direction == Direction::Both,
-            // Late is not lost, and what an error makes of a client is the client's own affair.
+            // Delayed traffic is not lost, and how a client reacts to an error is up to the client.
             Effect::Slow { .. } | Effect::Answer { .. } => false,
         };
         let known = Cost::of(bounds.cut_off());
         match &self.apis {
             None if cut && everything => known,
-            // A member that hears on believes on, until its client gives up of itself.
+            // A member that still receives messages keeps its claims until its client gives up.
             Some(apis)
                 if cut
                     && (everything || matches!(self.from, Far::Coordinator(None)))
@@ -145,8 +145,8 @@ impl Network {
         }
     }
 
-    /// How long a role has no leader where all members were cut off: each goes on believing for a
-    /// threshold; what they had asked arrives late, and waits for its session to end.
+    /// How long a role has no leader if all members were cut off: each keeps its claims for a
+    /// threshold; a request delayed until the heal waits for its session to expire.
     fn returned(&self, plan: &Plan, group: &PlannedGroup) -> Duration {
         let Some(cluster) = plan.clusters.get(&group.cluster) else { return Duration::ZERO };
         let terms = Terms::on(&group.pace, cluster);
@@ -154,17 +154,17 @@ impl Network {
         (self.lasts.get() + again).saturating_sub(terms.threshold)
     }
 
-    /// How long after the first of its victims has joined again a group may still hand out its
-    /// partitions anew: what moved then moves once more.
+    /// How long after its first victim has rejoined a group may still reassign its partitions; a
+    /// role that moved then moves once more.
     fn again(&self, hit: &Hit<'_>) -> Duration {
         let bounds = &hit.group.bounds;
         match self.effect {
-            // A join that was sent before arrives late, from a member that is gone: the group waits
-            // for it until its session is over.
+            // A delayed join arrives from a member that is gone; the group waits until its session
+            // has expired.
             Effect::Stall => bounds.kill.gap.high.get(),
             Effect::Drop | Effect::Reset if hit.target.is_one_member() => Duration::ZERO,
             Effect::Drop | Effect::Reset => RECONNECT + bounds.leave.gap.high.get(),
-            // Nothing is bounded.
+            // There is no bound to add to.
             Effect::Slow { .. } | Effect::Answer { .. } => Duration::ZERO,
         }
     }
@@ -176,7 +176,7 @@ impl Fault for Network {
             let names: Vec<_> = apis.iter().map(|api| api_name(*api)).collect();
             names.join(", ")
         });
-        let what = apis.as_deref().unwrap_or("what members and brokers say to each other");
+        let what = apis.as_deref().unwrap_or("the traffic between members and brokers");
         let becomes = match &self.effect {
             Effect::Drop => "is lost".to_owned(),
             Effect::Stall => "is held back".to_owned(),
@@ -204,9 +204,15 @@ impl Fault for Network {
     fn cost(&self, hit: &Hit<'_>) -> Cost {
         let Hit { plan, group, .. } = hit;
         let back = group.bounds.restart.overlap.high.get();
-        let again = self.again(hit).min(back);
+        let again = self.again(hit);
+        let mut fault = self.isolation(&group.bounds, one_broker(plan, group));
+        if group.pace.mode == Mode::Fast {
+            // What moves once more costs a gap in this mode, and no overlap.
+            fault.gap = fault.gap.max(again.saturating_add(group.bounds.leave.gap.high.get()));
+        }
+        let again = again.min(back);
         hit.total(Price {
-            fault: self.isolation(&group.bounds, one_broker(plan, group)),
+            fault,
             away: self.lasts.get(),
             unled: Some(self.returned(plan, group)),
             moved: again,
@@ -231,7 +237,7 @@ impl Fault for Network {
     }
 }
 
-/// What passes is lost, held, or cut off.
+/// Reads the effect of a partition: lost, held, or reset.
 pub(super) fn cut(
     behavior: Behavior,
     only_some: bool,
@@ -249,7 +255,7 @@ pub(super) fn cut(
     }
 }
 
-/// What passes is late.
+/// Reads the effect of a slow network.
 pub(super) fn slow(fields: &Fields, written: Written<'_>) -> Result<Effect, Problem> {
     if fields.latency_jitter.is_some() && fields.latency.is_none() {
         let message = "a `latency_jitter` is added to a `latency`";

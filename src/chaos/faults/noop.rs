@@ -1,4 +1,4 @@
-//! `noop`: nothing, for the control trial.
+//! `noop`: does nothing, for the control trial.
 
 mod shell;
 

@@ -1,4 +1,4 @@
-//! `partition`: nothing passes between members and brokers, or nothing of some requests.
+//! `partition`: stops all traffic between members and brokers, or that of some requests.
 
 use super::{AnyFault, InStorm, Need, Network, Targets, Word, network, written};
 use crate::observation::FaultClass;
@@ -13,7 +13,7 @@ pub(super) const WORD: Word = Word {
     schema: written::schema::<network::Fields>,
     hint: |field| {
         let late = ["latency", "latency_jitter", "rate"].contains(&field);
-        late.then_some("what passes late passes: `fault: slow`")
+        late.then_some("to delay traffic: `fault: slow`")
     },
     read: |written| {
         let network = Network::read(written, |fields, written| {

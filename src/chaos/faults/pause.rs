@@ -1,5 +1,5 @@
-//! `pause`: SIGSTOP, and SIGCONT as its heal. Longer than the session, it makes zombies: members
-//! that wake and believe what they believed before.
+//! `pause`: SIGSTOP, and SIGCONT as its heal. A pause longer than the session makes zombies:
+//! members that wake and still hold their earlier claims.
 
 mod shell;
 
@@ -50,7 +50,7 @@ impl Fault for Pause {
 
     fn cost(&self, hit: &Hit<'_>) -> Cost {
         let bounds = &hit.group.bounds;
-        // The group has given up a member that wakes: it joins again.
+        // The group has expired the paused member, so it rejoins when it wakes.
         let moved = bounds.leave.gap.high.get();
         let unled = Some(self.lasts.get());
         let fault = Cost::of(bounds.pause);

@@ -22,7 +22,7 @@ pub(super) const WORD: Word = Word {
     able: network::ABLE,
 };
 
-/// One of three things becomes of the requests.
+/// Reads which of three things happens to the requests.
 fn effect(fields: &Fields, written: Written<'_>) -> Result<Effect, Problem> {
     if fields.apis.is_none() {
         let message = "a protocol fault must say which requests: `apis`";
@@ -40,7 +40,7 @@ fn effect(fields: &Fields, written: Written<'_>) -> Result<Effect, Problem> {
     let (first, second) = (said.next(), said.next());
     if let (Some(first), Some(second)) = (first, second) {
         let message = format!("a protocol fault has no `{second}` beside `{first}`");
-        return Err(Problem::at(written.name(second), message).hint("one of the two"));
+        return Err(Problem::at(written.name(second), message).hint("remove one of the two"));
     }
     if let Some(error) = fields.error {
         if fields.direction.is_some() {
@@ -53,7 +53,7 @@ fn effect(fields: &Fields, written: Written<'_>) -> Result<Effect, Problem> {
         (_, Some(behavior)) => network::cut(behavior, true, written),
         (Some(_), None) => network::slow(fields, written),
         (None, None) => {
-            let message = "a protocol fault must say what becomes of the requests";
+            let message = "a protocol fault must say what happens to the requests";
             Err(written
                 .wrong(message)
                 .hint("`behavior: drop` or `stall`, a `latency`, or an `error`"))

@@ -1,4 +1,4 @@
-//! `rollout`: every member leaves and comes back, each once all is settled again.
+//! `rollout`: restarts every member, one at a time, each once everything has settled again.
 
 use std::time::Duration;
 
@@ -22,7 +22,9 @@ pub(super) const WORD: Word = Word {
     fields: &["restart_after"],
     schema: written::schema::<Fields>,
     hint: |field| match field {
-        "for" | "every" => Some("it goes on once all is settled, until everybody had a turn"),
+        "for" | "every" => {
+            Some("it ends once every member has restarted; each waits until all has settled")
+        }
         other => end::hint_of_leave(other),
     },
     read: |written| {
@@ -40,7 +42,7 @@ pub(super) const WORD: Word = Word {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fields {
-    /// When each is started again.
+    /// When each member is started again.
     restart_after: Option<Span>,
 }
 

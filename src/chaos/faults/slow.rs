@@ -1,4 +1,4 @@
-//! `slow`: what passes between members and brokers is late.
+//! `slow`: delays the traffic between members and brokers.
 
 use super::{AnyFault, Need, Network, Targets, Word, network, written};
 use crate::observation::FaultClass;
@@ -12,7 +12,7 @@ pub(super) const WORD: Word = Word {
     fields: &["for", "latency", "latency_jitter", "rate", "direction", "from"],
     schema: written::schema::<network::Fields>,
     hint: |field| {
-        (field == "apis").then_some("`fault: protocol` with a `latency` makes requests late")
+        (field == "apis").then_some("to delay some requests: `fault: protocol` with a `latency`")
     },
     read: |written| Network::read(written, network::slow).map(AnyFault::Slow),
     in_storm: None,

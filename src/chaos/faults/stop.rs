@@ -1,4 +1,4 @@
-//! `stop`: a process ends on an order, without leaving its group; it is started again.
+//! `stop`: a command makes a process end without leaving its group. The fleet starts it again.
 
 use super::end::{By, End};
 use super::{AnyFault, InStorm, Restart, Targets, Word, end, written};
@@ -17,11 +17,11 @@ pub(super) const WORD: Word = Word {
     in_storm: Some(InStorm::Ends(stop)),
     permission: None,
     needs: &[],
-    able: "members take an order to end",
+    able: "members accept a command to end",
 };
 
-/// An order to end.
+/// A command to end.
 pub(super) fn stop(restart: Restart) -> AnyFault {
-    let describe = "an order to end without leaving its group";
+    let describe = "a command to end without leaving its group";
     AnyFault::Stop(End { describe, by: By::Stop, restart })
 }

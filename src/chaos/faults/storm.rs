@@ -1,4 +1,4 @@
-//! `storm`: faults that the seed draws, on members that it draws.
+//! `storm`: faults drawn from the seed, on members drawn from the seed.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::time::Span;
 use crate::topology::Plan;
 use crate::yaml::{Problem, choices};
 
-/// For more, an experiment repeats the trial.
+/// The most strikes of one step; for more, repeat the trial.
 const ROUNDS_MOST: u32 = 1_000;
 const WEIGHT_MOST: u32 = 1_000;
 
@@ -39,30 +39,30 @@ pub(super) const WORD: Word = Word {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fields {
-    /// For how long, as a whole.
+    /// How long the whole series lasts.
     #[serde(rename = "for")]
     lasts: Option<Span>,
-    /// One strike of a storm, or of churn, in each such time, at any instant of it.
+    /// The series strikes once in each such period, at a random instant of it.
     every: Option<Span>,
-    /// What a storm strikes with, each with its weight: `{kill: 3, pause: 1}`.
+    /// The faults to draw from, each with its weight: `{kill: 3, pause: 1}`.
     faults: Option<Weights>,
-    /// For how long a storm holds what it pauses or cuts off.
+    /// How long each pause or partition lasts.
     hold: Option<Span>,
     /// When the victims are started again.
     restart_after: Option<Span>,
-    /// Whether that may come before the dead one's session is over.
+    /// Whether the restart may come before the dead member's session has expired.
     #[serde(default)]
     overlap_restart: bool,
 }
 
-/// What is drawn again and again.
+/// A series of strikes drawn from the seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Storm {
-    /// For how long.
+    /// How long the series lasts.
     pub lasts: Span,
-    /// One strike in each such time, at any instant of it.
+    /// One strike in each such period, at a random instant of it.
     pub every: Span,
-    /// What may strike, each with its weight.
+    /// The faults to draw from, each with its weight.
     pub faults: Vec<(AnyFault, u32)>,
 }
 
@@ -79,7 +79,7 @@ impl Fault for Storm {
         };
         let parts: Vec<String> = self.faults.iter().map(part).collect();
         let (every, lasts) = (self.every, self.lasts);
-        format!("each {every}, at any instant of it, for {lasts}: {}", parts.join(", "))
+        format!("one in each {every}, at a random instant of it, for {lasts}: {}", parts.join(", "))
     }
 
     fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String {
@@ -98,14 +98,14 @@ impl Fault for Storm {
 }
 
 impl Storm {
-    /// How many strikes there are at most.
+    /// The most strikes.
     #[must_use]
     pub fn rounds(&self) -> u32 {
         let rounds = self.lasts.get().as_nanos() / self.every.get().as_nanos().max(1);
         u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 
-    /// One strike each `every` for so long, of what is named.
+    /// A series with one strike per `every`.
     pub(super) fn timed(
         written: Written<'_>,
         lasts: Option<Span>,
@@ -122,12 +122,11 @@ impl Storm {
         let origin = written.value("every");
         match storm.rounds() {
             0 => {
-                let message = format!("within {lasts} nothing happens each {every}");
+                let message = format!("no period of {every} fits into {lasts}");
                 Err(Problem::at(origin, message))
             }
             rounds if rounds > ROUNDS_MOST => {
-                let message =
-                    format!("that is {rounds} strikes; one step has {ROUNDS_MOST} at most");
+                let message = format!("that is {rounds} strikes; a step has at most {ROUNDS_MOST}");
                 Err(Problem::at(origin, message).hint("repeat the trial"))
             }
             _ => Ok(storm),
@@ -150,14 +149,13 @@ fn read(written: Written<'_>) -> Result<AnyFault, Problem> {
         faults.push((strike(kind, &fields, written)?, weight));
     }
     if faults.is_empty() {
-        let message = "a storm must say what strikes: `faults`";
+        let message = "a storm must say which faults it draws from: `faults`";
         return Err(written.wrong(message).hint("as in faults: {kill: 3, leave: 1}"));
     }
     if fields.hold.is_some() && !held {
-        let message = "nothing of this storm is held";
-        return Err(
-            Problem::at(written.name("hold"), message).hint("a `pause` is, and a `partition`")
-        );
+        let message = "this storm has no fault that `hold` applies to";
+        return Err(Problem::at(written.name("hold"), message)
+            .hint("it applies to `pause` and `partition`"));
     }
     Storm::timed(written, fields.lasts, fields.every, faults).map(AnyFault::Storm)
 }
@@ -173,7 +171,7 @@ fn strike(kind: Kind, fields: &Fields, written: Written<'_>) -> Result<AnyFault,
         Some(InStorm::Held(hold)) => {
             let Some(lasts) = fields.hold.filter(|hold| !hold.get().is_zero()) else {
                 let noun = kind.word().noun;
-                let message = format!("a {noun} must say how long it is held: `hold`");
+                let message = format!("a {noun} must say how long it lasts: `hold`");
                 return Err(
                     Problem::at(place.origin(), message).hint("as in hold: 2s, beside `faults`")
                 );
@@ -181,7 +179,7 @@ fn strike(kind: Kind, fields: &Fields, written: Written<'_>) -> Result<AnyFault,
             Ok(hold(lasts))
         }
         None => {
-            let message = format!("a storm does not strike with `{}`", kind.as_str());
+            let message = format!("a storm cannot inject `{}`", kind.as_str());
             let hint = choices(kind.as_str(), Kind::stormy().map(Kind::as_str));
             Err(Problem::at(place.name(), message).hint(hint))
         }

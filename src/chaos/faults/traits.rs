@@ -1,4 +1,4 @@
-//! What each fault says of itself.
+//! What each fault implements.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -9,64 +9,64 @@ use crate::chaos::{Injection, Target};
 use crate::time::Span;
 use crate::topology::Plan;
 
-/// A fault: what it does, what it costs, and how it is done. What is not said is nothing.
+/// A fault: what it does, what it costs, and how to inject it. The defaults mean "nothing".
 pub trait Fault: Debug {
-    /// What is done, in a sentence.
+    /// A sentence that describes the fault.
     fn describe(&self) -> String;
 
-    /// How that ends, for a step with this target.
+    /// How the fault is undone, for a step with this target.
     fn describe_undo(&self, target: Option<&Target>, plan: &Plan) -> String;
 
-    /// For how long it is held; nothing for what ends otherwise.
+    /// How long the fault is held; `None` if it has no duration.
     fn lasts(&self) -> Option<Duration> {
         None
     }
 
-    /// What it costs a group that it hits, at most.
+    /// The most that it costs a group that it hits.
     fn cost(&self, _: &Hit<'_>) -> Cost {
         Cost::default()
     }
 
-    /// For how long its victims are gone, where they come back; `usual` is the topology's restart.
+    /// How long its victims are away, if they come back; `usual` is the topology's restart.
     fn away(&self, _usual: Duration) -> Duration {
         Duration::ZERO
     }
 
-    /// For how long it is on before what it costs comes to its end.
+    /// How long it is held before its cost ends.
     fn held(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// How its victims come back, where they end.
+    /// How its victims come back, if it ends them.
     fn restart(&self) -> Option<Restart> {
         None
     }
 
-    /// What becomes of the brokers that it strikes, of a cluster or of a machine, and for how long
-    /// they are away; nothing where it is done to members alone.
+    /// How the brokers that it hits fail, of a cluster or of a machine, and how long they are away;
+    /// `None` if it hits members alone.
     fn of_brokers(&self) -> Option<(How, Span)> {
         None
     }
 
-    /// What it does to the network, if that is what it is done to.
+    /// The fault of the network, if it is one.
     fn network(&self) -> Option<&Network> {
         None
     }
 
-    /// What it is made of, where it is many strikes.
+    /// The strikes that it is made of, if it is a series.
     fn series(&self) -> Option<Series<'_>> {
         None
     }
 
-    /// How it is done to members, and undone.
+    /// How to inject it into members, and heal it.
     fn injection(&self) -> Box<dyn Injection>;
 }
 
-/// Many strikes, one member each.
+/// A series of strikes, one member each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Series<'a> {
-    /// It is drawn who, when and by what.
+    /// Victim, instant and fault of each strike are drawn from the seed.
     Drawn(&'a Storm),
-    /// This, to each in turn, once all is settled again.
+    /// This fault, for each member in turn, once everything has settled again.
     InTurn(AnyFault),
 }

@@ -1,4 +1,4 @@
-//! What belongs to the word of a fault, the same in all steps.
+//! The word of a fault, and what all steps with it share.
 
 use schemars::{Schema, SchemaGenerator};
 
@@ -7,76 +7,76 @@ use crate::observation::FaultClass;
 use crate::time::Span;
 use crate::yaml::Problem;
 
-/// The word of a fault, and what belongs to it.
+/// The word of a fault, and what all steps with it share.
 #[derive(Debug, Clone, Copy)]
 pub struct Word {
-    /// As experiments write it.
+    /// The word in experiment files.
     pub name: &'static str,
-    /// What a sentence calls it.
+    /// The noun for it in messages.
     pub noun: &'static str,
-    /// What others call it.
+    /// Other names that users try; each yields a "did you mean".
     pub aliases: &'static [&'static str],
-    /// How it is judged.
+    /// How the verdict treats it.
     pub class: FaultClass,
-    /// Whom it can hit.
+    /// What it can hit.
     pub targets: Targets,
-    /// The fields of a step that it takes, beside those that say when and to whom.
+    /// The fields that it takes in addition to those of every step.
     pub fields: &'static [&'static str],
     /// The schema of these fields.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// What is meant, where a step has a field that it does not take.
+    /// A hint for a field that it does not take.
     pub hint: fn(&str) -> Option<&'static str>,
-    /// From the fields of a step to the fault.
+    /// Reads the fault from the fields of a step.
     pub read: fn(Written<'_>) -> Result<AnyFault, Problem>,
-    /// As a strike of a storm; nothing where a storm cannot strike with it.
+    /// How it is used as a strike of a storm; `None` if a storm cannot inject it.
     pub in_storm: Option<InStorm>,
-    /// What the command line must say before it is done; nothing where nothing must be said.
+    /// What the command line must permit before it is injected.
     pub permission: Option<Permission>,
-    /// What a machine must be able to do for it.
+    /// What the machine must be able to do for it.
     pub needs: &'static [Need],
-    /// What is said of a machine that can; what is said of the last need where this is empty.
+    /// What `doctor` says of a machine that can inject it; empty: the text of the last need.
     pub able: &'static str,
 }
 
-/// Whom a fault can hit.
+/// What a fault can hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
-    /// None: nothing is done.
+    /// Nothing.
     None,
     /// Members.
     Members,
-    /// Members, by a signal: of a machine, all that it has.
+    /// Members, by a signal; of a machine, all its processes.
     Processes,
-    /// Members, by what is between them and their brokers.
+    /// Members, through their connections to brokers.
     Links,
     /// A machine.
     Machine,
     /// Brokers.
     Brokers,
-    /// Members, one strike each: all of them, where none is named.
+    /// Members, one strike each; all members by default.
     InTurn,
-    /// Members, or what is no member at all and concerns every group.
+    /// Members, or something else that concerns every group.
     Anything,
 }
 
 /// A strike of a storm.
 #[derive(Debug, Clone, Copy)]
 pub enum InStorm {
-    /// Its victim ends, and comes back like this.
+    /// The victim ends, and comes back like this.
     Ends(fn(Restart) -> AnyFault),
-    /// Its victim is held for so long.
+    /// The fault lasts this long.
     Held(fn(Span) -> AnyFault),
 }
 
 /// What only the user can allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
-    /// To run commands that an experiment names.
+    /// Running commands that an experiment names.
     Exec,
 }
 
 impl Permission {
-    /// The option that gives it.
+    /// The option that grants it.
     #[must_use]
     pub fn option(self) -> &'static str {
         match self {
@@ -88,18 +88,18 @@ impl Permission {
 /// What a machine must be able to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// Hold processes, and kill them.
+    /// Start processes, and kill them.
     Kill,
-    /// Stop processes, and wake them.
+    /// Stop processes, and continue them.
     Stop,
     /// Open ports for edges.
     Listen,
-    /// Reach brokers that may be struck.
+    /// Reach brokers that faults may hit.
     Brokers,
 }
 
 impl Word {
-    /// The hint of a word that has none.
+    /// The hint function of a word without hints.
     pub(super) fn no_hint(_: &str) -> Option<&'static str> {
         None
     }

@@ -1,4 +1,4 @@
-//! A step as it is written, from which its fault reads the fields that are its own.
+//! A step of an experiment file, from which its fault reads its own fields.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -8,26 +8,26 @@ use super::Word;
 use crate::time::Span;
 use crate::yaml::{Cursor, Node, Origin, Problem, Value, read};
 
-/// A step as it is written.
+/// A step of an experiment file.
 #[derive(Debug, Clone, Copy)]
 pub struct Written<'a> {
     word: &'static Word,
-    /// The step.
+    /// The step's node.
     pub place: Cursor<'a>,
 }
 
-/// The field of a fault that is held for a time.
+/// The field of a fault with a duration.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Held {
-    /// For how long: all but what ends with a restart; a broker only where it is paused; a storm,
-    /// or churn, as a whole.
+    /// How long the fault lasts. Faults that end with a restart have no `for`; a broker fault has
+    /// it only with `how: pause`; for a storm or churn it is the length of the series.
     #[serde(rename = "for")]
     lasts: Option<Span>,
 }
 
 impl<'a> Written<'a> {
-    /// A step with a fault of this word.
+    /// A step whose fault has this word.
     #[must_use]
     pub fn new(word: &'static Word, place: Cursor<'a>) -> Self {
         Self { word, place }
@@ -37,33 +37,33 @@ impl<'a> Written<'a> {
     pub(super) fn fields<T: DeserializeOwned>(self) -> Result<T, Problem> {
         let own = self.place.entries().iter().filter(|it| self.word.fields.contains(&&*it.key));
         let node = Node { value: Value::Map(own.cloned().collect()), origin: self.place.origin() };
-        // Who reads a step goes on with the next one after the first problem.
+        // Only the first problem of a step is reported.
         read(&node).map_err(|problems| {
             let first = problems.into_iter().next();
             first.unwrap_or_else(|| self.wrong("it cannot be read"))
         })
     }
 
-    /// How long it is held, for a fault that takes no other field.
+    /// The duration of a fault that takes no other field.
     pub(super) fn held(self) -> Result<Span, Problem> {
         let Held { lasts } = self.fields()?;
         self.lasts(lasts)
     }
 
-    /// How long it lasts, which must be said.
+    /// The duration, which is required.
     pub(super) fn lasts(self, lasts: Option<Span>) -> Result<Span, Problem> {
         lasts.filter(|lasts| !lasts.get().is_zero()).ok_or_else(|| {
-            self.wrong(format!("a {} must say `for` how long", self.word.noun))
+            self.wrong(format!("a {} must say how long it lasts: `for`", self.word.noun))
                 .hint("as in for: 3s")
         })
     }
 
-    /// What a sentence calls the fault.
+    /// The noun for the fault in messages.
     pub(super) fn noun(self) -> &'static str {
         self.word.noun
     }
 
-    /// Something is wrong with the step as a whole: shown at the word.
+    /// A problem of the step as a whole, shown at the word.
     pub(super) fn wrong(self, message: impl Into<String>) -> Problem {
         Problem::at(self.place.key("fault").origin(), message)
     }

@@ -5,7 +5,7 @@ use crate::topology::Plan;
 use crate::verdict::{Assertion, BoundOf, Brief, Limit, Limits, Subject};
 use crate::yaml::{Cursor, Problem};
 
-/// The claims that compare with what nobody knows.
+/// The claims that compare with an unknown bound.
 pub(super) fn fits(experiment: &Experiment, plan: &Plan, place: Cursor<'_>) -> Vec<Problem> {
     let brief = crate::chaos::brief(experiment, plan);
     let claims = experiment.assertions.iter().enumerate();
@@ -38,6 +38,6 @@ fn problem(claim: &Assertion, place: Cursor<'_>) -> Problem {
         | Limit::Count(_)
         | Limit::Duration(_) => "gap",
     };
-    let message = format!("nobody knows a bound of the {what} that this method can make");
+    let message = format!("there is no known bound for the {what} that this method can cause");
     Problem::at(place.origin(), message).hint("compare with a duration")
 }

@@ -1,4 +1,4 @@
-//! Whether the brokers of a fault of the network are there, and whether its victims speak to them.
+//! Whether the brokers that a network fault names exist, and whether its victims connect to them.
 
 use super::{no_cluster, no_group, role_fits};
 use crate::chaos::{Far, Network, Target};
@@ -6,7 +6,7 @@ use crate::ids::{ClusterName, GroupName};
 use crate::topology::{Address, Edges, Plan};
 use crate::yaml::{Cursor, Problem};
 
-/// What keeps this from being done to the target, on this plan.
+/// The problems of this fault with this target on this plan.
 pub(super) fn fits(
     network: &Network,
     target: &Target,
@@ -38,7 +38,7 @@ pub(super) fn fits(
     problems
 }
 
-/// A group whose brokers the victims never speak to, or that is none.
+/// A group that does not exist, or whose brokers the victims never connect to.
 fn of_group(group: &GroupName, target: &Target, plan: &Plan, place: Cursor<'_>) -> Option<Problem> {
     match plan.groups.get(group) {
         Some(planned) => elsewhere(&planned.cluster, target, plan, place),
@@ -46,7 +46,7 @@ fn of_group(group: &GroupName, target: &Target, plan: &Plan, place: Cursor<'_>) 
     }
 }
 
-/// A victim that is on no such cluster.
+/// A victim on another cluster.
 fn elsewhere(
     cluster: &ClusterName,
     target: &Target,
@@ -62,7 +62,7 @@ fn elsewhere(
     Some(Problem::at(place.origin(), message).hint(hint))
 }
 
-/// One broker among several.
+/// A broker number or address, which needs a cluster of several brokers.
 fn numbered(target: &Target, plan: &Plan, place: Cursor<'_>) -> Option<Problem> {
     let groups = target.groups(plan);
     let own = groups.iter().filter_map(|name| plan.groups.get(name)).map(|group| &group.cluster);
@@ -70,23 +70,23 @@ fn numbered(target: &Target, plan: &Plan, place: Cursor<'_>) -> Option<Problem> 
         plan.clusters.get(*name).is_none_or(|cluster| cluster.address == Address::Embedded)
     };
     let name = own.into_iter().find(embedded)?;
-    let message = format!("cluster `{name}` is embedded: one broker is all");
+    let message = format!("cluster `{name}` is embedded and has only one broker");
     Some(
         Problem::at(place.key("broker").origin(), message)
             .hint("without `from` each victim is cut off from its own cluster"),
     )
 }
 
-/// Edges speak TLS in their members' place, and do not know all that librdkafka does.
+/// Edges speak TLS on behalf of members, and support fewer properties than librdkafka.
 fn speakable(plan: &Plan, step: Cursor<'_>) -> Option<Problem> {
     if plan.edges == Edges::Direct {
         return None;
     }
     let (name, property) = plan.beyond_edges()?;
     let message =
-        format!("this needs edges, and none can speak to cluster `{name}` by `{property}`");
+        format!("this needs edges, which do not support `{property}` of cluster `{name}`");
     Some(
         Problem::at(step.key("fault").origin(), message)
-            .hint("say it with PEM files: `ssl.ca.location`, `ssl.certificate.location` ..."),
+            .hint("use PEM files: `ssl.ca.location`, `ssl.certificate.location` ..."),
     )
 }

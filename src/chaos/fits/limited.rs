@@ -1,4 +1,4 @@
-//! Whether what a step does whatever is drawn goes beyond the limits: then every run would end with
+//! Finds steps that break a limit for every seed. Every run of such an experiment would end with
 //! exit code 5, so none is started.
 
 use std::collections::BTreeMap;
@@ -12,13 +12,13 @@ use crate::time::Span;
 use crate::topology::{Allowance, Plan};
 use crate::yaml::{Cursor, Problem};
 
-/// Of more ways in which steps can meet, none is looked at.
+/// The most combinations of steps that are examined.
 const WAYS_MAX: usize = 4_096;
 
-/// How many members of each group are down; none of a group that only its broker takes along.
+/// How many members of each group are down; 0 for a group that only loses its broker.
 type Hit = BTreeMap<GroupName, u32>;
 
-/// The steps that must break a limit, and a time that is too short.
+/// The steps that always break a limit, and a limit of time that is too short.
 pub(super) fn fits(experiment: &Experiment, plan: &Plan, root: Cursor<'_>) -> Vec<Problem> {
     let limits = experiment.limits.or(plan.limits);
     let mut problems = Vec::new();
@@ -35,7 +35,8 @@ pub(super) fn fits(experiment: &Experiment, plan: &Plan, root: Cursor<'_>) -> Ve
     problems
 }
 
-/// Why the step goes beyond a limit whomever it hits, and whether that limit is the experiment's.
+/// Why the step exceeds a limit for every choice of victims, and whether that limit is the
+/// experiment's.
 fn broken(
     step: &Step,
     above: &[&Step],
@@ -45,7 +46,7 @@ fn broken(
 ) -> Option<(String, bool)> {
     let mut ways = hits(step, plan);
     for other in above.iter().filter(|other| is_surely_on(other, step, experiment, plan)) {
-        // Whoever is struck already is struck by nobody else.
+        // A victim of one fault cannot be the victim of another.
         if matches!(step.target, Some(Target::Member(_))) && other.target == step.target {
             continue;
         }
@@ -66,7 +67,7 @@ fn broken(
     found
 }
 
-/// What a way of hitting goes beyond, and whether that is the limit of members.
+/// The limit that a combination of victims exceeds, and whether it is the limit of members.
 fn exceeded(hit: &Hit, plan: &Plan, limits: Allowance) -> Option<(String, bool)> {
     let members = limits.members.and_then(|share| {
         let mut groups = hit.iter();
@@ -77,14 +78,14 @@ fn exceeded(hit: &Hit, plan: &Plan, limits: Allowance) -> Option<(String, bool)>
     let groups = limits.groups.and_then(|most| {
         let hit = u32::try_from(hit.len()).unwrap_or(u32::MAX);
         let many = if hit == 1 { "1 group" } else { &format!("{hit} groups") };
-        let told = format!("{many} would be hit at once: the limit is {most}");
-        (hit > most).then_some((told, false))
+        let message = format!("{many} would be hit at once: the limit is {most}");
+        (hit > most).then_some((message, false))
     });
     members.or(groups)
 }
 
-/// All ways in which a step can hit, each with the fewest members; none of a storm, which keeps to
-/// its limits.
+/// All combinations of groups that a step can hit, each with the fewest members; none for a storm,
+/// which stays within its limits.
 fn hits(step: &Step, plan: &Plan) -> Vec<Hit> {
     let Some(target) = &step.target else { return Vec::new() };
     let one_each = match step.fault.series() {
@@ -114,7 +115,7 @@ fn hits(step: &Step, plan: &Plan) -> Vec<Hit> {
     all.map(|groups| groups.into_iter().map(down).collect()).collect()
 }
 
-/// The fewest members that a target hits in a group of so many.
+/// The fewest members that a target hits in a group of `size`.
 fn least(target: &Target, size: u32) -> u32 {
     match target {
         Target::Member(_) | Target::LeaderOf { .. } | Target::LeadersAcross { .. } => 1,
@@ -132,7 +133,7 @@ fn least(target: &Target, size: u32) -> u32 {
     }
 }
 
-/// What is down where a second step strikes while the members of a first are.
+/// What is down if a second step strikes while the victims of the first are still down.
 fn met(second: &Hit, first: &Hit, plan: &Plan) -> Hit {
     let mut both = second.clone();
     for (name, down) in first.iter().filter(|(_, down)| **down > 0) {
@@ -147,7 +148,7 @@ fn size(plan: &Plan, name: &GroupName) -> u32 {
     u32::try_from(members).unwrap_or(u32::MAX)
 }
 
-/// Whether the victims of `first` are still down when `second` strikes, whatever is drawn.
+/// Whether the victims of `first` are still down when `second` strikes, for every seed.
 fn is_surely_on(first: &Step, second: &Step, experiment: &Experiment, plan: &Plan) -> bool {
     let target = first.target.as_ref();
     let groups = target.map(|target| target.groups(plan)).unwrap_or_default();
@@ -160,7 +161,7 @@ fn is_surely_on(first: &Step, second: &Step, experiment: &Experiment, plan: &Pla
     since.zip(away).is_some_and(|((_, latest), away)| latest < away)
 }
 
-/// How long after `first` is in force a step is due that waits for it: at least, at most.
+/// How long after `first` is in force a step is due that waits for it: earliest and latest.
 fn chained(first: &Step, second: &Step, all: &Experiment) -> Option<(Duration, Duration)> {
     let Trigger::After(before, delay) = &second.trigger else { return None };
     let (soonest, latest) = (delay.get(), delay.get() + second.jitter.get());
@@ -172,7 +173,7 @@ fn chained(first: &Step, second: &Step, all: &Experiment) -> Option<(Duration, D
     Some((from + soonest, to + IN_FORCE + latest))
 }
 
-/// When a step is due, counted from the trial's beginning: at the soonest, at the latest.
+/// When a step is due, counted from the trial's beginning: earliest and latest.
 fn window(step: &Step, all: &Experiment) -> (Duration, Duration) {
     let (from, to) = match &step.trigger {
         Trigger::At(at) => (at.get(), at.get()),
@@ -185,7 +186,7 @@ fn window(step: &Step, all: &Experiment) -> (Duration, Duration) {
     (from, to + step.jitter.get())
 }
 
-/// A limit of time that even the shortest trials do not keep.
+/// A limit of time that even the shortest trials exceed.
 fn in_time(experiment: &Experiment, limits: Allowance, root: Cursor<'_>) -> Option<Problem> {
     let most = limits.time?;
     let ends = |step: &Step| window(step, experiment).0 + step.fault.lasts().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! From the fields of a step to its fault: each fault knows its own, and no others.
+//! Reads the fault of a step; each fault reads its own fields.
 
 use crate::chaos::faults::Written;
 use crate::chaos::spec::StepSpec;
 use crate::chaos::{AnyFault, Kind};
 use crate::yaml::{Cursor, Problem, choices};
 
-/// What is done.
+/// The fault of a step.
 pub(super) fn fault(kind: Kind, place: Cursor<'_>) -> Result<AnyFault, Problem> {
     foreign(kind, place)?;
     let word = kind.word();
@@ -22,7 +22,7 @@ pub(super) fn unknown(place: Cursor<'_>) -> Option<Problem> {
     Some(Problem::at(entry.key_origin.clone(), message).hint(hint))
 }
 
-/// A field that only other faults have.
+/// A field that belongs to other faults.
 fn foreign(kind: Kind, place: Cursor<'_>) -> Result<(), Problem> {
     let word = kind.word();
     let all = Kind::ALL.into_iter().flat_map(|kind| kind.word().fields);

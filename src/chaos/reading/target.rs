@@ -1,5 +1,4 @@
-//! From a target as it is written to one that names somebody; the same for the brokers that
-//! victims are cut off from.
+//! Reads targets, and the brokers that victims are cut off from.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +11,13 @@ use crate::time::Span;
 use crate::yaml::{Cursor, Problem};
 
 const WITHIN: Span = Span::ms(50);
-/// All that a target can be made of.
+/// All fields of a target.
 const TARGET: [&str; 8] =
     ["member", "host", "cluster", "coordinator_of", "leader_of", "group", "across", "mode"];
-/// All that brokers can be named by.
+/// All fields that name brokers.
 const FROM: [&str; 5] = ["cluster", "broker", "coordinator_of", "leader_of", "group"];
 
-/// To whom a step does what it does.
+/// The target of a step.
 pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target>, Problem> {
     let kind = spec.fault;
     let noun = kind.noun();
@@ -27,11 +26,11 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
     let of_brokers = |hint: &str| match &target.coordinator_of {
         None => Ok(()),
         Some(_) => {
-            let message = format!("a {noun} is done to members");
+            let message = format!("a {noun} hits members");
             Err(Problem::at(place.key("coordinator_of").name(), message).hint(hint))
         }
     };
-    let brokers_are_elsewhere = || of_brokers("`fault: broker` is done to brokers");
+    let brokers_are_elsewhere = || of_brokers("to hit brokers, use `fault: broker`");
     let one = || members(target, place, Pick::One);
     let found = match kind.word().targets {
         Targets::None => {
@@ -40,18 +39,16 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
         Targets::Brokers => brokers(target, place)?,
         Targets::Machine => {
             if target.host.is_none() {
-                return Err(Problem::at(place.name(), format!("a {noun} is done to a machine"))
-                    .hint("say which: {host: alpha}, or {host: any}"));
+                return Err(Problem::at(place.name(), format!("a {noun} hits a machine"))
+                    .hint("name it: {host: alpha}, or {host: any}"));
             }
             brokers_are_elsewhere().and_then(|()| one()).map(whole)?
         }
-        // What is done to processes by a signal is done to all that a machine has; a member alone
-        // can leave its group, be cut off, or misread a clock.
+        // A signal to a machine reaches all of its processes. Only members can leave a group, be
+        // cut off, or misread a clock.
         Targets::Processes => brokers_are_elsewhere().and_then(|()| one()).map(whole)?,
         Targets::Members | Targets::Anything => brokers_are_elsewhere().and_then(|()| one())?,
-        Targets::Links => {
-            of_brokers("`from` says between them and which brokers").and_then(|()| one())?
-        }
+        Targets::Links => of_brokers("name brokers in `from`").and_then(|()| one())?,
         Targets::InTurn => {
             brokers_are_elsewhere()?;
             let found = members(target, place, Pick::All)?;
@@ -62,12 +59,12 @@ pub(super) fn target(spec: &StepSpec, place: Cursor<'_>) -> Result<Option<Target
     Ok(Some(found))
 }
 
-/// A host with all that bears its label.
+/// A host with everything that has its label.
 fn whole(found: Target) -> Target {
     if let Target::Host(host) = found { Target::Machine(host) } else { found }
 }
 
-/// A step without a target.
+/// The target of a step that names none.
 fn untargeted(kind: Kind, place: Cursor<'_>) -> Result<Option<Target>, Problem> {
     let hint = match kind.word().targets {
         Targets::None | Targets::Anything => return Ok(None),
@@ -85,7 +82,7 @@ fn untargeted(kind: Kind, place: Cursor<'_>) -> Result<Option<Target>, Problem> 
     Err(Problem::at(place.key("fault").origin(), message).hint(hint))
 }
 
-/// Whether it is known before the first strike whose turn will come.
+/// Checks that the members of a series are known before its first strike.
 fn in_turn(kind: Kind, target: &Target, place: Cursor<'_>) -> Result<(), Problem> {
     let noun = kind.noun();
     let key = match target {
@@ -102,8 +99,8 @@ fn in_turn(kind: Kind, target: &Target, place: Cursor<'_>) -> Result<(), Problem
         | Target::Machine(_)
         | Target::Cluster(_) => return Ok(()),
     };
-    let message = format!("whom a {noun} strikes is drawn before anybody leads");
-    Err(Problem::at(place.key(key).name(), message).hint("say `group`, `host` or `cluster`"))
+    let message = format!("a {noun} chooses its victims before any role is led");
+    Err(Problem::at(place.key(key).name(), message).hint("use `group`, `host` or `cluster`"))
 }
 
 fn brokers(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
@@ -122,7 +119,7 @@ fn brokers(spec: &TargetSpec, place: Cursor<'_>) -> Result<Target, Problem> {
         return Ok(Target::Leading { role: role.clone().this(), group });
     }
     Err(Problem::at(place.name(), "the target names no broker")
-        .hint("say `coordinator_of` which group, `leader_of` which role, or `cluster`"))
+        .hint("use `coordinator_of`, `leader_of` or `cluster`"))
 }
 
 fn members(spec: &TargetSpec, place: Cursor<'_>, usual: Pick) -> Result<Target, Problem> {
@@ -136,7 +133,7 @@ fn members(spec: &TargetSpec, place: Cursor<'_>, usual: Pick) -> Result<Target, 
     if let Some(cluster) = &spec.cluster {
         alone("cluster", &[])?;
         return cluster.clone().this().map(Target::Cluster).ok_or_else(|| {
-            Problem::at(place.key("cluster").origin(), "a target of members names its cluster")
+            Problem::at(place.key("cluster").origin(), "`cluster: any` is for brokers")
                 .hint("name the cluster; `group: any, mode: all` is a choice of groups")
         });
     }
@@ -157,8 +154,8 @@ fn members(spec: &TargetSpec, place: Cursor<'_>, usual: Pick) -> Result<Target, 
     match across {
         Some(across) => Ok(Target::GroupsAcross { mode, across }),
         None if spec.group.is_some() => Ok(Target::Group { group, mode }),
-        None => Err(Problem::at(place.name(), "the target names nobody")
-            .hint("say `member`, `leader_of`, `group`, `host` or `cluster`")),
+        None => Err(Problem::at(place.name(), "the target names no members")
+            .hint("use `member`, `leader_of`, `group`, `host` or `cluster`")),
     }
 }
 
@@ -170,7 +167,7 @@ fn across(spec: &AcrossSpec) -> Across {
     Across { groups, within: spec.within.unwrap_or(WITHIN) }
 }
 
-/// Between the victims and which brokers.
+/// The brokers that the victims are cut off from.
 pub(in crate::chaos) fn far(spec: &FromSpec, place: Cursor<'_>) -> Result<Far, Problem> {
     let alone = |key: &str, but: &[&str]| alone(place, "`from`", key, but, &FROM);
     if let Some(cluster) = &spec.cluster {
@@ -190,11 +187,11 @@ pub(in crate::chaos) fn far(spec: &FromSpec, place: Cursor<'_>) -> Result<Far, P
     if let Some(role) = &spec.leader_of {
         return Ok(Far::Leader { role: role.clone().this(), group });
     }
-    let nobody = Problem::at(place.name(), "this names no broker");
-    Err(nobody.hint("say `cluster`, `broker`, `coordinator_of` or `leader_of`"))
+    let problem = Problem::at(place.name(), "this names no broker");
+    Err(problem.hint("use `cluster`, `broker`, `coordinator_of` or `leader_of`"))
 }
 
-/// Nothing of `all` stands beside `key`, except for `but`.
+/// Checks that none of the fields `all` stands beside `key`, except for `but`.
 fn alone(
     place: Cursor<'_>,
     what: &str,

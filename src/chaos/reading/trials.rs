@@ -1,4 +1,4 @@
-//! How often: whether the number will do, and whether the claim can be reached.
+//! Reads the number of trials, and checks that a claim can be reached.
 
 use crate::chaos::spec::DisturbedSpec;
 use crate::chaos::{Disturbance, Sequel, Trials};
@@ -8,10 +8,10 @@ use crate::verdict::Until;
 use crate::yaml::{Cursor, Problem};
 
 const TRIALS_MOST: u32 = 100_000;
-/// How sure a claim must be, unless the experiment says so.
+/// The default confidence of a claim.
 const CONFIDENCE: f64 = 0.95;
 
-/// How many trials, at most, and the claim that they go on for.
+/// The most trials, and the claim that they go on for.
 pub(super) fn trials(
     written: Option<&Trials>,
     place: Cursor<'_>,
@@ -44,7 +44,7 @@ pub(super) fn trials(
     }
 }
 
-/// When a trial is disturbed by the host.
+/// When a trial counts as disturbed by the host.
 pub(super) fn disturbed(
     written: Option<&DisturbedSpec>,
     place: Cursor<'_>,
@@ -52,7 +52,7 @@ pub(super) fn disturbed(
 ) -> Option<Disturbance> {
     let rule = written?;
     if rule.stall.get() < LATE_LEAST {
-        let message = format!("the instrument notes no stall shorter than {}", Span(LATE_LEAST));
+        let message = format!("stalls shorter than {} are not recorded", Span(LATE_LEAST));
         let problem = Problem::at(place.key("stall").origin(), message);
         problems.push(problem.hint(format!("write {} or more", Span(LATE_LEAST))));
     }
@@ -63,11 +63,11 @@ pub(super) fn disturbed(
     Some(Disturbance { stall: rule.stall, replace: rule.replace })
 }
 
-/// What is wrong with a claim that no number of trials in between can show.
+/// The problem of a claim that no allowed number of trials can show.
 fn reachable(sequel: &Sequel, min: u32, place: Cursor<'_>) -> Option<Problem> {
     let max = sequel.max;
     if min > max {
-        let message = format!("at least {min} trials are more than at most {max}");
+        let message = format!("`min: {min}` is more than `max: {max}`");
         return Some(Problem::at(place.key("min").origin(), message));
     }
     let limit = sequel.until.gap_probability.0;
@@ -77,7 +77,8 @@ fn reachable(sequel: &Sequel, min: u32, place: Cursor<'_>) -> Option<Problem> {
         return None;
     }
     let message = format!("{max} trials cannot show {until}, even without a joint gap");
-    let hint = trials_needed(limit, sure).map(|needed| format!("it takes {needed}, all without"));
+    let hint = trials_needed(limit, sure)
+        .map(|needed| format!("it takes {needed} trials without a joint gap"));
     let problem = Problem::at(place.key("max").origin(), message);
     Some(match hint {
         Some(hint) => problem.hint(hint),

@@ -1,4 +1,4 @@
-//! One run of a suite: a process of its own, and the signals that are passed on to it.
+//! One run of a suite, as a child process, and the signals that are forwarded to it.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,24 +18,24 @@ use crate::verdict::Exit;
 use super::list::{Item, Passed};
 use crate::chaos::Permission;
 
-/// Of what a run said before it could not go on, so much is told.
+/// How many characters of a failed run's standard error the summary shows.
 const WHY_MOST: usize = 400;
 
-/// A run under way.
+/// A running run.
 pub(super) struct Child {
     child: std::process::Child,
-    said: PathBuf,
+    stderr: PathBuf,
 }
 
 impl Child {
-    /// Starts it; what it prints goes to files beside its folder.
+    /// Starts it. Its output goes to files beside its folder.
     pub(super) fn start(
         program: &Path,
         item: &Item,
         passed: &Passed<'_>,
         folder: &Path,
     ) -> io::Result<Self> {
-        let said = folder.with_extension("stderr");
+        let stderr = folder.with_extension("stderr");
         let mut command = Command::new(program);
         command.args(["chaos", "run"]).arg(&item.experiment).arg("--out").arg(folder);
         if let Some(topology) = &item.topology {
@@ -50,16 +50,16 @@ impl Child {
         command.args(passed.overrides.iter().map(|one| format!("--set={one}")));
         command.args(&passed.more).stdin(Stdio::null());
         command.stdout(File::create(folder.with_extension("stdout"))?);
-        command.stderr(File::create(&said)?);
-        // Out of the terminal's foreground group: Ctrl-C reaches it once, through us.
-        Ok(Self { child: command.process_group(0).spawn()?, said })
+        command.stderr(File::create(&stderr)?);
+        // Outside the terminal's foreground group: this process forwards Ctrl-C, once.
+        Ok(Self { child: command.process_group(0).spawn()?, stderr })
     }
 
-    /// Waits for its end, passing signals on; its exit code, and its last words where it could not
-    /// run.
+    /// Waits for its end, and forwards signals meanwhile. Returns its exit code, and, if it could
+    /// not run, what it printed to standard error.
     pub(super) fn finish(mut self, signals: &Signals) -> (Exit, String) {
         signals.pass_to(Some(self.child.id()));
-        // Until it is waited for, its number is its own.
+        // Until it is reaped, its pid cannot be reused.
         if let Some(pid) = pid(self.child.id()) {
             let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while waitid(WaitId::Pid(pid), ended).is_err_and(|error| error == Errno::INTR) {}
@@ -67,7 +67,7 @@ impl Child {
         signals.pass_to(None);
         let ended = self.child.wait();
         let code = match ended {
-            // One that a signal ended was killed by somebody: nobody knows what it would have said.
+            // A run that was killed by a signal has no verdict.
             Ok(status) => status.code().and_then(Exit::of_code).unwrap_or(Exit::Unknown),
             Err(error) => return (Exit::Unknown, error.to_string()),
         };
@@ -80,9 +80,9 @@ impl Child {
     }
 
     fn last_words(&self) -> String {
-        let said = fs::read_to_string(&self.said).unwrap_or_default();
+        let text = fs::read_to_string(&self.stderr).unwrap_or_default();
         let milestone = |line: &&str| line.starts_with("starting ") || line.trim().is_empty();
-        let words: Vec<&str> = said.lines().filter(|line| !milestone(line)).collect();
+        let words: Vec<&str> = text.lines().filter(|line| !milestone(line)).collect();
         words.join(" ").chars().take(WHY_MOST).collect()
     }
 }
@@ -94,8 +94,8 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Listens until the process ends. The first signal asks the run under way to end, healed; a
-    /// second tells it to leave that to its guard.
+    /// Listens until the process ends. The first signal asks the current run to heal and end; the
+    /// second ends it at once, and its guard undoes the rest.
     pub(super) fn listen() -> io::Result<Self> {
         let (heard, child) = (Arc::new(AtomicU32::new(0)), Arc::new(Mutex::new(None)));
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
@@ -103,7 +103,7 @@ impl Signals {
         let _ends_with_the_process =
             thread::Builder::new().name("signals".to_owned()).spawn(move || {
                 for _signal in signals.forever() {
-                    // Under the lock, so that no run starts between the two.
+                    // Under the lock, so that no run starts between the next two lines.
                     let child = lock(&to);
                     count.fetch_add(1, Ordering::SeqCst);
                     interrupt(*child);
@@ -112,12 +112,12 @@ impl Signals {
         Ok(Self { heard, child })
     }
 
-    /// Whether one came.
+    /// Whether a signal has come.
     pub(super) fn interrupted(&self) -> bool {
         self.heard.load(Ordering::SeqCst) > 0
     }
 
-    /// From now on they reach this process; it hears of one that came just before.
+    /// Forwards signals to this process from now on, including one that came just before.
     fn pass_to(&self, child: Option<u32>) {
         let mut to = lock(&self.child);
         *to = child;
@@ -133,7 +133,7 @@ fn pid(number: u32) -> Option<Pid> {
 
 fn interrupt(child: Option<u32>) {
     if let Some(pid) = child.and_then(pid) {
-        // One that has just ended needs no signal.
+        // This fails if the process has just ended.
         kill_process(pid, Signal::INT).ok();
     }
 }

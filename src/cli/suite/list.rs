@@ -1,5 +1,5 @@
-//! What a suite consists of: read from a folder or a suite's file, and every file checked, before
-//! anything is started.
+//! Lists the runs of a suite, from a folder or a suite file, and checks every file before anything
+//! is started.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use crate::chaos::{
 };
 use crate::yaml::{FileError, Override};
 
-/// One run to be made.
+/// One run of a suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {
-    /// The experiment's file.
+    /// The file of the experiment.
     pub experiment: PathBuf,
-    /// The topology's, where somebody says so.
+    /// The file of the topology, if the options or the suite set it.
     pub topology: Option<PathBuf>,
-    /// How many trials, where somebody says so.
+    /// The number of trials, if the options or the suite set it.
     pub trials: Option<u32>,
-    /// The seed, where somebody says so.
+    /// The seed, if the options or the suite set it.
     pub seed: Option<u64>,
-    /// Why it cannot be run, if that is known by now.
+    /// Why it cannot be run, if that is already known.
     pub unable: Option<String>,
 }
 
 impl Item {
-    /// What its folder is named after: experiment, and topology where one is said.
+    /// The name for its folder: the experiment, and the topology if one is set.
     pub(super) fn name(&self) -> String {
         let stem = |path: &Path| {
             path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
@@ -39,25 +39,25 @@ impl Item {
     }
 }
 
-/// What every run is given, instead of what files say.
+/// The options that apply to every run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Passed<'a> {
-    /// How many trials.
+    /// The number of trials.
     pub trials: Option<u32>,
     /// The seed.
     pub seed: Option<u64>,
-    /// Values of the topology to be replaced.
+    /// Overrides of the topology.
     pub overrides: &'a [Override],
     /// Whether experiments may run the commands that they name.
     pub allow_exec: bool,
-    /// Further arguments, as `chaos run` reads them.
+    /// More arguments for `chaos run`.
     pub more: Vec<String>,
 }
 
-/// All runs of the suite at `path`, each on every one of `topologies` where some are named.
+/// All runs of the suite at `path`; if `topologies` are named, each experiment on each of them.
 ///
 /// # Errors
-/// A file is not what it should be, or there is nothing to run.
+/// A file is invalid, or there is nothing to run.
 pub(super) fn list(
     path: &Path,
     topologies: &[PathBuf],
@@ -90,7 +90,7 @@ fn file(path: &Path) -> Result<Vec<SuiteRun>, String> {
     Suite::load(path).map(|suite| suite.runs).map_err(|error| error.to_string())
 }
 
-/// Every experiment in a folder, in order of name; whatever else is YAML there is a mistake.
+/// Every YAML file in a folder, in order of name. All of them must be experiments.
 fn folder(path: &Path) -> Result<Vec<SuiteRun>, String> {
     let cannot = |error: std::io::Error| format!("{}: cannot be read: {error}", path.display());
     let mut files = Vec::new();
@@ -102,7 +102,7 @@ fn folder(path: &Path) -> Result<Vec<SuiteRun>, String> {
     }
     files.sort();
     if files.is_empty() {
-        return Err(format!("{}: there is no experiment in it (*.yaml)", path.display()));
+        return Err(format!("{}: the folder has no experiments (*.yaml)", path.display()));
     }
     let run = |file: PathBuf| SuiteRun {
         experiment: file.display().to_string(),
@@ -113,8 +113,8 @@ fn folder(path: &Path) -> Result<Vec<SuiteRun>, String> {
     Ok(files.into_iter().map(run).collect())
 }
 
-/// An experiment that is good and does not fit a topology that somebody chose for all of them
-/// cannot run there; anything else that is wrong is a mistake.
+/// Checks one run. A valid experiment that does not fit a valid topology of `-f` cannot run there;
+/// any other problem is an error.
 fn checked(mut item: Item, passed: &Passed<'_>, chosen: bool) -> Result<Item, FileError> {
     let (topology, overrides) = (item.topology.clone(), passed.overrides.to_vec());
     let (trials, seed) = (item.trials, item.seed);

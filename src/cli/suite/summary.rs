@@ -1,4 +1,4 @@
-//! What came of a suite: a line a run, one exit code.
+//! The summary of a suite: one line per run, and one exit code.
 
 use std::fmt;
 use std::fs;
@@ -14,8 +14,7 @@ use crate::cli::judged::RESULT_FILE;
 use crate::time::Wall;
 use crate::verdict::{Exit, JunitError, JunitRun, JunitSuite, Report, junit};
 
-/// The worst first: something is unhealed, interrupted, stopped by a limit, fail, unknown, could
-/// not run, pass.
+/// The exit codes from the worst to the best.
 const ORDER: [Exit; 7] = [
     Exit::Unhealed,
     Exit::Interrupted,
@@ -26,32 +25,32 @@ const ORDER: [Exit; 7] = [
     Exit::Pass,
 ];
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Row {
-    /// The experiment's file.
+    /// The file of the experiment.
     pub experiment: String,
-    /// The topology's, where somebody said so.
+    /// The file of the topology, if the options or the suite set it.
     pub topology: Option<String>,
-    /// Its exit code; nothing where it was not played.
+    /// Its exit code; null if it was not played.
     pub code: Option<Exit>,
-    /// The code in a word.
+    /// The exit code as a word.
     pub outcome: &'static str,
-    /// How many of the trials were played.
+    /// The number of trials that were played.
     pub trials: Option<u32>,
-    /// What the choices were drawn from.
+    /// The seed of its random choices.
     pub seed: Option<u64>,
-    /// How many joint gaps there were.
+    /// The number of joint gaps.
     pub joint_gaps: Option<u64>,
     /// The longest gap of a group that a fault caused, in milliseconds.
     pub group_gap_ms_max: Option<f64>,
     /// How long it took, as in `12.3s`.
     pub took: Option<String>,
-    /// Its folder; nothing where there is none.
+    /// Its folder; null if there is none.
     pub folder: Option<String>,
-    /// Why, a sentence each.
+    /// The reasons for the outcome, a sentence each.
     pub reasons: Vec<String>,
-    /// What was judged, and how long it took; for JUnit.
+    /// The judged run, for JUnit.
     #[serde(skip)]
     judged: Option<Judged>,
 }
@@ -65,25 +64,25 @@ pub(super) struct Lasted {
     pub lasted: Duration,
 }
 
-/// A run that came to a verdict.
+/// A run that has a verdict.
 #[derive(Debug, Clone)]
 struct Judged {
-    /// What its folder is called.
+    /// The name of its folder.
     name: String,
     report: Box<Report>,
     lasted: Lasted,
-    /// How it ended, where that is not as its report would have it.
+    /// How it ended, if its exit code differs from that of its report.
     trouble: Option<String>,
 }
 
-/// What came of all of them.
+/// The results of all runs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Summary {
     /// The worst exit code.
     pub code: Exit,
     /// Whether a signal ended it.
     pub interrupted: bool,
-    /// A line a run, in order.
+    /// The runs, in order.
     pub runs: Vec<Row>,
 }
 
@@ -95,13 +94,13 @@ fn word(exit: Exit) -> &'static str {
         Exit::Limit => "aborted",
         Exit::Unhealed => "unhealed",
         Exit::Interrupted => "interrupted",
-        // A run ends with neither of the last two.
+        // A run never ends with the last two.
         Exit::Unknown | Exit::Degraded | Exit::Down => "unknown",
     }
 }
 
 impl Row {
-    /// One that a signal kept from being played.
+    /// A run that was not played because of a signal.
     pub(super) fn unplayed(item: &Item) -> Self {
         Self {
             experiment: shown(&item.experiment),
@@ -119,7 +118,7 @@ impl Row {
         }
     }
 
-    /// One that was played, or could not be.
+    /// A run that was played, or could not be played.
     pub(super) fn of(
         item: &Item,
         folder: &Path,
@@ -146,13 +145,13 @@ impl Row {
         row
     }
 
-    /// What it is a run of.
+    /// The experiment and the topology.
     fn name(&self) -> String {
         let on = self.topology.as_ref().map_or_else(String::new, |path| format!(" on {path}"));
         format!("{}{on}", self.experiment)
     }
 
-    /// In a line.
+    /// The result as one line.
     pub(super) fn line(&self) -> String {
         let Some(took) = self.took.as_deref() else {
             return format!("  {}: the suite was interrupted before", self.outcome);
@@ -167,7 +166,7 @@ impl Row {
 }
 
 impl Summary {
-    /// Sums up. What could not run here counts, unless `skip_unable`.
+    /// Summarises the runs. With `skip_unable`, runs that could not run here do not count.
     pub(super) fn new(runs: Vec<Row>, interrupted: bool, skip_unable: bool) -> Self {
         let counts = |exit: Exit| match exit {
             Exit::Unable | Exit::Invalid if skip_unable => Exit::Pass,
@@ -187,19 +186,19 @@ impl Summary {
         Self { code, interrupted, runs }
     }
 
-    /// For programs.
+    /// The summary as JSON.
     ///
     /// # Errors
-    /// JSON cannot express it: a mistake of ours.
+    /// JSON cannot express it: a bug.
     pub(super) fn json(&self) -> serde_json::Result<String> {
         serde_json::to_string_pretty(self).map(|json| json + "\n")
     }
 
-    /// For CI. What could not be played is an error, unless that was asked to be skipped: CI must
-    /// not be green for what nobody has seen.
+    /// The summary as JUnit XML, for CI. A run that could not be played is an error, or, with
+    /// `skip_unable`, skipped.
     ///
     /// # Errors
-    /// XML cannot express it: a mistake of ours.
+    /// XML cannot express it: a bug.
     pub(super) fn junit(&self, skip_unable: bool) -> Result<String, JunitError> {
         let names: Vec<String> = self.runs.iter().map(Row::name).collect();
         let suite = |(row, name)| {

@@ -1,4 +1,4 @@
-//! What is known of a topology that is kept up: for the terminal, and for the socket.
+//! The current state of a topology that is kept up, for the terminal and the status socket.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::broadcast;
 
 use super::TRIAL;
-use crate::controller::Record;
+use crate::controller::Recorder;
 use crate::fold::Heard;
 use crate::journal::{Header, Written};
 use crate::live::{self, Health, Live};
@@ -16,18 +16,18 @@ use crate::observation::What;
 use crate::status_socket::{Feed, Source};
 use crate::time::{Mono, Wall};
 
-/// How many events are remembered for who asks later.
+/// How many past events are kept for clients.
 const REMEMBERED: usize = 1_000;
-/// How far behind one may be who follows; fifty deaths at once are a quarter of it.
+/// How many events a follower may be behind; fifty deaths at once make a quarter of that.
 const BEHIND_MAX: usize = 4_096;
 
-/// How a topology stands, and what happened to it.
+/// The state of a topology, and its events.
 pub struct Service {
     run: Run,
     state: Mutex<State>,
-    told: broadcast::Sender<Arc<Event>>,
-    record: OnceLock<Arc<Record>>,
-    /// What is known before there is a record.
+    followers: broadcast::Sender<Arc<Event>>,
+    record: OnceLock<Arc<Recorder>>,
+    /// The empty fold that answers before there is a recorder.
     idle: Live,
 }
 
@@ -37,7 +37,7 @@ struct State {
     seq: u64,
     ends: Option<Mono>,
     judging: Judging,
-    /// Whether the journal was written when that was last told.
+    /// Whether the journal was written at the last check.
     written: bool,
 }
 
@@ -46,7 +46,7 @@ struct State {
 enum Judging {
     NotYet,
     Now,
-    /// They counted until then, if ever.
+    /// They counted until then, if they ever did.
     Over(Mono),
 }
 
@@ -56,14 +56,14 @@ impl Judging {
     }
 }
 
-/// Whether it says who leads what at this moment.
+/// Whether the event is about the current leaders.
 fn is_of_now(event: &live::Event) -> bool {
     use live::Event::{Health, Leaders, Unled};
     matches!(event, Leaders { .. } | Unled { .. } | Health { .. })
 }
 
 impl Service {
-    /// Nothing has happened yet.
+    /// The state before the first fact.
     #[must_use]
     pub fn new(header: &Header, folder: PathBuf) -> Self {
         let run = Run {
@@ -77,22 +77,22 @@ impl Service {
         let (events, seq) = (VecDeque::new(), 0);
         let (ends, judging, written) = (None, Judging::NotYet, true);
         let state = Mutex::new(State { table, events, seq, ends, judging, written });
-        let (told, record) = (broadcast::Sender::new(BEHIND_MAX), OnceLock::new());
-        Self { run, state, told, record, idle: Live::new(&header.plan) }
+        let (followers, record) = (broadcast::Sender::new(BEHIND_MAX), OnceLock::new());
+        Self { run, state, followers, record, idle: Live::new(&header.plan) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Itself, for the socket that answers.
+    /// This service as the source of the status socket.
     pub(super) fn source(self: &Arc<Self>) -> Arc<dyn Source> {
         let source: Arc<Self> = Arc::clone(self);
         source
     }
 
-    /// Facts are noted there from now on, and what comes of them is told.
-    pub(super) fn begin(self: &Arc<Self>, record: &Arc<Record>) {
+    /// Sets the recorder, and publishes the events of its facts from now on.
+    pub(super) fn begin(self: &Arc<Self>, record: &Arc<Recorder>) {
         self.record.get_or_init(|| Arc::clone(record));
         let service = Arc::downgrade(self);
         record.fold().listen(Box::new(move |live, heard| {
@@ -102,18 +102,18 @@ impl Service {
         }));
     }
 
-    /// Tells what comes of what was heard.
+    /// Publishes the events that follow.
     fn hear(&self, live: &Live, heard: Heard<'_>) {
-        // Nearly all facts are of these kinds, and nothing is told of them.
+        // Nearly all facts are of these two kinds, and neither makes an event.
         if let Heard::Fact(fact) = heard
             && let What::Renewed { .. } | What::Ticks { .. } = fact.what
         {
             return;
         }
         let mut state = self.state();
-        let told = match heard {
+        let happening = match heard {
             Heard::Fact(fact) => Happening::of(live, fact).map(|what| (fact.t, what)),
-            // When members were sent home, who leads what is no news.
+            // After the members are asked to leave, changes of leaders are not events.
             Heard::Event(event) if is_of_now(event) && !state.judging.may_go_on() => None,
             Heard::Event(event) => state.table.follow(live, event),
             Heard::Missed(facts) => {
@@ -121,10 +121,10 @@ impl Service {
                 Some((Mono::now(), Happening::Missed { facts }))
             }
         };
-        if let Some((t, what)) = told {
-            self.tell(&mut state, t, what);
+        if let Some((t, what)) = happening {
+            self.publish(&mut state, t, what);
         }
-        // What was never led is not missed: it counts from when every group led every role.
+        // Gaps count only after every group has led every role.
         if let Judging::NotYet = state.judging
             && live.health().0 == Health::Led
             && let Some(record) = self.record.get()
@@ -134,14 +134,14 @@ impl Service {
         }
     }
 
-    /// It ends by itself then, if ever.
+    /// Sets when the run ends by itself, if it does.
     pub(super) fn ends(&self, ends: Option<Mono>) {
         self.state().ends = ends;
     }
 
-    /// Members are sent home: from now on nothing counts.
-    pub(super) fn judge_until_now(&self, record: &Record) {
-        // The fold is looked at first, for it is what calls this service.
+    /// The members are asked to leave: from now on nothing counts.
+    pub(super) fn judge_until_now(&self, record: &Recorder) {
+        // The lock of the fold comes first, because the fold calls this service under it.
         let until = record.look(|live| {
             let mut state = self.state();
             let recovered = Some(live.health().0 == Health::Led);
@@ -156,8 +156,8 @@ impl Service {
         record.fold().end(until);
     }
 
-    /// Says whether the journal is written, where that has changed.
-    pub(super) fn tell_journal(&self) {
+    /// Publishes whether the journal can be written, if that has changed.
+    pub(super) fn publish_journal(&self) {
         let journal = self.journal();
         let mut state = self.state();
         if journal.written == state.written {
@@ -168,34 +168,34 @@ impl Service {
             Some(why) => Happening::Unwritten { why },
             None => Happening::Written { lost: journal.lost },
         };
-        self.tell(&mut state, Mono::now(), what);
+        self.publish(&mut state, Mono::now(), what);
     }
 
-    /// It ends: the last that is told.
+    /// Publishes the last event: the run ends.
     pub(super) fn end(&self, why: &str) {
-        // What was noted is told before.
+        // Publish the events of all recorded facts first.
         self.record.get().into_iter().for_each(|record| record.look(|_| ()));
         let mut state = self.state();
         let (why, joint) = (why.to_owned(), state.table.joint());
-        self.tell(&mut state, Mono::now(), Happening::Ending { why, joint });
+        self.publish(&mut state, Mono::now(), Happening::Ending { why, joint });
     }
 
-    /// Tells under the lock, so that events are heard in the order of their numbers.
-    fn tell(&self, state: &mut State, t: Mono, what: Happening) {
-        let (told, now) = (Mono::now(), Wall::now());
-        let ago = i64::try_from(told.since(t).as_millis()).unwrap_or(i64::MAX);
+    /// Publishes under the lock, so that followers get the events in the order of their numbers.
+    fn publish(&self, state: &mut State, t: Mono, what: Happening) {
+        let (published, now) = (Mono::now(), Wall::now());
+        let ago = i64::try_from(published.since(t).as_millis()).unwrap_or(i64::MAX);
         let wall = Wall(now.0.saturating_sub(ago));
         state.seq += 1;
-        let event = Arc::new(Event { seq: state.seq, t, wall, told, what });
+        let event = Arc::new(Event { seq: state.seq, t, wall, published, what });
         if state.events.len() == REMEMBERED {
             state.events.pop_front();
         }
         state.events.push_back(Arc::clone(&event));
-        // It is remembered where no client listens.
-        self.told.send(event).ok();
+        // Without followers this fails; the event is in `events` all the same.
+        self.followers.send(event).ok();
     }
 
-    /// Where facts are written.
+    /// The state of the journal.
     pub(super) fn journal(&self) -> JournalPicture {
         let Some(record) = self.record.get() else { return JournalPicture::default() };
         let Written { path, why, lost } = record.written();
@@ -205,7 +205,7 @@ impl Service {
 
 impl Source for Service {
     fn picture(&self) -> Picture {
-        // Before the lock: facts are written under another.
+        // Before the lock, because the recorder has a lock of its own.
         let journal = self.journal();
         let picture = |live: &Live| {
             let state = self.state();
@@ -221,6 +221,6 @@ impl Source for Service {
 
     fn feed(&self) -> Feed {
         let state = self.state();
-        (state.events.iter().cloned().collect(), self.told.subscribe())
+        (state.events.iter().cloned().collect(), self.followers.subscribe())
     }
 }

@@ -30,7 +30,7 @@ fn jars() -> PathBuf {
         copy.args(["dependency:copy-dependencies", "-DincludeScope=runtime"]);
         let into = format!("-DoutputDirectory={}", part.path().join("lib").display());
         assert!(copy.arg(into).status().unwrap().success(), "Maven could not fetch the jars");
-        // Somebody else may have been faster, with the same jars.
+        // Another process may have been faster, with the same jars.
         drop(std::fs::rename(part.path().join("lib"), cache.join("lib")));
     }
     cache.join("lib/*")
@@ -43,7 +43,7 @@ fn java(broker: &Broker, tool: &str, arguments: &[&str]) -> Command {
     java
 }
 
-/// A consumer of the group that runs until it is told to end.
+/// A consumer of the group that runs until it is stopped.
 fn consumer(broker: &Broker) -> Background {
     let paced = ["session.timeout.ms=6000", "heartbeat.interval.ms=100"];
     let mut consumer = java(broker, CONSUMER, &["--topic", "ledger", "--group", "readers"]);
@@ -96,8 +96,8 @@ fn the_console_tools_see_a_rebalance(broker: &Broker) {
     // The number of partitions of each member, as the tool counts them.
     let shares = || {
         let members = ["--describe", "--group", "readers", "--members", "--verbose"];
-        let told = said(&mut java(broker, GROUPS, &members), "");
-        let members = told.lines().filter(|line| line.starts_with("readers"));
+        let text = said(&mut java(broker, GROUPS, &members), "");
+        let members = text.lines().filter(|line| line.starts_with("readers"));
         let mut shares: Vec<usize> =
             members.map(|line| line.split_whitespace().nth(4).unwrap().parse().unwrap()).collect();
         shares.sort_unstable();

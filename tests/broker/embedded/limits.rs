@@ -8,7 +8,7 @@ use kafka_protocol::messages::ApiKey;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
 use rdkafka::{Offset, TopicPartitionList};
-use tandem::broker::Settings;
+use tandem::broker::BrokerSettings;
 use tandem::time::Mono;
 
 use crate::embedded::support::{PATIENCE, Running, eventually, holds, send};
@@ -17,7 +17,8 @@ use support::samples;
 
 #[test]
 fn the_logs_hold_no_more_than_they_may() {
-    let broker = Running::start_with(Settings { log_bytes_max: 100_000, ..Settings::default() });
+    let broker =
+        Running::start_with(BrokerSettings { log_bytes_max: 100_000, ..BrokerSettings::default() });
     broker.topic("full", 2);
     let producer: ThreadedProducer<_> =
         broker.config().set("batch.num.messages", "1").create().unwrap();
@@ -37,7 +38,8 @@ fn the_logs_hold_no_more_than_they_may() {
 
 #[test]
 fn one_connection_too_many_is_closed() {
-    let broker = Running::start_with(Settings { connections_max: 2, ..Settings::default() });
+    let broker =
+        Running::start_with(BrokerSettings { connections_max: 2, ..BrokerSettings::default() });
     let mut kept = [Raw::connect(&broker), Raw::connect(&broker)];
     for raw in &mut kept {
         raw.send(&samples::written(ApiKey::Metadata, 1).1);
@@ -153,10 +155,11 @@ fn is_closed(stream: &mut TcpStream, within: Duration) -> bool {
 }
 
 #[test]
-fn all_connections_share_one_budget_and_what_is_small_needs_none() {
+fn all_connections_share_one_budget_and_small_requests_need_none() {
     let room_within = Duration::from_millis(300);
     // The least there is: one of the longest frames.
-    let settings = Settings { transit_bytes_max: 0, room_within, ..Settings::default() };
+    let settings =
+        BrokerSettings { transit_bytes_max: 0, room_within, ..BrokerSettings::default() };
     let broker = Running::start_with(settings);
     let all = announce(&broker, 16 << 20);
     // As soon as that one has its room, there is none for another.

@@ -9,7 +9,7 @@ use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
 use rdkafka::topic_partition_list::TopicPartitionListElem;
-use tandem::broker::{Broker, Settings};
+use tandem::broker::{Broker, BrokerSettings};
 use tandem::time::Mono;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -26,10 +26,10 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start() -> Self {
-        Self::start_with(Settings::default())
+        Self::start_with(BrokerSettings::default())
     }
 
-    pub(crate) fn start_with(settings: Settings) -> Self {
+    pub(crate) fn start_with(settings: BrokerSettings) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let broker = runtime.block_on(Broker::bind(listen, settings)).unwrap();
@@ -40,7 +40,7 @@ impl Running {
         Self { address, stop, thread: Some(std::thread::spawn(serve)) }
     }
 
-    /// A broker that is somebody else's.
+    /// A broker that this process did not start.
     pub(crate) fn elsewhere(address: SocketAddr) -> Self {
         Self { address, stop: CancellationToken::new(), thread: None }
     }

@@ -1,5 +1,5 @@
-//! The broker in every version that it claims to speak: whatever it is asked it answers, and the
-//! answer can be read; and a member of any age can join, work and leave.
+//! The broker in every version that it advertises: it answers every request with a readable
+//! response, and members with any client version can join, work and leave.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

@@ -8,12 +8,12 @@ use kafka_protocol::messages::{
     ApiKey, ApiVersionsResponse, FindCoordinatorResponse, ResponseHeader, ResponseKind,
 };
 use kafka_protocol::protocol::Decodable;
-use tandem::wire::{SUPPORTED, number, places};
+use tandem::wire::{SUPPORTED, broker_addresses, number};
 
 use crate::proxy::upstream::Echo;
 use support::edge::process::{Client, Edges};
+use support::naming_answers::{Brokers, answer, naming_versions, written};
 use support::samples;
-use support::tellings::{Brokers, answer, telling, written};
 
 /// A broker that says what the test wrote.
 struct Puppet {
@@ -77,18 +77,17 @@ fn every_broker_that_is_named_is_behind_an_edge() {
         .map(|(id, port)| (id, "127.0.0.1".to_owned(), port.parse().unwrap()))
         .collect();
     let mut known: Option<Vec<i32>> = None;
-    for (key, version) in telling() {
+    for (key, version) in naming_versions() {
         let frame = puppet.says(key, version, &answer(key, version, &named)).unwrap();
-        let found = places(number(key), version, &frame).unwrap().found;
-        assert!(found.iter().all(|place| place.host == "127.0.0.1"), "{key:?} {version}");
-        let ports: Vec<i32> = found.iter().map(|place| place.port).collect();
+        let found = broker_addresses(number(key), version, &frame).unwrap().found;
+        assert!(found.iter().all(|address| address.host == "127.0.0.1"), "{key:?} {version}");
+        let ports: Vec<i32> = found.iter().map(|address| address.port).collect();
         // Everywhere the same, as it was when all were named for the first time.
         let known = known.get_or_insert_with(|| ports.clone());
         assert_eq!(ports, known[..ports.len()], "{key:?} {version}");
-        let heard = found
-            .iter()
-            .zip(&named)
-            .map(|(place, (id, host, _))| (*id, host.clone(), u16::try_from(place.port).unwrap()));
+        let heard = found.iter().zip(&named).map(|(address, (id, host, _))| {
+            (*id, host.clone(), u16::try_from(address.port).unwrap())
+        });
         assert_eq!(read(key, version, frame), answer(key, version, &heard.collect()));
     }
     for (port, echo) in known.unwrap().into_iter().zip(&echoes) {
@@ -98,7 +97,7 @@ fn every_broker_that_is_named_is_behind_an_edge() {
 }
 
 #[test]
-fn what_cannot_be_behind_an_edge_does_not_reach_the_client() {
+fn unknown_brokers_do_not_reach_a_client_behind_an_edge() {
     let mut edges = Edges::start();
     let mut puppet = Puppet::start(&mut edges);
     let named = vec![(1, "broker".to_owned(), 9092)];
@@ -123,9 +122,9 @@ fn a_coordinator_that_is_not_known_has_no_edge() {
     }
 }
 
-/// An answer in a version that is not known, though nobody should have agreed upon it.
+/// A response in an unknown version, which no client should have negotiated.
 #[test]
-fn what_is_too_new_to_be_read_does_not_reach_the_client() {
+fn responses_of_unknown_versions_do_not_reach_the_client() {
     let mut edges = Edges::start();
     let mut puppet = Puppet::start(&mut edges);
     let mut ask = [3_i16.to_be_bytes(), 14_i16.to_be_bytes()].concat();
@@ -152,8 +151,8 @@ fn the_versions_that_a_client_hears_of_can_be_followed() {
         let heard = read(ApiKey::ApiVersions, version, frame);
         let ResponseKind::ApiVersions(heard) = heard else { panic!() };
         let max = |key: ApiKey| heard.api_keys[number(key) as usize].max_version;
-        let told = [ApiKey::Metadata, ApiKey::Fetch, ApiKey::OffsetCommit, ApiKey::Heartbeat];
-        assert_eq!(told.map(max), [13, 18, 9, 4]);
+        let keys = [ApiKey::Metadata, ApiKey::Fetch, ApiKey::OffsetCommit, ApiKey::Heartbeat];
+        assert_eq!(keys.map(max), [13, 18, 9, 4]);
         assert_eq!(max(ApiKey::CreateTopics), 99, "what is left as it is has no bound");
     }
 }
@@ -180,12 +179,12 @@ fn tokens_without_a_header_pass_and_requests_are_known_again() {
     }
     let named = vec![(1, "127.0.0.1".to_owned(), 9)];
     let frame = puppet.says(ApiKey::Metadata, 9, &answer(ApiKey::Metadata, 9, &named)).unwrap();
-    assert_ne!(places(3, 9, &frame).unwrap().found[0].port, 9);
+    assert_ne!(broker_addresses(3, 9, &frame).unwrap().found[0].port, 9);
 }
 
 /// All that the embedded broker speaks, in all versions, as it says it without an edge.
 #[test]
-fn what_names_no_broker_is_the_same_with_and_without_an_edge() {
+fn responses_without_brokers_pass_an_edge_unchanged() {
     let (mut edges, broker) = (Edges::start(), crate::proxy::kafka::Embedded::start());
     let real = broker.address.to_string();
     let mut here = Client::connect(&edges.open("p1-1", &real));

@@ -177,7 +177,7 @@ fn an_answer_waits_for_its_turn() {
 }
 
 #[test]
-fn what_cannot_be_answered_is_refused_and_changes_nothing() {
+fn unanswerable_requests_are_refused_and_change_nothing() {
     let (mut edges, echo) = (Edges::start(), Echo::start());
     let mut client = Client::connect(&edges.open("p1-1", &echo.address));
     let answer = || Effect::Answer { code: CODE };
@@ -189,17 +189,17 @@ fn what_cannot_be_answered_is_refused_and_changes_nothing() {
     let mut nowhere = rule("p1-1", Direction::Both, &[], Effect::Stall);
     nowhere.scope.brokers = Some(["nowhere".to_owned()].into());
     for (rule, why) in [
-        (rule("p1-1", Direction::Both, &[12, 19], answer()), "number 19 cannot be answered"),
+        (rule("p1-1", Direction::Both, &[12, 19], answer()), "requests of API 19"),
         (rule("p1-1", Direction::Both, &[], answer()), "name the requests"),
-        (rule("p1-1", Direction::ToClient, &[12], answer()), "name the other direction"),
+        (rule("p1-1", Direction::ToClient, &[12], answer()), "choose the other direction"),
         (rule("p1-1", Direction::Both, &[], slow), "0 bytes a second"),
-        (nowhere, "\"nowhere\" is no host:port"),
+        (nowhere, "\"nowhere\" is not host:port"),
     ] {
         let said = edges.refuses(rule);
         assert!(said.contains(why), "{said}");
         client.exchange(12, 1);
     }
-    let said = edges.tell("nonsense");
+    let said = edges.send_line("nonsense");
     assert!(matches!(said, tandem::edge::Answer::Refused { .. }), "{said:?}");
 }
 

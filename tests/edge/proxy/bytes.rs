@@ -13,7 +13,7 @@ use support::edge::process::{Client, Edges, PATIENCE, SILENCE, request, rule};
 const ANY: i16 = 12;
 
 #[test]
-fn what_passes_is_left_as_it_is_and_in_order() {
+fn passing_traffic_is_unchanged_and_in_order() {
     let (mut edges, echo) = (Edges::start(), Echo::start());
     let mut client = Client::connect(&edges.open("p1-1", &echo.address));
     let mut writer = client.0.try_clone().unwrap();
@@ -79,7 +79,7 @@ fn lost_bytes_are_lost_and_their_connection_is_reset() {
 }
 
 #[test]
-fn nobody_hears_of_a_client_that_dies_behind_a_cut() {
+fn the_death_of_a_client_behind_a_cut_stays_unnoticed() {
     let (mut edges, echo) = (Edges::start(), Echo::start());
     let address = edges.open("p1-1", &echo.address);
     for effect in [Effect::Drop, Effect::Stall] {

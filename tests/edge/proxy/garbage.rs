@@ -1,4 +1,4 @@
-//! Whoever speaks no Kafka to an edge, or lies about lengths, loses the connection: others do not
+//! A client that sends garbage or wrong lengths to an edge loses its connection: others do not
 //! notice, and memory does not grow.
 
 use std::io::Write;
@@ -102,7 +102,7 @@ fn memory_is_bounded_while_rules_hold() {
 
 /// More than may be held for one connection costs that connection alone.
 #[test]
-fn what_exceeds_what_may_be_held_is_cut() {
+fn a_connection_that_exceeds_the_buffer_is_cut() {
     let (mut edges, echo) = (Edges::start(), Echo::start());
     let address = edges.open("p1-1", &echo.address);
     let (mut greedy, mut modest) = (Client::connect(&address), Client::connect(&address));
@@ -116,7 +116,7 @@ fn what_exceeds_what_may_be_held_is_cut() {
     assert_eq!(modest.answer().0, 1);
 }
 
-/// An answer that nobody asked for, or that is none, does not reach the client.
+/// An unsolicited or malformed response does not reach the client.
 #[test]
 fn a_broker_that_speaks_no_kafka_is_cut_off() {
     let mut edges = Edges::start();

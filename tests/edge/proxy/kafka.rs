@@ -9,7 +9,7 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::Message;
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
-use tandem::broker::{Broker, Settings};
+use tandem::broker::{Broker, BrokerSettings};
 use tandem::edge::{Direction, Effect};
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +27,7 @@ impl Embedded {
     pub(crate) fn start() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let broker = runtime.block_on(Broker::bind(listen, Settings::default())).unwrap();
+        let broker = runtime.block_on(Broker::bind(listen, BrokerSettings::default())).unwrap();
         let (address, stop) = (broker.address(), CancellationToken::new());
         let until = stop.clone();
         let serve = move || runtime.block_on(broker.serve(until));

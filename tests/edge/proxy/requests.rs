@@ -23,7 +23,7 @@ fn lost_requests_and_answers_leave_the_others() {
         edges.heal("k");
         // What was lost stays lost, and the connection lives on.
         client.exchange(OTHER, 3);
-        assert!(edges.is_silent(), "only the requests that were cut tell of the heal");
+        assert!(edges.is_silent(), "only cut requests report the heal");
         client.exchange(ONE, 4);
         assert_eq!(edges.passed().0, "1.k");
     }

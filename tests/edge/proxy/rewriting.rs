@@ -6,9 +6,11 @@ use kafka_protocol::messages::api_versions_response::ApiVersion;
 use kafka_protocol::messages::{ApiKey, ApiVersionsResponse, ResponseHeader, ResponseKind};
 use kafka_protocol::protocol::Decodable;
 use proptest::prelude::*;
-use tandem::wire::{Naming, WireError, cap_versions, naming, newest_naming, number, places};
+use tandem::wire::{
+    Naming, WireError, broker_addresses, cap_versions, naming, newest_naming, number,
+};
 
-use support::tellings::{Brokers, KEYS, answer, telling, text, written};
+use support::naming_answers::{Brokers, KEYS, answer, naming_versions, text, written};
 
 fn read(key: ApiKey, version: i16, frame: &[u8]) -> ResponseKind {
     let mut bytes = Bytes::copy_from_slice(frame);
@@ -29,28 +31,29 @@ proptest! {
 
     #[test]
     fn only_host_and_port_change(named in brokers(), edge in "[a-z0-9.]{1,200}") {
-        for (key, version) in telling() {
+        for (key, version) in naming_versions() {
             let original = answer(key, version, &named);
             let frame = written(key, version, &original);
-            let places = places(number(key), version, &frame).unwrap();
-            let found: Vec<_> = places.found.iter().map(|at| (at.host.clone(), at.port)).collect();
+            let addresses = broker_addresses(number(key), version, &frame).unwrap();
+            let listed = addresses.found.iter();
+            let found: Vec<_> = listed.map(|at| (at.host.clone(), at.port)).collect();
             let single = key == ApiKey::FindCoordinator && version < 4;
             let most = if single { 1 } else { named.len() };
             let said = |(_, host, port): &(i32, String, u16)| (host.clone(), i32::from(*port));
-            let told: Vec<_> = named.iter().take(most).map(said).collect();
-            prop_assert_eq!(found, told, "{:?} {}", key, version);
+            let expected: Vec<_> = named.iter().take(most).map(said).collect();
+            prop_assert_eq!(found, expected, "{:?} {}", key, version);
 
             let others: Vec<_> = (0..most).map(|at| Some((edge.clone(), at as u16 + 1))).collect();
-            let replaced = places.replaced(&frame, &others);
+            let replaced = addresses.replaced(&frame, &others);
             let ports = named.iter().zip(1..).map(|((id, _, _), port)| (*id, edge.clone(), port));
             let expected = answer(key, version, &ports.collect());
             prop_assert_eq!(read(key, version, &replaced), expected, "{:?} {}", key, version);
 
             // The same again: every byte as it was.
-            let same = places.found.iter().map(|at| Some((at.host.clone(), at.port as u16)));
-            prop_assert_eq!(&places.replaced(&frame, &same.collect::<Vec<_>>())[..], &frame[..]);
+            let same = addresses.found.iter().map(|at| Some((at.host.clone(), at.port as u16)));
+            prop_assert_eq!(&addresses.replaced(&frame, &same.collect::<Vec<_>>())[..], &frame[..]);
             let none = vec![None; most];
-            prop_assert_eq!(&places.replaced(&frame, &none)[..], &frame[..]);
+            prop_assert_eq!(&addresses.replaced(&frame, &none)[..], &frame[..]);
         }
     }
 }
@@ -62,20 +65,20 @@ fn unknown_fields_stay() {
     said.unknown_tagged_fields.insert(5, Bytes::from_static(b"later"));
     said.node_endpoints[0].unknown_tagged_fields.insert(9, Bytes::from_static(b"even later"));
     let frame = written(ApiKey::Fetch, 17, &ResponseKind::Fetch(said.clone()));
-    let places = places(1, 17, &frame).unwrap();
-    let replaced = places.replaced(&frame, &[Some(("127.0.0.1".to_owned(), 5))]);
+    let addresses = broker_addresses(1, 17, &frame).unwrap();
+    let replaced = addresses.replaced(&frame, &[Some(("127.0.0.1".to_owned(), 5))]);
     (said.node_endpoints[0].host, said.node_endpoints[0].port) = (text("127.0.0.1"), 5);
     assert_eq!(read(ApiKey::Fetch, 17, &replaced), ResponseKind::Fetch(said));
 }
 
 #[test]
-fn whatever_names_brokers_in_the_newest_version_is_known() {
-    assert_eq!(telling().len(), 14 + 7 + 3 + 4 + 3 + 1 + 1);
+fn every_response_that_names_brokers_is_known_in_its_newest_version() {
+    assert_eq!(naming_versions().len(), 14 + 7 + 3 + 4 + 3 + 1 + 1);
     for key in KEYS {
         let newest = key.valid_versions().max;
         assert_eq!(naming(number(key), newest), Naming::Known, "{key:?}");
         assert_eq!(naming(number(key), newest + 1), Naming::TooNew, "{key:?}");
-        let unknown = places(number(key), newest + 1, &[0; 100]);
+        let unknown = broker_addresses(number(key), newest + 1, &[0; 100]);
         assert!(matches!(unknown, Err(WireError::Unsupported { .. })));
     }
     assert_eq!(naming(number(ApiKey::Fetch), 15), Naming::Never);
@@ -85,13 +88,13 @@ fn whatever_names_brokers_in_the_newest_version_is_known() {
 #[test]
 fn damaged_answers_are_refused_and_reserve_nothing() {
     let named = vec![(1, "broker-1.example".to_owned(), 9092)];
-    for (key, version) in telling() {
+    for (key, version) in naming_versions() {
         let frame = written(key, version, &answer(key, version, &named));
         for at in 0..frame.len() {
-            drop(places(number(key), version, &frame[..at]));
+            drop(broker_addresses(number(key), version, &frame[..at]));
             let mut absurd = frame.clone();
             absurd[at..].fill(0x7f);
-            drop(places(number(key), version, &absurd));
+            drop(broker_addresses(number(key), version, &absurd));
         }
     }
 }

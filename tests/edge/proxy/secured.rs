@@ -76,7 +76,8 @@ impl Identity {
     }
 }
 
-/// A broker that repeats what it hears by TLS; where `guest` is told, it wants that certificate.
+/// A broker that echoes what it receives over TLS; with `guest`, it requires that client
+/// certificate.
 fn echo(identity: &Identity, guest: Option<&Identity>) -> (String, Arc<Seen>) {
     let mut acceptor = SslAcceptor::mozilla_intermediate_v5(SslMethod::tls()).unwrap();
     acceptor.set_private_key(&identity.key).unwrap();
@@ -100,7 +101,7 @@ fn echo(identity: &Identity, guest: Option<&Identity>) -> (String, Arc<Seen>) {
 }
 
 #[test]
-fn what_is_said_by_tls_is_whole_and_rules_hold_for_it() {
+fn traffic_over_tls_is_complete_and_follows_rules() {
     let identity = Identity::of("127.0.0.1");
     let (broker, seen) = echo(&identity, None);
     let mut edges = Edges::start();
@@ -127,7 +128,7 @@ fn what_is_said_by_tls_is_whole_and_rules_hold_for_it() {
 }
 
 #[test]
-fn a_broker_that_is_not_who_it_should_be_is_not_spoken_to() {
+fn a_broker_with_the_wrong_certificate_is_rejected() {
     let (identity, other) = (Identity::of("broker.example"), Identity::of("127.0.0.1"));
     let (broker, seen) = echo(&identity, None);
     let mut edges = Edges::start();
@@ -159,8 +160,8 @@ fn authorities_that_are_named_are_the_only_ones() {
     let mut tandem = Command::new(env!("CARGO_BIN_EXE_tandem"));
     // What this machine knows.
     let mut edges = Edges::start_as(tandem.env("SSL_CERT_FILE", identity.file("certificate.pem")));
-    let anybody = Tls { ca: None, ..identity.trusted() };
-    let mut client = Client::connect(&edges.open_by("p1-1", &broker, Some(anybody)).unwrap());
+    let any_authority = Tls { ca: None, ..identity.trusted() };
+    let mut client = Client::connect(&edges.open_by("p1-1", &broker, Some(any_authority)).unwrap());
     client.exchange(ANY, 1);
     let named = edges.open_by("p1-2", &broker, Some(other.trusted())).unwrap();
     let mut client = Client::connect(&named);

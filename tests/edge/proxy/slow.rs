@@ -22,7 +22,7 @@ fn took(client: &mut Client, api: i16, correlation: i32) -> Duration {
 }
 
 #[test]
-fn a_delay_is_what_was_ordered_and_ends_with_its_rule() {
+fn a_delay_matches_its_rule_and_ends_with_it() {
     let (mut edges, echo) = (Edges::start(), Echo::start());
     let mut client = Client::connect(&edges.open("p1-1", &echo.address));
     for (direction, ways) in [(Direction::ToBroker, 1), (Direction::Both, 2)] {
@@ -57,7 +57,7 @@ fn jitter_varies_and_keeps_the_order() {
 }
 
 #[test]
-fn a_rate_is_kept_and_what_waits_passes_at_once_when_the_rule_is_lifted() {
+fn a_rate_is_kept_and_waiting_bytes_pass_at_once_when_the_rule_is_lifted() {
     let (mut edges, echo) = (Edges::start(), Echo::start());
     let mut client = Client::connect(&edges.open("p1-1", &echo.address));
     edges.put("k", rule("p1-1", Direction::ToBroker, &[], slow(0, 0, Some(100_000))));
@@ -76,7 +76,7 @@ fn a_rate_is_kept_and_what_waits_passes_at_once_when_the_rule_is_lifted() {
 }
 
 #[test]
-fn a_slow_request_holds_up_what_comes_behind_it_and_nothing_else() {
+fn a_slow_request_delays_only_the_requests_behind_it() {
     let (mut edges, echo) = (Edges::start(), Echo::start());
     let address = edges.open("p1-1", &echo.address);
     let (mut client, mut other) = (Client::connect(&address), Client::connect(&address));

@@ -34,9 +34,9 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts one, on a port that nobody else has.
+    /// Starts a browser on a free port.
     pub fn start() -> Self {
-        // What TLS is made of; whoever was first has chosen the same.
+        // The provider of TLS; another thread may have installed the same one first.
         rustls::crypto::ring::default_provider().install_default().ok();
         let profile = tempfile::tempdir().unwrap();
         let mut driver = Command::new("chromedriver")
@@ -76,7 +76,7 @@ impl Browser {
     }
 
     /// Says something to the browser beyond WebDriver.
-    pub fn tell(&self, command: &str, parameters: &Value) {
+    pub fn send(&self, command: &str, parameters: &Value) {
         self.post("/goog/cdp/execute", &json!({"cmd": command, "params": parameters}));
     }
 
@@ -115,7 +115,7 @@ impl Browser {
 
     /// How large the window is, in CSS pixels.
     pub fn size(&self, width: u32, height: u32) {
-        self.tell(
+        self.send(
             "Emulation.setDeviceMetricsOverride",
             &json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}),
         );
@@ -131,8 +131,8 @@ impl Browser {
         let page = format!("file://{}", file.display());
         let log = self.post("/se/log", &json!({"type": "performance"}));
         let requests = log.as_array().unwrap().iter().filter_map(|entry| {
-            let told: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
-            let message = &told["message"];
+            let entry: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
+            let message = &entry["message"];
             // The browser's own pages are not what is looked at.
             let asks = message["method"] == "Network.requestWillBeSent"
                 && message["params"]["documentURL"] == page.as_str();

@@ -9,7 +9,7 @@ use tandem::timeline::{Finding, Findings};
 use tandem::verdict::{Distribution, Report, Samples};
 
 use crate::html_report::large::{BLIND, Large, THOUSAND, TWIN};
-use crate::html_report::made::{Row, Told, data, row, rows};
+use crate::html_report::made::{Fixture, Row, data, row, rows};
 use support::facts::{Story, at};
 
 pub const SMALL: Large = Large { roles: 6, partitions: 4, groups: 2, members: 3, trials: 6 };
@@ -23,7 +23,7 @@ fn loads(page: &str) -> Vec<&str> {
 
 #[test]
 fn a_page_loads_nothing_and_its_policy_says_so() {
-    let page = SMALL.told().page();
+    let page = SMALL.fixture().page();
     for named in loads(&page) {
         assert!(named.starts_with('#') || named == "data:,", "it would load {named}");
     }
@@ -42,12 +42,12 @@ fn a_page_loads_nothing_and_its_policy_says_so() {
 type Kind = fn(&Findings) -> &Vec<Finding>;
 
 /// The findings of a timeline by group and partition, once a lane.
-fn lanes(told: &Told, of: Kind) -> BTreeMap<(usize, u32), Vec<Row>> {
+fn lanes(fixture: &Fixture, of: Kind) -> BTreeMap<(usize, u32), Vec<Row>> {
     let mut lanes: BTreeMap<_, Vec<Row>> = BTreeMap::new();
-    for (place, (name, line)) in told.timeline.groups.iter().enumerate() {
+    for (place, (name, line)) in fixture.timeline.groups.iter().enumerate() {
         for one in of(&line.findings) {
-            let on = told.plan.groups[name].partition(one.roles.first);
-            lanes.entry((place, on.0)).or_default().push(row(one, told.zero));
+            let on = fixture.plan.groups[name].partition(one.roles.first);
+            lanes.entry((place, on.0)).or_default().push(row(one, fixture.zero));
         }
     }
     lanes.values_mut().for_each(|lane| lane.sort_unstable());
@@ -59,12 +59,12 @@ fn role_count(fold: &serde_json::Value) -> usize {
     usize::try_from(fold["roles"][2].as_u64().unwrap()).unwrap()
 }
 
-/// Whatever the timeline found is in the data of the page, with equal numbers.
-pub fn holds_all(told: &Told, page: &str) {
+/// Every finding of the timeline is in the data of the page, with equal numbers.
+pub fn holds_all(fixture: &Fixture, page: &str) {
     let data = data(page);
     let kinds: [(&str, Kind); 2] = [("g", |found| &found.gaps), ("o", |found| &found.overlaps)];
     for (key, of) in kinds {
-        for ((group, on), found) in lanes(told, of) {
+        for ((group, on), found) in lanes(fixture, of) {
             let shown = rows(&data["groups"][group]["lanes"][on.to_string()][key]);
             assert_eq!(shown, found, "{key} of group {group} on partition {on}");
         }
@@ -75,8 +75,8 @@ pub fn holds_all(told: &Told, page: &str) {
         .iter()
         .map(|fold| role_count(fold) * rows(&fold["g"]).len())
         .sum();
-    assert_eq!(joint as u64, told.report.joint.gap.count, "joint gaps, a role each");
-    counts_fit(&told.report, &data);
+    assert_eq!(joint as u64, fixture.report.joint.gap.count, "joint gaps, a role each");
+    counts_fit(&fixture.report, &data);
 }
 
 /// The data's gaps have the distribution that the report states, which leaves out those of
@@ -98,28 +98,29 @@ pub fn counts_fit(report: &Report, data: &serde_json::Value) {
         let other = group.other;
         let other = [other.restart, other.broker, other.death, other.stop, other.start, other.none];
         let other = other.map(|it| it.gap);
-        let told: Vec<_> = [group.fault.gap].into_iter().chain(other).collect();
-        let count: u64 = told.iter().map(|one| one.count).sum();
+        let measures: Vec<_> = [group.fault.gap].into_iter().chain(other).collect();
+        let count: u64 = measures.iter().map(|one| one.count).sum();
         assert_eq!(all.count, count, "gaps of {name}");
-        let most = told.iter().filter_map(|one| one.max_ms).reduce(f64::max);
-        let least = told.iter().filter_map(|one| one.min_ms).reduce(f64::min);
+        let most = measures.iter().filter_map(|one| one.max_ms).reduce(f64::max);
+        let least = measures.iter().filter_map(|one| one.min_ms).reduce(f64::min);
         assert_eq!((all.min_ms, all.max_ms), (least, most), "gaps of {name}");
     }
 }
 
 #[test]
 fn every_finding_is_in_the_page_with_the_numbers_of_the_report() {
-    let told = SMALL.told();
-    let gaps: Vec<u64> = told.report.groups.values().map(|group| group.fault.gap.count).collect();
+    let fixture = SMALL.fixture();
+    let gaps: Vec<u64> =
+        fixture.report.groups.values().map(|group| group.fault.gap.count).collect();
     assert!(gaps.iter().all(|count| *count > 0), "there is something to show: {gaps:?}");
-    assert!(told.report.joint.gap.count > 0, "trial {TWIN} hits all groups");
-    assert!(told.report.unknown_ms > 0.0, "in trial {BLIND} a member is not heard");
-    let page = told.page();
-    holds_all(&told, &page);
-    for worst in &told.report.worst {
+    assert!(fixture.report.joint.gap.count > 0, "trial {TWIN} hits all groups");
+    assert!(fixture.report.unknown_ms > 0.0, "in trial {BLIND} a member is not heard");
+    let page = fixture.page();
+    holds_all(&fixture, &page);
+    for worst in &fixture.report.worst {
         assert!(page.contains(&format!("{:.3} ms, known to within", worst.duration_ms)));
     }
-    for reason in &told.report.reasons {
+    for reason in &fixture.report.reasons {
         assert!(page.contains(&reason.replace('>', "&gt;").replace('<', "&lt;")), "{reason}");
     }
 }
@@ -127,9 +128,9 @@ fn every_finding_is_in_the_page_with_the_numbers_of_the_report() {
 #[test]
 fn a_thousand_roles_fit_a_page_that_folds_them() {
     let began = tandem::time::Mono::now();
-    let told = THOUSAND.told();
+    let fixture = THOUSAND.fixture();
     let judged = tandem::time::Mono::now();
-    let page = told.page();
+    let page = fixture.page();
     let written = tandem::time::Mono::now();
     eprintln!(
         "{} MB, judged in {:?}, written in {:?}",
@@ -141,18 +142,18 @@ fn a_thousand_roles_fit_a_page_that_folds_them() {
     let data = data(&page);
     assert_eq!(data["folds"].as_array().unwrap().len(), 64, "roles of one partition share a lane");
     assert!(page.contains("1000 roles on 64 lanes"), "it says so");
-    holds_all(&told, &page);
+    holds_all(&fixture, &page);
 }
 
 #[test]
-fn what_is_thinned_out_is_told_and_never_a_violation() {
-    let told = SMALL.told();
-    let services = told.page_within(Room { services: 10, ..Room::default() });
-    holds_all(&told, &services);
+fn thinning_is_reported_and_never_drops_a_violation() {
+    let fixture = SMALL.fixture();
+    let services = fixture.page_within(Room { services: 10, ..Room::default() });
+    holds_all(&fixture, &services);
     assert!(services.contains("Who served is not drawn"), "it says what is left out");
     assert!(data(&services)["groups"][0]["lanes"]["0"]["s"].as_array().unwrap().is_empty());
 
-    let few = told.page_within(Room { findings: 30, ..Room::default() });
+    let few = fixture.page_within(Room { findings: 30, ..Room::default() });
     let data = data(&few);
     let shown: Vec<_> = data["trials"].as_array().unwrap().iter().filter(|it| it[3] == 1).collect();
     assert!(!shown.is_empty() && shown.len() < 6, "some trials are left out");
@@ -164,7 +165,7 @@ fn what_is_thinned_out_is_told_and_never_a_violation() {
 }
 
 /// A run with one gap, on a host that stalled twice while it lasted, and once before.
-pub fn stalled() -> Told {
+pub fn stalled() -> Fixture {
     let plan = support::facts::plan(2, &[("p1", 1, 2)]);
     let brief = support::facts::brief(&plan, 1, &[]);
     let mut story = Story::default();
@@ -175,13 +176,13 @@ pub fn stalled() -> Told {
     story.run(600, stall([500, 600])).began(1_000, 1);
     story.run(5_200, stall([5_000, 5_200])).run(9_030, stall([9_000, 9_030]));
     story.ended(20_000, 1).completed(21_000);
-    Told::new(plan, &brief, &story.facts)
+    Fixture::new(plan, &brief, &story.facts)
 }
 
 #[test]
 fn stalls_of_the_host_are_bands_behind_all_lanes() {
-    let told = stalled();
-    let page = told.page();
+    let fixture = stalled();
+    let page = fixture.page();
     let (long, short) = ([4_990_000_000_u64, 5_190_000_000], [8_990_000_000_u64, 9_020_000_000]);
     assert_eq!(data(&page)["stalls"], serde_json::json!([long, short]));
     let (_, still) = page.split_once("<div id=\"still\">").unwrap();
@@ -202,10 +203,10 @@ fn stalls_of_the_host_are_bands_behind_all_lanes() {
     assert!(path("stall").contains(&format!("h{:.1}v", x(5_200.0) - x(5_000.0))), "to scale");
     assert!(page.contains("the host stalled:"), "the legend has them");
 
-    let few = told.page_within(Room { stalls: 1, ..Room::default() });
+    let few = fixture.page_within(Room { stalls: 1, ..Room::default() });
     assert_eq!(data(&few)["stalls"], serde_json::json!([long]));
     assert!(few.contains("The lanes show the 1 longest of 2 stalls of the host"), "it says so");
-    let calm = SMALL.told().page();
+    let calm = SMALL.fixture().page();
     assert!(!calm.contains("<path class=\"stall-edge\" d=\"M1"), "none where there was none");
 }
 
@@ -213,7 +214,7 @@ fn stalls_of_the_host_are_bands_behind_all_lanes() {
 fn a_run_of_which_nothing_is_known_has_a_page_too() {
     let plan = support::facts::plan(2, &[("p1", 1, 2)]);
     let brief = support::facts::brief(&plan, 1, &[]);
-    let page = Told::new(plan, &brief, &[]).page();
-    assert!(page.contains("UNKNOWN") && page.contains("No trial was played to its end"));
+    let page = Fixture::new(plan, &brief, &[]).page();
+    assert!(page.contains("UNKNOWN") && page.contains("No trial was completed"));
     assert!(page.contains("No fault was injected."));
 }

@@ -75,7 +75,7 @@ fn a_real_run_has_a_page_with_the_numbers_of_its_result() {
 
 #[test]
 fn a_thousand_roles_open_soon_and_scroll() {
-    let (_folder, path) = file(&THOUSAND.told().page());
+    let (_folder, path) = file(&THOUSAND.fixture().page());
     let browser = Browser::start();
     browser.size(1280, 1000);
     let mut took = Vec::new();
@@ -107,8 +107,8 @@ fn a_thousand_roles_open_soon_and_scroll() {
 }
 
 #[test]
-fn a_keyboard_is_enough() {
-    let (_folder, path) = file(&SMALL.told().page());
+fn the_page_is_usable_with_a_keyboard() {
+    let (_folder, path) = file(&SMALL.fixture().page());
     let browser = Browser::start();
     browser.size(1280, 1000);
     open(&browser, &path);
@@ -129,24 +129,24 @@ fn a_keyboard_is_enough() {
     }
     assert_eq!(seen.last().unwrap(), "row", "a lane is reached: {seen:?}");
     let label = browser.ask("document.activeElement.getAttribute('aria-label')");
-    assert!(label.as_str().unwrap().contains("the longest"), "it tells what was found: {label}");
+    assert!(label.as_str().unwrap().contains("the longest"), "it names the findings: {label}");
 
     browser.press(&['n']);
-    let first = browser.ask("document.getElementById('told').textContent");
+    let first = browser.ask("document.getElementById('tip').textContent");
     let first = first.as_str().unwrap();
     let known = ["gap of", "overlap of", "unknown for"].iter().any(|it| first.contains(it));
     assert!(first.starts_with("1 of ") && first.contains("known to within") && known, "{first}");
     browser.press(&['n']);
-    let second = browser.ask("document.getElementById('told').textContent");
+    let second = browser.ask("document.getElementById('tip').textContent");
     assert!(second.as_str().unwrap().starts_with("2 of "), "{second}");
     browser.press(&['\u{e00c}']);
-    assert_eq!(browser.ask("document.getElementById('told').textContent"), "", "Escape hides it");
+    assert_eq!(browser.ask("document.getElementById('tip').textContent"), "", "Escape hides it");
 }
 
 #[test]
-fn a_pointer_is_told_exact_numbers() {
-    let told = SMALL.told();
-    let (_folder, path) = file(&told.page());
+fn the_tooltip_shows_exact_numbers() {
+    let fixture = SMALL.fixture();
+    let (_folder, path) = file(&fixture.page());
     let browser = Browser::start();
     browser.size(1280, 1000);
     open(&browser, &path);
@@ -161,7 +161,7 @@ fn a_pointer_is_told_exact_numbers() {
     );
     let number = |at: usize| place[at].as_f64().unwrap();
     browser.point(number(0).round() as i64, number(1).round() as i64);
-    let said = browser.ask("document.getElementById('told').textContent");
+    let said = browser.ask("document.getElementById('tip').textContent");
     let length = format!("gap of {:.3} ms", number(2) / 1e6);
     assert!(said.as_str().unwrap().contains(&length), "{length} is not in {said}");
 }
@@ -192,9 +192,9 @@ fn stalls_of_the_host_are_seen_in_light_in_the_dark_and_on_paper() {
     assert_eq!(light, fill(".legend .stall"), "the legend has the same look");
     assert_ne!(light, fill(".legend .band"), "which is none of a fault");
     let dark = serde_json::json!({"features": [{"name": "prefers-color-scheme", "value": "dark"}]});
-    browser.tell("Emulation.setEmulatedMedia", &dark);
+    browser.send("Emulation.setEmulatedMedia", &dark);
     assert_ne!(fill("#still .stall"), light, "it is light in the dark");
-    browser.tell("Emulation.setEmulatedMedia", &serde_json::json!({"media": "print"}));
+    browser.send("Emulation.setEmulatedMedia", &serde_json::json!({"media": "print"}));
     assert_eq!(fill("#still .stall"), light, "paper is light");
     let wide = "document.querySelector('#still .stall').getBoundingClientRect().width";
     assert!(browser.ask(wide).as_f64().unwrap() > 0.0, "it is on paper");
@@ -203,8 +203,8 @@ fn stalls_of_the_host_are_seen_in_light_in_the_dark_and_on_paper() {
 }
 
 #[test]
-fn a_phone_a_dark_room_and_paper_have_it_too() {
-    for page in [SMALL.told().page(), THOUSAND.told().page()] {
+fn the_page_works_on_phones_in_dark_mode_and_on_paper() {
+    for page in [SMALL.fixture().page(), THOUSAND.fixture().page()] {
         let (_folder, path) = file(&page);
         let browser = Browser::start();
         browser.size(360, 740);
@@ -217,10 +217,10 @@ fn a_phone_a_dark_room_and_paper_have_it_too() {
         let dark = serde_json::json!(
             {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
         );
-        browser.tell("Emulation.setEmulatedMedia", &dark);
+        browser.send("Emulation.setEmulatedMedia", &dark);
         assert_ne!(browser.ask(paper), light, "dark where that is wanted");
 
-        browser.tell("Emulation.setEmulatedMedia", &serde_json::json!({"media": "print"}));
+        browser.send("Emulation.setEmulatedMedia", &serde_json::json!({"media": "print"}));
         let shown = |what: &str| {
             browser.ask(&format!("getComputedStyle(document.querySelector('{what}')).display"))
         };
@@ -236,7 +236,7 @@ fn a_phone_a_dark_room_and_paper_have_it_too() {
 /// names of its rows in sight.
 #[test]
 fn a_table_that_is_wider_than_a_phone_says_that_it_goes_on() {
-    let (_folder, path) = file(&SMALL.told().page());
+    let (_folder, path) = file(&SMALL.fixture().page());
     let browser = Browser::start();
     let hint = "getComputedStyle(document.querySelector('.wide caption'), '::after').content";
     browser.size(1280, 1000);
@@ -264,10 +264,10 @@ fn a_table_that_is_wider_than_a_phone_says_that_it_goes_on() {
 
 #[test]
 fn a_page_says_everything_without_its_script() {
-    let told = SMALL.told();
-    let (_folder, path) = file(&told.page());
+    let fixture = SMALL.fixture();
+    let (_folder, path) = file(&fixture.page());
     let browser = Browser::start();
-    browser.tell("Emulation.setScriptExecutionDisabled", &serde_json::json!({"value": true}));
+    browser.send("Emulation.setScriptExecutionDisabled", &serde_json::json!({"value": true}));
     browser.open(&path);
     let shown = |what: &str| {
         browser.ask(&format!("getComputedStyle(document.querySelector('{what}')).display"))
@@ -282,7 +282,7 @@ fn a_page_says_everything_without_its_script() {
 
 #[test]
 fn hostile_names_do_nothing_in_a_browser() {
-    let (_folder, path) = file(&hostile::told().page());
+    let (_folder, path) = file(&hostile::fixture().page());
     let browser = Browser::start();
     browser.open(&path);
     browser.wait_for("document.readyState === 'complete'");

@@ -4,7 +4,7 @@ use tandem::observation::{FaultClass, Outcome, What};
 use tandem::timeline::Timeline;
 use tandem::verdict::Report;
 
-use crate::html_report::made::{Told, data};
+use crate::html_report::made::{Fixture, data};
 use support::facts::{Story, at, brief, failed, fault, plan};
 
 /// What would break out of text, an attribute, a script element, a comment or a style.
@@ -17,8 +17,8 @@ pub const HOSTILE: [&str; 6] = [
     "\u{202e}txt.\u{2028}\u{0}&lt;b&gt;{{x}}${x}",
 ];
 
-/// A run in which every text that anybody else wrote is hostile.
-pub fn told() -> Told {
+/// A run in which every text from outside is hostile.
+pub fn fixture() -> Fixture {
     let mut story = Story::default();
     let evil = HOSTILE.join(" ");
     story.started("p1-1.1", 10).serves("p1-1.1", 0, 1, [100, 2_000]);
@@ -39,12 +39,12 @@ pub fn told() -> Told {
     brief.experiment.clone_from(&evil);
     let timeline = Timeline::compute(&plan, &story.facts);
     let report = Report::of(&plan, &brief, 42, at(10), &timeline);
-    Told { plan, timeline, report, zero: at(10), run: evil }
+    Fixture { plan, timeline, report, zero: at(10), run: evil }
 }
 
 #[test]
 fn no_text_of_others_is_taken_for_markup() {
-    let page = told().page();
+    let page = fixture().page();
     // In the data quotes are as JSON has them; nothing there can end the element.
     let (markup, rest) = page.split_once("<script type=\"application/json\"").unwrap();
     for text in &HOSTILE[..5] {

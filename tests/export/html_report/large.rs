@@ -1,12 +1,12 @@
-//! A large run that nobody played: many roles on few partitions, some groups of some members, and a
-//! killed leader a trial. One trial kills in every group at once, and in one a member is not heard.
+//! A large synthetic run: many roles on few partitions, some groups of some members, and a killed
+//! leader per trial. One trial kills in every group at once, and in one a member is not heard.
 
 use std::collections::BTreeMap;
 
 use tandem::ids::PartitionId;
 use tandem::observation::What;
 
-use crate::html_report::made::Told;
+use crate::html_report::made::Fixture;
 use support::facts::{Story, at, brief, fault, plan};
 
 const TRIAL_MS: u64 = 22_000;
@@ -38,14 +38,14 @@ struct Group {
 }
 
 impl Large {
-    pub fn told(self) -> Told {
+    pub fn fixture(self) -> Fixture {
         let names: Vec<_> = (1..=self.groups).map(|group| format!("p{group}")).collect();
         let shape: Vec<_> =
             names.iter().map(|name| (name.as_str(), self.partitions, self.members)).collect();
         let plan = plan(self.roles, &shape);
         let brief = brief(&plan, self.trials, &["group.gap.max <= bound.group.gap"]);
         let story = self.story(&names);
-        Told::new(plan, &brief, &story.facts)
+        Fixture::new(plan, &brief, &story.facts)
     }
 
     fn story(self, names: &[String]) -> Story {

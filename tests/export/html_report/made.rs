@@ -12,7 +12,7 @@ use tandem::verdict::{Brief, Report};
 use support::facts::at;
 
 /// What a journal would hold, judged.
-pub struct Told {
+pub struct Fixture {
     pub plan: Plan,
     pub timeline: Timeline,
     pub report: Report,
@@ -20,7 +20,7 @@ pub struct Told {
     pub run: String,
 }
 
-impl Told {
+impl Fixture {
     pub fn new(plan: Plan, brief: &Brief, facts: &[Fact]) -> Self {
         let zero = at(10);
         let timeline = Timeline::compute(&plan, facts);

@@ -45,15 +45,15 @@ fn wall(recording: &Recording, at: Mono) -> u64 {
     zero + at.0 - header.zero.0
 }
 
-type Told = BTreeSet<(String, String, String, u64, u64, String)>;
+type Findings = BTreeSet<(String, String, String, u64, u64, String)>;
 
 /// Gaps or overlaps: scope, group, role, beginning, end, cause.
 fn expected(
     recording: &Recording,
     pick: impl Fn(&tandem::timeline::Findings) -> &[Finding],
-) -> Told {
+) -> Findings {
     let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
-    let mut told = Told::new();
+    let mut findings = Findings::new();
     let mut take = |scope: &str, group: &str, found: &[Finding]| {
         for one in found {
             let cause = match &one.cause {
@@ -65,7 +65,7 @@ fn expected(
             let [from, until] = [one.span.from, one.span.until].map(|at| wall(recording, at));
             for role in one.roles.roles() {
                 let role = recording.header.plan.roles.name(role).unwrap().to_string();
-                told.insert((scope.into(), group.into(), role, from, until, cause.clone()));
+                findings.insert((scope.into(), group.into(), role, from, until, cause.clone()));
             }
         }
     };
@@ -73,10 +73,10 @@ fn expected(
         take("group", name.as_str(), pick(&line.findings));
     }
     take("joint", "", pick(&timeline.joint));
-    told
+    findings
 }
 
-fn told(spans: &[&Span]) -> Told {
+fn findings_of(spans: &[&Span]) -> Findings {
     let one = |span: &&Span| {
         let of = |key| attribute(span, key);
         let (from, until) = (span.start_time_unix_nano, span.end_time_unix_nano);
@@ -99,7 +99,7 @@ pub(crate) fn spans_agree(recording: &Recording, spans: &[Span]) {
             .filter(|span| attribute(span, "neli.unknown") == "false")
             .collect();
         let wanted = expected(recording, |of| pick(of));
-        assert_eq!((sure.len(), told(&sure)), (wanted.len(), wanted), "{name}");
+        assert_eq!((sure.len(), findings_of(&sure)), (wanted.len(), wanted), "{name}");
         for span in sure {
             let faults: Vec<_> = span.links.iter().collect();
             let by_fault = attribute(span, "neli.cause") == "fault";
@@ -180,8 +180,8 @@ fn terms_agree(recording: &Recording, spans: &[Span]) {
             (What::Claimed { partition, term, from, until }, Some(life)) => {
                 claims.insert((life, *partition, *term), [*from, *until]);
             }
-            (What::Renewed { claims: told }, Some(life)) => {
-                for one in told {
+            (What::Renewed { claims: renewed }, Some(life)) => {
+                for one in renewed {
                     let known = claims.get_mut(&(life, one.partition, one.term)).unwrap();
                     known[1] = known[1].max(one.until);
                 }
@@ -231,7 +231,7 @@ fn terms_agree(recording: &Recording, spans: &[Span]) {
     assert_eq!(got.iter().map(one).collect::<BTreeSet<_>>(), wanted);
 }
 
-/// When each fact happened that is told, and the name of its record.
+/// The time of each fact that has a log record, and the name of the record.
 pub(crate) fn records(recording: &Recording) -> Vec<(u64, String)> {
     let name = |what: &What| match what {
         What::FaultAsked { .. } => Some("fault.asked"),
@@ -267,15 +267,15 @@ pub(crate) fn records(recording: &Recording) -> Vec<(u64, String)> {
     facts.filter_map(|fact| Some((wall(recording, fact.t), name(&fact.what)?.to_owned()))).collect()
 }
 
-/// Each fact that is told has its record, at its time.
-pub(crate) fn told_agree(recording: &Recording, logs: &[LogRecord]) {
+/// Each fact that has a log record has it at its time.
+pub(crate) fn logs_match_facts(recording: &Recording, logs: &[LogRecord]) {
     let got: Vec<_> = logs.iter().map(|log| (log.time_unix_nano, log.event_name.clone())).collect();
     assert_eq!(got, records(recording), "in the journal's order");
 }
 
-/// Each fact that is told has its record, at its time, in the trace of its trial.
+/// Each fact that has a log record has it at its time, in the trace of its trial.
 pub(crate) fn logs_agree(recording: &Recording, spans: &[Span], logs: &[LogRecord]) {
-    told_agree(recording, logs);
+    logs_match_facts(recording, logs);
     for log in logs.iter().filter(|log| log.event_name.starts_with("fault.")) {
         let span = spans.iter().find(|span| span.span_id == log.span_id).unwrap();
         assert_eq!((span.name.as_str(), &span.trace_id), ("fault.window", &log.trace_id));

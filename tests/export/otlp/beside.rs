@@ -28,7 +28,7 @@ const REFUSED: usize = 6;
 /// What becomes of the telemetry of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Nobody asks for any.
+    /// No metrics are requested.
     Off,
     /// A collector takes traces, logs and, each second, metrics, which are scraped as often, too.
     On,
@@ -53,7 +53,7 @@ impl Way {
     }
 }
 
-/// What a collector, and whoever scrapes, got of a run.
+/// What a collector, and a scraper, received of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Got {
     pub(crate) spans: u64,
@@ -78,7 +78,7 @@ impl Collector {
         }
     }
 
-    fn told_to(&self, order: Experiment) -> Experiment {
+    fn sending_to(&self, order: Experiment) -> Experiment {
         let address = match self {
             Self::None => return order,
             Self::Real(receiver) => receiver.address,
@@ -137,9 +137,9 @@ pub(crate) struct Seen {
     /// The same of the controller.
     pub(crate) controller: f64,
     pub(crate) got: Got,
-    /// Whether the screen says of what was lost what the result says, and nobody is said to have
-    /// taken what did not come.
-    pub(crate) is_told: bool,
+    /// Whether the screen and the result report the same losses, and no more items as accepted than
+    /// arrived.
+    pub(crate) is_reported: bool,
 }
 
 /// One run.
@@ -164,7 +164,7 @@ impl One {
         await_turn();
         let (mut collector, port) = (Collector::start(way), free_port());
         let order = Experiment::new("chaos/kill-leader.yaml").with_rule().with(ARGS).into(out);
-        let mut order = collector.told_to(order.with(&format!("--seed {seed}")));
+        let mut order = collector.sending_to(order.with(&format!("--seed {seed}")));
         if way == Way::On {
             order = order.with(&format!("--metrics 127.0.0.1:{port}"));
         }
@@ -185,7 +185,7 @@ impl One {
             members: members.to_vec(),
             controller: *controller,
             got,
-            is_told: is_told(&run, got),
+            is_reported: is_reported(&run, got),
         };
         eprintln!("{}{}{seen:?}", run.stdout, run.stderr);
         fs::write(out.join("seen.json"), serde_json::to_vec(&seen).unwrap()).unwrap();
@@ -200,21 +200,21 @@ impl One {
 
     /// Whether all three signals arrived, and nothing was lost.
     pub(crate) fn arrived(&self) -> bool {
-        let (told, got) = (self.part.report.telemetry.as_ref(), self.seen.got);
-        told.is_some_and(|told| !told.lossy() && (told.spans, told.logs) == (got.spans, got.logs))
+        let (sent, got) = (self.part.report.telemetry.as_ref(), self.seen.got);
+        sent.is_some_and(|sent| !sent.lossy() && (sent.spans, sent.logs) == (got.spans, got.logs))
             && got.exports > 0
     }
 }
 
 /// Whether the screen says what the result says, and that is no more than what came.
-pub(crate) fn is_told(run: &Finished, got: Got) -> bool {
-    let Some(told) = run.report().telemetry else { return !run.stdout.contains("\ntelemetry ") };
-    let lost = format!("lost {} spans, {} log records", told.spans_lost, told.logs_lost);
+pub(crate) fn is_reported(run: &Finished, got: Got) -> bool {
+    let Some(sent) = run.report().telemetry else { return !run.stdout.contains("\ntelemetry ") };
+    let lost = format!("lost {} spans, {} log records", sent.spans_lost, sent.logs_lost);
     let shown = [&run.stdout, &run.stderr].map(|text| text.contains(&lost));
-    told.describe().iter().all(|part| run.stdout.contains(part))
-        && shown == [told.lacks(); 2]
-        && told.spans - told.spans_lost <= got.spans
-        && told.logs - told.logs_lost <= got.logs
+    sent.describe().iter().all(|part| run.stdout.contains(part))
+        && shown == [sent.lacks(); 2]
+        && sent.spans - sent.spans_lost <= got.spans
+        && sent.logs - sent.logs_lost <= got.logs
 }
 
 /// Plays each way once a round, in turn from the first on and from the last; the runs of each way.
@@ -222,7 +222,7 @@ pub(crate) fn rounds<const N: usize>(folder: &Path, ways: [Way; N], count: u32) 
     let mut all = [const { Vec::new() }; N];
     for number in 1..=count {
         let out = |way: Way| folder.join(format!("{number:02}-{}", way.name()));
-        // The same choices for all; whatever drifts meets all alike.
+        // The same choices for all runs; a drift affects all of them alike.
         let mut turn = ways;
         if number % 2 == 0 {
             turn.reverse();

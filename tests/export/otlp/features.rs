@@ -15,7 +15,7 @@ fn no_exporter_sends_with_the_asynchronous_client() {
     let manifest = fs::read_to_string("Cargo.toml").unwrap();
     let otlp = manifest.lines().find(|line| line.starts_with("opentelemetry-otlp"));
     assert!(!otlp.is_some_and(|line| line.contains("\"reqwest-client\"")), "{otlp:?}");
-    assert!(otlp.is_some() || !locked("opentelemetry-otlp"), "nobody else brings it");
+    assert!(otlp.is_some() || !locked("opentelemetry-otlp"), "no other feature enables it");
     for entry in fs::read_dir("src/telemetry").unwrap() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();

@@ -18,7 +18,7 @@ use support::windowed::windows;
 
 /// Medians of takeovers that are no further apart are alike.
 const ALIKE_MS: f64 = 25.0;
-/// Nobody waits for a collector for longer than two seconds; the rest is files.
+/// The longest wait for a collector is two seconds; the rest is time for files.
 pub(crate) const LATE_MS: f64 = 2_000.0;
 
 /// The quantile of values, by the nearest rank.
@@ -109,7 +109,7 @@ fn overhead() {
     claims.add("medians of the members' CPU at most 1 % of a core apart", text, apart(&cpu) <= 1.0);
     let scraped = |one: &One| one.seen.got.scrapes >= 3;
     let with: Vec<_> = on.iter().collect();
-    let (text, whole) = so(&with, |one| one.arrived() && one.seen.is_told && scraped(one));
+    let (text, whole) = so(&with, |one| one.arrived() && one.seen.is_reported && scraped(one));
     claims.add("all signals arrived", text, whole);
     let (text, passed) = verdicts(both.into_iter().flatten().map(|one| &one.part));
     claims.add("verdict pass", text, passed);
@@ -147,7 +147,7 @@ fn takeovers_beside_failing_collectors() {
     let ways = [Way::Off, Way::Killed, Way::Busy, Way::Mute];
     let runs = rounds(&folder, ways, trials);
     let gaps = runs.each_ref().map(|runs| of(runs, One::gaps));
-    // Where takeovers themselves are further apart than that, nothing nearer can be told.
+    // If takeovers themselves are further apart than that, no finer statement is possible.
     let without = &gaps[0];
     let spread = quantile(without, 75) - quantile(without, 25);
     let alike = ALIKE_MS.max(spread);
@@ -160,20 +160,20 @@ fn takeovers_beside_failing_collectors() {
     let text = format!("gone at most {LATE_MS} ms after the verdict");
     claims.add(text, format!("{worst:.0} ms"), worst <= LATE_MS);
     let all: Vec<_> = runs.iter().flatten().collect();
-    let (text, told) = so(&all, |one| one.seen.is_told);
-    claims.add("what was lost is told", text, told);
+    let (text, reported) = so(&all, |one| one.seen.is_reported);
+    claims.add("what was lost is reported", text, reported);
     let (text, none) = so(&runs[2].iter().collect::<Vec<_>>(), One::arrived);
     claims.add("nothing was lost where it recovered", text, none);
     let (text, passed) = verdicts(all.iter().map(|one| &one.part));
     claims.add("verdict pass", text, passed);
     let names = ["no collector", "one killed", "one that recovers from 503", "one that is mute"];
-    let told = names.iter().zip(&runs).zip(&gaps).map(|((name, runs), gaps)| {
+    let rows = names.iter().zip(&runs).zip(&gaps).map(|((name, runs), gaps)| {
         let late = ranged(&of(runs, late), 0);
         format!("{name}: {} gaps of {} ms, gone after {late} ms", gaps.len(), ranged(gaps, 0))
     });
-    let told = told.collect::<Vec<_>>().join("; ");
+    let rows = rows.collect::<Vec<_>>().join("; ");
     let text = format!(
-        "{trials} trials each, in turn, with a session of 300 ms: {told}; half of the gaps without \
+        "{trials} trials each, in turn, with a session of 300 ms: {rows}; half of the gaps without \
         a collector are within {spread:.0} ms (seeds 1 to {trials})"
     );
     append(name, &folder, &row(all.iter().copied(), text), &claims);
@@ -195,15 +195,15 @@ fn at_rest(args: &str) -> Usage {
     used
 }
 
-/// A topology that is kept up, without a collector and told to one: in the minute that is watched,
-/// one window ends.
+/// A topology that is kept up, without and with a collector: in the minute that is watched, one
+/// window ends.
 #[test]
 #[ignore = "takes four minutes: tests/long up-at-rest"]
 fn up_at_rest() {
     let folder = folder("up-at-rest");
     let receiver = Receiver::http(Kept::default(), None);
-    let telling = format!("--otlp {}", receiver.url("http"));
-    let [off, on] = ["", &telling].map(at_rest);
+    let export = format!("--otlp {}", receiver.url("http"));
+    let [off, on] = ["", &export].map(at_rest);
     let spans = receiver.spans();
     let ended = windows(&spans).len();
     let mut claims = Claims::default();
@@ -215,8 +215,8 @@ fn up_at_rest() {
     let text = format!("{} spans of {ended} windows", spans.len());
     claims.add("its windows arrived", text, ended >= 2 && spans.len() > 3_000);
     let text = format!(
-        "1,000 roles, 64 partitions, 3 groups of 5: the controller {:.1} MiB; told to a collector \
-        {:.1} %, {:.1} MiB",
+        "1,000 roles, 64 partitions, 3 groups of 5: the controller {:.1} MiB; exported to a \
+         collector {:.1} %, {:.1} MiB",
         off.resident_mib, on.core_percent, on.resident_mib
     );
     append("up-at-rest", &folder, &Row::without_trials(1, &text), &claims);

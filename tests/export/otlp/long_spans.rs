@@ -1,5 +1,5 @@
-//! A run with a hundred thousand spans, at its end: what arrives within two seconds, and that the
-//! rest is told. `tests/long spans` writes a row into `chaos/RESULTS.md`.
+//! The end of a run with a hundred thousand spans: what arrives within two seconds, and that the
+//! rest is reported. `tests/long spans` writes a row into `chaos/RESULTS.md`.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tandem::time::Wall;
 use tandem::verdict::Telemetry;
 
-use crate::otlp::beside::{Got, is_told};
+use crate::otlp::beside::{Got, is_reported};
 use crate::otlp::long::LATE_MS;
 use crate::otlp::receiver::{Kept, Receiver};
 use crate::otlp::runs::computed;
@@ -29,21 +29,21 @@ const REST_MS: f64 = 250.0;
 /// What a collector takes for a request that is far away, or busy.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// One run, told to one collector.
-struct Told {
+/// One run, exported to one collector.
+struct Exported {
     telemetry: Telemetry,
     /// How many spans its journal has, as they were sent again to a collector with time.
     journal: u64,
-    /// How many of those that came are live operations, which no journal tells.
+    /// How many of the received spans are live operations, which are not in the journal.
     live: u64,
     got: u64,
-    is_told: bool,
+    is_reported: bool,
     late_ms: f64,
     /// How long it was there after its traces stood on disk.
     rest_ms: f64,
 }
 
-impl Told {
+impl Exported {
     fn to(kept: Kept, trials: u32) -> Self {
         await_turn();
         let receiver = Receiver::http(kept, None);
@@ -58,13 +58,13 @@ impl Told {
         let got = spans.len() as u64;
         let live = got - computed(spans).len() as u64;
         let came = Got { spans: got, logs: logs.len() as u64, ..Got::default() };
-        let is_told = is_told(&run, came);
+        let is_reported = is_reported(&run, came);
         let patient = Receiver::http(Kept::default(), None);
         let again = export(&run.out, &patient, "http/protobuf");
         assert_eq!(again.0, Some(0), "all of it is taken where there is time: {}", again.1);
         let journal = patient.spans().len() as u64;
         let late_ms = late.as_secs_f64() * 1_000.0;
-        Self { telemetry, journal, live, got, is_told, late_ms, rest_ms }
+        Self { telemetry, journal, live, got, is_reported, late_ms, rest_ms }
     }
 
     /// How many the collector is said to have taken.
@@ -79,8 +79,8 @@ impl Told {
             && more.is_some_and(|more| more <= REQUEST_SPANS)
     }
 
-    /// Nobody waited for the collector for longer than two seconds: a document of a hundred
-    /// megabytes may take longer, and then nothing is waited for after it.
+    /// The run waited at most two seconds for the collector: a document of a hundred megabytes may
+    /// take longer, and then nothing is waited for after it.
     fn is_soon(&self) -> bool {
         self.late_ms <= LATE_MS || self.rest_ms <= REST_MS
     }
@@ -103,32 +103,32 @@ fn spans() {
         return;
     }
     let trials = tried().unwrap_or(7);
-    let both = [Kept::default(), Kept::slow(PAUSE)].map(|kept| Told::to(kept, trials));
+    let both = [Kept::default(), Kept::slow(PAUSE)].map(|kept| Exported::to(kept, trials));
     let mut claims = Claims::default();
     let least = both.iter().map(|one| one.telemetry.spans).min().unwrap();
     claims.add(format!("at least {SPANS_MIN} spans"), least, least >= SPANS_MIN);
-    let count = |is: fn(&Told) -> bool| both.iter().filter(|one| is(one)).count();
-    let mut both_are = |text: String, is: fn(&Told) -> bool| {
+    let count = |is: fn(&Exported) -> bool| both.iter().filter(|one| is(one)).count();
+    let mut both_are = |text: String, is: fn(&Exported) -> bool| {
         claims.add(text, format!("in {} of 2 runs", count(is)), count(is) == 2);
     };
-    both_are("taken and lost are all, exactly".to_owned(), Told::is_exact);
-    both_are("told on the screen and in the result".to_owned(), |one| one.is_told);
+    both_are("taken and lost are all, exactly".to_owned(), Exported::is_exact);
+    both_are("reported on the screen and in the result".to_owned(), |one| one.is_reported);
     let text = format!(
         "gone {LATE_MS} ms after the verdict, or {REST_MS} ms after the traces were written"
     );
-    both_are(text, Told::is_soon);
-    let told = both.iter().zip(["a collector", "one that takes 50 ms for each thousand"]);
-    let told = told.map(|(one, who)| {
+    both_are(text, Exported::is_soon);
+    let rows = both.iter().zip(["a collector", "one that takes 50 ms for each thousand"]);
+    let rows = rows.map(|(one, who)| {
         let Telemetry { spans, spans_lost, .. } = &one.telemetry;
         let (taken, late) = (one.taken(), one.late_ms);
         format!(
-            "{who} took {taken} of {spans} spans, {spans_lost} told as lost, and got {}; gone \
+            "{who} took {taken} of {spans} spans, {spans_lost} reported as lost, and got {}; gone \
             {late:.0} ms after the verdict, {:.0} ms after the traces were written",
             one.got, one.rest_ms
         )
     });
-    let told = told.collect::<Vec<_>>().join("; ");
-    let text = format!("3,000 roles in three groups, {trials} trials: {told}");
+    let rows = rows.collect::<Vec<_>>().join("; ");
+    let text = format!("3,000 roles in three groups, {trials} trials: {rows}");
     append("spans", &folder, &Row::without_trials(2 * trials, &text), &claims);
     claims.hold();
 }

@@ -66,15 +66,15 @@ fn a_hundred_thousand_spans_arrive() {
         assert_eq!(named(&got, "chaos.trial").len(), trials as usize);
         let text = std::fs::read(folder.path().join("result.json")).unwrap();
         let report: Report = serde_json::from_slice(&text).unwrap();
-        let told = report.telemetry.unwrap();
-        assert_eq!((told.spans, told.spans_lost, told.logs_lost), (got.len() as u64, 0, 0));
+        let sent = report.telemetry.unwrap();
+        assert_eq!((sent.spans, sent.spans_lost, sent.logs_lost), (got.len() as u64, 0, 0));
         // Sending is bounded by a minute; the rest is reading and judging, with tests beside it.
         assert!(took < Duration::from_secs(180), "{took:?}");
     }
 }
 
 #[test]
-fn what_is_made_up_is_told_as_it_is_written() {
+fn made_up_runs_are_exported_as_their_journals_say() {
     let receiver = Receiver::http(Kept::default(), None);
     let folder = written(3);
     let done = export(folder.path(), &receiver, "http/protobuf");

@@ -117,8 +117,8 @@ impl Receiver {
         (Self { address, kept: Arc::new(kept), runtime: Some(runtime) }, listener)
     }
 
-    /// One that is spoken to over HTTP; with TLS, where certificates are given, and then only by
-    /// those whom the authority knows.
+    /// A receiver over HTTP; with TLS if there are certificates, and then only for clients that the
+    /// authority has signed.
     pub(crate) fn http(kept: Kept, tls: Option<&Certificates>) -> Self {
         let (receiver, listener) = Self::start(kept);
         let router = Router::new()
@@ -313,7 +313,7 @@ impl MetricsService for Desk {
     }
 }
 
-/// Accepts TLS, from those whom the authority knows.
+/// Accepts TLS from clients that the authority has signed.
 struct Secured {
     listener: TcpListener,
     acceptor: TlsAcceptor,
@@ -326,7 +326,7 @@ impl axum::serve::Listener for Secured {
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
             let (stream, address) = self.listener.accept().await.unwrap();
-            // Whoever is not known may try again.
+            // An unknown client may try again.
             if let Ok(stream) = self.acceptor.accept(stream).await {
                 return (stream, address);
             }

@@ -31,8 +31,11 @@ impl Drop for Rotel {
 /// Runs a command that must succeed; what it said.
 fn said(command: &mut Command) -> String {
     let done = output(command);
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.success(), "{command:?}: {told}; tests/all --install brings python3-venv");
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(
+        done.status.success(),
+        "{command:?}: {stderr}; tests/all --install brings python3-venv"
+    );
     String::from_utf8_lossy(&done.stdout).trim().to_owned()
 }
 
@@ -88,8 +91,8 @@ fn a_collector_that_others_wrote_hands_on_all_of_it() {
         let mut command = tandem(state.path());
         command.arg("export").arg(folder.path()).args(["--otlp", &format!("http://{address}")]);
         let done = output(command.env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol));
-        let told = String::from_utf8_lossy(&done.stderr).into_owned();
-        assert_eq!(done.status.code(), Some(0), "{told}");
+        let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(0), "{stderr}");
         let (spans, logs) = (many::spans(trials), 2 * trials as usize + 2);
         let all =
             || (receiver.spans().len() >= spans && receiver.logs().len() >= logs).then_some(());

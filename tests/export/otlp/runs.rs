@@ -1,4 +1,4 @@
-//! Real runs, told to collectors live and again.
+//! Real runs, exported to collectors live and again.
 
 use std::fs;
 use std::process::Output;
@@ -49,7 +49,7 @@ fn export(run: &Finished, variables: &[(&str, &str)]) -> Output {
 }
 
 #[test]
-fn a_run_is_told_live_over_http_and_the_same_again_over_all_else() {
+fn a_run_is_exported_live_over_http_and_again_over_every_other_way() {
     let receiver = Receiver::http(Kept::default(), None);
     let run = kills()
         .with(&format!("--otlp {}", receiver.url("http")))
@@ -109,11 +109,11 @@ fn again_over_http_with_all_that_there_is(run: &Finished, before: &Receiver) {
     same_again(run, &done, before, &receiver);
     assert_eq!(receiver.header("content-encoding").as_deref(), Some("gzip"));
     assert_eq!(receiver.header("authorization").as_deref(), Some("Basic abc"));
-    // Whom nobody vouches for is not believed, and that is told.
+    // A collector without a trusted certificate is rejected, and the loss is reported.
     let done = export(run, &[("OTEL_EXPORTER_OTLP_ENDPOINT", &url)]);
     assert_eq!(done.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(told.contains("lost") && told.contains("certificate"), "{told}");
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(stderr.contains("lost") && stderr.contains("certificate"), "{stderr}");
 }
 
 fn again_over_grpc(run: &Finished, before: &Receiver) {
@@ -153,7 +153,7 @@ fn same_again(run: &Finished, done: &Output, before: &Receiver, receiver: &Recei
 }
 
 #[test]
-fn a_run_is_told_live_over_grpc() {
+fn a_run_is_exported_live_over_grpc() {
     let receiver = Receiver::grpc(Kept::default(), None);
     let order = kills().set("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
     let run = order.set("OTEL_EXPORTER_OTLP_ENDPOINT", &receiver.url("http")).finish();

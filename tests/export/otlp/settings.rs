@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tandem::telemetry::{Protocol, Settings, SettingsError};
+use tandem::telemetry::{ExportSettings, ExportSettingsError, Protocol};
 
 use support::experiment::{Experiment, tandem};
 
-fn read(flag: Option<&str>, set: &[(&str, &str)]) -> Result<Option<Settings>, SettingsError> {
+fn read(
+    flag: Option<&str>,
+    set: &[(&str, &str)],
+) -> Result<Option<ExportSettings>, ExportSettingsError> {
     let set: BTreeMap<_, _> = set.iter().copied().collect();
-    Settings::read(flag, |name| set.get(name).map(|value| (*value).to_owned()))
+    ExportSettings::read(flag, |name| set.get(name).map(|value| (*value).to_owned()))
 }
 
 fn refused(set: &[(&str, &str)]) -> String {
@@ -65,10 +68,10 @@ fn the_command_line_has_the_last_word() {
 }
 
 #[test]
-fn what_means_nothing_is_refused_with_what_was_meant() {
-    let refuses = |name: &str, value: &str, told: &str| {
+fn invalid_values_are_refused_with_a_hint() {
+    let refuses = |name: &str, value: &str, problem: &str| {
         let text = refused(&[ALL, (name, value)]);
-        assert!(text.starts_with(name) && text.contains(told), "{text}");
+        assert!(text.starts_with(name) && text.contains(problem), "{text}");
     };
     refuses(
         "OTEL_EXPORTER_OTLP_PROTOCOL",
@@ -82,10 +85,10 @@ fn what_means_nothing_is_refused_with_what_was_meant() {
     refuses("OTEL_EXPORTER_OTLP_CERTIFICATE", "Cargo.toml", "no certificate in PEM");
     refuses("OTEL_EXPORTER_OTLP_CLIENT_KEY", "k.pem", "both or neither");
     refuses("OTEL_TRACES_EXPORTER", "zipkin", "write otlp, or none");
-    refuses("OTEL_RESOURCE_ATTRIBUTES", "pricing", "has no key=value at place 1");
+    refuses("OTEL_RESOURCE_ATTRIBUTES", "pricing", "has no key=value at position 1");
     refuses("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4318", "write an address");
     let secret = refused(&[ALL, ("OTEL_EXPORTER_OTLP_HEADERS", "authorization: Bearer s3cret")]);
-    assert!(secret.contains("is no list of headers") && !secret.contains("s3cret"), "{secret}");
+    assert!(secret.contains("is not a list of headers") && !secret.contains("s3cret"), "{secret}");
 }
 
 #[test]
@@ -93,17 +96,17 @@ fn a_wrong_setting_ends_a_run_before_it_begins() {
     let order = Experiment::calm("1s").with("--trials 1 --otlp collector");
     let run = order.finish();
     assert_eq!(run.code(), Some(2), "{run}");
-    assert!(run.stderr.contains("--otlp is no address of a collector: write"), "{run}");
+    assert!(run.stderr.contains("--otlp is not an address of a collector: write"), "{run}");
     assert!(!run.out.exists(), "nothing was made: {run}");
 }
 
 #[test]
-fn an_export_to_nobody_is_refused() {
+fn an_export_without_a_collector_is_refused() {
     let state = tempfile::tempdir().unwrap();
     let done = tandem(state.path()).args(["export", "."]).output().unwrap();
     assert_eq!(done.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(told.contains("name a collector with --otlp URL"), "{told}");
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(stderr.contains("name a collector with --otlp URL"), "{stderr}");
 }
 
 #[test]
@@ -115,7 +118,7 @@ fn an_export_of_nothing_says_so_and_sends_the_rest() {
     command.args(["export", "--otlp", &receiver.url("http")]).arg(state.path());
     let done = command.arg(journal.path()).output().unwrap();
     assert_eq!(done.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(told.contains("cannot judge the run"), "{told}");
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(stderr.contains("cannot judge the run"), "{stderr}");
     assert!(!receiver.spans().is_empty(), "the other one was sent");
 }

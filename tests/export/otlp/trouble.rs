@@ -1,5 +1,5 @@
-//! Collectors that are busy, mute, picky or gone: no verdict waits for them, and what is lost is
-//! told.
+//! Collectors that are busy, silent, selective or gone: no verdict waits for them, and losses are
+//! reported.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn calm(lasts: &str) -> Experiment {
     Experiment::of("calm.yaml", &text)
 }
 
-/// The verdict is what the journal says, whatever became of telemetry; and so is the exit code.
+/// The verdict and the exit code depend on the journal, not on telemetry.
 fn is_judged_alike(run: &Finished) {
     assert_eq!(run.code(), Some(0), "{run}");
     let again = run.judged_again();
@@ -46,14 +46,14 @@ fn loses_all(url: &str, protocol: &str) {
     assert!(lost.spans > 0 && lost.logs > 0, "{lost:?}");
     assert_eq!((lost.spans_lost, lost.logs_lost), (lost.spans, lost.logs), "{lost:?}");
     assert!(lost.why.is_some(), "{lost:?}");
-    let told = format!("lost {} spans, {} log records", lost.spans_lost, lost.logs_lost);
-    assert!(run.stderr.contains(&told), "{run}");
-    assert!(run.stdout.contains(&told), "{run}");
+    let line = format!("lost {} spans, {} log records", lost.spans_lost, lost.logs_lost);
+    assert!(run.stderr.contains(&line), "{run}");
+    assert!(run.stdout.contains(&line), "{run}");
     let metrics = lost.metrics.unwrap_or_else(|| panic!("no metrics: {run}"));
     assert!(metrics.exports > 0 && metrics.exports_lost == metrics.exports, "{metrics:?}");
-    let told = metrics.lost().unwrap();
-    assert!(told.contains(&metrics.why.unwrap()), "it says why: {told}");
-    assert!(run.stderr.contains(&told), "{told}: {run}");
+    let text = metrics.lost().unwrap();
+    assert!(text.contains(&metrics.why.unwrap()), "it says why: {text}");
+    assert!(run.stderr.contains(&text), "{text}: {run}");
     assert!(run.stdout.contains(" exports of metrics were lost: "), "{run}");
 }
 
@@ -64,9 +64,9 @@ fn a_collector_that_takes_no_metrics_costs_those_and_nothing_else() {
     let order = order.set("OTEL_EXPORTER_OTLP_ENDPOINT", &receiver.url("http"));
     let metrics = receiver.url("http") + "/nowhere";
     let run = order.set("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", &metrics).finish();
-    let told = telemetry(&run);
-    assert_eq!((told.spans_lost, told.logs_lost, told.lacks()), (0, 0, false), "{told:?}");
-    let lost = told.metrics.clone().unwrap();
+    let sent = telemetry(&run);
+    assert_eq!((sent.spans_lost, sent.logs_lost, sent.lacks()), (0, 0, false), "{sent:?}");
+    let lost = sent.metrics.clone().unwrap();
     assert!(lost.exports > 0 && lost.exports_lost == lost.exports, "{lost:?}");
     let why = lost.why.clone().unwrap_or_default();
     assert!(why.contains("404"), "{why}");
@@ -79,7 +79,7 @@ fn a_collector_that_takes_no_metrics_costs_those_and_nothing_else() {
 }
 
 #[test]
-fn nobody_waits_for_a_collector_that_never_answers() {
+fn a_silent_collector_does_not_delay_a_run() {
     for protocol in ["http/protobuf", "grpc"] {
         // It listens, so the kernel takes connections and what is written to them.
         let mute = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -88,7 +88,7 @@ fn nobody_waits_for_a_collector_that_never_answers() {
 }
 
 #[test]
-fn nobody_waits_for_a_collector_that_is_not_there() {
+fn a_missing_collector_does_not_delay_a_run() {
     for protocol in ["http/protobuf", "grpc"] {
         let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         loses_all(&format!("http://{gone}"), protocol);
@@ -96,7 +96,7 @@ fn nobody_waits_for_a_collector_that_is_not_there() {
 }
 
 #[test]
-fn a_collector_that_is_killed_in_the_middle_costs_what_it_did_not_take() {
+fn a_killed_collector_loses_only_unaccepted_items() {
     let receiver = Receiver::http(Kept::default(), None);
     let url = receiver.url("http");
     let order = calm("3s").with(&format!("--trials 1 --otlp {url}"));
@@ -128,7 +128,7 @@ fn a_collector_that_is_busy_for_a_moment_costs_nothing() {
 }
 
 #[test]
-fn what_a_collector_refuses_in_an_answer_that_is_a_success_is_lost() {
+fn items_rejected_in_a_successful_response_are_lost() {
     for grpc in [false, true] {
         let make = if grpc { Receiver::grpc } else { Receiver::http };
         let receiver = make(Kept::picky(3), None);
@@ -137,7 +137,7 @@ fn what_a_collector_refuses_in_an_answer_that_is_a_success_is_lost() {
         let done = export(journal.path(), &receiver, protocol);
         assert_eq!(done.0, Some(1), "{}", done.1);
         assert!(done.1.contains("lost 3 spans, 0 log records"), "{}", done.1);
-        assert!(done.1.contains("the collector refused 3 items: not these"), "{}", done.1);
+        assert!(done.1.contains("the collector rejected 3 items: not these"), "{}", done.1);
     }
 }
 

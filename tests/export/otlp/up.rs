@@ -1,5 +1,5 @@
-//! A topology that is kept up, told to collectors: traces of windows, logs and metrics while it
-//! goes on; none of them delays its end, and what is lost is told.
+//! A topology that is kept up, exported to collectors: traces of windows, logs and metrics while it
+//! runs; collectors do not delay its end, and losses are reported.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use tandem::observation::What;
 use tandem::time::Mono;
 use tandem::timeline::{Interval, Timeline};
 
-use crate::otlp::agrees::{named, told_agree};
+use crate::otlp::agrees::{logs_match_facts, named};
 use crate::otlp::receiver::{Kept, Receiver};
 use support::experiment::{eventually, output, signal_pid, tandem};
 use support::outside::kill_leader;
@@ -49,7 +49,7 @@ fn all_of_it_leaves_while_it_goes_on_and_is_the_journals() {
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
     assert!(!up.said().contains("elemetry"), "{}", up.said());
     let recording = up.recording();
-    told_agree(&recording, &receiver.logs());
+    logs_match_facts(&recording, &receiver.logs());
     let timeline = Timeline::compute(&recording.header.plan, &recording.facts);
     let gaps = timeline.groups.values().flat_map(|group| &group.findings.gaps);
     let written: f64 = gaps.map(|gap| gap.span.length().as_secs_f64()).sum();
@@ -111,7 +111,7 @@ fn is_exported_as_one_trace(up: &Up, before: &[Span]) {
 }
 
 #[test]
-fn no_collector_delays_its_end_and_what_is_lost_is_told() {
+fn no_collector_delays_its_end_and_losses_are_reported() {
     // It listens, so the kernel takes connections and what is written to them.
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -138,25 +138,25 @@ fn no_collector_delays_its_end_and_what_is_lost_is_told() {
 
 /// How many spans and records were lost, as it says at its end.
 fn lost(said: &str) -> (usize, usize) {
-    let told = said.split("; lost ").nth(1).unwrap_or_else(|| panic!("{said}"));
-    let words: Vec<&str> = told.split(' ').collect();
+    let lost = said.split("; lost ").nth(1).unwrap_or_else(|| panic!("{said}"));
+    let words: Vec<&str> = lost.split(' ').collect();
     assert_eq!((words[1], words[3]), ("spans,", "log"), "{said}");
     (words[0].parse().unwrap(), words[2].parse().unwrap())
 }
 
 #[test]
-fn what_begins_to_be_lost_is_told_while_it_goes_on() {
+fn the_first_loss_is_reported_during_the_run() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let args = format!("-f topologies/solo.yaml --otlp http://{gone}");
     let mut up = Up::start_with(&args, &[("OTEL_METRIC_EXPORT_INTERVAL", "500")]);
     up.await_health(Level::Led);
-    let told = |signal: &str| {
+    let losses = |signal: &str| {
         let (said, signal) = (up.said(), format!("signal=\"{signal}\""));
         let lines = said.lines().filter(|line| line.contains("Telemetry is lost"));
         lines.filter(|line| line.contains(&signal)).map(str::to_owned).collect::<Vec<_>>()
     };
     for signal in ["traces", "logs", "metrics"] {
-        let first = || told(signal).pop();
+        let first = || losses(signal).pop();
         let line = eventually(signal, Duration::from_secs(60), first);
         assert!(line.contains("why=") && line.contains("onnect"), "{line}");
     }
@@ -170,7 +170,7 @@ fn what_begins_to_be_lost_is_told_while_it_goes_on() {
         .unwrap();
     signal_pid(died, Signal::KILL);
     up.await_health(Level::Led);
-    let counts = ["traces", "logs", "metrics"].map(|signal| told(signal).len());
+    let counts = ["traces", "logs", "metrics"].map(|signal| losses(signal).len());
     assert_eq!(counts, [1; 3], "{}", up.said());
     up.signal(Signal::INT);
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
@@ -187,7 +187,7 @@ fn a_window_of_no_sensible_length_is_refused() {
     }
 }
 
-/// How many records its journals tell.
+/// How many log records its journals have.
 fn written_count(up: &Up) -> usize {
     crate::otlp::agrees::records(&up.recording()).len()
 }

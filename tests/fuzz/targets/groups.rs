@@ -1,13 +1,13 @@
-//! Bytes as a sequence of requests to the coordinator: every request is answered once, in the end,
-//! and when nobody says anything any more nobody is left.
+//! Bytes as a sequence of requests to the coordinator: every request gets exactly one answer in the
+//! end, and once all clients are silent no member is left.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tandem::groups::{
-    Commit, CommittedOffset, Coordinator, Departure, Heartbeat, Join, Leave, Protocol, ReplyBody,
-    Settings, Sync, Token, TopicPartition,
+    Commit, CommittedOffset, Coordinator, CoordinatorSettings, Departure, Heartbeat, Join, Leave,
+    Protocol, ReplyBody, Sync, Token, TopicPartition,
 };
 use tandem::time::Mono;
 
@@ -20,7 +20,7 @@ const ALARMS_MAX: usize = 10_000;
 struct World<'a> {
     bytes: std::slice::Iter<'a, u8>,
     coordinator: Coordinator,
-    /// By client: the id that it was told last, and its generation.
+    /// By client: the last id it was given, and its generation.
     known: BTreeMap<u8, (String, i32)>,
     open: BTreeMap<Token, u8>,
     tokens: u64,
@@ -29,7 +29,7 @@ struct World<'a> {
 
 /// Plays the requests that the bytes spell.
 pub fn coordinator(bytes: &[u8]) {
-    let settings = Settings {
+    let settings = CoordinatorSettings {
         members_max: MEMBERS_MAX,
         // A static member that does not come is waited for as often as its rebalance timeout
         // fits into its session.
@@ -39,7 +39,7 @@ pub fn coordinator(bytes: &[u8]) {
         metadata_bytes_max: 64,
         offset_metadata_bytes_max: 8,
         initial_delay: Duration::from_millis(u64::from(bytes.first().copied().unwrap_or(0))),
-        ..Settings::default()
+        ..CoordinatorSettings::default()
     };
     let mut world = World {
         bytes: bytes.iter(),
@@ -127,8 +127,8 @@ impl World<'_> {
             5 => {
                 let who = Departure { member_id, instance_id };
                 let members = vec![who.clone(), who];
-                let told = self.coordinator.handle_leave(now, &Leave { group, members });
-                assert!(told.is_err() || told.is_ok_and(|told| told.len() == 2));
+                let reply = self.coordinator.handle_leave(now, &Leave { group, members });
+                assert!(reply.is_err() || reply.is_ok_and(|reply| reply.len() == 2));
             }
             6 => self.commit(group, member_id, instance_id, generation),
             7 => {
@@ -138,9 +138,9 @@ impl World<'_> {
                 self.coordinator.handle_topic_deleted(now, "t");
                 assert!(self.coordinator.handle_list(now).len() <= 3, "bounded");
                 assert!(self.coordinator.handle_fetch_offsets(now, &group).len() <= 4, "bounded");
-                let told = self.coordinator.handle_describe(now, &group);
+                let reply = self.coordinator.handle_describe(now, &group);
                 // Those who join again may stand beside those who have not come back yet.
-                assert!(told.is_none_or(|group| group.members.len() <= 2 * MEMBERS_MAX));
+                assert!(reply.is_none_or(|group| group.members.len() <= 2 * MEMBERS_MAX));
             }
             _ => {
                 self.now = self.now + self.span();
@@ -195,8 +195,8 @@ impl World<'_> {
             knows_group_id_not_found: partition > 0,
             positions: vec![(at.clone(), offset.clone()), (at, offset)],
         };
-        let told = self.coordinator.handle_commit(self.now, &commit);
-        assert!(told.is_err() || told.is_ok_and(|told| told.len() == 2));
+        let reply = self.coordinator.handle_commit(self.now, &commit);
+        assert!(reply.is_err() || reply.is_ok_and(|reply| reply.len() == 2));
     }
 
     fn hear(&mut self) {

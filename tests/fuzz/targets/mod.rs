@@ -8,7 +8,8 @@ mod groups;
 use bytes::Bytes;
 use tandem::time::Wall;
 use tandem::wire::{
-    Batch, WireError, cap_versions, frame_length, newest_naming, parse, parse_foreign, places,
+    Batch, WireError, broker_addresses, cap_versions, frame_length, newest_naming, parse,
+    parse_foreign,
 };
 
 pub use groups::coordinator;
@@ -16,17 +17,17 @@ pub use groups::coordinator;
 /// Bytes as they come over a connection: lengths and frames.
 pub fn request(bytes: &[u8]) {
     if let Some(prefix) = bytes.first_chunk() {
-        let told = i32::from_be_bytes(*prefix);
+        let prefix_length = i32::from_be_bytes(*prefix);
         match frame_length(*prefix) {
-            Ok(length) => assert_eq!(i32::try_from(length), Ok(told)),
-            Err(error) => assert_eq!(error, WireError::Length(told)),
+            Ok(length) => assert_eq!(i32::try_from(length), Ok(prefix_length)),
+            Err(error) => assert_eq!(error, WireError::Length(prefix_length)),
         }
     }
     drop(parse(Bytes::copy_from_slice(bytes)));
 }
 
-/// Two bytes that say which answer the rest is, in which version: whatever names brokers names
-/// others when they are replaced, and is as it was when they are replaced by themselves.
+/// Two bytes select the response and its version: replaced broker names change every response that
+/// names brokers, and replacing them by themselves changes nothing.
 pub fn answer(bytes: &[u8]) {
     let Some(([key, version], frame)) = bytes.split_first_chunk() else { return };
     let (key, version) = (i16::from(*key), i16::from(*version));
@@ -35,14 +36,14 @@ pub fn answer(bytes: &[u8]) {
         assert_eq!(capped.len(), frame.len());
         assert_eq!(cap_versions(version, &capped, newest_naming), Ok(capped));
     }
-    let Ok(found) = places(key, version, frame) else { return };
+    let Ok(found) = broker_addresses(key, version, frame) else { return };
     let others: Vec<_> =
         (1..).map(|port| Some(("127.0.0.1".to_owned(), port))).take(found.found.len()).collect();
     let replaced = found.replaced(frame, &others);
-    let again = places(key, version, &replaced).unwrap();
+    let again = broker_addresses(key, version, &replaced).unwrap();
     let heard = again.found.iter().map(|at| (at.host.clone(), at.port));
-    let told = others.iter().flatten().map(|(host, port)| (host.clone(), i32::from(*port)));
-    assert!(heard.eq(told));
+    let named = others.iter().flatten().map(|(host, port)| (host.clone(), i32::from(*port)));
+    assert!(heard.eq(named));
     // What was removed comes back, and nothing else has changed on the way; lengths may have been
     // written with more bytes than they need.
     let hosts: Option<Vec<_>> = found

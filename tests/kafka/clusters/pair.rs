@@ -102,7 +102,7 @@ fn the_embedded_broker_takes_over_as_kafka_does() {
 }
 
 #[test]
-fn kafkas_own_tool_says_what_the_members_claim() {
+fn kafkas_own_tool_agrees_with_the_members_claims() {
     assert_eq!(described::equal(&Kafka::one_of_the_pair(), 3), 3);
 }
 

@@ -1,5 +1,5 @@
-//! Members that are cut off from their coordinator, or from the leader of their partition, alone:
-//! that costs what `deploy/kafka/README.md` tells.
+//! Members that are cut off only from their coordinator, or from the leader of their partition: the
+//! cost is the one in `deploy/kafka/README.md`.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use support::kafka::Kafka;
 /// For how long a member is cut off from one broker.
 const CUT: Duration = Duration::from_secs(3);
 const THRESHOLD: Duration = Duration::from_millis(1_500);
-/// What a broker says reaches a member again so long after the heal, at the most: its client waits
-/// up to 300 ms, reconnects, and asks again.
+/// The longest time after the heal until a member receives a broker's messages again: its client
+/// waits up to 300 ms, reconnects, and fetches again.
 const BACK: Duration = Duration::from_millis(1_000);
 
 #[test]
@@ -49,9 +49,10 @@ fn a_leader_without_one_broker_keeps_its_place_or_its_hearing_and_not_both() {
     });
     let run = cut(&format!("leader_of: {role}, group: p1"));
     kafka.measured(&run.each_ref().map(String::as_str), |_| {
-        // It shows its coordinator that it lives, hears nothing, and nobody takes over.
+        // The member sends heartbeats to its coordinator but receives nothing, so no other member
+        // takes over.
         let during = while_cut(&kafka.facts());
-        require(!during.lost && during.taken.is_empty(), || "nobody moves".to_owned())?;
+        require(!during.lost && during.taken.is_empty(), || "no partition moves".to_owned())?;
         let gap = kafka.gaps(|_| true).into_iter().max().unwrap_or_default();
         let (least, most) = (CUT - THRESHOLD, CUT - THRESHOLD + BACK);
         require((least..most).contains(&gap), || format!("{gap:?}, not {least:?} to {most:?}"))
@@ -78,7 +79,7 @@ fn led_elsewhere(kafka: &Kafka) -> (&'static str, PartitionId) {
     roles.into_iter().find(|(_, partition)| elsewhere(*partition)).unwrap()
 }
 
-/// What was told while a member was cut off.
+/// The facts while a member was cut off.
 struct During {
     /// The victim gave up, or lost, what it held.
     lost: bool,

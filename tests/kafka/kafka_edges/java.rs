@@ -45,9 +45,9 @@ impl Java<'_> {
     /// How much of the topic is not committed, of each partition and group.
     fn lags(&self, groups: [&str; 2]) -> Vec<String> {
         let groups = groups.map(|group| ["--group", group]).concat();
-        let told = self
+        let text = self
             .says("consumer.group.ConsumerGroupCommand", &[&["--describe"], &groups[..]].concat());
-        let rows = told.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
         let rows = rows.filter(|row| row.get(1) == Some(&MOVES[0]));
         rows.map(|row| row[5].to_owned()).collect()
     }
@@ -65,11 +65,11 @@ impl Java<'_> {
         let file = folder.join("moves.json");
         std::fs::write(&file, plan).unwrap();
         let file = file.to_str().unwrap();
-        let told = self.says(
+        let text = self.says(
             "reassign.ReassignPartitionsCommand",
             &["--reassignment-json-file", file, "--execute"],
         );
-        assert!(told.contains("Successfully started"), "{told}");
+        assert!(text.contains("Successfully started"), "{text}");
     }
 }
 
@@ -113,8 +113,8 @@ pub(crate) fn works(kafka: &Kafka, doors: &Doors, bootstrap: &str) {
     assert!(producer.0.wait().unwrap().success());
 
     let count = (2 * EACH).to_string();
-    let told = said(java.consumer("classic").args(["--max-messages", &count]), "");
-    let mut again = numbers(&told);
+    let text = said(java.consumer("classic").args(["--max-messages", &count]), "");
+    let mut again = numbers(&text);
     again.sort_unstable();
     assert_eq!(again, all);
     // Not sooner: a consumer that has just learned of a new leader asks it first how far its log

@@ -9,7 +9,7 @@ use support::foreign::{command, eventually, said};
 
 const TOPIC: &str = "kcats";
 
-/// Lists, produces, consumes, commits and asks, and is told of no broker's own address.
+/// Lists, produces, consumes, commits and queries, and receives no broker's own address.
 pub(crate) fn works(bootstrap: &str, doors: &Doors) {
     let kcat = |arguments: &[&str]| -> Command {
         let mut kcat = command("kcat");

@@ -30,7 +30,7 @@ const BROKERS: u16 = 3;
 /// The short form of `tests/long edge-traffic`.
 const TRAFFIC: Duration = Duration::from_secs(20);
 
-/// Says that it is over when this value goes, whatever the reason.
+/// Signals the end when this value is dropped, for any reason.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -60,7 +60,7 @@ fn clients_work_through_edges_to_three_brokers_and_never_leave_them() {
     thread::scope(|scope| {
         scope.spawn(|| kcat::works(kcat, &doors));
         scope.spawn(|| {
-            let client = &mut support::foreign::confluent::client(python);
+            let client = &mut support::foreign::confluent::script("client.py", python);
             assert_eq!(said(client, ""), "everything worked\n");
         });
         let traffic = scope.spawn(|| traffic::rdkafka(rdkafka_traffic, java::MOVES[1], &over));
@@ -71,7 +71,7 @@ fn clients_work_through_edges_to_three_brokers_and_never_leave_them() {
         whole(traffic.join().unwrap().and(other.join().unwrap()));
     });
     let seen = doors.seen();
-    nobody_else_came(&seen, &doors, edges.id());
+    no_other_connection_arrived(&seen, &doors, edges.id());
     negotiated(&seen);
 }
 
@@ -88,8 +88,8 @@ fn whole(tally: Tally) {
     assert!(tally.is_whole() && tally.messages >= TRAFFIC.as_secs() * 100, "{tally:?}");
 }
 
-/// Behind every door were the edges and Kafka itself, and whoever else comes is noticed.
-fn nobody_else_came(seen: &Seen, doors: &Doors, edges: u32) {
+/// Only the edges and Kafka itself connected to the doors; any other connection is noticed.
+fn no_other_connection_arrived(seen: &Seen, doors: &Doors, edges: u32) {
     let mut by_edges = BTreeMap::new();
     for ((door, owner), count) in &seen.connections {
         let kafka = owner.command.contains(" kafka.Kafka ");
@@ -131,7 +131,8 @@ fn negotiated(seen: &Seen) {
         let newest = seen.versions(client, key).last().copied();
         assert_eq!(newest, Some(version), "{client}, {key:?}: {:?}", seen.requests.get(client));
     }
-    // The new leaders were told with their addresses, and found behind their edges.
-    eprintln!("told where a new leader is: {:?}", seen.redirected);
+    // Responses named the new leaders with their addresses, and clients found them behind their
+    // edges.
+    eprintln!("responses that named a new leader: {:?}", seen.redirected);
     assert!(!seen.redirected.is_empty(), "no leader moved under a client");
 }

@@ -1,5 +1,5 @@
-//! Clusters that trust nobody: `deploy/kafka/up --secure`, with exactly the rights that the
-//! documentation names. Needs the feature `tls`, Java 17, Maven and openssl.
+//! Clusters that require authentication: `deploy/kafka/up --secure`, with exactly the rights that
+//! the documentation names. Needs the feature `tls`, Java 17, Maven and openssl.
 
 mod rights;
 mod secrets;

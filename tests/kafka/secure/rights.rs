@@ -15,9 +15,9 @@ impl Secured {
     /// What `look` says while a right is missing.
     fn without(&self, user: &str, right: &str, of: &[&str], look: impl Fn() -> Said) -> Said {
         self.acl("--remove", user, right, of);
-        let told = look();
+        let done = look();
         self.acl("--add", user, right, of);
-        told
+        done
     }
 
     fn run_once(&self, out: &str) -> Said {
@@ -25,41 +25,42 @@ impl Secured {
         let solo = solo.to_str().unwrap();
         let mut run = self.tandem(&["chaos", "run", "chaos/kill-leader.yaml", "-f", solo]);
         run.args(["--trials", "1", "--out"]).arg(&out);
-        let told = said(run, SOON);
-        assert!(!out.join("logs/p1-1.log").exists(), "a member was started: {}", told.text);
-        told
+        let done = said(run, SOON);
+        assert!(!out.join("logs/p1-1.log").exists(), "a member was started: {}", done.text);
+        done
     }
 }
 
-fn refused(told: &Said, message: &str) {
-    assert_eq!(told.code, Some(1), "{}", told.text);
-    assert!(told.text.contains(message), "{message:?} is not in {}", told.text);
+fn refused(done: &Said, message: &str) {
+    assert_eq!(done.code, Some(1), "{}", done.text);
+    assert!(done.text.contains(message), "{message:?} is not in {}", done.text);
 }
 
 #[test]
-fn each_missing_right_is_named_with_who_lacks_it_and_where() {
+fn each_missing_right_is_reported_with_its_user_and_resource() {
     let secured = Secured::shared(1);
     let doctor = || said(secured.doctor(&[]), SOON);
-    let told = doctor();
-    assert_eq!(told.code, Some(0), "{}", told.text);
-    assert!(!told.text.contains("warn"), "{}", told.text);
+    let done = doctor();
+    assert_eq!(done.code, Some(0), "{}", done.text);
+    assert!(!done.text.contains("warn"), "{}", done.text);
 
-    let told = secured.without(MEMBER, "Read", &GROUP, doctor);
-    refused(&told, "user tandem-member lacks the right Read on consumer group kafka-secure-p1");
-    let told = secured.without(MEMBER, "Read", &TOPIC, doctor);
-    refused(&told, "user tandem-member lacks the right Read on topic kafka-secure-p1");
-    let told = secured.without(CONTROLLER, "Create", &TOPIC, doctor);
-    refused(&told, "user tandem-controller lacks the right Create on topic kafka-secure-p1");
-    let told = secured.without(CONTROLLER, "Describe", &GROUP, doctor);
+    let done = secured.without(MEMBER, "Read", &GROUP, doctor);
+    refused(&done, "user tandem-member lacks the right Read on consumer group kafka-secure-p1");
+    let done = secured.without(MEMBER, "Read", &TOPIC, doctor);
+    refused(&done, "user tandem-member lacks the right Read on topic kafka-secure-p1");
+    let done = secured.without(CONTROLLER, "Create", &TOPIC, doctor);
+    refused(&done, "user tandem-controller lacks the right Create on topic kafka-secure-p1");
+    let done = secured.without(CONTROLLER, "Describe", &GROUP, doctor);
     let group = "user tandem-controller lacks the right Describe on consumer group kafka-secure-p1";
-    refused(&told, group);
+    refused(&done, group);
     // Delete carries Describe.
-    let told = secured.without(CONTROLLER, "Delete", &TOPIC, doctor);
-    refused(&told, "user tandem-controller lacks the right Describe on topic kafka-secure-p1");
+    let done = secured.without(CONTROLLER, "Delete", &TOPIC, doctor);
+    refused(&done, "user tandem-controller lacks the right Describe on topic kafka-secure-p1");
 
-    // What can only be seen once the topic is there: nobody was started, and it is gone again.
-    let told = secured.without(MEMBER, "Write", &TOPIC, || secured.run_once("no-write"));
-    refused(&told, "user tandem-member lacks the right Write on topic kafka-secure-p1");
+    // A missing right that shows only once the topic exists: no member was started, and the topic
+    // is removed again.
+    let done = secured.without(MEMBER, "Write", &TOPIC, || secured.run_once("no-write"));
+    refused(&done, "user tandem-member lacks the right Write on topic kafka-secure-p1");
     let down = || {
         let solo = secured.solo();
         said(secured.tandem(&["down", "-f", solo.to_str().unwrap()]), SOON)
@@ -71,16 +72,16 @@ fn each_missing_right_is_named_with_who_lacks_it_and_where() {
     refused(&down(), "user tandem-controller lacks the right Delete on topic kafka-secure-p1");
     secured.acl("--add", CONTROLLER, "Delete", &TOPIC);
     secured.acl("--remove", CONTROLLER, "Describe", &TOPIC);
-    let told = down();
-    assert!(told.text.contains("removed topic kafka-secure-p1"), "{}", told.text);
+    let done = down();
+    assert!(done.text.contains("removed topic kafka-secure-p1"), "{}", done.text);
 
     // Without these it works, but says less.
     let cluster = ["--cluster"];
-    let told = secured.without(CONTROLLER, "DescribeConfigs", &cluster, doctor);
-    assert_eq!(told.code, Some(0), "{}", told.text);
-    assert!(told.text.contains("this takes the right DescribeConfigs on the cluster"));
+    let done = secured.without(CONTROLLER, "DescribeConfigs", &cluster, doctor);
+    assert_eq!(done.code, Some(0), "{}", done.text);
+    assert!(done.text.contains("requires DescribeConfigs on the cluster"));
     let ledger = ["--topic", "__consumer_offsets"];
-    let told = secured.without(CONTROLLER, "Describe", &ledger, doctor);
+    let done = secured.without(CONTROLLER, "Describe", &ledger, doctor);
     // Where there is one broker, that one coordinates all groups.
-    assert_eq!(told.code, Some(0), "{}", told.text);
+    assert_eq!(done.code, Some(0), "{}", done.text);
 }

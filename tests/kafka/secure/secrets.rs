@@ -1,5 +1,5 @@
-//! Whole runs on clusters that trust nobody pass, members going directly or through edges, and no
-//! secret is anywhere afterwards.
+//! Whole runs on clusters that require authentication pass, with members connecting directly or
+//! through edges, and no secret is anywhere afterwards.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,8 +10,8 @@ use tandem::verdict::Report;
 
 use super::support::{SECURE, Secured, said};
 
-/// What is tried is who may do what and what is told: a host that is too busy breaks claims on
-/// lengths, so none are made.
+/// The test is about rights and messages: a busy host breaks claims about durations, so there are
+/// none.
 const KILL: &str = "\
 version: 1
 name: kill
@@ -121,7 +121,7 @@ fn runs_pass_and_leave_no_secret_anywhere() {
     let ways = [
         Way { experiment: KILL, more: &[], proxied: false },
         Way { experiment: KILL, more: &["--set", "edges=proxied"], proxied: true },
-        // Whoever cuts needs edges, whatever the topology says.
+        // An experiment that cuts connections needs edges, even if the topology has none.
         Way { experiment: ISOLATE, more: &[], proxied: true },
     ];
     for (number, way) in ways.iter().enumerate() {
@@ -133,9 +133,9 @@ fn runs_pass_and_leave_no_secret_anywhere() {
         ("json", &["plan", "-o", "json", "-f", SECURE][..]),
         ("doctor", &["doctor", "-f", SECURE][..]),
     ] {
-        let told = said(secured.tandem(arguments), Duration::from_secs(60));
-        assert_eq!(told.code, Some(0), "{}", told.text);
-        fs::write(folder.join(name), told.text).unwrap();
+        let done = said(secured.tandem(arguments), Duration::from_secs(60));
+        assert_eq!(done.code, Some(0), "{}", done.text);
+        fs::write(folder.join(name), done.text).unwrap();
     }
     let files = written(&folder);
     // What `deploy/kafka/up` wrote is the clusters' own, and where the passwords come from.

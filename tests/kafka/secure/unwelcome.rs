@@ -1,4 +1,4 @@
-//! Who is not let in is told why, soon, and before any member is started.
+//! A client without access gets the reason, soon, and before any member starts.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -31,7 +31,7 @@ fn expired(secured: &Secured) -> String {
     folder.join("both.pem").display().to_string()
 }
 
-/// Somebody with an expired certificate, in the place of a broker.
+/// A server with an expired certificate, in place of a broker.
 struct Expired(Child, usize);
 
 impl Expired {
@@ -58,17 +58,17 @@ impl Drop for Expired {
     }
 }
 
-/// Somebody who is refused: what is replaced, a variable too, and what `doctor` must say of it.
+/// A refused client: the replaced settings and variable, and what `doctor` must say.
 type Refused<'a> = (&'a [&'a str], Option<(&'a str, &'a str)>, &'a str);
 
 /// `doctor` says so, soon, and nothing of what was tried as a password.
 fn fails(secured: &Secured, (set, env, message): Refused<'_>) {
     let mut doctor = secured.doctor(set);
     doctor.envs(env);
-    let told = said(doctor, SOON);
-    assert_eq!(told.code, Some(1), "{}", told.text);
-    assert!(told.text.contains(message), "{message:?} is not in {}", told.text);
-    assert!(!told.text.contains("wrong-password"), "{}", told.text);
+    let done = said(doctor, SOON);
+    assert_eq!(done.code, Some(1), "{}", done.text);
+    assert!(done.text.contains(message), "{message:?} is not in {}", done.text);
+    assert!(!done.text.contains("wrong-password"), "{}", done.text);
 }
 
 /// The same of all, side by side: most of it is waiting.
@@ -103,24 +103,28 @@ fn by_passwords(secured: &Secured, old: &str) {
     all_fail(
         secured,
         &[
-            (&[], wrong("TANDEM_MEMBER_PASSWORD"), "it refuses user tandem-member: the name, the"),
+            (
+                &[],
+                wrong("TANDEM_MEMBER_PASSWORD"),
+                "the cluster refuses user tandem-member: the name, the",
+            ),
             (
                 &[],
                 wrong("TANDEM_CONTROLLER_PASSWORD"),
-                "it refuses user tandem-controller: the name",
+                "the cluster refuses user tandem-controller: the name",
             ),
             (&[&localhost], None, "is for another host than localhost (it is for 127.0.0.1)"),
             (&[&place], None, &expired),
             (&[], Some(("TANDEM_KAFKA_CA", &other_ca)), "is from an authority that is not in"),
             (&[other], None, "broker's supported mechanisms: SCRAM-SHA-512,PLAIN"),
-            (&[open], None, "nobody answers within 10s"),
+            (&[open], None, "no answer within 10s"),
             (&[secret], None, "secret `sasl.password` of"),
             (&[secret], None, "cannot read the file /nowhere/at/all"),
         ],
     );
     // PLAIN, as well as SCRAM.
-    let told = said(secured.doctor(&["clusters.a.properties.sasl.mechanism=PLAIN"]), SOON);
-    assert_eq!(told.code, Some(0), "{}", told.text);
+    let done = said(secured.doctor(&["clusters.a.properties.sasl.mechanism=PLAIN"]), SOON);
+    assert_eq!(done.code, Some(0), "{}", done.text);
 }
 
 fn by_certificates(secured: &Secured, old: &str) {
@@ -128,7 +132,7 @@ fn by_certificates(secured: &Secured, old: &str) {
     let bootstrap = format!("{host}:{}", port.parse::<u16>().unwrap() + 3);
     let ca = secured.file("ca.pem").display().to_string();
     let shown = |who: &str| format!("ssl.certificate.location: {who}, ssl.key.location: {who}");
-    let told = |member: &str, controller: &str| {
+    let look = |member: &str, controller: &str| {
         [
             format!("clusters.a.bootstrap={bootstrap}"),
             format!(
@@ -140,13 +144,13 @@ fn by_certificates(secured: &Secured, old: &str) {
     };
     let ours = ["tandem-member.pem", "tandem-controller.pem"];
     let [member, controller] = ours.map(|name| shown(secured.file(name).to_str().unwrap()));
-    let good = told(&member, &controller);
+    let good = look(&member, &controller);
     let done = said(secured.doctor(&good.each_ref().map(String::as_str)), SOON);
     assert_eq!(done.code, Some(0), "{}", done.text);
-    let stale = told(&shown(old), &controller);
+    let stale = look(&shown(old), &controller);
     let expired = format!("the certificate {old} expired on");
-    let bare = told("", "");
-    let message = "us without a certificate, and none is named as `ssl.certificate.location`";
+    let bare = look("", "");
+    let message = "a client without a certificate: set `ssl.certificate.location`";
     all_fail(
         secured,
         &[
@@ -162,8 +166,8 @@ fn before_members_are_started(secured: &Secured) {
     let run = ["chaos", "run", "chaos/kill-leader.yaml", "-f", solo.to_str().unwrap()];
     let mut run = secured.tandem(&run);
     run.arg("--out").arg(&out).env("TANDEM_MEMBER_PASSWORD", "wrong-password");
-    let told = said(run, SOON);
-    assert_eq!(told.code, Some(1), "{}", told.text);
-    assert!(told.text.contains("it refuses user tandem-member"), "{}", told.text);
+    let done = said(run, SOON);
+    assert_eq!(done.code, Some(1), "{}", done.text);
+    assert!(done.text.contains("the cluster refuses user tandem-member"), "{}", done.text);
     assert!(!out.join("logs/p1-1.log").exists());
 }

@@ -18,12 +18,12 @@ fn refused(args: &str) -> (Option<i32>, String, bool) {
 }
 
 #[test]
-fn an_address_that_is_none_is_refused_before_anything_starts() {
+fn an_invalid_address_is_refused_before_anything_starts() {
     let _turn = shared_turn();
     for bad in ["localhost", "127.0.0.1", "9464", "127.0.0.1:99999"] {
-        let (code, told, began) = refused(&format!("--metrics {bad}"));
-        assert_eq!(code, Some(2), "{bad}: {told}");
-        assert!(told.contains("as in 127.0.0.1:9464") && !began, "{bad}: {told}");
+        let (code, stderr, began) = refused(&format!("--metrics {bad}"));
+        assert_eq!(code, Some(2), "{bad}: {stderr}");
+        assert!(stderr.contains("as in 127.0.0.1:9464") && !began, "{bad}: {stderr}");
     }
 }
 
@@ -32,13 +32,13 @@ fn a_port_that_is_taken_is_refused_before_anything_starts() {
     let _turn = shared_turn();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    let (code, told, began) = refused(&format!("--metrics {address}"));
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("name another with --metrics") && !began, "{told}");
+    let (code, stderr, began) = refused(&format!("--metrics {address}"));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("name another address with --metrics") && !began, "{stderr}");
 }
 
 #[test]
-fn an_interval_that_is_none_is_refused_before_anything_starts() {
+fn an_invalid_interval_is_refused_before_anything_starts() {
     let _turn = shared_turn();
     for bad in ["often", "0", "-1", "1.5"] {
         let script: &'static str = match bad {
@@ -54,13 +54,13 @@ fn an_interval_that_is_none_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn whoever_connects_and_says_nothing_or_too_much_holds_up_nobody_for_long() {
+fn a_client_that_sends_nothing_or_too_much_delays_no_other_for_long() {
     let _turn = shared_turn();
     let plan = support::facts::plan(1, &[("p1", 1, 1)]);
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = listener.address().port();
     let outlets = Outlets { scrape: Some(listener), push: None };
-    let metrics = Metrics::start(&plan, &crate::metrics::feed::scene(&plan), outlets).unwrap();
+    let metrics = Metrics::start(&plan, &crate::metrics::feed::context(&plan), outlets).unwrap();
     // As many as there are seats, and all of them silent.
     let silent: Vec<_> =
         (0..16).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();

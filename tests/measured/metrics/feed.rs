@@ -6,7 +6,7 @@ use std::time::Duration;
 use tandem::fold::{Fold, WAITING_MAX};
 use tandem::live::Live;
 use tandem::observation::{Fact, What};
-use tandem::telemetry::{Metrics, Outlets, SERIES_MAX, Scene, bind};
+use tandem::telemetry::{Metrics, Outlets, RunContext, SERIES_MAX, bind};
 use tandem::time::Mono;
 use tandem::topology::Plan;
 
@@ -16,8 +16,8 @@ use support::measured::shared_turn;
 use support::recorded::up;
 use support::web::{get, samples};
 
-pub fn scene(plan: &Plan) -> Scene {
-    Scene::of(&up(plan))
+pub fn context(plan: &Plan) -> RunContext {
+    RunContext::of(&up(plan))
 }
 
 /// Metrics that can be scraped, and where.
@@ -25,7 +25,7 @@ fn served(plan: &Plan) -> (Metrics, u16) {
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = listener.address().port();
     let outlets = Outlets { scrape: Some(listener), push: None };
-    (Metrics::start(plan, &scene(plan), outlets).unwrap(), port)
+    (Metrics::start(plan, &context(plan), outlets).unwrap(), port)
 }
 
 fn scrape(port: u16) -> Vec<(String, f64)> {
@@ -62,7 +62,7 @@ fn counters_are_there_at_0_before_anything_happens() {
 }
 
 #[test]
-fn what_is_told_is_counted_to_the_nanosecond() {
+fn facts_are_counted_to_the_nanosecond() {
     let _turn = shared_turn();
     let plan = plan(1, &[("p1", 1, 2), ("p2", 1, 1)]);
     let (metrics, port) = served(&plan);
@@ -96,7 +96,7 @@ fn what_is_told_is_counted_to_the_nanosecond() {
 }
 
 #[test]
-fn what_found_no_room_is_counted() {
+fn facts_that_do_not_fit_are_counted() {
     let _turn = shared_turn();
     let plan = plan(1, &[("p1", 1, 2)]);
     let (metrics, port) = served(&plan);

@@ -153,15 +153,15 @@ fn each_fault_window_is_shown_with_its_times() {
         assert_eq!(one["tags"][2], "kill");
         assert!(one["text"].as_str().unwrap().starts_with("kill of p"), "{one}");
     }
-    for told in [&finished.stdout, &finished.stderr] {
-        assert!(!told.contains(TOKEN), "the token is shown to nobody");
+    for output in [&finished.stdout, &finished.stderr] {
+        assert!(!output.contains(TOKEN), "the token is never shown");
     }
 }
 
 #[test]
-fn what_grafana_does_not_take_is_told_and_nothing_waits_for_it() {
+fn refused_annotations_are_reported_and_do_not_delay_the_run() {
     let _turn = turn();
-    for (manner, told) in
+    for (manner, message) in
         [(Manner::Refuses, "grafana: 1 of 1 annotations were lost"), (Manner::Hangs, "grafana: ")]
     {
         let (port, _) = server(manner);
@@ -178,12 +178,12 @@ fn what_grafana_does_not_take_is_told_and_nothing_waits_for_it() {
         // Two seconds, and what judging takes on a host that is busy.
         assert!(within < Duration::from_secs(10), "{within:?}: {finished}");
         assert_eq!(finished.code(), Some(0), "{finished}");
-        assert!(finished.stderr.contains(told), "{finished}");
+        assert!(finished.stderr.contains(message), "{finished}");
     }
 }
 
 #[test]
-fn an_address_that_is_none_is_refused() {
+fn an_invalid_address_is_refused() {
     let _turn = shared_turn();
     let finished = Experiment::new("chaos/kill-leader.yaml").with("--grafana localhost").finish();
     assert_eq!(finished.code(), Some(2), "{finished}");

@@ -49,7 +49,7 @@ fn grown(series: &[Value]) -> f64 {
 }
 
 /// The journal of a real run once more, through a watch, with facts that are up to 300 ms late.
-fn the_watch_finds_what_the_timeline_finds(finished: &Finished) {
+fn the_watch_agrees_with_the_timeline(finished: &Finished) {
     let recording = finished.recording();
     let plan = &recording.header.plan;
     let ended = |fact: &&Fact| matches!(fact.what, What::TrialEnded { .. });
@@ -69,7 +69,7 @@ fn the_watch_finds_what_the_timeline_finds(finished: &Finished) {
 }
 
 #[test]
-fn what_prometheus_counted_is_what_the_report_measured() {
+fn prometheus_counters_agree_with_the_report() {
     let _turn = turn();
     let args = "--trials 4 --set defaults.session=300ms --set defaults.restart.after=600ms";
     // Sessions are so short that a busy machine exceeds their bounds: what is tested is the count.
@@ -84,7 +84,7 @@ fn what_prometheus_counted_is_what_the_report_measured() {
     assert_eq!(series.len(), 8, "four roles in two groups");
     let counted = grown(&series);
     assert!((counted - gaps).abs() <= gaps / 100.0, "counted {counted} s of {gaps} s: {finished}");
-    the_watch_finds_what_the_timeline_finds(&finished);
+    the_watch_agrees_with_the_timeline(&finished);
     let joint = prometheus.query("neli_joint_unavailable_time_seconds_total[15m]");
     assert_eq!(grown(&joint), 0.0, "{finished}");
     assert_eq!(prometheus.fired("NeliRoleLedInNoGroup"), 0, "{finished}");

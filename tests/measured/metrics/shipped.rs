@@ -23,7 +23,7 @@ fn promtool(args: &[&str]) {
 }
 
 #[test]
-fn the_rules_do_what_they_say() {
+fn the_rules_work_as_described() {
     let _turn = shared_turn();
     promtool(&["check", "rules", "rules.yaml"]);
     promtool(&["check", "config", "prometheus.yaml"]);

@@ -1,5 +1,5 @@
-//! A topology that is kept up, scraped while a member is killed from outside: what is counted is
-//! what is told.
+//! A topology that is kept up, scraped while a member is killed from outside: the metrics equal the
+//! events.
 
 use std::time::Duration;
 
@@ -49,9 +49,9 @@ fn unavailable(samples: &[(String, f64)], group: &str) -> f64 {
     sum(samples, "neli_role_unavailable_time_seconds_total", &label)
 }
 
-/// For how many seconds roles of a group had no leader, as `tandem events` tells; what ended before
-/// `after` is left out.
-fn told(up: &Up, group: &GroupName, after: Mono) -> f64 {
+/// For how many seconds roles of a group had no leader, according to `tandem events`; gaps that
+/// ended before `after` are left out.
+fn seconds_from_events(up: &Up, group: &GroupName, after: Mono) -> f64 {
     let pid = up.pid().to_string();
     let said = output(tandem(up.state()).args(["events", "-o", "json", "--pid", &pid]));
     assert!(said.status.success(), "{said:?}");
@@ -78,7 +78,7 @@ fn written(up: &Up, group: &GroupName, after: Mono) -> f64 {
 }
 
 #[test]
-fn what_is_scraped_of_a_topology_that_is_kept_up_is_what_events_tell() {
+fn the_metrics_of_a_topology_that_is_kept_up_equal_its_events() {
     let _turn = turn();
     let mut up =
         Up::start("-f topologies/duo.yaml --set defaults.session=500ms --metrics 127.0.0.1:0");
@@ -102,12 +102,13 @@ fn what_is_scraped_of_a_topology_that_is_kept_up_is_what_events_tell() {
     });
     up.await_health(Level::Led);
     let mut last = (0.0, 0.0);
-    let (after, length) = eventually("the counter to be what is told", SOON, || {
+    let (after, length) = eventually("the counter to match the events", SOON, || {
         let samples = scrape(port);
-        let told = told(&up, &group, settled);
+        let from_events = seconds_from_events(&up, &group, settled);
         let grown = unavailable(&samples, "p1") - unavailable(&before, "p1");
-        last = (grown, told);
-        (told > 0.0 && (grown - told).abs() < TOLERANCE).then_some((samples, told))
+        last = (grown, from_events);
+        (from_events > 0.0 && (grown - from_events).abs() < TOLERANCE)
+            .then_some((samples, from_events))
     });
     assert!(length > 0.1, "{} led something: {last:?}", death.life);
     let joint = |samples| sum(samples, "neli_joint_unavailable_time_seconds_total", "");
@@ -123,7 +124,7 @@ fn what_is_scraped_of_a_topology_that_is_kept_up_is_what_events_tell() {
     assert_eq!(up.ends().code(), Some(0), "{}", up.said());
     assert!(get(port, "/metrics").is_err(), "the endpoint ends with its run");
     let written = written(&up, &group, settled);
-    assert!((written - length).abs() < TOLERANCE, "told {length} s, written {written} s");
+    assert!((written - length).abs() < TOLERANCE, "reported {length} s, written {written} s");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_passing_trial_and_a_failing_one_are_disturbed_alike_and_both_are_shown() {
         (report.trials, report.groups.values().next().unwrap().other.none.gap.count),
         (8, 0)
     );
-    assert_eq!((of.trials[1].stalled_ms, of.trials[1].whom.as_ref()), (100.0, None));
+    assert_eq!((of.trials[1].stalled_ms, of.trials[1].life.as_ref()), (100.0, None));
     let broke = |why: &String| why.contains("broke group.gap.max <= 200ms");
     assert!(of.trials[1].reasons.iter().any(broke), "{of:?}");
     assert!((of.p_value.unwrap() - 0.2).abs() < 1e-9, "one of two, and none of eight: {of:?}");
@@ -98,10 +98,10 @@ fn booked_late(story: &mut Story) {
     }
 }
 
-/// What is told of trial 2, and whether it is disturbed then.
+/// The facts of trial 2, and whether they disturb it.
 type Case = (&'static str, fn(&mut Story), bool);
 
-/// What may be told of the host, and what it means.
+/// Possible facts about the host, and their consequences.
 fn cases() -> [Case; 12] {
     [
         ("others took all", |story| stalled(story, 2, 51, 100), true),
@@ -171,12 +171,12 @@ fn cases() -> [Case; 12] {
 }
 
 #[test]
-fn only_what_others_did_to_a_thread_that_waited_disturbs() {
+fn only_waiting_caused_by_other_processes_disturbs() {
     let base = 2 * TRIAL;
     assert_eq!(base, 6_000, "as the cases have it");
-    for (what, tell, disturbs) in cases() {
+    for (what, record, disturbs) in cases() {
         let mut story = trials(4, &[], |_| true);
-        tell(&mut story);
+        record(&mut story);
         let report = judged(&asked(4, 2), story, 4);
         let wanted: &[_] = if disturbs { &[(2, Verdict::Pass)] } else { &[] };
         assert_eq!(numbers(&report), wanted, "{what}: {:?}", report.disturbed);
@@ -184,13 +184,13 @@ fn only_what_others_did_to_a_thread_that_waited_disturbs() {
 }
 
 #[test]
-fn it_is_told_whose_thread_was_held_up() {
+fn the_report_names_the_thread_that_was_held_up() {
     let mut story = trials(4, &[], |_| true);
     let late = What::Late { from: at(6_100), until: at(6_200), waited_ns: Some(ns(90)) };
     story.says("p1-2.1", 9_500, late);
     look(&mut story, [6_100, 6_200], 90);
     let of = judged(&asked(4, 2), story, 4).disturbed.unwrap();
-    assert_eq!(of.trials[0].whom, Some(life("p1-2.1")));
+    assert_eq!(of.trials[0].life, Some(life("p1-2.1")));
     assert_eq!((of.trials[0].stalled_ms, of.trials[0].late_ms), (81.0, 100.0));
 }
 

@@ -1,4 +1,4 @@
-//! Runs of which facts tell: trials that pass or fail, and a host that stalls.
+//! Runs made of facts: trials that pass or fail, and a host that stalls.
 
 use std::time::Duration;
 

@@ -56,12 +56,12 @@ fn looks() -> impl Strategy<Value = Vec<Processors>> {
     prop::collection::vec((one, any::<bool>()), 0..12).prop_map(|all| {
         let mut from = 0;
         let mut looks = Vec::new();
-        for ((length, busy, own, stolen), told) in all {
+        for ((length, busy, own, stolen), reported) in all {
             let span = Interval::new(at(from), at(from + length));
             from += length;
             let ms = Duration::from_millis;
             let look = Processors { span, busy: ms(busy), own: ms(own), stolen: ms(stolen) };
-            looks.extend(told.then_some(look));
+            looks.extend(reported.then_some(look));
         }
         looks
     })
@@ -77,14 +77,14 @@ fn naive_p(disturbed: u32, failed: u32, all: u32, failures: u32) -> f64 {
 
 proptest! {
     #[test]
-    fn what_the_host_imposed_is_what_a_count_of_milliseconds_finds(
+    fn the_imposed_wait_agrees_with_a_count_of_milliseconds(
         from in 0u64..900,
         length in 1u64..400,
         waited in prop::option::of(0u64..400),
         looks in looks(),
     ) {
         let span = Interval::new(at(from), at(from + length));
-        let late = Lateness { whom: None, span, waited: waited.map(Duration::from_millis) };
+        let late = Lateness { life: None, span, waited: waited.map(Duration::from_millis) };
         let imposed = late.imposed(&looks);
         let naive = naive_imposed(&late, &looks);
         prop_assert!((imposed.as_secs_f64() * 1e3 - naive).abs() < 1e-3, "{imposed:?} {naive}");
@@ -158,23 +158,23 @@ proptest! {
         noise in 0usize..6_000,
     ) {
         let mut story = trials(4, &[], |_| true);
-        let mut told: Vec<(u64, What)> = Vec::new();
+        let mut facts: Vec<(u64, What)> = Vec::new();
         for (trial, offset, late, outside) in stalls {
             let from = u64::from(trial) * TRIAL + offset;
             let (until, waited_ns) = (from + late, Some(ns(late)));
-            told.push((until, What::Stall { from: at(from), until: at(until), waited_ns }));
+            facts.push((until, What::Stall { from: at(from), until: at(until), waited_ns }));
             let (busy_ns, own_ns) = (ns(2 * late), ns(2 * late) * (100 - outside) / 100);
             let (from, until) = (at(from), at(until));
-            told.push((late, What::Processors { from, until, busy_ns, own_ns, stolen_ns: 0 }));
+            facts.push((late, What::Processors { from, until, busy_ns, own_ns, stolen_ns: 0 }));
         }
         // Looks of the canary never overlap.
-        told.sort_by_key(|(_, what)| match what {
+        facts.sort_by_key(|(_, what)| match what {
             What::Stall { from, .. } | What::Processors { from, .. } => from.0,
             _ => 0,
         });
         let mut end = at(0);
         let mut skip = false;
-        told.retain(|(_, what)| match what {
+        facts.retain(|(_, what)| match what {
             What::Stall { from, .. } => {
                 skip = *from < end;
                 !skip
@@ -185,7 +185,7 @@ proptest! {
             }
             _ => false,
         });
-        for (_, what) in told {
+        for (_, what) in facts {
             let (What::Stall { until, .. } | What::Processors { until, .. }) = &what else {
                 continue;
             };

@@ -42,7 +42,7 @@ fn the_interval_of_a_probability_holds_it() {
 }
 
 #[test]
-fn the_interval_of_a_quantile_holds_it_whatever_the_distribution() {
+fn the_interval_of_a_quantile_contains_it_for_every_distribution() {
     let mut chance = chance();
     // A long tail, and one with jumps, as samples that were rounded have.
     let draws: [(&str, fn(f64) -> f64); 2] =
@@ -65,7 +65,7 @@ fn the_interval_of_a_quantile_holds_it_whatever_the_distribution() {
 }
 
 #[test]
-fn sets_of_one_distribution_are_rarely_told_apart_and_the_shift_is_held() {
+fn sets_of_one_distribution_rarely_differ_and_the_shift_is_within_its_interval() {
     let mut chance = chance();
     for (a, b, tied) in [(8, 8, false), (12, 5, false), (10, 10, true)] {
         let mut held = 0_u32;

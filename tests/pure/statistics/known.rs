@@ -1,4 +1,4 @@
-//! Numbers that everybody knows, and the edges.
+//! Well-known numbers, and edge cases.
 
 use tandem::statistics::correlation::{HITS_MIN, Trial, interval, ratio};
 use tandem::statistics::{binomial, quantile, two_samples};

@@ -16,7 +16,7 @@ use support::facts::{Story, at, failed, fault, plan};
 pub(crate) enum Seen {
     Nothing,
     Gap,
-    /// For a while nobody can tell.
+    /// For a while the leader is unknown.
     Unknown,
     /// A fact of the member that leads is lost.
     Lost,
@@ -88,7 +88,7 @@ impl Series {
         match seen {
             Seen::Nothing => {}
             Seen::Gap | Seen::FailedWithGap => {
-                // Somebody is to blame, so that it is no breach of the redundancy in quiet times.
+                // A fault is the cause, so it is not a breach of the redundancy in quiet times.
                 self.story.asked("p2-2.1", at_base(2_400), &format!("{number}.c"), "slow");
                 let term = self.term;
                 self.story.lapsed("p2-1.1", at_base(2_500), (0, term), at_base(2_500));
@@ -162,7 +162,7 @@ proptest! {
 }
 
 #[test]
-fn who_claims_and_was_not_heard_is_waited_for() {
+fn a_silent_member_with_claims_is_waited_for() {
     let mut recent = Recent::new(Duration::from_secs(4));
     let mut story = Story::default();
     story.started("p1-1.1", 10).claimed("p1-1.1", 0, 1, [100, 3_100]);

@@ -55,7 +55,7 @@ fn near(ours: f64, theirs: f64) -> bool {
 }
 
 #[test]
-fn what_is_computed_is_what_scipy_computes() {
+fn the_statistics_agree_with_scipy() {
     let mut chance = chance();
     let levels = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999];
     let (mut questions, mut ours): (Vec<Value>, Vec<Option<Vec<f64>>>) = Default::default();
@@ -79,8 +79,8 @@ fn what_is_computed_is_what_scipy_computes() {
         let (count, share) =
             (chance.random_range(1..=600_u64), [0.5, 0.95, 0.99][case as usize % 3]);
         let ranks = quantile::ranks(count, share, level);
-        let told = ranks.map(|ranks| vec![ranks.low as f64, ranks.high as f64]);
-        ask(json!(["ranks", count, share, level]), told);
+        let ours = ranks.map(|ranks| vec![ranks.low as f64, ranks.high as f64]);
+        ask(json!(["ranks", count, share, level]), ours);
 
         let of: [u64; 2] = [chance.random_range(1..=300), chance.random_range(1..=300)];
         let some = of.map(|of| chance.random_range(0..=of.min(20)));

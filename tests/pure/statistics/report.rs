@@ -21,9 +21,9 @@ fn until(below: f64, min: u32, max: u32) -> Option<Until> {
 fn line(report: &Report) -> String {
     let text = render(report, "out", false);
     let from = text.find("confidence ").unwrap();
-    let told = text[from..].split("\nworst gap").next().unwrap();
+    let section = text[from..].split("\nworst gap").next().unwrap();
     assert!(text.lines().count() <= 22, "{text}");
-    told.split_whitespace().collect::<Vec<_>>().join(" ")
+    section.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -44,8 +44,9 @@ fn trials_without_a_joint_gap_bound_its_probability_exactly() {
     assert_eq!(together.why.as_deref(), Some("undefined: p2 had no gap"));
     assert_eq!(
         line(&report),
-        "confidence no joint gap in 8 trials: at most 31.2 % of such trials have one (95 %) it \
-         takes 299 to show < 1 % p95 of gaps takes 72 trials with one; 8 in p1"
+        "confidence no joint gap in 8 trials: at most 31.2 % of such trials have one (95 %) \
+         showing < 1 % needs 299 trials without a joint gap p95 of gaps takes 72 trials with one; \
+         8 in p1"
     );
 }
 
@@ -75,7 +76,7 @@ fn trials_with_a_joint_gap_bound_it_on_both_sides() {
 }
 
 #[test]
-fn a_claim_that_was_reached_is_told_and_one_that_was_not_is_unknown() {
+fn a_reached_claim_is_reported_and_one_not_reached_is_unknown() {
     let claimed = report(&[Seen::Nothing; 29], until(0.1, 5, 30));
     let stopping = claimed.confidence.stopping.as_ref().unwrap();
     assert_eq!(
@@ -86,7 +87,7 @@ fn a_claim_that_was_reached_is_told_and_one_that_was_not_is_unknown() {
     assert!(claimed.confidence.probability_max.unwrap() < 0.1);
     let text = render(&claimed, "out", false);
     assert!(text.contains("29 of at most 30 trials"), "{text}");
-    assert!(line(&claimed).ends_with("stopped, for gap_probability < 10 % (95 %) holds"));
+    assert!(line(&claimed).ends_with("stopped: gap_probability < 10 % (95 %) holds"));
 
     let hopeless = report(&[Seen::Nothing, Seen::Gap], until(0.1, 1, 30));
     let stopping = hopeless.confidence.stopping.as_ref().unwrap();
@@ -99,7 +100,7 @@ fn a_claim_that_was_reached_is_told_and_one_that_was_not_is_unknown() {
     );
     assert_eq!(hopeless.confidence.probability, None, "it was not of a fixed length");
 
-    // Cut off before the claim could be told; and in trials that nobody could observe.
+    // Cut off before the claim was decided; and in trials without an observer.
     for trials in [vec![Seen::Nothing; 10], vec![Seen::Unknown; 10]] {
         let open = report(&trials, until(0.1, 1, 60));
         let stopping = open.confidence.stopping.as_ref().unwrap();
@@ -112,7 +113,7 @@ fn a_claim_that_was_reached_is_told_and_one_that_was_not_is_unknown() {
 }
 
 #[test]
-fn what_an_older_result_does_not_say_is_absent() {
+fn fields_unknown_to_an_older_result_are_absent() {
     let report = report(&[Seen::Nothing; 3], None);
     let mut json = serde_json::to_value(&report).unwrap();
     assert_eq!(serde_json::from_value::<Report>(json.clone()).unwrap(), report);

@@ -3,7 +3,7 @@
 
 use rand::RngExt;
 use tandem::statistics::binomial::upper;
-use tandem::statistics::sequential::{Decision, Rule, Standing};
+use tandem::statistics::sequential::{Decision, Rule, Series};
 
 use super::{SEED, chance, error};
 
@@ -18,12 +18,12 @@ const DESIGNS: [(f64, f64, u64, u64); 6] = [
 ];
 
 /// Plays trials until the rule says that it is over.
-fn play(rule: &Rule, max: u64, mut hit: impl FnMut() -> bool) -> (Decision, Standing) {
-    let mut standing = Standing::default();
+fn play(rule: &Rule, max: u64, mut hit: impl FnMut() -> bool) -> (Decision, Series) {
+    let mut series = Series::default();
     for left in (0..max).rev() {
-        let decision = rule.decide(&mut standing, hit(), left);
+        let decision = rule.decide(&mut series, hit(), left);
         if decision != Decision::Open {
-            return (decision, standing);
+            return (decision, series);
         }
     }
     panic!("a rule that is still open at the last trial");
@@ -77,15 +77,15 @@ fn a_claim_that_is_not_true_is_made_no_more_often_than_said() {
         let case = format!("seed {SEED}: {limit} {confidence} {min}..{max}: {claimed} claimed");
         assert!(claimed <= most + error(most, simulations), "{case}");
         assert!((claimed - rule.claims(limit)).abs() <= error(claimed, simulations), "{case}");
-        // The bound that is told with a claim holds as often as it says, too.
+        // The bound that is reported with a claim also holds as often as it states.
         assert!(covered >= confidence - error(confidence, simulations), "{case}, {covered}");
         eprintln!("{case}, of at most {most:.2}");
     }
 }
 
 #[test]
-fn who_looks_after_every_trial_errs_more_often_than_he_says() {
-    // The test of the test: the rule that everybody would write first.
+fn checking_after_every_trial_errs_more_often_than_stated() {
+    // The test of the test: the naive rule.
     let mut chance = chance();
     let (limit, max, simulations) = (0.1, 300, 4_000);
     let most: Vec<Vec<f64>> = (0..=max)
@@ -110,24 +110,24 @@ fn who_looks_after_every_trial_errs_more_often_than_he_says() {
 #[test]
 fn a_series_stops_when_it_may_and_when_it_need_not_go_on() {
     let rule = Rule::new(0.01, 0.95, 30, 300).unwrap();
-    let (decision, standing) = play(&rule, 300, || false);
-    assert_eq!((decision, standing.trials), (Decision::Claimed { look: 0 }, 299));
+    let (decision, series) = play(&rule, 300, || false);
+    assert_eq!((decision, series.trials), (Decision::Claimed { look: 0 }, 299));
     let mut number = 0;
-    let (decision, standing) = play(&rule, 300, || {
+    let (decision, series) = play(&rule, 300, || {
         number += 1;
         number == 7
     });
-    assert_eq!((decision, standing.trials, standing.hits), (Decision::Hopeless, 7, 1));
+    assert_eq!((decision, series.trials, series.hits), (Decision::Hopeless, 7, 1));
     // Two trials that do not count leave too few.
-    let standing = Standing::default();
-    assert_eq!(rule.prospect(&standing, 299), Decision::Open);
-    assert_eq!(rule.prospect(&standing, 298), Decision::Hopeless);
+    let series = Series::default();
+    assert_eq!(rule.prospect(&series, 299), Decision::Open);
+    assert_eq!(rule.prospect(&series, 298), Decision::Hopeless);
 
     let long = Rule::new(0.01, 0.95, 1, 1_000).unwrap();
     let mut number = 0;
-    let (decision, standing) = play(&long, 1_000, || {
+    let (decision, series) = play(&long, 1_000, || {
         number += 1;
         number == 7
     });
-    assert_eq!((decision, standing.trials), (Decision::Claimed { look: 1 }, long.looks()[1]));
+    assert_eq!((decision, series.trials), (Decision::Claimed { look: 1 }, long.looks()[1]));
 }

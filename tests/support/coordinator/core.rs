@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use tandem::groups::{Coordinator, Fault, ReplyBody, Settings, Token};
+use tandem::groups::{Coordinator, CoordinatorSettings, Fault, ReplyBody, Token};
 use tandem::time::Mono;
 
 use super::{Answer, Request, Subject, lines, said};
@@ -28,7 +28,7 @@ pub struct Core {
 }
 
 impl Core {
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: CoordinatorSettings) -> Self {
         let coordinator = Coordinator::new(settings);
         Self {
             coordinator,
@@ -42,7 +42,7 @@ impl Core {
     }
 
     /// A core whose clients keep time as clients behind sockets do: badly.
-    pub fn late(settings: Settings, seed: u64) -> Self {
+    pub fn late(settings: CoordinatorSettings, seed: u64) -> Self {
         Self { late: Some(ChaCha8Rng::seed_from_u64(seed)), ..Self::new(settings) }
     }
 
@@ -61,10 +61,10 @@ impl Core {
             }
             Request::Leave(leave) => {
                 let outcome = self.coordinator.handle_leave(at, &leave);
-                let told = outcome.map(|departed| {
-                    departed.into_iter().map(|d| (d.who, code(d.outcome))).collect::<Vec<_>>()
+                let result = outcome.map(|departed| {
+                    departed.into_iter().map(|d| (d.departure, code(d.outcome))).collect::<Vec<_>>()
                 });
-                said::left(client, told.as_deref().map_err(|fault| fault.code()))
+                said::left(client, result.as_deref().map_err(|fault| fault.code()))
             }
             Request::Commit(commit) => {
                 let outcome = self.coordinator.handle_commit(at, &commit);

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tandem::broker::{Broker, Settings};
+use tandem::broker::{Broker, BrokerSettings};
 use tandem::groups;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -17,10 +17,10 @@ impl Embedded {
     }
 
     /// One more, with these rules for groups.
-    pub fn start(&self, groups: groups::Settings) -> SocketAddr {
+    pub fn start(&self, groups: groups::CoordinatorSettings) -> SocketAddr {
         let runtime = self.0.as_ref().unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let settings = Settings { groups, ..Settings::default() };
+        let settings = BrokerSettings { groups, ..BrokerSettings::default() };
         let broker = runtime.block_on(Broker::bind(listen, settings)).unwrap();
         let address = broker.address();
         drop(runtime.spawn(broker.serve(CancellationToken::new())));

@@ -39,7 +39,7 @@ impl Reader<'_> {
             ResponseKind::DeleteGroups(answer) => {
                 said::done(client, "delete", answer.results.first().unwrap().error_code)
             }
-            other => panic!("nobody asked for {other:?}"),
+            other => panic!("unrequested: {other:?}"),
         }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tandem::groups::{
-    Commit, CommittedOffset, Departure, Heartbeat, Join, Leave, Protocol, Settings, Sync,
-    TopicPartition,
+    Commit, CommittedOffset, CoordinatorSettings, Departure, Heartbeat, Join, Leave, Protocol,
+    Sync, TopicPartition,
 };
 use tandem::time::Mono;
 
@@ -53,8 +53,8 @@ impl<'a> Line<'a> {
         self.settings.get(name).map_or(default, |text| text.parse().unwrap())
     }
 
-    /// When it is asked, if not right after the one before. `real=` is for clocks of the real
-    /// world, which cannot tell one millisecond from the next.
+    /// When the request is sent, if not right after the one before. `real=` is for real clocks,
+    /// which cannot separate one millisecond from the next.
     pub fn at(&self, real: bool) -> Option<Mono> {
         let name = if real && self.settings.contains_key("real") { "real" } else { "at" };
         self.settings.get(name).map(|_| Mono::ZERO + self.span(name, 0))
@@ -65,10 +65,10 @@ impl<'a> Line<'a> {
     }
 }
 
-pub fn settings(line: &Line<'_>) -> Settings {
-    let default = Settings::default();
+pub fn settings(line: &Line<'_>) -> CoordinatorSettings {
+    let default = CoordinatorSettings::default();
     let members_max = line.settings.get("members_max").map(|text| text.parse().unwrap());
-    Settings {
+    CoordinatorSettings {
         initial_delay: line.span("initial_delay", 0),
         session_min: line.span("session_min", 100),
         members_max: members_max.unwrap_or(default.members_max),

@@ -47,8 +47,8 @@ pub trait Subject {
     fn is_real(&self) -> bool;
     /// At that time a client asks, on a connection of its own.
     fn ask(&mut self, at: Mono, client: &str, request: Request);
-    /// What has been answered by now, in order, and to whom. Whose clock is real waits a while
-    /// for as many lines as are expected.
+    /// The answers so far, in order, with their clients. An implementation with a real clock waits
+    /// a while for as many lines as are expected.
     fn answers(&mut self, expected: usize) -> Vec<(String, Answer)>;
 }
 

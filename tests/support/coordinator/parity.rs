@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tandem::groups::Settings;
+use tandem::groups::CoordinatorSettings;
 
 use super::remote::Remote;
 use super::{Subject, transcript};
@@ -18,7 +18,7 @@ pub fn transcripts() -> Vec<PathBuf> {
 
 /// Every transcript is answered by the broker that `make` knows as it is written: each is played
 /// once.
-pub fn assert_parity(paths: &[PathBuf], make: impl Fn(&str, Settings) -> Remote + Sync) {
+pub fn assert_parity(paths: &[PathBuf], make: impl Fn(&str, CoordinatorSettings) -> Remote + Sync) {
     let play = |path: &PathBuf| {
         let written = std::fs::read_to_string(path).unwrap();
         let name = path.file_stem().unwrap().to_str().unwrap();

@@ -87,7 +87,7 @@ impl Remote {
             });
             let beat = wire::ask(Request::Heartbeat(tandem::groups::Heartbeat {
                 group: self.group(group),
-                member_id: "nobody".to_owned(),
+                member_id: "unknown".to_owned(),
                 instance_id: None,
                 generation: 0,
             }));
@@ -191,7 +191,7 @@ impl Remote {
         }
     }
 
-    /// A member's id; one that its client was not told yet is looked up in the group.
+    /// A member's id; if its client does not know it yet, it is looked up in the group.
     fn member(&mut self, group: &str, alias: &str) -> String {
         if self.aliases.is_next(alias) && self.aliases.id(alias) == alias {
             let ask = wire::ask(Request::Describe(group.to_owned())).unwrap();

@@ -1,4 +1,4 @@
-//! Answers as lines of a transcript, whoever gave them.
+//! Answers as lines of a transcript, from any implementation.
 
 use std::fmt::Write;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tandem::groups::Settings;
+use tandem::groups::CoordinatorSettings;
 use tandem::time::Mono;
 
 use super::line::{self, Client, Line};
@@ -15,7 +15,7 @@ const WAITS: &str = "(waits)";
 
 /// Plays a transcript and returns it with the answers of this subject. Answers that are marked for
 /// others stay where they are, as long as this one's are what is written.
-pub fn play(text: &str, make: impl Fn(Settings) -> Box<dyn Subject>) -> String {
+pub fn play(text: &str, make: impl Fn(CoordinatorSettings) -> Box<dyn Subject>) -> String {
     let rules = text.lines().find(|line| line.starts_with("settings"));
     let rules = rules.map_or_else(|| Line::parse("settings"), Line::parse);
     let mut subject = make(line::settings(&rules));

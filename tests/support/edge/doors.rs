@@ -1,5 +1,5 @@
-//! Doors before brokers, at the addresses that these tell everybody: each notes whose connection
-//! it is that comes, before it lets a byte pass, and what is asked.
+//! Doors in front of brokers, at their advertised addresses: each records whose connection arrives,
+//! before it lets a byte pass, and what is requested.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use kafka_protocol::messages::ApiKey;
-use tandem::wire::{Naming, naming, number, places};
+use tandem::wire::{Naming, broker_addresses, naming, number};
 
 use super::owner::{Owner, owner};
 
@@ -55,7 +55,7 @@ impl Doors {
         Self { first, count, seen }
     }
 
-    /// Where they are, as a client would be told.
+    /// Their addresses, as brokers advertise them.
     pub fn bootstrap(&self) -> String {
         let addresses = self.ports().map(|port| format!("127.0.0.1:{port}"));
         addresses.collect::<Vec<_>>().join(",")
@@ -123,7 +123,7 @@ fn hear(frame: &[u8], asked: &Asked, seen: &Mutex<Seen>) {
     };
     let moving = [ApiKey::Produce, ApiKey::Fetch].map(number).contains(&api);
     if moving && naming(api, version) == Naming::Known {
-        let named = places(api, version, frame).unwrap();
+        let named = broker_addresses(api, version, frame).unwrap();
         if !named.found.is_empty() {
             seen.lock().unwrap().redirected.insert((client, api, version));
         }

@@ -18,9 +18,9 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Whose socket it is that is connected from this port to that one; nobody's if it is gone.
+/// The owner of the socket that is connected from this port to that one; `None` if it is gone.
 pub fn owner(from: u16, to: u16) -> Option<Owner> {
-    // Java's sockets are of IPv6, whatever they speak.
+    // Java uses IPv6 sockets even for IPv4.
     let inode = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().find_map(|list| {
         let list = fs::read_to_string(list).unwrap();
         list.lines().find_map(|line| {
@@ -40,7 +40,7 @@ pub fn owner(from: u16, to: u16) -> Option<Owner> {
     Some(Owner { pid, command })
 }
 
-/// Whether a process has this open; it may end meanwhile, or be somebody else's.
+/// Whether a process has this open; it may end meanwhile, or belong to another user.
 fn holds(process: &Path, socket: &str) -> bool {
     let Ok(open) = fs::read_dir(process.join("fd")) else { return false };
     let links = open.filter_map(Result::ok).filter_map(|entry| fs::read_link(entry.path()).ok());

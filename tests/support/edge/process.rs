@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use tandem::edge::{Answer, Direction, Effect, Order, Rule, Scope, Tls};
+use tandem::edge::{Answer, Direction, EdgeCommand, Effect, Rule, Scope, Tls};
 use tandem::ids::FaultId;
 use tandem::time::Mono;
 
@@ -45,7 +45,7 @@ impl Edges {
         Self { process, orders, answers, passed: Vec::new() }
     }
 
-    pub fn tell(&mut self, line: &str) -> Answer {
+    pub fn send_line(&mut self, line: &str) -> Answer {
         writeln!(self.orders.as_mut().unwrap(), "{line}").unwrap();
         loop {
             let answer = self.answers.recv_timeout(PATIENCE).unwrap();
@@ -54,8 +54,8 @@ impl Edges {
         }
     }
 
-    pub fn order(&mut self, order: &Order) -> Answer {
-        self.tell(&serde_json::to_string(order).unwrap())
+    pub fn order(&mut self, command: &EdgeCommand) -> Answer {
+        self.send_line(&serde_json::to_string(command).unwrap())
     }
 
     /// Where the client finds its edge to the broker.
@@ -72,7 +72,7 @@ impl Edges {
     ) -> Result<String, String> {
         let (client, cluster) = (client.parse().unwrap(), "a".parse().unwrap());
         let bootstrap = broker.to_owned();
-        match self.order(&Order::Open { client, cluster, bootstrap, tls }) {
+        match self.order(&EdgeCommand::Open { client, cluster, bootstrap, tls }) {
             Answer::Opened { bootstrap } => Ok(bootstrap),
             Answer::Refused { why } => Err(why),
             answer @ (Answer::InForce { .. } | Answer::Healed { .. } | Answer::Passed { .. }) => {
@@ -82,19 +82,19 @@ impl Edges {
     }
 
     pub fn put(&mut self, name: &str, rule: Rule) -> Mono {
-        let answer = self.order(&Order::Break { fault: fault(name), rule });
+        let answer = self.order(&EdgeCommand::Break { fault: fault(name), rule });
         let Answer::InForce { t } = answer else { panic!("{answer:?}") };
         t
     }
 
     pub fn heal(&mut self, name: &str) -> Mono {
-        let answer = self.order(&Order::Heal { fault: fault(name) });
+        let answer = self.order(&EdgeCommand::Heal { fault: fault(name) });
         let Answer::Healed { t } = answer else { panic!("{answer:?}") };
         t
     }
 
     pub fn refuses(&mut self, rule: Rule) -> String {
-        let answer = self.order(&Order::Break { fault: fault("x"), rule });
+        let answer = self.order(&EdgeCommand::Break { fault: fault("x"), rule });
         let Answer::Refused { why } = answer else { panic!("{answer:?}") };
         why
     }

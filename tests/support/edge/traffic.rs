@@ -1,5 +1,4 @@
-//! Traffic that is known before it is sent: whatever comes must be the next of its lane, letter by
-//! letter.
+//! Predictable traffic: every received message must be the next of its lane, byte by byte.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -33,7 +32,7 @@ pub struct Tally {
     pub sent: u64,
     /// Those that came, in order and as they were sent.
     pub messages: u64,
-    /// Whatever else came: another one than was next in its lane, or more than was sent.
+    /// Unexpected messages: not the next of their lane, or more than were sent.
     pub wrong: u64,
     pub bytes: u64,
 }

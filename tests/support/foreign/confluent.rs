@@ -26,9 +26,9 @@ fn python() -> PathBuf {
     python
 }
 
-/// The script that does everything at this bootstrap.
-pub fn client(bootstrap: &str) -> Command {
-    let script = Path::new(crate::ROOT).join("tests/broker/clients/client.py");
+/// A script of `tests/broker/clients` at this bootstrap.
+pub fn script(name: &str, bootstrap: &str) -> Command {
+    let script = Path::new(crate::ROOT).join("tests/broker/clients").join(name);
     let mut client = command(python());
     client.arg(script).arg(bootstrap);
     client

@@ -16,7 +16,7 @@ use crate::edge::process::Edges;
 /// Nothing here takes longer, however loaded the machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A broker process, which ends with this value, whatever becomes of the test.
+/// A broker process, which ends when this value is dropped, even if the test fails.
 pub struct Broker {
     _process: BrokerProcess,
     /// Where clients find it.

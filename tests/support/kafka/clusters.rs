@@ -55,9 +55,9 @@ fn pair() -> MutexGuard<'static, Pair> {
     PAIR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A share in the pair. With the last one the clusters end, also where a test fails; in a `static`
-/// they would outlive the program, which drops none. So whoever wants the pair says so before the
-/// turn comes, while another test may still have it.
+/// A share in the pair. The clusters end with the last share, even if a test fails; in a `static`
+/// they would outlive the program, which drops none. So a test that wants the pair says so before
+/// its turn comes, while another test may still have it.
 pub(super) struct Share(());
 
 impl Share {
@@ -67,7 +67,7 @@ impl Share {
         Self(())
     }
 
-    /// The clusters, which are started if nobody had them.
+    /// The clusters, which are started if no test has them.
     pub(super) fn clusters(&self, options: &[&str]) -> Arc<Clusters> {
         Arc::clone(pair().clusters.get_or_insert_with(|| Arc::new(Clusters::up(2, options))))
     }
@@ -90,8 +90,8 @@ fn script(name: &str, folder: &TempDir) -> Command {
     command
 }
 
-/// A port from which `clusters` times ten are free, and given to nobody else of this program. Other
-/// programs look elsewhere first; where one takes some meanwhile all the same, `up` refuses.
+/// A port from which `clusters` times ten ports are free and reserved within this program. Other
+/// programs look elsewhere first; if one takes some anyway, `up` refuses.
 pub fn free_ports(clusters: usize) -> usize {
     static GIVEN: AtomicUsize = AtomicUsize::new(0);
     let first = usize::try_from(std::process::id()).unwrap();

@@ -9,8 +9,8 @@ use tandem::time::Mono;
 
 use super::{Kafka, eventually};
 
-/// Of so many settled states, how many are such that what Kafka's own tool says is what the members
-/// claim; between two of them somebody dies and comes back.
+/// In how many of these settled states Kafka's own tool agrees with the members' claims; between
+/// two of them a member dies and comes back.
 pub fn equal(kafka: &Kafka, times: u32) -> u32 {
     // Long enough for every rebalance; it is interrupted when all were seen.
     let calm = kafka.folder.path().join("calm.yaml");
@@ -27,13 +27,13 @@ pub fn equal(kafka: &Kafka, times: u32) -> u32 {
             let facts = facts(&run.out);
             facts.iter().any(|fact| settled(fact) && fact.t > since).then_some(facts)
         });
-        let told = kafka.described(0, "kafka-solo-p1");
-        if assignment(&told) == claims(&so_far) {
+        let text = kafka.described(0, "kafka-solo-p1");
+        if assignment(&text) == claims(&so_far) {
             equal += 1;
         } else {
-            eprintln!("time {time}: members claim {:?}, and {told}", claims(&so_far));
+            eprintln!("time {time}: members claim {:?}, and {text}", claims(&so_far));
         }
-        // A rebalance: whoever leads most is killed, and comes back.
+        // A rebalance: the member that leads most is killed, and comes back.
         let (victim, pid) = leader(&so_far);
         since = Mono::now();
         let pid = rustix::process::Pid::from_raw(pid).unwrap();

@@ -1,4 +1,4 @@
-//! Real Kafka clusters for a test, and runs on them. Whatever is missing fails the test.
+//! Real Kafka clusters for a test, and runs on them. Missing prerequisites fail the test.
 
 mod clusters;
 pub mod described;
@@ -21,7 +21,7 @@ use tandem::verdict::{Report, undisturbed};
 /// Runs measure time: one test after the other.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Waits until nobody else of this program measures.
+/// Waits until no other test of this program measures.
 pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -33,7 +33,7 @@ pub struct Kafka {
     /// How many of them the test has; others may be there.
     count: usize,
     _share: Option<Share>,
-    // The last to go: nobody else measures while clusters end.
+    // Dropped last: no other test measures while clusters end.
     _turn: MutexGuard<'static, ()>,
 }
 

@@ -62,7 +62,8 @@ fn of_controller(chance: &mut ChaCha12Rng) -> What {
     }
 }
 
-/// A thread ran late for a while, and waited for some of it, for more of it, or as nobody knows.
+/// A thread ran late for a while, and waited for a part of it, for more than it, or for an unknown
+/// time.
 fn late(chance: &mut ChaCha12Rng) -> (Mono, Mono, Option<u64>) {
     let from = chance.random_range(0..END * 1_000_000);
     let lasted = chance.random_range(0..900_000_000);

@@ -39,7 +39,7 @@ pub(crate) fn live() -> &'static Live {
     })
 }
 
-/// Keeps what a command prints, whatever it exits with.
+/// Keeps the output of a command, with any exit code.
 fn keep(
     folder: &Path,
     schema: &'static str,

@@ -142,7 +142,7 @@ fn written(
 }
 
 #[test]
-fn the_page_is_enough_for_whatever_chance_makes_up() {
+fn the_documentation_suffices_for_random_histories() {
     let folder = tempfile::tempdir().unwrap();
     let mut journals = Vec::new();
     for seed in 0..RANDOM {
@@ -164,7 +164,7 @@ fn the_page_is_enough_for_whatever_chance_makes_up() {
 }
 
 #[test]
-fn the_page_is_enough_for_what_chance_does_not_make_up() {
+fn the_documentation_suffices_for_written_histories() {
     let folder = tempfile::tempdir().unwrap();
     let stories = [causes(), nested(), looks(), cut_off(), left_alone(), kills(&[955, 0, 1_108])];
     let journals: Vec<_> =
@@ -270,7 +270,7 @@ fn cut_off() -> Story {
     story
 }
 
-/// The controller stood still, and its guard ended all.
+/// The controller stalled, and its guard ended the run.
 fn left_alone() -> Story {
     let mut story = Story::default();
     story.started("p1-1.1", 10).started("p1-2.1", 10).began(500, 1);

@@ -40,7 +40,7 @@ fn yaml_in(folder: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_shipped_is_what_its_schema_says() {
+fn shipped_files_match_their_schemas() {
     let each = |schema: &'static str, folder: &str| {
         yaml_in(folder).into_iter().map(move |file| (schema, file, "yaml"))
     };
@@ -50,7 +50,7 @@ fn what_is_shipped_is_what_its_schema_says() {
 }
 
 #[test]
-fn what_is_written_and_printed_is_what_its_schema_says() {
+fn files_and_output_match_their_schemas() {
     let live = live();
     let mut asked: Vec<Asked> = vec![
         ("suite-summary", live.suite.join("suite.json"), "json"),
@@ -66,14 +66,14 @@ fn what_is_written_and_printed_is_what_its_schema_says() {
     }
     all_are_valid(&asked);
     let journals = [live.runs[1].join("journal.jsonl"), live.up.join("journal-000001.jsonl")];
-    let told = journals.map(|path| fs::read_to_string(path).unwrap()).concat();
+    let text = journals.map(|path| fs::read_to_string(path).unwrap()).concat();
     for bare in ["leaving", "stopped", "continued"] {
-        assert!(told.contains(&format!("\"{bare}\":null")), "{bare} was tried");
+        assert!(text.contains(&format!("\"{bare}\":null")), "{bare} was tried");
     }
 }
 
 #[test]
-fn what_is_planned_is_what_its_schema_says() {
+fn plans_match_their_schema() {
     let folder = tempfile::tempdir().unwrap();
     let mut asked: Vec<Asked> = Vec::new();
     let mut keep = |schema, name: String, args: &[&str]| {
@@ -104,7 +104,7 @@ fn changed(file: &Path, form: &str, change: impl FnOnce(&mut Value)) -> Value {
 }
 
 #[test]
-fn what_is_not_so_is_refused() {
+fn false_claims_are_refused() {
     let live = live();
     let folder = tempfile::tempdir().unwrap();
     let journal = live.runs[0].join("journal.jsonl");

@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
-/// The user `nobody`, who owns nothing.
+/// The user `nobody`, who owns no files.
 pub const NOBODY: u32 = 65_534;
 
 /// The command, as another user.
@@ -32,12 +32,12 @@ print $heard;
 pub fn answer(mut perl: Command, address: &str, said: &[u8]) -> Vec<u8> {
     let hex: String = said.iter().map(|byte| format!("{byte:02x}")).collect();
     let done = perl.args(["-e", TCP, address, &hex]).output().unwrap();
-    told(&done);
+    assert_success(&done);
     done.stdout
 }
 
 /// It ran to its end.
-pub fn told(done: &Output) {
+pub fn assert_success(done: &Output) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 

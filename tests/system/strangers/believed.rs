@@ -30,7 +30,7 @@ fn commands_that_another_user_could_have_written_are_not_run() {
         let before = fs::metadata(path).unwrap().permissions();
         fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         let line = broker_fault(&stage);
-        assert!(line.starts_with("fail") && line.contains("cannot be believed"), "{line}");
+        assert!(line.starts_with("fail") && line.contains("cannot be trusted"), "{line}");
         assert!(line.contains("chmod go-w"), "{line}");
         fs::set_permissions(path, before).unwrap();
     }
@@ -38,13 +38,13 @@ fn commands_that_another_user_could_have_written_are_not_run() {
     let aside = kafka.join("aside.json");
     fs::rename(&file, &aside).unwrap();
     std::os::unix::fs::symlink(&aside, &file).unwrap();
-    assert!(broker_fault(&stage).contains("cannot be believed"), "{}", broker_fault(&stage));
+    assert!(broker_fault(&stage).contains("cannot be trusted"), "{}", broker_fault(&stage));
     fs::remove_file(&file).unwrap();
     fs::rename(&aside, &file).unwrap();
     let root = rustix::process::geteuid().is_root();
     assert!(root, "this test gives a file to another user, which takes root: run tests/all so");
     chown(&file, Some(NOBODY), None).unwrap();
-    assert!(broker_fault(&stage).contains("cannot be believed"), "{}", broker_fault(&stage));
+    assert!(broker_fault(&stage).contains("cannot be trusted"), "{}", broker_fault(&stage));
     chown(&file, Some(0), None).unwrap();
     assert!(broker_fault(&stage).starts_with("ok"), "{}", broker_fault(&stage));
 }
@@ -98,13 +98,13 @@ fn librdkafka() -> String {
 }
 
 #[test]
-fn whatever_librdkafka_calls_a_key_or_a_password_is_a_secret() {
+fn every_key_and_password_of_librdkafka_is_a_secret() {
     let list = librdkafka();
     let mut found = Vec::new();
     for row in list.lines().filter(|row| row.contains(" | ")) {
         let name = row.split('|').next().unwrap().trim();
         let about = row.rsplit(" | ").next().unwrap().to_ascii_lowercase();
-        // A place is none, and neither is what is read by everybody.
+        // A path is not a secret, and neither are public parts.
         let place = about.starts_with("path to") || about.starts_with("file or directory path");
         let words = [
             "private key string",

@@ -1,4 +1,4 @@
-//! Whatever listens on the loopback answers its owner, and nobody else on the machine.
+//! Everything that listens on the loopback answers its owner, and no other user of the machine.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tandem::telemetry::{Metrics, Outlets, Scene, bind};
+use tandem::telemetry::{Metrics, Outlets, RunContext, bind};
 
-use crate::strangers::another::{NOBODY, answer, as_nobody, as_ourselves, told};
+use crate::strangers::another::{NOBODY, answer, as_nobody, as_ourselves, assert_success};
 use support::experiment::{Experiment, eventually};
 use support::facts::{brief, plan};
 use support::recorded;
@@ -84,20 +84,20 @@ fn an_edge_refuses_another_user_and_the_broker_behind_it_hears_nothing() {
     let address = line["opened"]["bootstrap"].as_str().unwrap();
     assert_eq!(answer(as_nobody("perl"), address, &API_VERSIONS), b"");
     assert_eq!(answer(as_ourselves("perl"), address, &API_VERSIONS), NO_APIS);
-    assert_eq!(reached.load(Ordering::Relaxed), 1, "nobody opened the way to the broker");
+    assert_eq!(reached.load(Ordering::Relaxed), 1, "no connection reached the broker");
 }
 
 #[test]
-fn metrics_are_read_by_their_owner_and_by_users_who_were_named() {
+fn metrics_are_served_to_their_owner_and_to_named_users() {
     let plan = plan(1, &[("p1", 1, 1)]);
-    let scene = || Scene::of(&recorded::header("m", &plan, &brief(&plan, 1, &[])));
+    let context = || RunContext::of(&recorded::header("m", &plan, &brief(&plan, 1, &[])));
     let get = b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
     for (named, status) in [(&[][..], "403"), (&[NOBODY][..], "200")] {
         let scrape = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let scrape = scrape.with_users(named.iter().copied());
         let address = scrape.address().to_string();
         let outlets = Outlets { scrape: Some(scrape), push: None };
-        let metrics = Metrics::start(&plan, &scene(), outlets).unwrap();
+        let metrics = Metrics::start(&plan, &context(), outlets).unwrap();
         let read = |perl| {
             let heard = answer(perl, &address, get);
             String::from_utf8_lossy(&heard).split(' ').nth(1).map(str::to_owned)
@@ -109,7 +109,7 @@ fn metrics_are_read_by_their_owner_and_by_users_who_were_named() {
 }
 
 #[test]
-fn a_user_that_nobody_has_and_a_public_address_are_refused_before_anything_starts() {
+fn an_unknown_user_and_a_public_address_are_refused_before_anything_starts() {
     let refused = |args: &str| {
         let finished = Experiment::calm("1s").with(args).finish();
         assert_eq!(finished.code(), Some(2), "{args}: {finished}");
@@ -147,19 +147,19 @@ fn status_answers_its_owner_alone() {
     });
     let asked = |mut perl: Command| {
         let done = perl.args(["-e", UNIX]).arg(&socket).output().unwrap();
-        told(&done);
+        assert_success(&done);
         String::from_utf8_lossy(&done.stdout).into_owned()
     };
     assert!(asked(as_ourselves("perl")).contains("\"status\""), "we are answered");
     let said = asked(as_nobody("perl"));
     assert!(said.starts_with("no way"), "the folder is shut: {said}");
-    // Somebody opened every folder and the socket itself.
+    // Another process opened every folder and the socket itself.
     for folder in socket.ancestors().skip(1).take_while(|it| it.starts_with(up.folder())) {
         fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
     }
     fs::set_permissions(&socket, Permissions::from_mode(0o666)).unwrap();
     let said = asked(as_nobody("perl"));
-    assert!(said.contains("it answers its owner alone"), "{said}");
+    assert!(said.contains("it answers only its owner"), "{said}");
     // And with the program itself, where that user can run it.
     let program = up.folder().join("tandem");
     support::install(&program);
@@ -177,7 +177,7 @@ fn status_answers_its_owner_alone() {
 }
 
 #[test]
-fn who_was_refused_cannot_fill_a_log() {
+fn a_refused_client_cannot_fill_a_log() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tandem"));
     command.args(["broker", "--listen", "127.0.0.1:0", "--until-eof"]);
     command.env_remove("RUST_LOG").env("NO_COLOR", "1").stderr(Stdio::piped());

@@ -14,7 +14,7 @@ fn steers(text: &str) -> bool {
 }
 
 #[test]
-fn a_report_shows_what_brokers_said_and_obeys_none_of_it() {
+fn a_report_escapes_text_from_brokers() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(1, &[("p1", 1, 2), ("p2", 1, 1)]);
     let mut story = kills(&[1_000]);
@@ -29,7 +29,7 @@ fn a_report_shows_what_brokers_said_and_obeys_none_of_it() {
 }
 
 #[test]
-fn an_error_shows_what_a_file_said_and_obeys_none_of_it() {
+fn an_error_escapes_text_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd\u{1b}[2Jname");
     let said = output(tandem(folder.path()).arg("report").arg(&path));

@@ -19,23 +19,23 @@ use super::state::{Call, NODE, State, text};
 use super::topic::{Config, Topic};
 use tandem_facts::ids::TopicName;
 
-/// An error code, and why.
+/// An error code and its reason.
 type Refusal = (i16, String);
 
-/// A topic that may be created: its width and settings.
+/// The width and configuration of a topic that may be created.
 type Accepted = (usize, Config);
 
 impl State {
-    pub(super) fn create_topics(&mut self, ask: CreateTopicsRequest) -> CreateTopicsResponse {
+    pub(super) fn create_topics(&mut self, request: CreateTopicsRequest) -> CreateTopicsResponse {
         let mut seen = BTreeSet::new();
         let mut twice = BTreeSet::new();
-        for topic in &ask.topics {
+        for topic in &request.topics {
             if !seen.insert(topic.name.to_string()) {
                 twice.insert(topic.name.to_string());
             }
         }
-        let mut topics = Vec::with_capacity(ask.topics.len());
-        for topic in ask.topics {
+        let mut topics = Vec::with_capacity(request.topics.len());
+        for topic in request.topics {
             let name = topic.name.to_string();
             let accepted = if twice.contains(&name) {
                 Err((INVALID_REQUEST, "the topic is named twice".to_owned()))
@@ -44,7 +44,7 @@ impl State {
             };
             let result = CreatableTopicResult::default().with_name(topic.name);
             topics.push(match accepted {
-                Ok(accepted) => self.create(result, name, accepted, ask.validate_only),
+                Ok(accepted) => self.create(result, name, accepted, request.validate_only),
                 Err((code, why)) => result
                     .with_error_code(code)
                     .with_error_message(Some(text(why)))
@@ -95,7 +95,7 @@ impl State {
         Ok((width, config))
     }
 
-    /// Whether the broker can hold so many partitions more.
+    /// Whether the broker can hold this many additional partitions.
     pub(super) fn has_room_for(&self, partitions: usize) -> bool {
         let held: usize = self.topics.values().map(|topic| topic.logs().len()).sum();
         held.saturating_add(partitions) <= self.settings.partitions_max
@@ -104,10 +104,10 @@ impl State {
     pub(super) fn delete_topics(
         &mut self,
         call: &Call<'_>,
-        ask: DeleteTopicsRequest,
+        request: DeleteTopicsRequest,
     ) -> DeleteTopicsResponse {
-        let by_name = ask.topic_names.into_iter().map(|name| (Some(name), Uuid::nil()));
-        let by_either = ask.topics.into_iter().map(|topic| (topic.name, topic.topic_id));
+        let by_name = request.topic_names.into_iter().map(|name| (Some(name), Uuid::nil()));
+        let by_either = request.topics.into_iter().map(|topic| (topic.name, topic.topic_id));
         let mut responses = Vec::new();
         for (name, id) in by_name.chain(by_either) {
             let missing =
@@ -137,7 +137,7 @@ impl State {
     }
 }
 
-/// How many partitions are asked for: a number, the default of one, or a list of where they go.
+/// The requested number of partitions: a number, the default of one, or a list of assignments.
 fn width(topic: &CreatableTopic) -> Result<usize, Refusal> {
     let invalid = |why: &str| (INVALID_PARTITIONS, why.to_owned());
     if !topic.assignments.is_empty() {

@@ -1,4 +1,5 @@
-//! Each request to its handler. A closed list: what is not on it was refused by `wire/`.
+//! Dispatches each request to its handler. `wire/` has already refused all APIs that are not listed
+//! here.
 
 use kafka_protocol::messages::api_versions_response::ApiVersion;
 use kafka_protocol::messages::{ApiVersionsResponse, RequestKind, ResponseKind};
@@ -12,7 +13,7 @@ use crate::groups::ReplyBody;
 use crate::wire::{Request, SUPPORTED, number};
 use tandem_facts::time::{Mono, Wall};
 
-/// The answer, or none where none is wanted; nothing at all where the broker goes down.
+/// The answer, or none if the client wants none. No answer at all while the broker shuts down.
 #[expect(clippy::wildcard_enum_match_arm, reason = "those that never wait are listed below")]
 pub(super) async fn answer(
     hub: &Hub,
@@ -45,29 +46,33 @@ pub(super) async fn answer(
     Some(Some(response))
 }
 
-/// Those that never wait.
+/// The requests that are answered without waiting.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the rest never passes `wire/`")]
 fn at_once(state: &mut State, call: &Call<'_>, request: RequestKind) -> Option<ResponseKind> {
-    use RequestKind as Ask;
-    use ResponseKind as Say;
+    use RequestKind as Req;
+    use ResponseKind as Resp;
     Some(match request {
-        Ask::ApiVersions(_) => Say::ApiVersions(api_versions()),
-        Ask::Metadata(ask) => Say::Metadata(state.metadata(call, &ask)),
-        Ask::DescribeCluster(ask) => Say::DescribeCluster(state.describe_cluster(call, &ask)),
-        Ask::FindCoordinator(ask) => Say::FindCoordinator(super::metadata::find(call, &ask)),
-        Ask::ListOffsets(ask) => Say::ListOffsets(state.list_offsets(call, &ask)),
-        Ask::Heartbeat(ask) => Say::Heartbeat(state.heartbeat(call, &ask)),
-        Ask::LeaveGroup(ask) => Say::LeaveGroup(state.leave(call, ask)),
-        Ask::OffsetCommit(ask) => Say::OffsetCommit(state.commit(call, ask)),
-        Ask::OffsetFetch(ask) => Say::OffsetFetch(state.offsets(call, ask)),
-        Ask::DescribeGroups(ask) => Say::DescribeGroups(state.describe_groups(call, ask)),
-        Ask::ListGroups(ask) => Say::ListGroups(state.list_groups(call, &ask)),
-        Ask::DeleteGroups(ask) => Say::DeleteGroups(state.delete_groups(call, ask)),
-        Ask::CreateTopics(ask) => Say::CreateTopics(state.create_topics(ask)),
-        Ask::CreatePartitions(ask) => Say::CreatePartitions(state.create_partitions(ask)),
-        Ask::DeleteTopics(ask) => Say::DeleteTopics(state.delete_topics(call, ask)),
-        Ask::DescribeConfigs(ask) => Say::DescribeConfigs(state.describe_configs(ask)),
-        Ask::InitProducerId(ask) => Say::InitProducerId(state.init_producer_id(&ask)),
+        Req::ApiVersions(_) => Resp::ApiVersions(api_versions()),
+        Req::Metadata(request) => Resp::Metadata(state.metadata(call, &request)),
+        Req::DescribeCluster(request) => {
+            Resp::DescribeCluster(state.describe_cluster(call, &request))
+        }
+        Req::FindCoordinator(request) => {
+            Resp::FindCoordinator(super::metadata::find(call, &request))
+        }
+        Req::ListOffsets(request) => Resp::ListOffsets(state.list_offsets(call, &request)),
+        Req::Heartbeat(request) => Resp::Heartbeat(state.heartbeat(call, &request)),
+        Req::LeaveGroup(request) => Resp::LeaveGroup(state.leave(call, request)),
+        Req::OffsetCommit(request) => Resp::OffsetCommit(state.commit(call, request)),
+        Req::OffsetFetch(request) => Resp::OffsetFetch(state.offsets(call, request)),
+        Req::DescribeGroups(request) => Resp::DescribeGroups(state.describe_groups(call, request)),
+        Req::ListGroups(request) => Resp::ListGroups(state.list_groups(call, &request)),
+        Req::DeleteGroups(request) => Resp::DeleteGroups(state.delete_groups(call, request)),
+        Req::CreateTopics(request) => Resp::CreateTopics(state.create_topics(request)),
+        Req::CreatePartitions(request) => Resp::CreatePartitions(state.create_partitions(request)),
+        Req::DeleteTopics(request) => Resp::DeleteTopics(state.delete_topics(call, request)),
+        Req::DescribeConfigs(request) => Resp::DescribeConfigs(state.describe_configs(request)),
+        Req::InitProducerId(request) => Resp::InitProducerId(state.init_producer_id(&request)),
         _ => return None,
     })
 }
@@ -82,7 +87,7 @@ fn api_versions() -> ApiVersionsResponse {
     ApiVersionsResponse::default().with_api_keys(spoken.collect())
 }
 
-/// To a client that is newer than the broker.
+/// For a client that is newer than the broker.
 pub(super) fn refuse_api_versions() -> ApiVersionsResponse {
     api_versions().with_error_code(UNSUPPORTED_VERSION)
 }

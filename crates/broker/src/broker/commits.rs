@@ -1,4 +1,4 @@
-//! OffsetCommit and OffsetFetch: from the wire to the coordinator and back.
+//! OffsetCommit and OffsetFetch: conversion between the wire and the coordinator.
 
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
@@ -19,24 +19,24 @@ use super::membership::{code, owned};
 use super::state::{Call, State, text};
 use crate::groups::{Commit, CommittedOffset, Position, TopicPartition};
 
-/// What somebody has read of one topic: partition and offset, or none.
+/// The committed offsets of one topic: partition and offset, or none.
 type Read = (String, Vec<(i32, Option<CommittedOffset>)>);
 
 impl State {
     pub(super) fn commit(
         &mut self,
         call: &Call<'_>,
-        ask: OffsetCommitRequest,
+        request: OffsetCommitRequest,
     ) -> OffsetCommitResponse {
         let positions: Vec<Position> =
-            ask.topics.iter().flat_map(|topic| self.positions(topic)).collect();
-        // As in Kafka, a commit that names no partition that exists never reaches the group.
+            request.topics.iter().flat_map(|topic| self.positions(topic)).collect();
+        // As in Kafka, a commit without existing partitions does not reach the group.
         let nothing = positions.is_empty();
         let commit = Commit {
-            group: ask.group_id.to_string(),
-            member_id: ask.member_id.to_string(),
-            instance_id: owned(ask.group_instance_id.as_ref()),
-            generation: ask.generation_id_or_member_epoch,
+            group: request.group_id.to_string(),
+            member_id: request.member_id.to_string(),
+            instance_id: owned(request.group_instance_id.as_ref()),
+            generation: request.generation_id_or_member_epoch,
             knows_group_id_not_found: call.version >= 9,
             positions,
         };
@@ -47,7 +47,7 @@ impl State {
         };
         let mut each = outcome.as_ref().map(|each| each.iter().copied()).ok();
         let refused = outcome.as_ref().err().copied();
-        let topics = ask.topics.into_iter().map(|topic| {
+        let topics = request.topics.into_iter().map(|topic| {
             let found = self.topics.get(topic.name.as_str());
             let partitions = topic.partitions.into_iter().map(|position| {
                 let known = found.is_some_and(|t| t.log(position.partition_index).is_some());
@@ -69,7 +69,7 @@ impl State {
         OffsetCommitResponse::default().with_topics(topics.collect())
     }
 
-    /// The positions on partitions that exist; Kafka refuses the others before it asks the group.
+    /// The positions on existing partitions. Kafka refuses the others before it asks the group.
     fn positions(&self, topic: &OffsetCommitRequestTopic) -> Vec<Position> {
         let name = topic.name.as_str();
         let Some(found) = self.topics.get(name) else { return Vec::new() };
@@ -90,22 +90,22 @@ impl State {
     pub(super) fn offsets(
         &mut self,
         call: &Call<'_>,
-        ask: OffsetFetchRequest,
+        request: OffsetFetchRequest,
     ) -> OffsetFetchResponse {
         if call.version < 8 {
-            let asked = ask.topics.map(|topics| {
+            let requested = request.topics.map(|topics| {
                 topics.into_iter().map(|t| (t.name.to_string(), t.partition_indexes)).collect()
             });
-            let read = self.read_offsets(call, ask.group_id.as_str(), asked);
+            let read = self.read_offsets(call, request.group_id.as_str(), requested);
             let topics = read.into_iter().map(topic_of_old).collect();
             return OffsetFetchResponse::default().with_topics(topics);
         }
-        let mut groups = Vec::with_capacity(ask.groups.len());
-        for group in ask.groups {
-            let asked = group.topics.map(|topics| {
+        let mut groups = Vec::with_capacity(request.groups.len());
+        for group in request.groups {
+            let requested = group.topics.map(|topics| {
                 topics.into_iter().map(|t| (t.name.to_string(), t.partition_indexes)).collect()
             });
-            let read = self.read_offsets(call, group.group_id.as_str(), asked);
+            let read = self.read_offsets(call, group.group_id.as_str(), requested);
             let topics = read.into_iter().map(topic_of_new).collect();
             groups.push(
                 OffsetFetchResponseGroup::default()
@@ -116,14 +116,14 @@ impl State {
         OffsetFetchResponse::default().with_groups(groups)
     }
 
-    /// What was asked for, in its order; everything where nothing was named.
+    /// The requested offsets in the order of the request, or all if it names none.
     fn read_offsets(
         &mut self,
         call: &Call<'_>,
         group: &str,
-        asked: Option<Vec<(String, Vec<i32>)>>,
+        requested: Option<Vec<(String, Vec<i32>)>>,
     ) -> Vec<Read> {
-        let Some(asked) = asked else {
+        let Some(requested) = requested else {
             let mut all: Vec<Read> = Vec::new();
             for (at, offset) in self.coordinator.handle_fetch_offsets(call.now, group) {
                 match all.last_mut() {
@@ -143,7 +143,7 @@ impl State {
             let read = read.collect();
             (topic, read)
         };
-        asked.into_iter().map(&mut each).collect()
+        requested.into_iter().map(&mut each).collect()
     }
 }
 

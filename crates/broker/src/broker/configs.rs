@@ -1,4 +1,4 @@
-//! DescribeConfigs: what is set, and where it comes from.
+//! DescribeConfigs: settings and their sources.
 
 use kafka_protocol::messages::create_topics_response::CreatableTopicConfigs;
 use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
@@ -14,7 +14,7 @@ use super::topic::{Config, KNOWN};
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
 
-/// Where a value comes from, by Kafka's numbers. It must never be -1, at which librdkafka dies.
+/// The source of a value, with Kafka's numbers. It must never be -1, on which librdkafka aborts.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     DynamicTopic = 1,
@@ -22,18 +22,22 @@ enum Source {
     Default = 5,
 }
 
-/// A setting, its value, and where that comes from.
+/// The name of a setting, its value, and the value's source.
 type Entry = (String, String, Source);
 
 impl State {
-    pub(super) fn describe_configs(&self, ask: DescribeConfigsRequest) -> DescribeConfigsResponse {
-        let results = ask.resources.into_iter().map(|resource| self.describe_resource(resource));
+    pub(super) fn describe_configs(
+        &self,
+        request: DescribeConfigsRequest,
+    ) -> DescribeConfigsResponse {
+        let results =
+            request.resources.into_iter().map(|resource| self.describe_resource(resource));
         DescribeConfigsResponse::default().with_results(results.collect())
     }
 
-    fn describe_resource(&self, asked: DescribeConfigsResource) -> DescribeConfigsResult {
-        let name = asked.resource_name.as_str();
-        let found = match asked.resource_type {
+    fn describe_resource(&self, requested: DescribeConfigsResource) -> DescribeConfigsResult {
+        let name = requested.resource_name.as_str();
+        let found = match requested.resource_type {
             TOPIC => match self.topics.get(name) {
                 Some(topic) => Ok(topic_entries(&topic.config)),
                 None => Err((UNKNOWN_TOPIC_OR_PARTITION, "there is no such topic")),
@@ -42,17 +46,17 @@ impl State {
             BROKER => Err((INVALID_REQUEST, "there is no such broker")),
             _ => Err((INVALID_REQUEST, "only topics and brokers have settings here")),
         };
-        let result = DescribeConfigsResult::default().with_resource_type(asked.resource_type);
+        let result = DescribeConfigsResult::default().with_resource_type(requested.resource_type);
         let result = match found {
             Ok(entries) => {
-                let keys = asked.configuration_keys.as_deref();
+                let keys = requested.configuration_keys.as_deref();
                 let wanted = |name: &str| keys.is_none_or(|keys| keys.iter().any(|k| k == name));
                 let entries = entries.into_iter().filter(|(name, ..)| wanted(name));
                 result.with_configs(entries.map(described).collect())
             }
             Err((code, why)) => result.with_error_code(code).with_error_message(Some(text(why))),
         };
-        result.with_resource_name(asked.resource_name)
+        result.with_resource_name(requested.resource_name)
     }
 
     fn broker_entries(&self) -> Vec<Entry> {

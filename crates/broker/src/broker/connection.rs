@@ -1,4 +1,4 @@
-//! One connection: a request at a time, answered before the next is read, as Kafka mutes the
+//! One connection: it answers one request at a time before it reads the next, as Kafka mutes a
 //! channel while it works.
 
 use std::io;
@@ -18,30 +18,30 @@ use super::hub::Hub;
 use super::state::Caller;
 use crate::wire::{Incoming, WireError, encode, frame_length, parse};
 
-/// Memory is reserved as bytes come, not as they are announced.
+/// Memory is allocated as bytes arrive, not as their length announces.
 const CHUNK: usize = 64 << 10;
 
-/// How long what takes room may take to be read, or to be written.
+/// The longest time to read or write a frame that holds a reservation.
 const MOVES: Duration = Duration::from_secs(60);
 
-/// Why a connection ends. The other side may connect again.
+/// Why a connection ends. The client may connect again.
 #[derive(Debug, thiserror::Error)]
-enum Parting {
+enum CloseReason {
     #[error("the connection failed")]
     Io(#[from] io::Error),
     #[error(transparent)]
     Wire(#[from] WireError),
-    #[error("nothing was heard for too long")]
+    #[error("the client was silent for too long")]
     Idle,
-    #[error("other connections hold all the memory there is for requests and answers")]
+    #[error("no memory is left for requests and answers")]
     NoRoom,
-    #[error("it took too long to be read, or to be written")]
+    #[error("reading or writing took too long")]
     Slow,
-    #[error("the broker goes down")]
+    #[error("the broker shuts down")]
     Down,
 }
 
-/// Answers requests until the other side has enough, or makes no sense.
+/// Answers requests until the client closes the connection or violates the protocol.
 pub(super) async fn converse(
     hub: Arc<Hub>,
     stream: TcpStream,
@@ -53,7 +53,9 @@ pub(super) async fn converse(
     hub.with(|state| state.forget(connection));
     match outcome {
         Ok(()) => tracing::debug!(%peer, "A connection was closed by the other side."),
-        Err(error @ Parting::NoRoom) => tracing::warn!(%peer, %error, "A connection was closed."),
+        Err(error @ CloseReason::NoRoom) => {
+            tracing::warn!(%peer, %error, "A connection was closed.");
+        }
         Err(error) => tracing::debug!(%peer, %error, "A connection was closed."),
     }
 }
@@ -64,7 +66,7 @@ async fn exchange(
     peer: SocketAddr,
     connection: u64,
     idle: Duration,
-) -> Result<(), Parting> {
+) -> Result<(), CloseReason> {
     stream.set_nodelay(true)?;
     let local = stream.local_addr()?;
     let wake = Arc::new(Notify::new());
@@ -73,20 +75,20 @@ async fn exchange(
     let mut read = BufReader::new(read);
     loop {
         let length = tokio::time::timeout(idle, length(&mut read)).await;
-        let Some(length) = length.map_err(|_| Parting::Idle)?? else { return Ok(()) };
-        let room = hub.budget.reserve(length).await.ok_or(Parting::NoRoom)?;
+        let Some(length) = length.map_err(|_| CloseReason::Idle)?? else { return Ok(()) };
+        let room = hub.budget.reserve(length).await.ok_or(CloseReason::NoRoom)?;
         let frame = tokio::time::timeout(MOVES.min(idle), frame(&mut read, length)).await;
-        let frame = frame.map_err(|_| Parting::Slow)??;
+        let frame = frame.map_err(|_| CloseReason::Slow)??;
         let Some(answer) = respond(hub, &caller, frame).await? else { continue };
-        // The request is gone by now.
+        // The request has been dropped by now.
         drop(room);
-        let _room = hub.budget.reserve(answer.size()).await.ok_or(Parting::NoRoom)?;
+        let _room = hub.budget.reserve(answer.size()).await.ok_or(CloseReason::NoRoom)?;
         let sent = tokio::time::timeout(MOVES, write.write_all(&answer.encode()?)).await;
-        sent.map_err(|_| Parting::Slow)??;
+        sent.map_err(|_| CloseReason::Slow)??;
     }
 }
 
-/// An answer that is still to be written down.
+/// An answer before it is encoded.
 struct Answer {
     key: ApiKey,
     version: i16,
@@ -95,7 +97,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// About how many bytes it has: those of records. All else that is long is bounded otherwise.
+    /// Its approximate length: that of its records. All other long parts are bounded elsewhere.
     #[expect(clippy::wildcard_enum_match_arm, reason = "records go out in one kind of answer")]
     fn size(&self) -> usize {
         match &self.body {
@@ -107,13 +109,13 @@ impl Answer {
         }
     }
 
-    fn encode(&self) -> Result<Bytes, Parting> {
+    fn encode(&self) -> Result<Bytes, CloseReason> {
         Ok(encode(self.key, self.version, self.correlation_id, &self.body)?)
     }
 }
 
-/// The answer; none where the request wants none.
-async fn respond(hub: &Hub, caller: &Caller, frame: Bytes) -> Result<Option<Answer>, Parting> {
+/// The answer; none if the client wants none.
+async fn respond(hub: &Hub, caller: &Caller, frame: Bytes) -> Result<Option<Answer>, CloseReason> {
     match parse(frame)? {
         Incoming::NewerApiVersions { correlation_id } => {
             let body = ResponseKind::ApiVersions(refuse_api_versions());
@@ -122,14 +124,14 @@ async fn respond(hub: &Hub, caller: &Caller, frame: Bytes) -> Result<Option<Answ
         Incoming::Request(request) => {
             let (key, version) = (request.key, request.version);
             let correlation_id = request.correlation_id;
-            let answer = answer(hub, caller, *request).await.ok_or(Parting::Down)?;
+            let answer = answer(hub, caller, *request).await.ok_or(CloseReason::Down)?;
             Ok(answer.map(|body| Answer { key, version, correlation_id, body }))
         }
     }
 }
 
-/// The length of the next frame; none where the other side has closed in good order.
-async fn length(read: &mut BufReader<OwnedReadHalf>) -> Result<Option<usize>, Parting> {
+/// The length of the next frame; none if the client has closed the connection.
+async fn length(read: &mut BufReader<OwnedReadHalf>) -> Result<Option<usize>, CloseReason> {
     let mut prefix = [0; 4];
     match read.read_exact(&mut prefix).await {
         Ok(_) => Ok(Some(frame_length(prefix)?)),
@@ -138,8 +140,8 @@ async fn length(read: &mut BufReader<OwnedReadHalf>) -> Result<Option<usize>, Pa
     }
 }
 
-/// The frame, which has this length.
-async fn frame(read: &mut BufReader<OwnedReadHalf>, length: usize) -> Result<Bytes, Parting> {
+/// A frame of this length.
+async fn frame(read: &mut BufReader<OwnedReadHalf>, length: usize) -> Result<Bytes, CloseReason> {
     let mut bytes = BytesMut::with_capacity(length.min(CHUNK));
     let mut rest = read.take(u64::try_from(length).unwrap_or(u64::MAX));
     while bytes.len() < length {

@@ -1,6 +1,6 @@
-//! The error codes that the broker itself answers; those of groups are `groups::Fault`.
+//! The error codes of the broker's own answers. Those of groups are in `groups::Fault`.
 
-/// All is well.
+/// No error.
 pub(super) const NONE: i16 = 0;
 pub(super) const OFFSET_OUT_OF_RANGE: i16 = 1;
 pub(super) const CORRUPT_MESSAGE: i16 = 2;

@@ -1,4 +1,4 @@
-//! Fetch: batches go out, at once or as soon as there are enough.
+//! Fetch: sends batches at once, or as soon as there are enough.
 
 use std::time::Duration;
 
@@ -14,28 +14,28 @@ use super::state::{Call, Caller, State};
 use crate::wire::FRAME_BYTES_MAX;
 use tandem_facts::time::Mono;
 
-/// Waits for `min_bytes` or `max_wait_ms`, whichever is first. An error does not wait.
-pub(super) async fn fetch(hub: &Hub, call: &Call<'_>, ask: &FetchRequest) -> FetchResponse {
-    // No sessions are kept (KIP-227): a full fetch is answered with session 0, and whoever
-    // believes to have a session is told that it is gone.
-    if ask.session_id != 0 && ask.session_epoch > 0 {
+/// Waits for `min_bytes` or `max_wait_ms`, whichever comes first. Errors are answered at once.
+pub(super) async fn fetch(hub: &Hub, call: &Call<'_>, request: &FetchRequest) -> FetchResponse {
+    // The broker keeps no fetch sessions (KIP-227): it answers a full fetch with session 0, and any
+    // other session with FETCH_SESSION_ID_NOT_FOUND.
+    if request.session_id != 0 && request.session_epoch > 0 {
         return FetchResponse::default().with_error_code(FETCH_SESSION_ID_NOT_FOUND);
     }
-    let wait = Duration::from_millis(u64::try_from(ask.max_wait_ms).unwrap_or(0));
+    let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
     let deadline = call.now + wait;
     loop {
         let left = deadline.since(Mono::now());
         let ready = hub.with(|state| {
-            if left.is_zero() || state.is_enough(ask) {
-                return Some(state.read(ask));
+            if left.is_zero() || state.is_enough(request) {
+                return Some(state.read(request));
             }
-            state.wait(ask, call.caller);
+            state.wait(request, call.caller);
             None
         });
         if let Some(response) = ready {
             return response;
         }
-        // Both may be dropped: the next round looks at the logs and at the clock.
+        // Both arms are cancel-safe: the next round checks the logs and the clock.
         tokio::select! {
             () = call.caller.wake.notified() => {}
             () = tokio::time::sleep(left) => {}
@@ -44,19 +44,19 @@ pub(super) async fn fetch(hub: &Hub, call: &Call<'_>, ask: &FetchRequest) -> Fet
 }
 
 impl State {
-    fn is_enough(&self, ask: &FetchRequest) -> bool {
-        let least = usize::try_from(ask.min_bytes).unwrap_or(0);
+    fn is_enough(&self, request: &FetchRequest) -> bool {
+        let least = usize::try_from(request.min_bytes).unwrap_or(0);
         let mut bytes = 0_usize;
         let wanted = || {
-            ask.topics.iter().flat_map(|topic| {
-                topic.partitions.iter().map(move |asked| (topic.topic.as_str(), asked))
+            request.topics.iter().flat_map(|topic| {
+                topic.partitions.iter().map(move |requested| (topic.topic.as_str(), requested))
             })
         };
-        // Nothing asked for is waited for all the same, as Kafka does.
-        for (name, asked) in wanted() {
-            let Ok(log) = self.readable(name, asked) else { return true };
-            let most = usize::try_from(asked.partition_max_bytes).unwrap_or(0);
-            bytes = bytes.saturating_add(log.available(asked.fetch_offset, most.max(least)));
+        // As in Kafka, a request for no partitions waits, too.
+        for (name, requested) in wanted() {
+            let Ok(log) = self.readable(name, requested) else { return true };
+            let most = usize::try_from(requested.partition_max_bytes).unwrap_or(0);
+            bytes = bytes.saturating_add(log.available(requested.fetch_offset, most.max(least)));
             if bytes >= least {
                 return true;
             }
@@ -64,26 +64,26 @@ impl State {
         least == 0
     }
 
-    fn wait(&mut self, ask: &FetchRequest, caller: &Caller) {
-        for topic in &ask.topics {
+    fn wait(&mut self, request: &FetchRequest, caller: &Caller) {
+        for topic in &request.topics {
             let Some(found) = self.topics.get_mut(topic.topic.as_str()) else { continue };
-            for asked in &topic.partitions {
-                if let Some(log) = found.log_mut(asked.partition) {
+            for requested in &topic.partitions {
+                if let Some(log) = found.log_mut(requested.partition) {
                     log.wait(caller.connection, &caller.wake);
                 }
             }
         }
     }
 
-    fn read(&self, ask: &FetchRequest) -> FetchResponse {
-        let most = usize::try_from(ask.max_bytes).unwrap_or(0).min(FRAME_BYTES_MAX);
+    fn read(&self, request: &FetchRequest) -> FetchResponse {
+        let most = usize::try_from(request.max_bytes).unwrap_or(0).min(FRAME_BYTES_MAX);
         let mut left = most;
-        let mut topics = Vec::with_capacity(ask.topics.len());
-        for topic in &ask.topics {
+        let mut topics = Vec::with_capacity(request.topics.len());
+        for topic in &request.topics {
             let mut partitions = Vec::with_capacity(topic.partitions.len());
-            for asked in &topic.partitions {
-                let found = self.readable(topic.topic.as_str(), asked);
-                let data = data(asked, found, left, left == most);
+            for requested in &topic.partitions {
+                let found = self.readable(topic.topic.as_str(), requested);
+                let data = data(requested, found, left, left == most);
                 let bytes = data.records.as_ref().map_or(0, Bytes::len);
                 left = left.saturating_sub(bytes);
                 partitions.push(data);
@@ -97,10 +97,10 @@ impl State {
         FetchResponse::default().with_responses(topics)
     }
 
-    fn readable(&self, name: &str, asked: &FetchPartition) -> Result<&Log, i16> {
+    fn readable(&self, name: &str, requested: &FetchPartition) -> Result<&Log, i16> {
         let topic = self.topics.get(name).ok_or(UNKNOWN_TOPIC_OR_PARTITION)?;
-        let log = topic.log(asked.partition).ok_or(UNKNOWN_TOPIC_OR_PARTITION)?;
-        if (log.start()..=log.end()).contains(&asked.fetch_offset) {
+        let log = topic.log(requested.partition).ok_or(UNKNOWN_TOPIC_OR_PARTITION)?;
+        if (log.start()..=log.end()).contains(&requested.fetch_offset) {
             Ok(log)
         } else {
             Err(OFFSET_OUT_OF_RANGE)
@@ -108,24 +108,24 @@ impl State {
     }
 }
 
-/// One partition's share of the answer; the first of all may exceed the limits by its first batch.
+/// The answer for one partition. The first batch of the first partition may exceed the limits.
 fn data(
-    asked: &FetchPartition,
+    requested: &FetchPartition,
     found: Result<&Log, i16>,
     left: usize,
     first: bool,
 ) -> PartitionData {
     let data = PartitionData::default()
-        .with_partition_index(asked.partition)
+        .with_partition_index(requested.partition)
         .with_preferred_read_replica(BrokerId(-1))
         .with_aborted_transactions(None);
     match found {
         Ok(log) => {
-            let most = usize::try_from(asked.partition_max_bytes).unwrap_or(0).min(left);
+            let most = usize::try_from(requested.partition_max_bytes).unwrap_or(0).min(left);
             data.with_high_watermark(log.end())
                 .with_last_stable_offset(log.end())
                 .with_log_start_offset(log.start())
-                .with_records(Some(log.read(asked.fetch_offset, most, first)))
+                .with_records(Some(log.read(requested.fetch_offset, most, first)))
         }
         Err(error) => data
             .with_error_code(error)

@@ -1,4 +1,4 @@
-//! ListGroups, DescribeGroups, DeleteGroups: what an operator asks.
+//! ListGroups, DescribeGroups, DeleteGroups: requests of operators.
 
 use kafka_protocol::messages::delete_groups_response::DeletableGroupResult;
 use kafka_protocol::messages::describe_groups_response::{DescribedGroup, DescribedGroupMember};
@@ -14,27 +14,27 @@ use super::membership::code;
 use super::state::{Call, State, text};
 use crate::groups::{Description, Fault, MemberDescription};
 
-/// Nobody asked who may do what (KIP-430).
+/// Kafka's value for authorized operations that were not requested (KIP-430).
 const NO_OPERATIONS: i32 = i32::MIN;
 
 impl State {
     pub(super) fn list_groups(
         &mut self,
         call: &Call<'_>,
-        ask: &ListGroupsRequest,
+        request: &ListGroupsRequest,
     ) -> ListGroupsResponse {
         let wanted = |filter: &[StrBytes], value: &str| {
             filter.is_empty() || filter.iter().any(|one| one.eq_ignore_ascii_case(value))
         };
         let listed = self.coordinator.handle_list(call.now).into_iter().filter(|line| {
-            wanted(&ask.states_filter, &line.state.to_string())
-                && wanted(&ask.types_filter, "classic")
+            wanted(&request.states_filter, &line.state.to_string())
+                && wanted(&request.types_filter, "classic")
         });
         let groups = listed.map(|line| {
             let group = ListedGroup::default()
                 .with_group_id(text(line.group).into())
                 .with_protocol_type(text(line.protocol_type));
-            // What a version cannot say must not be said.
+            // Fields that a version lacks must stay at their defaults.
             let group = if call.version >= 4 {
                 group.with_group_state(text(line.state.to_string()))
             } else {
@@ -48,16 +48,16 @@ impl State {
     pub(super) fn describe_groups(
         &mut self,
         call: &Call<'_>,
-        ask: DescribeGroupsRequest,
+        request: DescribeGroupsRequest,
     ) -> DescribeGroupsResponse {
-        let each = ask.groups.into_iter().map(|name| {
+        let each = request.groups.into_iter().map(|name| {
             let description = self.coordinator.handle_describe(call.now, name.as_str());
             let group = DescribedGroup::default()
                 .with_group_id(name)
                 .with_authorized_operations(NO_OPERATIONS);
             match description {
                 Some(description) => described(group, description),
-                // Since version 6 (KIP-1043) a missing group is an error, before it was dead.
+                // Since version 6 (KIP-1043) a missing group is an error; before, it was dead.
                 None if call.version >= 6 => group
                     .with_group_state(text("Dead"))
                     .with_error_code(Fault::GroupIdNotFound.code())
@@ -71,9 +71,9 @@ impl State {
     pub(super) fn delete_groups(
         &mut self,
         call: &Call<'_>,
-        ask: DeleteGroupsRequest,
+        request: DeleteGroupsRequest,
     ) -> DeleteGroupsResponse {
-        let each = ask.groups_names.into_iter().map(|name| {
+        let each = request.groups_names.into_iter().map(|name| {
             let outcome = self.coordinator.handle_delete(call.now, name.as_str());
             DeletableGroupResult::default().with_group_id(name).with_error_code(code(outcome))
         });

@@ -1,42 +1,42 @@
-//! The one lock, and the alarm of the coordinator behind it.
+//! The broker's lock, and the timer of the coordinator behind it.
 
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
 use super::budget::Budget;
-use super::settings::Settings;
+use super::settings::BrokerSettings;
 use super::state::State;
 use tandem_facts::time::{Mono, Wall};
 
-/// How often retention is looked after.
+/// The interval at which retention is applied.
 const SWEEP: std::time::Duration = std::time::Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Hub {
     inner: Mutex<Inner>,
     earlier: Notify,
-    /// What all connections together may hold.
+    /// The memory budget of all connections.
     pub(super) budget: Budget,
 }
 
 #[derive(Debug)]
 struct Inner {
     state: State,
-    /// What the alarm task sleeps until.
+    /// The instant until which the timer task sleeps.
     armed: Option<Mono>,
 }
 
 impl Hub {
-    pub(super) fn new(settings: Settings) -> Self {
+    pub(super) fn new(settings: BrokerSettings) -> Self {
         let budget = Budget::new(settings.transit_bytes_max, settings.room_within);
         let inner = Inner { state: State::new(settings), armed: None };
         Self { inner: Mutex::new(inner), earlier: Notify::new(), budget }
     }
 
-    /// Works on the state, hands out what the work made ready, and sets the alarm.
+    /// Runs `work` on the state, delivers the answers that it made ready, and sets the timer.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        // A handler that panicked leaves a state that is as good as any request can make it.
+        // After a panic in a handler the state is as valid as after any request.
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = work(&mut inner.state);
         inner.state.deliver();
@@ -48,7 +48,7 @@ impl Hub {
         answer
     }
 
-    /// Fires the coordinator's timers, and sweeps the logs once a second. Never returns.
+    /// Fires the coordinator's timers, and applies retention once a second. Never returns.
     pub(super) async fn watch(&self) {
         let mut swept = Mono::now();
         loop {
@@ -58,7 +58,7 @@ impl Hub {
                 self.with(|state| state.retain(Wall::now()));
             }
             let due = self.fire(now).map_or(swept + SWEEP, |due| due.min(swept + SWEEP));
-            // Both may be dropped at any time: the next round looks at the clock, not at them.
+            // Both arms are cancel-safe: the next round checks the clock.
             tokio::select! {
                 () = self.earlier.notified() => {}
                 () = tokio::time::sleep(due.since(Mono::now())) => {}

@@ -1,4 +1,4 @@
-//! ListOffsets: where a log begins, where it ends, and what came at a certain time.
+//! ListOffsets: the first and the next offset of a log, and the offset at a time.
 
 use kafka_protocol::messages::list_offsets_response::{
     ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
@@ -18,17 +18,17 @@ impl State {
     pub(super) fn list_offsets(
         &self,
         call: &Call<'_>,
-        ask: &ListOffsetsRequest,
+        request: &ListOffsetsRequest,
     ) -> ListOffsetsResponse {
-        let topics = ask.topics.iter().map(|topic| {
+        let topics = request.topics.iter().map(|topic| {
             let found = self.topics.get(topic.name.as_str());
-            let partitions = topic.partitions.iter().map(|asked| {
+            let partitions = topic.partitions.iter().map(|requested| {
                 let response = ListOffsetsPartitionResponse::default()
-                    .with_partition_index(asked.partition_index);
-                match found.and_then(|topic| topic.log(asked.partition_index)) {
+                    .with_partition_index(requested.partition_index);
+                match found.and_then(|topic| topic.log(requested.partition_index)) {
                     Some(log) => {
-                        let (stamp, offset) = look_up(log, asked.timestamp);
-                        // Before version 4 there was no epoch, and it cannot be said.
+                        let (stamp, offset) = look_up(log, requested.timestamp);
+                        // The field exists since version 4.
                         let epoch = if call.version < 4 { -1 } else { 0 };
                         response.with_timestamp(stamp).with_offset(offset).with_leader_epoch(epoch)
                     }
@@ -43,9 +43,9 @@ impl State {
     }
 }
 
-/// A stamp and an offset; -1 is Kafka's word for none.
-fn look_up(log: &Log, asked: i64) -> (i64, i64) {
-    let found = match asked {
+/// A timestamp and an offset; -1 is Kafka's value for none.
+fn look_up(log: &Log, requested: i64) -> (i64, i64) {
+    let found = match requested {
         LATEST => return (-1, log.end()),
         EARLIEST => return (-1, log.start()),
         MAX_TIMESTAMP => log.newest(),

@@ -10,7 +10,7 @@ use super::producers::Producers;
 use crate::wire::Batch;
 use tandem_facts::time::Wall;
 
-/// A batch that has its place.
+/// A stored batch.
 #[derive(Debug)]
 struct Stored {
     base: i64,
@@ -27,17 +27,17 @@ pub(super) struct Log {
     end: i64,
     bytes: usize,
     pub(super) producers: Producers,
-    /// Connections whose fetch waits for the next batch; each is woken once.
+    /// The connections whose fetches wait for the next batch; each is woken once.
     waiting: BTreeMap<u64, Arc<Notify>>,
 }
 
 impl Log {
-    /// The first offset that can still be read.
+    /// The first offset that can be read.
     pub(super) const fn start(&self) -> i64 {
         self.start
     }
 
-    /// The offset that the next record will have.
+    /// The offset of the next record.
     pub(super) const fn end(&self) -> i64 {
         self.end
     }
@@ -46,7 +46,8 @@ impl Log {
         self.bytes
     }
 
-    /// Appends a batch, stamped if the topic has the broker stamp; its first offset comes back.
+    /// Appends a batch, with the broker's timestamp if the topic uses append time. Returns the
+    /// batch's first offset.
     pub(super) fn append(&mut self, mut batch: Batch, append_time: Option<Wall>) -> i64 {
         let base = self.end;
         let next = base.saturating_add(i64::from(batch.count()));
@@ -67,19 +68,19 @@ impl Log {
         self.waiting.entry(connection).or_insert_with(|| Arc::clone(wake));
     }
 
-    /// A connection is gone.
+    /// Forgets a closed connection.
     pub(super) fn forget(&mut self, connection: u64) {
         self.waiting.remove(&connection);
     }
 
-    /// Wakes everybody: the log goes away.
+    /// Wakes all waiting connections, since the log is deleted.
     pub(super) fn close(self) {
         for reader in self.waiting.into_values() {
             reader.notify_one();
         }
     }
 
-    /// How many bytes there are from `offset` on, as far as `most` matters.
+    /// The number of bytes from `offset` on, counted up to `most`.
     pub(super) fn available(&self, offset: i64, most: usize) -> usize {
         let mut bytes = 0_usize;
         for batch in self.from(offset) {
@@ -91,8 +92,8 @@ impl Log {
         bytes
     }
 
-    /// Whole batches from the one that holds `offset` on, at most `most` bytes, but one at least
-    /// where `one` says so (KIP-74).
+    /// Whole batches from the one that holds `offset` on, at most `most` bytes, but at least one
+    /// batch if `one` is set (KIP-74).
     pub(super) fn read(&self, offset: i64, most: usize, one: bool) -> Bytes {
         let mut length = 0_usize;
         let mut count = 0_usize;
@@ -118,27 +119,27 @@ impl Log {
         self.batches.range(first..)
     }
 
-    /// The first batch that is stamped at or after `stamp`: its stamp and first offset. Records
-    /// stay opaque, so where producers stamp the offset may be some records early.
+    /// The first batch with a timestamp at or after `stamp`: its timestamp and first offset.
+    /// Records are opaque, so with producers' timestamps the offset may be some records early.
     pub(super) fn at_or_after(&self, stamp: Wall) -> Option<(Wall, i64)> {
         let found = self.batches.iter().find(|batch| batch.stamp >= stamp)?;
         Some((found.stamp, found.base.max(self.start)))
     }
 
-    /// The batch with the latest stamp: its stamp and last offset.
+    /// The batch with the latest timestamp: its timestamp and last offset.
     pub(super) fn newest(&self) -> Option<(Wall, i64)> {
         let newest = self.batches.iter().max_by_key(|batch| batch.stamp)?;
         Some((newest.stamp, newest.next - 1))
     }
 
-    /// Drops what was stamped before `oldest`, from the head.
+    /// Drops batches from the start of the log whose timestamps are before `oldest`.
     pub(super) fn expire(&mut self, oldest: Wall) {
         while self.batches.front().is_some_and(|batch| batch.stamp < oldest) {
             self.drop_first();
         }
     }
 
-    /// Drops the head until no more than `most` bytes are left.
+    /// Drops batches from the start of the log until at most `most` bytes are left.
     pub(super) fn shrink(&mut self, most: usize) {
         while self.bytes > most && !self.batches.is_empty() {
             self.drop_first();

@@ -1,4 +1,4 @@
-//! JoinGroup, SyncGroup, Heartbeat, LeaveGroup: from the wire to the coordinator and back.
+//! JoinGroup, SyncGroup, Heartbeat, LeaveGroup: conversion between the wire and the coordinator.
 
 use std::time::Duration;
 
@@ -22,25 +22,30 @@ impl State {
     pub(super) fn join(
         &mut self,
         call: &Call<'_>,
-        ask: JoinGroupRequest,
+        request: JoinGroupRequest,
     ) -> oneshot::Receiver<ReplyBody> {
-        let session = millis(ask.session_timeout_ms);
-        let protocols = ask.protocols.into_iter().map(|protocol| Protocol {
+        let session = millis(request.session_timeout_ms);
+        let protocols = request.protocols.into_iter().map(|protocol| Protocol {
             name: protocol.name.to_string(),
-            // A copy: the subscription lives long, and would keep the whole request alive.
+            // A copy, because the subscription lives long and would keep the whole request in
+            // memory.
             metadata: bytes::Bytes::copy_from_slice(&protocol.metadata),
         });
         let join = Join {
-            group: ask.group_id.to_string(),
-            member_id: ask.member_id.to_string(),
-            instance_id: owned(ask.group_instance_id.as_ref()),
+            group: request.group_id.to_string(),
+            member_id: request.member_id.to_string(),
+            instance_id: owned(request.group_instance_id.as_ref()),
             client_id: call.client_id.to_owned(),
             client_host: format!("/{}", call.caller.peer),
             suffix: self.unique().to_string(),
             session,
-            // Version 0 has no rebalance timeout of its own.
-            rebalance: if call.version == 0 { session } else { millis(ask.rebalance_timeout_ms) },
-            protocol_type: ask.protocol_type.to_string(),
+            // Version 0 has no separate rebalance timeout.
+            rebalance: if call.version == 0 {
+                session
+            } else {
+                millis(request.rebalance_timeout_ms)
+            },
+            protocol_type: request.protocol_type.to_string(),
             protocols: protocols.collect(),
             needs_known_id: call.version >= 4,
             can_skip_assignment: call.version >= 9,
@@ -53,18 +58,18 @@ impl State {
     pub(super) fn sync(
         &mut self,
         call: &Call<'_>,
-        ask: SyncGroupRequest,
+        request: SyncGroupRequest,
     ) -> oneshot::Receiver<ReplyBody> {
-        let assignments = ask.assignments.into_iter().map(|share| {
+        let assignments = request.assignments.into_iter().map(|share| {
             (share.member_id.to_string(), bytes::Bytes::copy_from_slice(&share.assignment))
         });
         let sync = Sync {
-            group: ask.group_id.to_string(),
-            member_id: ask.member_id.to_string(),
-            instance_id: owned(ask.group_instance_id.as_ref()),
-            generation: ask.generation_id,
-            protocol_type: owned(ask.protocol_type.as_ref()),
-            protocol: owned(ask.protocol_name.as_ref()),
+            group: request.group_id.to_string(),
+            member_id: request.member_id.to_string(),
+            instance_id: owned(request.group_instance_id.as_ref()),
+            generation: request.generation_id,
+            protocol_type: owned(request.protocol_type.as_ref()),
+            protocol: owned(request.protocol_name.as_ref()),
             must_name_protocol: call.version >= 5,
             assignments: assignments.collect(),
         };
@@ -76,31 +81,35 @@ impl State {
     pub(super) fn heartbeat(
         &mut self,
         call: &Call<'_>,
-        ask: &HeartbeatRequest,
+        request: &HeartbeatRequest,
     ) -> HeartbeatResponse {
         let beat = Heartbeat {
-            group: ask.group_id.to_string(),
-            member_id: ask.member_id.to_string(),
-            instance_id: owned(ask.group_instance_id.as_ref()),
-            generation: ask.generation_id,
+            group: request.group_id.to_string(),
+            member_id: request.member_id.to_string(),
+            instance_id: owned(request.group_instance_id.as_ref()),
+            generation: request.generation_id,
         };
         let outcome = self.coordinator.handle_heartbeat(call.now, &beat);
         HeartbeatResponse::default().with_error_code(code(outcome))
     }
 
-    pub(super) fn leave(&mut self, call: &Call<'_>, ask: LeaveGroupRequest) -> LeaveGroupResponse {
-        // Before version 3 a request names one member, and its error is that of the answer.
+    pub(super) fn leave(
+        &mut self,
+        call: &Call<'_>,
+        request: LeaveGroupRequest,
+    ) -> LeaveGroupResponse {
+        // Before version 3 a request names one member, and that member's error is the answer's.
         let single = call.version < 3;
         let members = if single {
-            vec![Departure { member_id: ask.member_id.to_string(), instance_id: None }]
+            vec![Departure { member_id: request.member_id.to_string(), instance_id: None }]
         } else {
-            let departures = ask.members.into_iter().map(|member| Departure {
+            let departures = request.members.into_iter().map(|member| Departure {
                 member_id: member.member_id.to_string(),
                 instance_id: owned(member.group_instance_id.as_ref()),
             });
             departures.collect()
         };
-        let leave = Leave { group: ask.group_id.to_string(), members };
+        let leave = Leave { group: request.group_id.to_string(), members };
         let response = LeaveGroupResponse::default();
         match self.coordinator.handle_leave(call.now, &leave) {
             Err(fault) => response.with_error_code(fault.code()),
@@ -115,12 +124,12 @@ impl State {
 
 fn describe(departed: Departed) -> MemberResponse {
     MemberResponse::default()
-        .with_member_id(text(departed.who.member_id))
-        .with_group_instance_id(departed.who.instance_id.map(text))
+        .with_member_id(text(departed.departure.member_id))
+        .with_group_instance_id(departed.departure.instance_id.map(text))
         .with_error_code(code(departed.outcome))
 }
 
-/// A join's answer. Nothing may be null that the version cannot say as null.
+/// Converts a join's answer. A field that is not nullable in this version must not be null.
 pub(super) fn join_response(version: i16, reply: JoinReply) -> JoinGroupResponse {
     let response = JoinGroupResponse::default().with_member_id(text(reply.member_id));
     match reply.outcome {
@@ -147,7 +156,7 @@ pub(super) fn join_response(version: i16, reply: JoinReply) -> JoinGroupResponse
     }
 }
 
-/// A sync's answer.
+/// Converts a sync's answer.
 pub(super) fn sync_response(reply: SyncReply) -> SyncGroupResponse {
     match reply {
         Err(fault) => SyncGroupResponse::default().with_error_code(fault.code()),
@@ -167,7 +176,7 @@ pub(super) fn owned(text: Option<&StrBytes>) -> Option<String> {
     text.map(ToString::to_string)
 }
 
-/// A negative timeout is none at all, and out of every range.
+/// A negative timeout becomes zero, which is out of every range.
 fn millis(ms: i32) -> Duration {
     Duration::from_millis(u64::try_from(ms).unwrap_or(0))
 }

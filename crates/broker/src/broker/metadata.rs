@@ -1,4 +1,4 @@
-//! Metadata, FindCoordinator, DescribeCluster: where everything is. It is always here.
+//! Metadata, FindCoordinator, DescribeCluster: this broker is the answer to each.
 
 use kafka_protocol::messages::describe_cluster_response::DescribeClusterBroker;
 use kafka_protocol::messages::find_coordinator_response::Coordinator;
@@ -17,20 +17,21 @@ use super::state::{Call, NODE, State, text};
 use super::topic::Topic;
 use tandem_facts::ids::TopicName;
 
-/// Nobody asked who may do what (KIP-430).
+/// Kafka's value for authorized operations that were not requested (KIP-430).
 const NO_OPERATIONS: i32 = i32::MIN;
 
 impl State {
-    pub(super) fn metadata(&self, call: &Call<'_>, ask: &MetadataRequest) -> MetadataResponse {
-        // Before version 1 an empty list asks for all topics, since then null does.
-        let asked = ask.topics.as_deref().filter(|list| call.version > 0 || !list.is_empty());
-        let topics = match asked {
+    pub(super) fn metadata(&self, call: &Call<'_>, request: &MetadataRequest) -> MetadataResponse {
+        // In version 0 an empty list requests all topics; since version 1 null does.
+        let requested =
+            request.topics.as_deref().filter(|list| call.version > 0 || !list.is_empty());
+        let topics = match requested {
             None => self.topics.iter().map(|(name, topic)| found(name, topic)).collect(),
             Some(list) => list
                 .iter()
-                .map(|asked| match &asked.name {
+                .map(|requested| match &requested.name {
                     Some(name) => self.by_name(name.as_str()),
-                    None => self.by_id(asked.topic_id),
+                    None => self.by_id(requested.topic_id),
                 })
                 .collect(),
         };
@@ -70,7 +71,7 @@ impl State {
     pub(super) fn describe_cluster(
         &self,
         call: &Call<'_>,
-        ask: &DescribeClusterRequest,
+        request: &DescribeClusterRequest,
     ) -> DescribeClusterResponse {
         let (host, port) = place(call);
         let broker = DescribeClusterBroker::default()
@@ -78,7 +79,7 @@ impl State {
             .with_host(text(host))
             .with_port(port);
         DescribeClusterResponse::default()
-            .with_endpoint_type(ask.endpoint_type)
+            .with_endpoint_type(request.endpoint_type)
             .with_cluster_id(text(self.cluster_id.as_str()))
             .with_controller_id(BrokerId(NODE))
             .with_cluster_authorized_operations(NO_OPERATIONS)
@@ -86,9 +87,9 @@ impl State {
     }
 }
 
-/// All groups have their coordinator here; there are no transactions.
-pub(super) fn find(call: &Call<'_>, ask: &FindCoordinatorRequest) -> FindCoordinatorResponse {
-    let error = if ask.key_type == 0 { NONE } else { INVALID_REQUEST };
+/// This broker coordinates all groups; there are no transactions.
+pub(super) fn find(call: &Call<'_>, request: &FindCoordinatorRequest) -> FindCoordinatorResponse {
+    let error = if request.key_type == 0 { NONE } else { INVALID_REQUEST };
     let (host, port) = if error == NONE { place(call) } else { (String::new(), -1) };
     let node = BrokerId(if error == NONE { NODE } else { -1 });
     if call.version < 4 {
@@ -98,7 +99,7 @@ pub(super) fn find(call: &Call<'_>, ask: &FindCoordinatorRequest) -> FindCoordin
             .with_host(text(host))
             .with_port(port);
     }
-    let each = ask.coordinator_keys.iter().map(|key| {
+    let each = request.coordinator_keys.iter().map(|key| {
         Coordinator::default()
             .with_key(key.clone())
             .with_error_code(error)
@@ -109,7 +110,7 @@ pub(super) fn find(call: &Call<'_>, ask: &FindCoordinatorRequest) -> FindCoordin
     FindCoordinatorResponse::default().with_coordinators(each.collect())
 }
 
-/// Where this caller can find the broker.
+/// The broker's address as this client uses it.
 fn place(call: &Call<'_>) -> (String, i32) {
     (call.caller.local.ip().to_string(), i32::from(call.caller.local.port()))
 }

@@ -1,13 +1,14 @@
-//! The embedded broker: sockets and logs in memory around `wire/` and `groups/`.
+//! The embedded broker: sockets and in-memory logs around `wire/` and `groups/`.
 //!
 //!   listener --> connection (a task each) --> Hub: one lock, one State --> answer
 //!                                             |  topics and logs
 //!                     alarm (a task) -------> |  Coordinator
 //!
-//! It is for first use, tests and chaos, and makes no promise of durability: everything is in
-//! memory and gone with it. One broker, one copy; classic consumer groups; no transactions, no
-//! compaction, no passwords, no encryption. On the loopback it answers its owner and root, and
-//! elsewhere everybody who can reach it. All memory is bounded by [`Settings`].
+//! It is for first steps, tests and chaos experiments, and promises no durability: all data is in
+//! memory and lost at its end. It supports one broker, one replica and classic consumer groups, but
+//! no transactions, compaction, authentication or encryption. On the loopback it serves its owner
+//! and root; on other addresses it serves every client that can reach it. [`BrokerSettings`] bounds
+//! all memory.
 
 mod admin;
 mod answer;
@@ -32,4 +33,4 @@ mod topic;
 mod widen;
 
 pub use serve::{Broker, BrokerError};
-pub use settings::Settings;
+pub use settings::BrokerSettings;

@@ -1,4 +1,4 @@
-//! Produce and InitProducerId: batches come in.
+//! Produce and InitProducerId: appends batches.
 
 use kafka_protocol::messages::produce_request::PartitionProduceData;
 use kafka_protocol::messages::produce_response::{PartitionProduceResponse, TopicProduceResponse};
@@ -15,14 +15,15 @@ use super::state::{Call, State};
 use crate::wire::{Batch, BatchError};
 use tandem_facts::time::Wall;
 
-/// Where a batch went: its first offset, the broker's stamp if there is one, the log's start.
+/// The result of an append: the first offset, the broker's timestamp if there is one, and the log's
+/// start.
 type Placed = (i64, Option<Wall>, i64);
 
 impl State {
-    pub(super) fn produce(&mut self, call: &Call<'_>, ask: ProduceRequest) -> ProduceResponse {
-        let acks_known = matches!(ask.acks, -1..=1);
-        let mut responses = Vec::with_capacity(ask.topic_data.len());
-        for topic in ask.topic_data {
+    pub(super) fn produce(&mut self, call: &Call<'_>, request: ProduceRequest) -> ProduceResponse {
+        let acks_known = matches!(request.acks, -1..=1);
+        let mut responses = Vec::with_capacity(request.topic_data.len());
+        for topic in request.topic_data {
             let mut partitions = Vec::with_capacity(topic.partition_data.len());
             for data in topic.partition_data {
                 let placed = if acks_known {
@@ -79,9 +80,9 @@ impl State {
 
     pub(super) fn init_producer_id(
         &mut self,
-        ask: &InitProducerIdRequest,
+        request: &InitProducerIdRequest,
     ) -> InitProducerIdResponse {
-        if ask.transactional_id.is_some() {
+        if request.transactional_id.is_some() {
             return InitProducerIdResponse::default()
                 .with_error_code(INVALID_REQUEST)
                 .with_producer_id(ProducerId(-1))

@@ -1,34 +1,34 @@
-//! Idempotent producers (KIP-98): a batch that is sent again is not appended again.
+//! Idempotent producers (KIP-98): a repeated batch is not appended again.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::error::{INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER};
 use crate::wire::Batch;
 
-/// As many as a client may have in flight.
+/// The number of batches remembered per producer: as many as a client may have in flight.
 const REMEMBERED: usize = 5;
-/// More producers than this on one partition: the oldest is forgotten.
+/// The greatest number of producers of one partition; above it the oldest is forgotten.
 const PRODUCERS_MAX: usize = 1_000;
 
 #[derive(Debug)]
 struct Producer {
     epoch: i16,
-    /// First sequence, last sequence, base offset of the latest batches.
+    /// First sequence, last sequence and base offset of each of the latest batches.
     batches: VecDeque<(i32, i32, i64)>,
 }
 
-/// Those who wrote to one partition, by id.
+/// The producers of one partition, by id.
 #[derive(Debug, Default)]
 pub(super) struct Producers(BTreeMap<i64, Producer>);
 
-/// What to do with a batch.
+/// The decision about a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Append it.
     Fresh,
-    /// It is there already, at this offset.
+    /// The batch is in the log already, at this offset.
     Duplicate(i64),
-    /// Refuse it with this error.
+    /// Refuse the batch with this error.
     Refused(i16),
 }
 
@@ -69,7 +69,7 @@ impl Producers {
         if producer.batches.len() > REMEMBERED {
             producer.batches.pop_front();
         }
-        // Ids are given out in order, so the lowest is the oldest.
+        // Ids are assigned in ascending order, so the lowest is the oldest.
         if self.0.len() > PRODUCERS_MAX {
             self.0.pop_first();
         }
@@ -84,7 +84,7 @@ fn next(sequence: i32) -> i32 {
     advance(sequence, 1)
 }
 
-/// Sequences wrap from the greatest number to 0.
+/// Sequences wrap from `i32::MAX` to 0.
 const fn advance(sequence: i32, by: i32) -> i32 {
     sequence.wrapping_add(by) & i32::MAX
 }

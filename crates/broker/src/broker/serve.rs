@@ -1,4 +1,4 @@
-//! Listens, and gives each connection a task that ends with the broker.
+//! Accepts connections; each gets a task that ends with the broker.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,31 +11,31 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::converse;
 use super::hub::Hub;
-use super::settings::Settings;
+use super::settings::BrokerSettings;
 use tandem_host::Callers;
 
 /// Why the broker cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
-    /// Somebody else listens there, or nobody may. May be tried again at another address.
+    /// The address is in use or not permitted. Another address may work.
     #[error("cannot listen at {address}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// A broker that listens and does not answer yet.
+/// A broker that listens but does not serve yet.
 #[derive(Debug)]
 pub struct Broker {
     listener: TcpListener,
     address: SocketAddr,
-    settings: Settings,
+    settings: BrokerSettings,
 }
 
-/// What the accept loop wakes for.
+/// An input of the accept loop.
 enum Input {
     Accepted(io::Result<(TcpStream, SocketAddr)>),
     Gone,
@@ -43,25 +43,25 @@ enum Input {
 }
 
 impl Broker {
-    /// Takes the address; port 0 is any that is free.
+    /// Binds the address; port 0 chooses any free port.
     ///
     /// # Errors
     ///
-    /// Where the address cannot be had.
-    pub async fn bind(listen: SocketAddr, settings: Settings) -> Result<Self, BrokerError> {
+    /// The address cannot be bound.
+    pub async fn bind(listen: SocketAddr, settings: BrokerSettings) -> Result<Self, BrokerError> {
         let failed = |source| BrokerError::Listen { address: listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         Ok(Self { listener, address, settings })
     }
 
-    /// Where it listens.
+    /// The address on which the broker listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until it is told to stop; then all connections are cut.
+    /// Serves until `stop` is cancelled; then closes all connections.
     pub async fn serve(self, stop: CancellationToken) {
         tracing::info!(address = %self.address, seed = self.settings.seed, "The broker answers.");
         let most = self.settings.connections_max;
@@ -87,7 +87,7 @@ impl Broker {
                 }
                 Input::Accepted(Err(error)) => {
                     tracing::warn!(%error, "A connection could not be accepted.");
-                    // Out of descriptors, most likely: some connection must end first.
+                    // Most likely there are no more descriptors: wait until a connection ends.
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
                 Input::Gone => {}
@@ -98,7 +98,7 @@ impl Broker {
     }
 }
 
-/// All arms may be dropped at any time. Stop first, so that a flood of connections cannot hide it.
+/// All arms are cancel-safe. Stop comes first, so that a flood of connections cannot hide it.
 async fn next(
     listener: &TcpListener,
     connections: &mut JoinSet<()>,

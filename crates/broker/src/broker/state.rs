@@ -1,4 +1,4 @@
-//! All that the broker knows, behind the hub's lock; and what a request is called with.
+//! The state of the broker, behind the hub's lock, and the context of a request.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,15 +10,15 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use tokio::sync::{Notify, oneshot};
 use uuid::Uuid;
 
-use super::settings::Settings;
+use super::settings::BrokerSettings;
 use super::topic::Topic;
 use crate::groups::{Coordinator, ReplyBody, Token};
 use tandem_facts::time::{Mono, Wall};
 
-/// The only broker's number.
+/// The broker's id.
 pub(super) const NODE: i32 = 1;
 
-/// Who asks, when, in which version.
+/// The context of a request: its connection, time and version.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) now: Mono,
@@ -28,12 +28,12 @@ pub(super) struct Call<'a> {
     pub(super) caller: &'a Caller,
 }
 
-/// The connection that a request came by.
+/// The connection of a request.
 #[derive(Debug)]
 pub(super) struct Caller {
     pub(super) connection: u64,
     pub(super) peer: IpAddr,
-    /// Where the client found the broker, and so will find it again.
+    /// The address by which the client reached the broker, which is the address in metadata.
     pub(super) local: SocketAddr,
     /// Wakes the fetch that waits on this connection.
     pub(super) wake: Arc<Notify>,
@@ -41,12 +41,12 @@ pub(super) struct Caller {
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) settings: Settings,
+    pub(super) settings: BrokerSettings,
     pub(super) topics: BTreeMap<String, Topic>,
     pub(super) coordinator: Coordinator,
     pub(super) next_producer: i64,
     pub(super) cluster_id: String,
-    /// Bytes that came since the logs were last looked after.
+    /// The bytes appended since retention was last applied.
     pub(super) appended: usize,
     parked: BTreeMap<Token, oneshot::Sender<ReplyBody>>,
     tokens: u64,
@@ -54,7 +54,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(settings: Settings) -> Self {
+    pub(super) fn new(settings: BrokerSettings) -> Self {
         let mut state = Self {
             topics: BTreeMap::new(),
             coordinator: Coordinator::new(settings.groups.clone()),
@@ -77,7 +77,7 @@ impl State {
         Uuid::from_u128((version & !(0x3_u128 << 62)) | (0x2_u128 << 62))
     }
 
-    /// A place for an answer that may have to wait.
+    /// Registers an answer that may have to wait.
     pub(super) fn park(&mut self) -> (Token, oneshot::Receiver<ReplyBody>) {
         let (answer, wait) = oneshot::channel();
         self.tokens += 1;
@@ -86,7 +86,7 @@ impl State {
         (token, wait)
     }
 
-    /// Hands out the coordinator's answers. A caller that is gone misses its own.
+    /// Delivers the coordinator's answers. An answer to a closed connection is dropped.
     pub(super) fn deliver(&mut self) {
         while let Some(reply) = self.coordinator.poll_reply() {
             if let Some(answer) = self.parked.remove(&reply.token) {
@@ -95,14 +95,15 @@ impl State {
         }
     }
 
-    /// Does not wait for the next sweep where much came since the last.
+    /// Applies retention early if many bytes were appended since the last time.
     pub(super) fn make_room(&mut self, now: Wall) {
         if self.appended > self.settings.log_bytes_max / 8 {
             self.retain(now);
         }
     }
 
-    /// Makes room: drops what is too old, then the oldest of what is too much.
+    /// Applies retention: drops batches that are too old, then the oldest batches of logs that are
+    /// too large.
     pub(super) fn retain(&mut self, now: Wall) {
         self.appended = 0;
         for topic in self.topics.values_mut() {
@@ -121,7 +122,7 @@ impl State {
         }
     }
 
-    /// A connection is gone: nobody waits on it any more.
+    /// Forgets the waiting requests of a closed connection.
     pub(super) fn forget(&mut self, connection: u64) {
         for log in self.topics.values_mut().flat_map(Topic::logs_mut) {
             log.forget(connection);
@@ -129,7 +130,7 @@ impl State {
     }
 }
 
-/// A text for the wire.
+/// A string for the wire.
 pub(super) fn text(text: impl Into<String>) -> StrBytes {
     StrBytes::from_string(text.into())
 }

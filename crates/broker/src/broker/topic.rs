@@ -1,4 +1,4 @@
-//! Topics: a width, some settings, and a log for each partition.
+//! Topics: a width, settings, and a log per partition.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::log::Log;
 use tandem_facts::time::Wall;
 
-/// Topic settings that Kafka knows and this broker accepts, with their defaults. Those that the
-/// code does not read have no effect here.
+/// The topic settings of Kafka that this broker accepts, with their defaults. Settings that the
+/// code does not read have no effect.
 pub(super) const KNOWN: [(&str, &str); 24] = [
     ("cleanup.policy", "delete"),
     ("compression.type", "producer"),
@@ -37,19 +37,19 @@ pub(super) const KNOWN: [(&str, &str); 24] = [
     ("local.retention.ms", "-2"),
 ];
 
-/// What a topic was made with.
+/// The settings with which a topic was created.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Config {
-    /// As it was given, to be shown again.
+    /// The settings as given, to be described again.
     pub(super) given: BTreeMap<String, String>,
-    /// Whether the broker stamps.
+    /// Whether the broker sets the timestamps.
     pub(super) log_append_time: bool,
     pub(super) retention: Option<Limit>,
     pub(super) retention_bytes: Option<usize>,
     pub(super) batch_bytes_max: Option<usize>,
 }
 
-/// How long messages are kept.
+/// The limits of retention.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Limit {
     Forever,
@@ -57,7 +57,7 @@ pub(super) enum Limit {
 }
 
 impl Config {
-    /// Reads what a CreateTopics request gives; the error says what is wrong.
+    /// Parses the settings of a CreateTopics request; the error names the wrong one.
     pub(super) fn read(given: BTreeMap<String, String>) -> Result<Self, String> {
         let mut config = Self::default();
         for (name, value) in &given {
@@ -113,7 +113,7 @@ impl Topic {
         i32::try_from(self.logs.len()).unwrap_or(i32::MAX)
     }
 
-    /// Adds empty partitions until there are so many.
+    /// Adds empty partitions up to this number.
     pub(super) fn widen(&mut self, width: usize) {
         self.logs.resize_with(width.max(self.logs.len()), Log::default);
     }
@@ -134,12 +134,12 @@ impl Topic {
         self.logs.get_mut(usize::try_from(partition).ok()?)
     }
 
-    /// Whoever waits here is woken, to find the topic gone.
+    /// Wakes all waiting fetches, since the topic is deleted.
     pub(super) fn close(self) {
         self.logs.into_iter().for_each(Log::close);
     }
 
-    /// Drops what is too old or too much.
+    /// Drops batches that are too old or exceed the size limit.
     pub(super) fn retain(&mut self, now: Wall, default: Duration) {
         let oldest = match self.config.retention.unwrap_or(Limit::For(default)) {
             Limit::Forever => None,

@@ -1,5 +1,5 @@
-//! CreatePartitions: a topic becomes wider, never narrower. Nobody should do that to the topic of a
-//! running group; a test that wants to see the alarm does.
+//! CreatePartitions: adds partitions to a topic. It must not be used on the topic of a running
+//! group, except by tests of the alarm for it.
 
 use kafka_protocol::messages::create_partitions_request::CreatePartitionsTopic;
 use kafka_protocol::messages::create_partitions_response::CreatePartitionsTopicResult;
@@ -13,18 +13,19 @@ use super::state::{NODE, State, text};
 impl State {
     pub(super) fn create_partitions(
         &mut self,
-        ask: CreatePartitionsRequest,
+        request: CreatePartitionsRequest,
     ) -> CreatePartitionsResponse {
-        let mut results = Vec::with_capacity(ask.topics.len());
-        for asked in ask.topics {
-            let outcome = self.check_width(&asked);
-            if let (Ok(width), false) = (&outcome, ask.validate_only)
-                && let Some(topic) = self.topics.get_mut(asked.name.as_str())
+        let mut results = Vec::with_capacity(request.topics.len());
+        for requested in request.topics {
+            let outcome = self.check_width(&requested);
+            if let (Ok(width), false) = (&outcome, request.validate_only)
+                && let Some(topic) = self.topics.get_mut(requested.name.as_str())
             {
-                tracing::info!(topic = %*asked.name, partitions = width, "A topic was widened.");
+                let name = &*requested.name;
+                tracing::info!(topic = %name, partitions = width, "A topic was widened.");
                 topic.widen(*width);
             }
-            let result = CreatePartitionsTopicResult::default().with_name(asked.name);
+            let result = CreatePartitionsTopicResult::default().with_name(requested.name);
             results.push(match outcome {
                 Ok(_) => result.with_error_message(None),
                 Err((code, why)) => {
@@ -35,12 +36,12 @@ impl State {
         CreatePartitionsResponse::default().with_results(results)
     }
 
-    /// The new width, or an error code and why.
-    fn check_width(&self, asked: &CreatePartitionsTopic) -> Result<usize, (i16, &'static str)> {
-        let topic = self.topics.get(asked.name.as_str());
+    /// The new width, or an error code and its reason.
+    fn check_width(&self, requested: &CreatePartitionsTopic) -> Result<usize, (i16, &'static str)> {
+        let topic = self.topics.get(requested.name.as_str());
         let topic = topic.ok_or((UNKNOWN_TOPIC_OR_PARTITION, "there is no such topic"))?;
         let old = topic.logs().len();
-        let width = usize::try_from(asked.count).unwrap_or(0);
+        let width = usize::try_from(requested.count).unwrap_or(0);
         if width <= old {
             return Err((INVALID_PARTITIONS, "the topic is that wide already"));
         }
@@ -50,7 +51,7 @@ impl State {
             assignments.len() != width - old
                 || assignments.iter().any(|one| one.broker_ids != [BrokerId(NODE)])
         };
-        if asked.assignments.as_ref().is_some_and(elsewhere) {
+        if requested.assignments.as_ref().is_some_and(elsewhere) {
             return Err((INVALID_REPLICA_ASSIGNMENT, "there is one broker"));
         }
         if !self.has_room_for(width - old) {

@@ -1,11 +1,11 @@
-//! OffsetCommit: a member, or a consumer without a group, leaves word how far it has read.
+//! OffsetCommit: stores the offsets of a member, or of a consumer without a group.
 
 use super::Fault;
-use super::coordinator::{Coordinator, Settings, Turn};
+use super::coordinator::{Coordinator, CoordinatorSettings, Turn};
 use super::group::{Group, State};
 use tandem_facts::time::Mono;
 
-/// Where an offset belongs.
+/// A partition of a topic.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TopicPartition {
     /// The topic.
@@ -14,14 +14,14 @@ pub struct TopicPartition {
     pub partition: i32,
 }
 
-/// How far somebody has read.
+/// The position of a consumer in a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommittedOffset {
-    /// The next message to read.
+    /// The offset of the next message to read.
     pub offset: i64,
-    /// The epoch of the leader that it was read from, or -1.
+    /// The leader epoch of the last message read, or -1.
     pub leader_epoch: i32,
-    /// Whatever the consumer wants to remember.
+    /// Any text that the consumer wants to store.
     pub metadata: String,
 }
 
@@ -33,24 +33,25 @@ pub type Position = (TopicPartition, CommittedOffset);
 pub struct Commit {
     /// The group.
     pub group: String,
-    /// Who commits; empty for a consumer without a group.
+    /// The committing member; empty for a consumer without a group.
     pub member_id: String,
-    /// Its instance id, if it is static.
+    /// The member's instance id, if it is static.
     pub instance_id: Option<String>,
-    /// The generation that it joined; -1 for a consumer without a group.
+    /// The generation that the member joined; -1 for a consumer without a group.
     pub generation: i32,
-    /// Whether the client knows GROUP_ID_NOT_FOUND: from version 9 on.
+    /// Whether the client supports the error GROUP_ID_NOT_FOUND, as it does from version 9 on.
     pub knows_group_id_not_found: bool,
-    /// How far.
+    /// The offsets to commit.
     pub positions: Vec<Position>,
 }
 
 impl Coordinator {
-    /// Keeps the offsets and renews the member's session; one outcome a position, in their order.
+    /// Stores the offsets and renews the member's session. Returns one result per position, in
+    /// order.
     ///
     /// # Errors
     ///
-    /// Where the whole commit is refused. It proves membership at best, never ownership of the
+    /// The whole commit is refused. A success proves membership at best, never ownership of the
     /// partitions.
     pub fn handle_commit(
         &mut self,
@@ -86,7 +87,7 @@ impl Group {
     }
 
     fn validate_commit(&self, commit: &Commit) -> Result<(), Fault> {
-        // A consumer that manages its partitions itself.
+        // A consumer that assigns its partitions itself.
         if commit.generation < 0 && self.state == State::Empty {
             return Ok(());
         }
@@ -103,7 +104,11 @@ impl Group {
         Ok(())
     }
 
-    fn keep(&mut self, settings: &Settings, (at, offset): &Position) -> Result<(), Fault> {
+    fn keep(
+        &mut self,
+        settings: &CoordinatorSettings,
+        (at, offset): &Position,
+    ) -> Result<(), Fault> {
         if offset.metadata.len() > settings.offset_metadata_bytes_max {
             return Err(Fault::OffsetMetadataTooLarge);
         }

@@ -1,4 +1,4 @@
-//! All groups of one coordinator, the replies that wait to be fetched, and the alarm.
+//! All groups of one coordinator, the replies that are ready, and the next timeout.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -7,53 +7,53 @@ use super::group::Group;
 use super::{Fault, JoinReply, SyncReply};
 use tandem_facts::time::Mono;
 
-/// A number by which the caller knows again the request that a reply belongs to.
+/// A number by which the caller matches a reply to its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u64);
 
-/// The answer to a request that may have had to wait.
+/// The reply to a request that may have waited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Whose.
+    /// The request's token.
     pub token: Token,
-    /// What.
+    /// The reply itself.
     pub body: ReplyBody,
 }
 
-/// The two requests that wait for other members.
+/// The replies to the two requests that wait for other members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplyBody {
-    /// To a join.
+    /// The reply to a join.
     Join(JoinReply),
-    /// To a sync.
+    /// The reply to a sync.
     Sync(SyncReply),
 }
 
-/// What an operator of Kafka would set on the broker, and the bounds of memory.
+/// The coordinator's settings, as an operator of Kafka sets them on a broker, and its limits.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct CoordinatorSettings {
     /// `group.min.session.timeout.ms`.
     pub session_min: Duration,
     /// `group.max.session.timeout.ms`.
     pub session_max: Duration,
-    /// `group.initial.rebalance.delay.ms`: how long an empty group waits for more members.
+    /// `group.initial.rebalance.delay.ms`: how long an empty group waits for further members.
     pub initial_delay: Duration,
-    /// How long the first join of a member may stay parked. Kafka's constant is 5 minutes.
+    /// How long the first join of a member may wait. Kafka's constant is 5 minutes.
     pub new_member_join: Duration,
-    /// `group.max.size`, and as many may be pending.
+    /// `group.max.size`; as many more members may be pending.
     pub members_max: usize,
-    /// How many groups there may be.
+    /// The greatest number of groups.
     pub groups_max: usize,
-    /// How many partitions a group may commit offsets for.
+    /// The greatest number of partitions for which a group may commit offsets.
     pub offsets_max: usize,
-    /// Bytes of one member's subscriptions, and of one generation's assignments.
+    /// The greatest size of one member's subscriptions, and of one generation's assignments.
     pub metadata_bytes_max: usize,
     /// `offset.metadata.max.bytes`.
     pub offset_metadata_bytes_max: usize,
 }
 
-impl Default for Settings {
-    /// Kafka's own, but for a session that may be as short as a test wants and no initial delay.
+impl Default for CoordinatorSettings {
+    /// Kafka's defaults, except that sessions may be shorter and there is no initial delay.
     fn default() -> Self {
         Self {
             session_min: Duration::from_millis(10),
@@ -69,11 +69,11 @@ impl Default for Settings {
     }
 }
 
-/// What a handler needs beside the group: the instant, the rules, the way out.
+/// The context of a handler: the instant, the settings, the queue of replies.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     pub(super) now: Mono,
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a CoordinatorSettings,
     pub(super) replies: &'a mut VecDeque<Reply>,
 }
 
@@ -87,10 +87,10 @@ impl Turn<'_> {
     }
 }
 
-/// The coordinator of every group that exists here.
+/// The coordinator of all groups.
 #[derive(Debug)]
 pub struct Coordinator {
-    settings: Settings,
+    settings: CoordinatorSettings,
     pub(super) groups: BTreeMap<String, Group>,
     replies: VecDeque<Reply>,
     /// Nothing is due before this instant. Renewals do not move it, so it may be early.
@@ -98,31 +98,31 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// No groups yet.
+    /// A coordinator without groups.
     #[must_use]
-    pub const fn new(settings: Settings) -> Self {
+    pub const fn new(settings: CoordinatorSettings) -> Self {
         Self { settings, groups: BTreeMap::new(), replies: VecDeque::new(), alarm: None }
     }
 
-    /// The rules it was made with.
+    /// The settings of the coordinator.
     #[must_use]
-    pub const fn settings(&self) -> &Settings {
+    pub const fn settings(&self) -> &CoordinatorSettings {
         &self.settings
     }
 
-    /// The next answer that is ready.
+    /// The next reply that is ready.
     pub fn poll_reply(&mut self) -> Option<Reply> {
         self.replies.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest; it may find nothing
-    /// due.
+    /// The latest instant at which to call [`handle_timeout`](Self::handle_timeout), which may then
+    /// find nothing due.
     #[must_use]
     pub const fn poll_timeout(&self) -> Option<Mono> {
         self.alarm
     }
 
-    /// Does what is due by `now`: sessions that end, rebalances that waited long enough.
+    /// Does what is due by `now`: ends sessions, and completes rebalances that waited long enough.
     pub fn handle_timeout(&mut self, now: Mono) {
         if self.alarm.is_none_or(|alarm| alarm > now) {
             return;
@@ -136,7 +136,7 @@ impl Coordinator {
         self.alarm = alarm;
     }
 
-    /// Lets `work` act on a group, and sees to what became due by it.
+    /// Runs `work` on a group, then handles what it made due.
     pub(super) fn with<T>(
         &mut self,
         now: Mono,
@@ -148,12 +148,12 @@ impl Coordinator {
         let mut turn = Turn { now, settings: &self.settings, replies: &mut self.replies };
         let answer = work(group, &mut turn);
         self.alarm = earlier(self.alarm, group.next_due());
-        // An initial delay of nothing is due at once.
+        // An initial delay of zero is due at once.
         self.handle_timeout(now);
         Some(answer)
     }
 
-    /// Makes the group if it does not exist and there is room.
+    /// Creates the group if it does not exist and the limit allows it.
     pub(super) fn create(&mut self, name: &str) -> Result<(), Fault> {
         if !self.groups.contains_key(name) {
             if self.groups.len() >= self.settings.groups_max {
@@ -169,7 +169,7 @@ impl Coordinator {
     }
 }
 
-/// The earlier of two instants that may not be.
+/// The earlier of two optional instants.
 pub(super) fn earlier(one: Option<Mono>, other: Option<Mono>) -> Option<Mono> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),

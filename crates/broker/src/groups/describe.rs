@@ -1,4 +1,4 @@
-//! DescribeGroups: who is in a group, and what it holds.
+//! DescribeGroups: the members of a group and their assignments.
 
 use bytes::Bytes;
 
@@ -9,35 +9,35 @@ use tandem_facts::time::Mono;
 /// A group, as an operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
-    /// Where it stands.
+    /// The state of the group.
     pub state: State,
     /// `consumer`.
     pub protocol_type: String,
-    /// The elected assignor, told where the group is stable.
+    /// The elected assignor; empty unless the group is stable.
     pub protocol: String,
-    /// Its members, by id.
+    /// The members, by id.
     pub members: Vec<MemberDescription>,
 }
 
 /// A member, as an operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberDescription {
-    /// Its id.
+    /// The member id.
     pub member_id: String,
-    /// Its instance id, if it is static.
+    /// The instance id, if the member is static.
     pub instance_id: Option<String>,
-    /// How the client calls itself.
+    /// The client id.
     pub client_id: String,
-    /// Where it calls from.
+    /// The client's host.
     pub client_host: String,
-    /// Its subscription, told where the group is stable.
+    /// The subscription; empty unless the group is stable.
     pub metadata: Bytes,
-    /// Its share; while the group rebalances still that of the generation before.
+    /// The assignment; during a rebalance that of the previous generation.
     pub assignment: Bytes,
 }
 
 impl Coordinator {
-    /// The group as it is now; none where it does not exist, which Kafka calls dead.
+    /// The current state of the group; none if it does not exist, which Kafka calls dead.
     pub fn handle_describe(&mut self, now: Mono, group: &str) -> Option<Description> {
         self.handle_timeout(now);
         let group = self.groups.get(group)?;

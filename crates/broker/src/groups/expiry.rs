@@ -1,4 +1,4 @@
-//! What the passing of time does to a group.
+//! The effects of time on a group.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use super::coordinator::{Turn, earlier};
 use super::group::{Group, State};
 use tandem_facts::time::Mono;
 
-/// How long the group goes on waiting for joins.
+/// How long the group waits for joins.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum JoinTimer {
-    /// It was empty: more may come.
+    /// The group was empty: it waits for further members.
     Initial {
         due: Mono,
-        /// The wait that ends at `due`.
+        /// The length of the wait that ends at `due`.
         delay: Duration,
-        /// How much longer newcomers may draw it out.
+        /// How much longer new members may prolong it.
         remaining: Duration,
     },
-    /// It had members: those who do not come are thrown out.
+    /// The group had members: those who do not join in time are removed.
     Rebalance { due: Mono },
 }
 
-/// Something that is due, in the order in which it is done where several are due at one instant.
+/// A timer of a group. Timers that are due at the same instant fire in this order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Session(String),
@@ -39,7 +39,7 @@ impl JoinTimer {
 }
 
 impl Group {
-    /// When something is due next.
+    /// The next instant at which a timer is due.
     pub(super) fn next_due(&self) -> Option<Mono> {
         let session = self.members.values().filter_map(|member| member.expiry).min();
         let pending = self.pending.values().min().copied();
@@ -47,7 +47,7 @@ impl Group {
         earlier(earlier(session, pending), timers)
     }
 
-    /// Does all that is due, one after the other, for each may change what the next finds.
+    /// Fires all due timers one by one, since each may change the others.
     pub(super) fn expire(&mut self, turn: &mut Turn<'_>) {
         while self.next_due().is_some_and(|due| due <= turn.now) {
             match self.first_due() {
@@ -110,7 +110,7 @@ impl Group {
         }
     }
 
-    /// Who got the generation but never asked for its assignment is gone.
+    /// Removes members that joined the generation but never requested their assignment.
     fn expire_sync(&mut self, turn: &mut Turn<'_>) {
         self.sync_timer = None;
         let waiting = matches!(self.state, State::CompletingRebalance | State::Stable);

@@ -1,30 +1,30 @@
-//! What a coordinator refuses, with the number that Kafka gives it on the wire.
+//! The errors of a coordinator, with Kafka's codes.
 
 /// Why a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Fault {
-    /// More than the coordinator is ready to hold.
-    #[error("the request is larger than the coordinator is ready to hold")]
+    /// The request exceeds a limit of the coordinator.
+    #[error("the request exceeds a limit of the coordinator")]
     UnknownServerError,
-    /// The text beside a committed offset is too long.
+    /// The metadata of a committed offset is too long.
     #[error("the metadata of the offset is too long")]
     OffsetMetadataTooLarge,
-    /// There are as many groups as may be.
-    #[error("the coordinator cannot take another group")]
+    /// The limit on groups is reached.
+    #[error("the limit on groups is reached")]
     CoordinatorNotAvailable,
     /// The generation is not the current one.
     #[error("the generation is not the current one")]
     IllegalGeneration,
-    /// No protocol that all members support, or another type than theirs.
-    #[error("the protocols do not fit those of the group")]
+    /// No protocol is supported by all members, or the protocol type differs from theirs.
+    #[error("the protocols are not compatible with those of the group")]
     InconsistentGroupProtocol,
-    /// A group must have a name.
+    /// The group id is empty.
     #[error("the group id is empty")]
     InvalidGroupId,
-    /// Nobody of that name is in the group.
+    /// The group has no member with this id.
     #[error("the member is not in the group")]
     UnknownMemberId,
-    /// Shorter or longer than the coordinator allows.
+    /// The session timeout is below or above the limits.
     #[error("the session timeout is out of range")]
     InvalidSessionTimeout,
     /// The group waits for its members to join again.
@@ -33,22 +33,22 @@ pub enum Fault {
     /// Only an empty group can be deleted.
     #[error("the group has members")]
     NonEmptyGroup,
-    /// There is no such group.
+    /// The group does not exist.
     #[error("the group does not exist")]
     GroupIdNotFound,
-    /// Join again, with the id in the answer (KIP-394).
-    #[error("the member must join again with the id that it was given")]
+    /// The member must join again, with the id in the answer (KIP-394).
+    #[error("the member must join again with the id in the answer")]
     MemberIdRequired,
-    /// The group has as many members as may be.
+    /// The limit on members is reached.
     #[error("the group is full")]
     GroupMaxSizeReached,
-    /// Another life holds this instance id (KIP-345).
-    #[error("the instance id belongs to another member by now")]
+    /// Another member has taken over this instance id (KIP-345).
+    #[error("another member has taken over the instance id")]
     FencedInstanceId,
 }
 
 impl Fault {
-    /// The error code on the wire.
+    /// Kafka's error code.
     #[must_use]
     pub const fn code(self) -> i16 {
         match self {

@@ -1,4 +1,4 @@
-//! One group: its state, its members, and who of them leads.
+//! One group: its state, its members, and its leader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,19 +11,19 @@ use super::member::{Member, Protocol};
 use super::{Fault, JoinReply};
 use tandem_facts::time::Mono;
 
-/// Where a group stands, by Kafka's names.
+/// The state of a group, with Kafka's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
-    /// Nobody is in it; it may hold offsets.
+    /// The group has no members; it may hold offsets.
     #[default]
     Empty,
-    /// Waits for its members to join.
+    /// The group waits for its members to join.
     PreparingRebalance,
-    /// Waits for the leader's assignment.
+    /// The group waits for the leader's assignment.
     CompletingRebalance,
-    /// Everybody may have an assignment.
+    /// Each member may fetch its assignment.
     Stable,
-    /// Does not exist.
+    /// The group does not exist.
     Dead,
 }
 
@@ -48,13 +48,13 @@ pub(super) struct Group {
     pub(super) generation: i32,
     pub(super) leader: Option<String>,
     pub(super) members: BTreeMap<String, Member>,
-    /// Instance id to member id.
+    /// Member ids by instance id.
     pub(super) instances: BTreeMap<String, String>,
-    /// Ids that were given out and not yet joined with, and when they are forgotten.
+    /// Assigned ids that have not joined yet, and when they expire.
     pub(super) pending: BTreeMap<String, Mono>,
-    /// Who has not yet asked for its assignment in this generation.
+    /// The members that have not requested their assignment in this generation.
     pub(super) unsynced: BTreeSet<String>,
-    /// Whether somebody joined during the initial delay, which prolongs it.
+    /// Whether a member joined during the initial delay, which prolongs it.
     pub(super) newcomer: bool,
     pub(super) join_timer: Option<JoinTimer>,
     pub(super) sync_timer: Option<Mono>,
@@ -67,26 +67,26 @@ impl Group {
         self.state = state;
     }
 
-    /// Whether a member with these protocols fits in.
+    /// Whether a member with these protocols is compatible.
     pub(super) fn supports(&self, protocol_type: &str, protocols: &[Protocol]) -> bool {
         if self.state == State::Empty {
             return !protocol_type.is_empty() && !protocols.is_empty();
         }
         self.protocol_type.as_deref() == Some(protocol_type)
-            && protocols.iter().any(|protocol| self.everybody_supports(&protocol.name))
+            && protocols.iter().any(|protocol| self.all_support(&protocol.name))
     }
 
-    fn everybody_supports(&self, name: &str) -> bool {
+    fn all_support(&self, name: &str) -> bool {
         self.members.values().all(|member| member.supports(name))
     }
 
-    /// The protocol that most members prefer among those that all support. Kafka leaves ties to
-    /// the order of a hash map; here the first name in the alphabet wins.
+    /// The protocol that most members prefer, among those that all members support. Kafka breaks
+    /// ties by the order of a hash map; here the first name in alphabetical order wins.
     pub(super) fn select_protocol(&self) -> Option<String> {
         let mut votes: BTreeMap<&str, usize> = BTreeMap::new();
         for member in self.members.values() {
             let names = member.protocols.iter().map(|protocol| protocol.name.as_str());
-            if let Some(vote) = names.into_iter().find(|name| self.everybody_supports(name)) {
+            if let Some(vote) = names.into_iter().find(|name| self.all_support(name)) {
                 *votes.entry(vote).or_default() += 1;
             }
         }
@@ -94,7 +94,7 @@ impl Group {
         votes.into_iter().find(|(_, count)| *count == most).map(|(name, _)| name.to_owned())
     }
 
-    /// Takes in a member; the first to come leads.
+    /// Adds a member. The first one becomes the leader.
     pub(super) fn add(&mut self, id: &str, protocol_type: &str, member: Member) {
         if let Some(instance) = &member.instance_id {
             self.instances.insert(instance.clone(), id.to_owned());
@@ -109,7 +109,7 @@ impl Group {
         self.members.insert(id.to_owned(), member);
     }
 
-    /// Forgets a member, pending or not, and answers whatever it waited for.
+    /// Removes a member, pending or not, and answers its waiting requests.
     pub(super) fn remove(&mut self, turn: &mut Turn<'_>, id: &str) {
         if let Some(member) = self.members.remove(id) {
             if let Some(token) = member.joining {
@@ -133,17 +133,17 @@ impl Group {
         self.leader.as_deref() == Some(id)
     }
 
-    /// Whether nobody is left to wait for.
+    /// Whether all members have joined and none is pending.
     pub(super) fn all_joined(&self) -> bool {
         self.pending.is_empty() && self.members.values().all(|member| member.joining.is_some())
     }
 
-    /// The longest that any member asks to be waited for.
+    /// The longest rebalance timeout of all members.
     pub(super) fn rebalance_timeout(&self) -> Duration {
         self.members.values().map(|member| member.rebalance).max().unwrap_or_default()
     }
 
-    /// The instance id, if any, must be this member's; the member must be in the group.
+    /// Checks that the member is in the group, and that the instance id, if any, is this member's.
     pub(super) fn validate(&self, id: &str, instance: Option<&str>) -> Result<(), Fault> {
         if let Some(instance) = instance {
             let holder = self.instances.get(instance).ok_or(Fault::UnknownMemberId)?;

@@ -1,4 +1,4 @@
-//! Heartbeat: a member shows that it lives, and learns whether it must join again.
+//! Heartbeat: renews a member's session and reports whether it must join again.
 
 use super::Fault;
 use super::coordinator::{Coordinator, Turn};
@@ -10,11 +10,11 @@ use tandem_facts::time::Mono;
 pub struct Heartbeat {
     /// The group.
     pub group: String,
-    /// Who lives.
+    /// The member.
     pub member_id: String,
-    /// Its instance id, if it is static.
+    /// The member's instance id, if it is static.
     pub instance_id: Option<String>,
-    /// The generation that it joined.
+    /// The generation that the member joined.
     pub generation: i32,
 }
 
@@ -23,8 +23,8 @@ impl Coordinator {
     ///
     /// # Errors
     ///
-    /// Where the member is not in the group or not in its generation; and with
-    /// [`Fault::RebalanceInProgress`], which renews as well, where it must join again.
+    /// The member is not in the group or not in its generation. With
+    /// [`Fault::RebalanceInProgress`], which also renews the session, the member must join again.
     pub fn handle_heartbeat(&mut self, now: Mono, beat: &Heartbeat) -> Result<(), Fault> {
         if beat.group.is_empty() {
             return Err(Fault::InvalidGroupId);

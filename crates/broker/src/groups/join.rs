@@ -1,4 +1,4 @@
-//! JoinGroup: a member enters, or comes back because the group rebalances.
+//! JoinGroup: a member joins, or joins again because the group rebalances.
 
 use std::time::Duration;
 
@@ -15,64 +15,64 @@ use tandem_facts::time::Mono;
 pub struct Join {
     /// The group.
     pub group: String,
-    /// Empty until the member has been given one.
+    /// The member id; empty until the coordinator has assigned one.
     pub member_id: String,
-    /// Makes it a static member (KIP-345).
+    /// The instance id, which makes the member static (KIP-345).
     pub instance_id: Option<String>,
-    /// How the client calls itself.
+    /// The client id.
     pub client_id: String,
-    /// Where it calls from.
+    /// The client's host.
     pub client_host: String,
-    /// Ends the id of a new member; must differ each time. Kafka uses a random UUID.
+    /// The suffix of a new member's id, which must be unique. Kafka uses a random UUID.
     pub suffix: String,
-    /// How long it may be silent.
+    /// The session timeout.
     pub session: Duration,
-    /// How long the others wait for it to join again.
+    /// The rebalance timeout: how long the other members wait for this one to join again.
     pub rebalance: Duration,
     /// `consumer`.
     pub protocol_type: String,
-    /// In the order of its preference.
+    /// The protocols, in the order of preference.
     pub protocols: Vec<Protocol>,
     /// Whether a new member must join twice: from version 4 on (KIP-394).
     pub needs_known_id: bool,
-    /// Whether the leader can be told to leave the assignment as it is: from version 9 on.
+    /// Whether the leader can be asked to keep the assignment: from version 9 on.
     pub can_skip_assignment: bool,
 }
 
-/// The answer to a join.
+/// The reply to a join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinReply {
-    /// The id to go on with; empty where the member must start anew.
+    /// The member id to use from now on; empty if the member must start again.
     pub member_id: String,
-    /// In, or why not.
+    /// The joined generation, or the error.
     pub outcome: Result<Joined, Fault>,
 }
 
-/// A member is in a generation.
+/// A generation, as one of its members sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joined {
-    /// Which.
+    /// The generation.
     pub generation: i32,
     /// `consumer`.
     pub protocol_type: Option<String>,
-    /// The assignor that was elected.
+    /// The elected assignor.
     pub protocol: Option<String>,
-    /// Who computes the assignment.
+    /// The member that computes the assignment.
     pub leader: String,
-    /// The leader must not compute one (KIP-814).
+    /// Whether the leader must not compute an assignment (KIP-814).
     pub skip_assignment: bool,
-    /// All members, told to the leader alone.
+    /// All members; filled for the leader only.
     pub members: Vec<JoinedMember>,
 }
 
-/// What the leader learns of a member.
+/// A member, as the leader sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinedMember {
-    /// Its id.
+    /// The member id.
     pub member_id: String,
-    /// Its instance id, if it is static.
+    /// The instance id, if the member is static.
     pub instance_id: Option<String>,
-    /// Its subscription.
+    /// The subscription.
     pub metadata: Bytes,
 }
 
@@ -83,7 +83,7 @@ impl JoinReply {
 }
 
 impl Coordinator {
-    /// A join; the answer comes through [`poll_reply`](Self::poll_reply).
+    /// Handles a join. The reply comes through [`poll_reply`](Self::poll_reply).
     pub fn handle_join(&mut self, now: Mono, token: Token, join: &Join) {
         self.handle_timeout(now);
         let admitted = self.admit(join);
@@ -95,7 +95,7 @@ impl Coordinator {
         self.with(now, &join.group, |group, turn| group.join(turn, token, join));
     }
 
-    /// What is checked before the group is asked, or made.
+    /// Checks the request itself, before a group is looked up or created.
     fn admit(&mut self, join: &Join) -> Result<(), Fault> {
         let settings = self.settings();
         if join.group.is_empty() {
@@ -121,7 +121,7 @@ impl Coordinator {
 impl Group {
     fn join(&mut self, turn: &mut Turn<'_>, token: Token, join: &Join) {
         let refusal = if !self.has_room(turn, &join.member_id) {
-            // Whoever finds the door closed is out, even where it was in before.
+            // A member that the full group refuses is removed, even if it was a member before.
             self.remove(turn, &join.member_id);
             Some(("", Fault::GroupMaxSizeReached))
         } else if !self.supports(&join.protocol_type, &join.protocols) {
@@ -136,8 +136,8 @@ impl Group {
         }
     }
 
-    /// While the group waits for joins, only those that are waiting count, so that the last to
-    /// come back are the ones who find the door closed.
+    /// While the group waits for joins, only waiting members count, so that the last to join again
+    /// are refused.
     fn has_room(&self, turn: &Turn<'_>, id: &str) -> bool {
         let most = turn.settings.members_max;
         let member = self.members.get(id);
@@ -172,7 +172,7 @@ impl Group {
 
     fn join_known(&mut self, turn: &mut Turn<'_>, token: Token, join: &Join) {
         let id = join.member_id.as_str();
-        // Kafka throws an exception at a pending member that has become static meanwhile.
+        // Kafka throws an exception if a pending member has become static meanwhile.
         if self.pending.contains_key(id) && join.instance_id.is_none() {
             return self.enter(turn, token, join, id);
         }
@@ -181,8 +181,8 @@ impl Group {
         }
         let unchanged =
             self.members.get(id).is_some_and(|member| member.protocols == join.protocols);
-        // A follower that asks again may have missed the answer; a leader may know of changes
-        // that its subscription does not show.
+        // A follower that joins again may have missed the reply. A leader may know of changes that
+        // its subscription does not show.
         let again = match self.state {
             State::CompletingRebalance => unchanged,
             State::Stable => unchanged && !self.leads(id),
@@ -199,7 +199,7 @@ impl Group {
         }
     }
 
-    /// A member that was not in the group is from now on, and everybody must join again.
+    /// Adds a new member, so that all members must join again.
     fn enter(&mut self, turn: &mut Turn<'_>, token: Token, join: &Join, id: &str) {
         if self.state == State::PreparingRebalance && self.previous == State::Empty {
             self.newcomer = true;
@@ -221,7 +221,7 @@ impl Group {
         self.rebalance_or_complete(turn);
     }
 
-    /// A member that is in the group waits for the next generation.
+    /// Lets a member of the group wait for the next generation.
     pub(super) fn update(&mut self, turn: &mut Turn<'_>, token: Token, join: &Join, id: &str) {
         let Some(member) = self.members.get_mut(id) else { return };
         member.protocols.clone_from(&join.protocols);
@@ -232,7 +232,7 @@ impl Group {
         }
     }
 
-    /// The current generation, as this member is to see it.
+    /// The current generation, as this member sees it.
     pub(super) fn joined(&self, id: &str) -> JoinReply {
         let members = if self.leads(id) { self.roster() } else { Vec::new() };
         let joined = Joined {
@@ -246,7 +246,7 @@ impl Group {
         JoinReply { member_id: id.to_owned(), outcome: Ok(joined) }
     }
 
-    /// All members with what they say under the elected protocol.
+    /// All members with their subscriptions under the elected protocol.
     pub(super) fn roster(&self) -> Vec<JoinedMember> {
         let protocol = self.protocol.as_deref().unwrap_or_default();
         let entry = |(id, member): (&String, &Member)| JoinedMember {

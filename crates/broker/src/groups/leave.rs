@@ -1,49 +1,51 @@
-//! LeaveGroup: members go, or somebody else says that they are gone.
+//! LeaveGroup: members leave, or an operator removes them.
 
 use super::Fault;
 use super::coordinator::{Coordinator, Turn};
 use super::group::{Group, State};
 use tandem_facts::time::Mono;
 
-/// A LeaveGroup request; before version 3 it names one member.
+/// A LeaveGroup request. Before version 3 it names one member.
 #[derive(Debug, Clone)]
 pub struct Leave {
     /// The group.
     pub group: String,
-    /// Who goes.
+    /// The members to remove.
     pub members: Vec<Departure>,
 }
 
-/// Somebody who goes.
+/// A member to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Departure {
-    /// Empty to throw out whoever holds the instance id.
+    /// The member id; empty to remove the holder of the instance id.
     pub member_id: String,
-    /// Its instance id, if it is static.
+    /// The instance id, if the member is static.
     pub instance_id: Option<String>,
 }
 
-/// What became of a departure.
+/// The result of a removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Departed {
-    /// Who was to go.
-    pub who: Departure,
-    /// Gone, or why not.
+    /// The member to remove.
+    pub departure: Departure,
+    /// Whether it was removed.
     pub outcome: Result<(), Fault>,
 }
 
 impl Coordinator {
-    /// Takes members out of a group, at once, and rebalances it.
+    /// Removes members from a group at once, and rebalances it.
     ///
     /// # Errors
     ///
-    /// Where the group has no name; whatever else is wrong is told of each member.
+    /// The group id is empty. All other errors are reported for each member.
     pub fn handle_leave(&mut self, now: Mono, leave: &Leave) -> Result<Vec<Departed>, Fault> {
         if leave.group.is_empty() {
             return Err(Fault::InvalidGroupId);
         }
-        let unknown =
-            |who: &Departure| Departed { who: who.clone(), outcome: Err(Fault::UnknownMemberId) };
+        let unknown = |departure: &Departure| Departed {
+            departure: departure.clone(),
+            outcome: Err(Fault::UnknownMemberId),
+        };
         let left = self.with(now, &leave.group, |group, turn| group.leave(turn, leave));
         Ok(left.unwrap_or_else(|| leave.members.iter().map(unknown).collect()))
     }
@@ -51,8 +53,10 @@ impl Coordinator {
 
 impl Group {
     fn leave(&mut self, turn: &mut Turn<'_>, leave: &Leave) -> Vec<Departed> {
-        let depart =
-            |who: &Departure| Departed { who: who.clone(), outcome: self.depart(turn, who) };
+        let depart = |departure: &Departure| Departed {
+            departure: departure.clone(),
+            outcome: self.depart(turn, departure),
+        };
         let departed: Vec<Departed> = leave.members.iter().map(depart).collect();
         if departed.iter().any(|one| one.outcome.is_ok()) {
             match self.state {
@@ -64,16 +68,16 @@ impl Group {
         departed
     }
 
-    fn depart(&mut self, turn: &mut Turn<'_>, who: &Departure) -> Result<(), Fault> {
-        let instance = who.instance_id.as_deref();
-        let id = if who.member_id.is_empty() {
+    fn depart(&mut self, turn: &mut Turn<'_>, departure: &Departure) -> Result<(), Fault> {
+        let instance = departure.instance_id.as_deref();
+        let id = if departure.member_id.is_empty() {
             let holder = instance.and_then(|instance| self.instances.get(instance));
             holder.cloned().ok_or(Fault::UnknownMemberId)?
         } else {
-            if !self.pending.contains_key(&who.member_id) {
-                self.validate(&who.member_id, instance)?;
+            if !self.pending.contains_key(&departure.member_id) {
+                self.validate(&departure.member_id, instance)?;
             }
-            who.member_id.clone()
+            departure.member_id.clone()
         };
         self.remove(turn, &id);
         Ok(())

@@ -1,18 +1,18 @@
-//! ListGroups and DeleteGroups: which groups there are, and fewer of them.
+//! ListGroups and DeleteGroups.
 
 use super::Fault;
 use super::coordinator::Coordinator;
 use super::group::State;
 use tandem_facts::time::Mono;
 
-/// One line of the list.
+/// An entry of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The group.
     pub group: String,
-    /// `consumer`; empty where nobody ever joined.
+    /// `consumer`; empty if no member ever joined.
     pub protocol_type: String,
-    /// Where it stands.
+    /// The state of the group.
     pub state: State,
 }
 
@@ -28,11 +28,11 @@ impl Coordinator {
         self.groups.iter().map(line).collect()
     }
 
-    /// Forgets an empty group and its offsets.
+    /// Deletes an empty group and its offsets.
     ///
     /// # Errors
     ///
-    /// Where the group does not exist or has members.
+    /// The group does not exist or has members.
     pub fn handle_delete(&mut self, now: Mono, name: &str) -> Result<(), Fault> {
         self.handle_timeout(now);
         let group = self.groups.get(name).ok_or(Fault::GroupIdNotFound)?;

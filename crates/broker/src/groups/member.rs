@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::coordinator::Token;
 use tandem_facts::time::Mono;
 
-/// A way to share out the partitions, with what the member wants to tell the leader about itself.
+/// An assignor that the member supports, with the member's subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Protocol {
     /// The assignor's name: `range`, `roundrobin`.
@@ -16,7 +16,7 @@ pub struct Protocol {
     pub metadata: Bytes,
 }
 
-/// A member that has joined; its id is the key under which the group holds it.
+/// A member that has joined. The group stores it under its id.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub(super) instance_id: Option<String>,
@@ -24,37 +24,38 @@ pub(super) struct Member {
     pub(super) client_host: String,
     pub(super) session: Duration,
     pub(super) rebalance: Duration,
-    /// In the order of the member's preference.
+    /// The protocols, in the order of preference.
     pub(super) protocols: Vec<Protocol>,
     pub(super) assignment: Bytes,
-    /// The join that waits for the others.
+    /// The waiting join.
     pub(super) joining: Option<Token>,
-    /// The sync that waits for the leader's.
+    /// The waiting sync.
     pub(super) syncing: Option<Token>,
-    /// Has never been answered a join: it cannot send heartbeats, so waiting is no sign of life.
+    /// Whether the member has not received a reply to a join yet. Until then it cannot send
+    /// heartbeats, so waiting does not renew its session.
     pub(super) new: bool,
-    /// When its session ends, unless it shows up before.
+    /// When the session ends, unless it is renewed.
     pub(super) expiry: Option<Mono>,
 }
 
 impl Member {
-    /// Whether it supports this protocol.
+    /// Whether the member supports this protocol.
     pub(super) fn supports(&self, name: &str) -> bool {
         self.protocols.iter().any(|protocol| protocol.name == name)
     }
 
-    /// What it has to say under this protocol.
+    /// The member's subscription under this protocol.
     pub(super) fn metadata(&self, name: &str) -> Bytes {
         let found = self.protocols.iter().find(|protocol| protocol.name == name);
         found.map(|protocol| protocol.metadata.clone()).unwrap_or_default()
     }
 
-    /// Whether it is excused from heartbeats because it waits for the others.
+    /// Whether the member needs no heartbeats, since it waits for other members.
     pub(super) const fn is_excused(&self) -> bool {
         !self.new && (self.joining.is_some() || self.syncing.is_some())
     }
 
-    /// Heard of at `now`: its session starts anew.
+    /// Renews the session at `now`.
     pub(super) fn renew(&mut self, now: Mono) {
         self.expiry = Some(now + self.session);
     }

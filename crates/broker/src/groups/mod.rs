@@ -4,16 +4,17 @@
 //!   connection -- handle_heartbeat, … -------> | Coordinator | -- (at once) -----> connection
 //!   clock ------- handle_timeout ------------> +-------------+ -- poll_timeout --> clock
 //!
-//! A join or a sync may have to wait for other members, so it carries a [`Token`] of the caller's
-//! and is answered through [`Coordinator::poll_reply`]; everything else is answered at once. The
-//! answers are those of Apache Kafka 4.x (`GroupMetadataManager`, `ClassicGroup`), error codes
-//! included; `tests/data/coordinator/*.txt` are played on both. There are three differences:
+//! A join or a sync may have to wait for other members. So it carries a [`Token`] of the caller and
+//! is answered through [`Coordinator::poll_reply`]; all other requests are answered at once. The
+//! answers, error codes included, are those of Apache Kafka 4.x (`GroupMetadataManager`,
+//! `ClassicGroup`); `tests/data/coordinator/*.txt` are run against both. There are three
+//! differences:
 //!
-//! - Where Kafka forgets a parked request for ever (a second join of the same member, a second
-//!   sync, a leave while its sync waits), the request is answered with an error here.
-//! - Where Kafka leaves a choice to the order of a hash map (the successor of a leader that is
-//!   gone, protocols with equally many votes), the first by name is taken here.
-//! - Groups, members and offsets are bounded here; what is beyond is refused.
+//! - Where Kafka never answers a waiting request (a second join of the same member, a second
+//!   sync, a leave while the member's sync waits), this coordinator answers with an error.
+//! - Where Kafka depends on the order of a hash map (the successor of a leader, protocols with
+//!   equally many votes), this coordinator takes the first by name.
+//! - This coordinator bounds groups, members and offsets, and refuses requests beyond the limits.
 
 mod commit;
 mod coordinator;
@@ -32,7 +33,7 @@ mod static_member;
 mod sync;
 
 pub use commit::{Commit, CommittedOffset, Position, TopicPartition};
-pub use coordinator::{Coordinator, Reply, ReplyBody, Settings, Token};
+pub use coordinator::{Coordinator, CoordinatorSettings, Reply, ReplyBody, Token};
 pub use describe::{Description, MemberDescription};
 pub use fault::Fault;
 pub use group::State;

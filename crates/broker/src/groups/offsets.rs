@@ -1,11 +1,11 @@
-//! OffsetFetch: how far a group has read; and what becomes of that when a topic goes.
+//! OffsetFetch: the committed offsets of a group; and their removal with a topic.
 
 use super::commit::{CommittedOffset, TopicPartition};
 use super::coordinator::Coordinator;
 use tandem_facts::time::Mono;
 
 impl Coordinator {
-    /// The offset that was committed last; none where there was no commit, or no group.
+    /// The latest committed offset; none without a commit or a group.
     pub fn handle_fetch_offset(
         &mut self,
         now: Mono,
@@ -27,7 +27,7 @@ impl Coordinator {
         offsets.into_iter().flatten().map(|(at, offset)| (at.clone(), offset.clone())).collect()
     }
 
-    /// A topic was deleted: its offsets mean nothing any more.
+    /// Removes the offsets of a deleted topic.
     pub fn handle_topic_deleted(&mut self, now: Mono, topic: &str) {
         self.handle_timeout(now);
         for group in self.groups.values_mut() {

@@ -1,4 +1,4 @@
-//! From one generation to the next: everybody joins, then the leader shares out.
+//! From one generation to the next: all members join, then the leader assigns the partitions.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Group {
         }
     }
 
-    /// Calls everybody to join again.
+    /// Starts a rebalance: all members must join again.
     pub(super) fn prepare(&mut self, turn: &mut Turn<'_>) {
         if self.state == State::CompletingRebalance {
             for member in self.members.values_mut() {
@@ -45,7 +45,7 @@ impl Group {
         }
     }
 
-    /// A group that was empty waits out its delay even when all are there.
+    /// A group that was empty waits for the whole initial delay, even if all members have joined.
     pub(super) fn complete_if_joined(&mut self, turn: &mut Turn<'_>) {
         if self.state == State::PreparingRebalance
             && self.previous != State::Empty
@@ -55,7 +55,8 @@ impl Group {
         }
     }
 
-    /// The next generation begins with those who have joined; the others are out, unless static.
+    /// Starts the next generation with the members that have joined. Removes the others, unless
+    /// they are static.
     pub(super) fn complete(&mut self, turn: &mut Turn<'_>) {
         self.join_timer = None;
         let late = |member: &super::member::Member| {
@@ -67,7 +68,7 @@ impl Group {
             self.remove(turn, &id);
         }
         if !self.elect_leader() && !self.members.is_empty() {
-            // Only static members are left, and none of them came: their sessions decide.
+            // Only static members are left, and none has joined: wait until their sessions end.
             self.wait_for_joins(turn.now);
             return;
         }
@@ -98,7 +99,7 @@ impl Group {
         self.join_timer = Some(JoinTimer::Rebalance { due: due(now, self.rebalance_timeout()) });
     }
 
-    /// A leader that did not come back is replaced by one who did.
+    /// Replaces a leader that has not joined by a member that has.
     fn elect_leader(&mut self) -> bool {
         let Some(leader) = &self.leader else { return false };
         if self.members.get(leader).is_some_and(|member| member.joining.is_some()) {
@@ -110,7 +111,7 @@ impl Group {
         true
     }
 
-    /// Answers every sync that waits; a session that ran out meanwhile starts anew.
+    /// Answers every waiting sync, and restarts sessions that expired meanwhile.
     pub(super) fn propagate(&mut self, turn: &mut Turn<'_>, fault: Option<Fault>) {
         let ids: Vec<String> = self.members.keys().cloned().collect();
         for id in ids {
@@ -124,7 +125,7 @@ impl Group {
     }
 }
 
-/// A timer of nothing would fire for ever where it sets itself again.
+/// A timer of zero that restarts itself would never stop firing.
 fn due(now: Mono, span: Duration) -> Mono {
     now + span.max(Duration::from_millis(1))
 }

@@ -1,5 +1,5 @@
-//! A static member comes back under a new id (KIP-345): its predecessor is fenced, and where
-//! nothing changes for the others they are not disturbed.
+//! A static member returns under a new id (KIP-345). Its predecessor is fenced; the other members
+//! are not disturbed if nothing changes for them.
 
 use super::coordinator::{Token, Turn};
 use super::group::{Group, State};
@@ -23,7 +23,7 @@ impl Group {
             turn.sync(parked, Err(Fault::FencedInstanceId));
         }
         member.new = false;
-        // The session that the predecessor had asked for, until its successor is answered.
+        // With the predecessor's session timeout, until the successor's join is answered.
         member.renew(turn.now);
         if let Some(instance) = &member.instance_id {
             self.instances.insert(instance.clone(), id.to_owned());
@@ -38,20 +38,21 @@ impl Group {
                 self.welcome_back(turn, join, id, &leader_before);
             }
             State::Stable => self.rebalance_or_complete(turn),
-            // The leader may be computing with the old id: the assignment would miss the new one.
+            // The leader may be computing with the old id, so that its assignment would lack the
+            // new one.
             State::CompletingRebalance => self.prepare(turn),
             State::PreparingRebalance | State::Empty | State::Dead => self.complete_if_joined(turn),
         }
     }
 
-    /// Answers at once: the generation stands, and so does the assignment.
+    /// Answers at once: the generation and the assignment stay.
     fn welcome_back(&mut self, turn: &mut Turn<'_>, join: &Join, id: &str, leader_before: &str) {
         let mut reply = self.joined(id);
         if let Ok(Joined { leader, skip_assignment, members, .. }) = &mut reply.outcome {
             if join.can_skip_assignment {
                 *skip_assignment = self.leader.as_deref() == Some(id);
             } else {
-                // An older client takes itself for a follower, for it reads another's name here.
+                // An older client that reads another member's id here acts as a follower.
                 leader_before.clone_into(leader);
                 members.clear();
             }

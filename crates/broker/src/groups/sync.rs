@@ -1,4 +1,4 @@
-//! SyncGroup: the leader hands in the assignment, everybody fetches its own.
+//! SyncGroup: the leader submits the assignment, and each member fetches its share.
 
 use bytes::Bytes;
 
@@ -12,38 +12,38 @@ use tandem_facts::time::Mono;
 pub struct Sync {
     /// The group.
     pub group: String,
-    /// Who asks.
+    /// The member.
     pub member_id: String,
-    /// Its instance id, if it is static.
+    /// The member's instance id, if it is static.
     pub instance_id: Option<String>,
-    /// The generation that it joined.
+    /// The generation that the member joined.
     pub generation: i32,
-    /// Checked where both sides know it.
+    /// Checked if the request and the group both have one.
     pub protocol_type: Option<String>,
-    /// Checked where both sides know it.
+    /// Checked if the request and the group both have one.
     pub protocol: Option<String>,
-    /// Whether it must say both: from version 5 on (KIP-559).
+    /// Whether the request must contain both: from version 5 on (KIP-559).
     pub must_name_protocol: bool,
-    /// From the leader: member id and its share.
+    /// From the leader: member ids and their shares.
     pub assignments: Vec<(String, Bytes)>,
 }
 
-/// A member's share.
+/// A member's share of the assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Synced {
     /// `consumer`.
     pub protocol_type: Option<String>,
-    /// The assignor that was elected.
+    /// The elected assignor.
     pub protocol: Option<String>,
-    /// What the leader gave it; empty where it was forgotten.
+    /// The partitions that the leader assigned; empty if it assigned none.
     pub assignment: Bytes,
 }
 
-/// The answer to a sync.
+/// The reply to a sync.
 pub type SyncReply = Result<Synced, Fault>;
 
 impl Coordinator {
-    /// A sync; the answer comes through [`poll_reply`](Self::poll_reply).
+    /// Handles a sync. The reply comes through [`poll_reply`](Self::poll_reply).
     pub fn handle_sync(&mut self, now: Mono, token: Token, sync: &Sync) {
         let nameless = sync.protocol_type.is_none() || sync.protocol.is_none();
         if sync.must_name_protocol && nameless {

@@ -1,22 +1,22 @@
-//! Which requests are spoken here, in which versions.
+//! The supported APIs and their versions.
 
 use kafka_protocol::messages::ApiKey;
 
-/// The number of a request.
+/// The API key as a number.
 #[must_use]
 #[expect(clippy::as_conversions, reason = "the crate gives the number in no other way")]
 pub const fn number(key: ApiKey) -> i16 {
     key as i16
 }
 
-/// One request and its versions.
+/// An API and its supported versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Api {
-    /// Which.
+    /// The API key.
     pub key: ApiKey,
-    /// The oldest version; Kafka 4's own minimum.
+    /// The oldest supported version, which is Kafka 4's own minimum.
     pub min: i16,
-    /// The newest version.
+    /// The newest supported version.
     pub max: i16,
     /// The first version with compact lengths and tagged fields (KIP-482).
     pub flexible: i16,
@@ -26,7 +26,8 @@ const fn api(key: ApiKey, min: i16, max: i16, flexible: i16) -> Api {
     Api { key, min, max, flexible }
 }
 
-/// All of them, by number. Fetch and Produce end before topics lose their names to ids.
+/// All supported APIs, by key. Fetch and Produce end before the versions that replace topic names
+/// by ids.
 pub const SUPPORTED: [Api; 21] = [
     api(ApiKey::Produce, 3, 11, 9),
     api(ApiKey::Fetch, 4, 12, 12),
@@ -51,7 +52,7 @@ pub const SUPPORTED: [Api; 21] = [
     api(ApiKey::DescribeCluster, 0, 2, 0),
 ];
 
-/// The request of this number, if it is spoken here in some version.
+/// The supported versions of the API with this key, if there are any.
 #[must_use]
 pub fn supported(key: i16) -> Option<Api> {
     let key = ApiKey::try_from(key).ok()?;

@@ -1,48 +1,48 @@
-//! The header of a record batch (magic 2, KIP-98); its records stay as opaque as they came.
+//! The header of a record batch (magic 2, KIP-98). The records stay opaque.
 
 use crc32c::crc32c;
 use tandem_facts::time::Wall;
 
-/// The bytes before the first record.
+/// The length of the header.
 pub const HEADER_BYTES: usize = 61;
 
-/// From here to the end, the checksum seals the batch.
+/// The checksum covers the bytes from here to the end.
 const SEALED_FROM: usize = 21;
-/// The base offset and the length field itself do not count into the length.
+/// The length field counts the bytes from here on.
 const LENGTH_FROM: usize = 12;
 const LOG_APPEND_TIME: i16 = 0x08;
 const TRANSACTIONAL: i16 = 0x10;
 const CONTROL: i16 = 0x20;
 
-/// Why bytes are no batch that a log may take.
+/// Why the bytes are not a batch that a log accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {
-    /// Cut short, longer than it says, or of a format older than Kafka 0.11.
-    #[error("the bytes are no single record batch of magic 2")]
+    /// The batch is cut off, longer than its length says, or older than Kafka 0.11.
+    #[error("the bytes are not a single record batch of magic 2")]
     Form,
-    /// The checksum is not that of the bytes.
+    /// The checksum does not match.
     #[error("the checksum of the batch does not match")]
     Checksum,
-    /// Empty, or its counts contradict each other.
+    /// The batch is empty, or its counts contradict each other.
     #[error("the counts of the batch contradict each other")]
     Count,
-    /// Transactions are not spoken here, and no client may write control batches.
+    /// Transactions are not supported, and clients may not write control batches.
     #[error("transactional and control batches are not accepted")]
     Kind,
 }
 
-/// A record batch that holds what its header says.
+/// A record batch with a valid header and checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     bytes: Vec<u8>,
 }
 
 impl Batch {
-    /// Takes exactly one batch, as a Produce request must hold.
+    /// Parses exactly one batch, as in a Produce request.
     ///
     /// # Errors
     ///
-    /// Where it is none, is damaged, or may not be appended.
+    /// The bytes are not a batch, are damaged, or may not be appended.
     pub fn parse(bytes: &[u8]) -> Result<Self, BatchError> {
         let batch = Self { bytes: bytes.to_vec() };
         if bytes.len() < HEADER_BYTES || batch.array::<1>(16) != [2] {
@@ -64,41 +64,41 @@ impl Batch {
         Ok(batch)
     }
 
-    /// How many records there are.
+    /// The number of records.
     #[must_use]
     pub fn count(&self) -> i32 {
         self.i32(57)
     }
 
-    /// The latest stamp of its records.
+    /// The latest timestamp of the records.
     #[must_use]
     pub fn max_timestamp(&self) -> Wall {
         Wall(i64::from_be_bytes(self.array(35)))
     }
 
-    /// Who produced it idempotently, or -1.
+    /// The id of the idempotent producer, or -1.
     #[must_use]
     pub fn producer_id(&self) -> i64 {
         i64::from_be_bytes(self.array(43))
     }
 
-    /// The life of that producer.
+    /// The epoch of the producer.
     #[must_use]
     pub fn producer_epoch(&self) -> i16 {
         i16::from_be_bytes(self.array(51))
     }
 
-    /// The producer's number of the first record.
+    /// The producer's sequence number of the first record.
     #[must_use]
     pub fn base_sequence(&self) -> i32 {
         self.i32(53)
     }
 
-    /// Gives it its place in a log, and the broker's stamp where the log has the broker stamp:
-    /// the stamp of the batch is that of all its records then, as Kafka does it.
+    /// Sets the offset in the log, and the timestamp if the topic uses append time. As in Kafka,
+    /// the batch's timestamp then applies to all its records.
     pub fn place(&mut self, base_offset: i64, append_time: Option<Wall>) {
         self.put(0, base_offset.to_be_bytes());
-        // The epoch of the only leader that there ever is.
+        // The leader epoch, which never changes here.
         self.put(12, 0_i32.to_be_bytes());
         if let Some(stamp) = append_time {
             self.put(21, (self.attributes() | LOG_APPEND_TIME).to_be_bytes());
@@ -125,7 +125,7 @@ impl Batch {
         i32::from_be_bytes(self.array(at))
     }
 
-    /// The constructor saw to it that the header is there.
+    /// The constructor has checked that the header is complete.
     fn array<const N: usize>(&self, at: usize) -> [u8; N] {
         let tail = self.bytes.get(at..).unwrap_or_default();
         tail.first_chunk().copied().unwrap_or([0; N])

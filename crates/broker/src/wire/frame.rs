@@ -1,19 +1,19 @@
-//! Every message is preceded by its length, four bytes, big end first.
+//! Frames: every message is preceded by its length, four bytes, big endian.
 
 use super::WireError;
 
-/// The longest request that is read. Kafka's `socket.request.max.bytes` is 100 MiB; nobody here
-/// needs that much, and each connection may hold one.
+/// The greatest accepted length of a request. Kafka's `socket.request.max.bytes` is 100 MiB, but no
+/// client here needs that much, and each connection may hold one request.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
 
 /// The shortest header: API key, version, correlation id.
 const FRAME_BYTES_MIN: usize = 8;
 
-/// The length that four bytes announce.
+/// The length in a frame's prefix.
 ///
 /// # Errors
 ///
-/// Where no request can have that length.
+/// The length is not valid for a request.
 pub fn frame_length(prefix: [u8; 4]) -> Result<usize, WireError> {
     let length = i32::from_be_bytes(prefix);
     let refused = WireError::Length(length);

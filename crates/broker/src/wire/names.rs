@@ -1,11 +1,11 @@
-//! What people call requests and errors, and Kafka's numbers for them.
+//! The names of APIs and errors, and Kafka's numbers for them.
 
 use kafka_protocol::ResponseError;
 use kafka_protocol::messages::ApiKey;
 
 use super::number;
 
-/// What a member's client asks of brokers.
+/// The APIs that a member's client uses.
 const ASKED: [ApiKey; 19] = [
     ApiKey::Produce,
     ApiKey::Fetch,
@@ -28,7 +28,7 @@ const ASKED: [ApiKey; 19] = [
     ApiKey::PushTelemetry,
 ];
 
-/// What a client asks of a group's coordinator, and how it finds it.
+/// The APIs of a group's coordinator, and the one that finds it.
 pub const COORDINATOR: [i16; 7] = [
     number(ApiKey::FindCoordinator),
     number(ApiKey::JoinGroup),
@@ -39,27 +39,27 @@ pub const COORDINATOR: [i16; 7] = [
     number(ApiKey::OffsetFetch),
 ];
 
-/// What it asks of the broker that leads a partition.
+/// The APIs of a partition's leader.
 pub const DATA: [i16; 3] =
     [number(ApiKey::Produce), number(ApiKey::Fetch), number(ApiKey::ListOffsets)];
 
-/// No error of Kafka's has a higher number.
+/// Kafka's error codes are all below this number.
 const ERRORS: i16 = 200;
 
-/// The names of the requests that a member's client sends, in snake_case.
+/// The names of the APIs that a member's client uses, in snake_case.
 #[must_use]
 pub fn api_names() -> Vec<String> {
     ASKED.iter().map(|key| snake(&format!("{key:?}"))).collect()
 }
 
-/// The number of a request, by its name: `join_group`, or Kafka's own `JoinGroup`.
+/// The key of an API, by its name: `join_group`, or Kafka's own `JoinGroup`.
 #[must_use]
 pub fn api_named(name: &str) -> Option<i16> {
     let known = ASKED.into_iter().find(|key| same(&format!("{key:?}"), name));
     known.map(number)
 }
 
-/// The name of a request, in snake_case; its number where it has none.
+/// The name of an API, in snake_case; its number if it has none.
 #[must_use]
 pub fn api_name(number: i16) -> String {
     ApiKey::try_from(number).map_or_else(|()| number.to_string(), |key| snake(&format!("{key:?}")))
@@ -71,13 +71,13 @@ pub fn error_names() -> Vec<String> {
     errors().map(|error| snake(&error.to_string()).to_uppercase()).collect()
 }
 
-/// The number of an error, by its name: `NOT_COORDINATOR`, `NotCoordinator`.
+/// The code of an error, by its name: `NOT_COORDINATOR`, `NotCoordinator`.
 #[must_use]
 pub fn error_named(name: &str) -> Option<i16> {
     errors().find(|error| same(&error.to_string(), name)).map(|error| error.code())
 }
 
-/// Whether Kafka has an error of this number.
+/// Whether Kafka has an error with this code.
 #[must_use]
 pub fn is_error(code: i16) -> bool {
     errors().any(|error| error.code() == code)
@@ -88,7 +88,7 @@ fn errors() -> impl Iterator<Item = ResponseError> {
     known.filter(|error| !matches!(error, ResponseError::Unknown(_)))
 }
 
-/// Whether two names differ in nothing but how their words are put together.
+/// Whether two names are equal up to case and separators.
 fn same(known: &str, name: &str) -> bool {
     known.eq_ignore_ascii_case(&name.replace('_', ""))
 }
@@ -114,7 +114,7 @@ mod tests {
         for name in ["join_group", "JoinGroup", "JOIN_GROUP"] {
             assert_eq!(api_named(name), Some(11));
         }
-        assert_eq!(api_named("vote"), None, "brokers ask that of each other");
+        assert_eq!(api_named("vote"), None, "only brokers send it");
         assert_eq!(api_name(12), "heartbeat");
         assert_eq!(api_name(-7), "-7");
         for name in ["NOT_COORDINATOR", "NotCoordinator", "not_coordinator"] {

@@ -1,4 +1,4 @@
-//! A frame becomes a request.
+//! Decodes a frame into a request.
 
 use bytes::Bytes;
 use kafka_protocol::messages::{ApiKey, RequestHeader, RequestKind};
@@ -9,60 +9,59 @@ use super::api::{Api, supported};
 use super::shape::Walker;
 use super::shapes::{HEADER, shape_of};
 
-/// A request, decoded.
+/// A decoded request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// Which.
+    /// The API key.
     pub key: ApiKey,
-    /// In which version it speaks and wants to be answered.
+    /// The version of the request and of its answer.
     pub version: i16,
-    /// The number that the answer must carry.
+    /// The correlation id, which the answer repeats.
     pub correlation_id: i32,
-    /// How the client calls itself.
+    /// The client id.
     pub client_id: String,
-    /// What it says.
+    /// The body.
     pub body: RequestKind,
 }
 
-/// What a frame can hold.
+/// The content of a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
     /// A request to answer.
     Request(Box<Request>),
-    /// The question which versions are spoken, in a version that is not (KIP-35): it is answered
-    /// in version 0 with UNSUPPORTED_VERSION, so that the client can ask again.
+    /// An ApiVersions request in an unsupported version (KIP-35). It is answered in version 0 with
+    /// UNSUPPORTED_VERSION, so that the client can ask again.
     NewerApiVersions {
-        /// The number that the answer must carry.
+        /// The correlation id, which the answer repeats.
         correlation_id: i32,
     },
 }
 
-/// Takes a frame apart.
+/// Decodes a frame.
 ///
 /// # Errors
 ///
-/// Where it is not spoken here or does not have the shape that it should have.
+/// The API is not supported, or the bytes do not follow its shape.
 pub fn parse(frame: Bytes) -> Result<Incoming, WireError> {
     take_apart(frame, |api| api.max)
 }
 
-/// Takes a frame apart that is meant for another broker, which may speak newer versions of the same
-/// requests.
+/// Decodes a frame for another broker, which may support newer versions of the same APIs.
 ///
 /// # Errors
 ///
-/// Where it cannot be read, or does not have the shape that it should have.
+/// The request cannot be decoded, or the bytes do not follow its shape.
 pub fn parse_foreign(frame: Bytes) -> Result<Incoming, WireError> {
     take_apart(frame, newest_of)
 }
 
-/// The newest version of a request that [`parse_foreign`] can read; none where it can read none.
+/// The newest version of a request that [`parse_foreign`] can decode; none if it cannot decode any.
 #[must_use]
 pub fn newest_readable(key: i16) -> Option<i16> {
     supported(key).map(newest_of)
 }
 
-/// The decoder's own list of versions counts these a version too far.
+/// The decoder's own list of versions is one too high for these APIs.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all others are as the decoder says")]
 fn newest_of(api: Api) -> i16 {
     match api.key {
@@ -101,7 +100,7 @@ fn take_apart(mut frame: Bytes, newest: impl Fn(Api) -> i16) -> Result<Incoming,
     })))
 }
 
-/// Whether header and body are all there.
+/// Whether header and body are complete.
 fn measure(
     frame: &[u8],
     version: i16,

@@ -1,4 +1,4 @@
-//! An answer becomes a frame.
+//! Encodes an answer into a frame.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::{ApiKey, ResponseHeader, ResponseKind};
@@ -7,11 +7,11 @@ use kafka_protocol::protocol::Encodable;
 use super::WireError;
 use super::api::number;
 
-/// The bytes of an answer, its length in front.
+/// The bytes of an answer with its length prefix.
 ///
 /// # Errors
 ///
-/// Where a value cannot be said in that version.
+/// A value cannot be encoded in this version.
 pub fn encode(
     key: ApiKey,
     version: i16,
@@ -22,8 +22,8 @@ pub fn encode(
     let mut bytes = BytesMut::with_capacity(256);
     bytes.put_i32(0);
     let header = ResponseHeader::default().with_correlation_id(correlation_id);
-    // An answer to ApiVersions has the oldest header whatever its version: its reader does not
-    // know yet what is spoken (KIP-511).
+    // An answer to ApiVersions always has the oldest header, because the client does not know the
+    // supported versions yet (KIP-511).
     header
         .encode(&mut bytes, key.response_header_version(version))
         .and_then(|()| body.encode(&mut bytes, version))

@@ -1,28 +1,28 @@
-//! Measures a request or an answer against its shape, without reserving anything.
+//! Checks a request or an answer against its shape, without allocating memory.
 //!
-//! An array's length is four bytes that anybody can write; here every element must really be there,
-//! and there may be so many in all, before the decoder sees the request.
+//! An array's length is four bytes that any client can forge. Here every element must be present,
+//! and their total number is bounded, before the decoder sees the request.
 
 use std::ops::Range;
 
-/// What a field looks like on the wire.
+/// The format of a field on the wire.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
-    /// So many bytes.
+    /// A number of bytes.
     Fixed(usize),
-    /// Text that may be null.
+    /// A nullable string.
     Text,
-    /// Bytes that may be null: metadata, assignments, records.
+    /// Nullable bytes: metadata, assignments, records.
     Blob,
     /// An array of plain values.
     List(&'static Self),
     /// An array of structures.
     Many(&'static [Field]),
-    /// A structure by itself.
+    /// A structure.
     One(&'static [Field]),
     /// Host and port of a broker.
-    Place,
-    /// A tagged field of this number, wherever it stands in the list.
+    Address,
+    /// A tagged field with this number, at any position in the list.
     Tagged(usize, &'static Self),
 }
 
@@ -34,10 +34,11 @@ pub(super) struct Field {
     pub(super) shape: Shape,
 }
 
-/// More elements than any honest request has; each becomes a structure of some hundred bytes.
+/// More elements than any honest request has. The decoder makes a structure of some hundred bytes
+/// of each.
 const ELEMENTS_MAX: usize = 100_000;
 
-/// Walks along a request or an answer, and remembers where addresses stand.
+/// Walks through a request or an answer, and records the positions of addresses.
 #[derive(Debug)]
 pub(super) struct Walker<'a> {
     whole: &'a [u8],
@@ -48,12 +49,12 @@ pub(super) struct Walker<'a> {
     seen: Seen,
 }
 
-/// What was met on the way, as places in the bytes.
+/// The recorded positions.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Each host with the port behind it, and its text.
-    pub(super) places: Vec<(Range<usize>, String, i32)>,
-    /// The size of the tagged field in which they stand, and its contents.
+    /// The position of each host and its port, with both values.
+    pub(super) addresses: Vec<(Range<usize>, String, i32)>,
+    /// The positions of the size and the contents of the tagged field that contains the addresses.
     pub(super) tag: Option<(Range<usize>, Range<usize>)>,
 }
 
@@ -63,23 +64,24 @@ impl<'a> Walker<'a> {
         Self { whole: bytes, rest: bytes, version, flexible, elements: 0, seen }
     }
 
-    /// How far it has come.
+    /// The current position.
     pub(super) const fn at(&self) -> usize {
         self.whole.len().saturating_sub(self.rest.len())
     }
 
-    /// What was met.
+    /// The recorded positions.
     pub(super) fn seen(self) -> Seen {
         self.seen
     }
 
-    /// Whether the bytes begin with these fields; nothing if not.
+    /// Walks through these fields and the tagged fields behind them; none if the bytes do not
+    /// match.
     pub(super) fn fields(&mut self, fields: &[Field]) -> Option<()> {
         self.first(fields)?;
         self.tagged(fields)
     }
 
-    /// The same, where more may follow that does not matter.
+    /// Walks through these fields only.
     pub(super) fn first(&mut self, fields: &[Field]) -> Option<()> {
         for field in fields {
             if (field.since..=field.until).contains(&self.version) {
@@ -89,12 +91,12 @@ impl<'a> Walker<'a> {
         Some(())
     }
 
-    /// One text more.
+    /// Walks through a string.
     pub(super) fn text(&mut self) -> Option<()> {
         self.shape(Shape::Text)
     }
 
-    /// Goes on from here, by other rules.
+    /// Continues from here, with or without flexible fields.
     pub(super) fn then(self, flexible: bool) -> Self {
         Self { flexible, ..self }
     }
@@ -127,12 +129,12 @@ impl<'a> Walker<'a> {
                 Some(())
             }
             Shape::One(fields) => self.fields(fields),
-            Shape::Place => self.place(),
+            Shape::Address => self.address(),
             Shape::Tagged(..) => Some(()),
         }
     }
 
-    fn place(&mut self) -> Option<()> {
+    fn address(&mut self) -> Option<()> {
         let from = self.at();
         let length = if self.flexible {
             self.varint()?.checked_sub(1)?
@@ -142,11 +144,11 @@ impl<'a> Walker<'a> {
         let host = std::str::from_utf8(self.rest.get(..length)?).ok()?.to_owned();
         self.skip(length)?;
         let port = i32::from_be_bytes(self.take()?);
-        self.seen.places.push((from..self.at(), host, port));
+        self.seen.addresses.push((from..self.at(), host, port));
         Some(())
     }
 
-    /// How many elements an array has; none where it is null.
+    /// The number of elements of an array; none if it is null.
     pub(super) fn length(&mut self) -> Option<usize> {
         let length = if self.flexible {
             self.varint()?.saturating_sub(1)
@@ -156,7 +158,7 @@ impl<'a> Walker<'a> {
                 length => usize::try_from(length).ok()?,
             }
         };
-        // No element is shorter than a byte.
+        // Every element has at least one byte.
         if length > self.rest.len() {
             return None;
         }
@@ -164,7 +166,7 @@ impl<'a> Walker<'a> {
         (self.elements <= ELEMENTS_MAX).then_some(length)
     }
 
-    /// The tagged fields that end every flexible structure.
+    /// The tagged fields at the end of a flexible structure.
     pub(super) fn tags(&mut self) -> Option<()> {
         self.tagged(&[])
     }
@@ -180,15 +182,15 @@ impl<'a> Walker<'a> {
             let from = self.at();
             let until = from.checked_add(size)?;
             if let Some(shape) = self.known(fields, number) {
-                let places = self.seen.places.len();
+                let addresses = self.seen.addresses.len();
                 self.shape(shape)?;
-                // It ends where it says: the decoder believes what stands in a field that it knows,
-                // and would go on elsewhere.
+                // The contents must end where the size says: the decoder ignores the size of a
+                // tagged field that it knows, and would continue elsewhere.
                 if self.at() != until {
                     return None;
                 }
-                // Addresses stand in one of a kind.
-                if self.seen.places.len() > places
+                // Only one tagged field contains addresses.
+                if self.seen.addresses.len() > addresses
                     && self.seen.tag.replace((size_from..from, from..until)).is_some()
                 {
                     return None;
@@ -214,7 +216,7 @@ impl<'a> Walker<'a> {
             | Shape::List(_)
             | Shape::Many(_)
             | Shape::One(_)
-            | Shape::Place => None,
+            | Shape::Address => None,
         })
     }
 

@@ -1,4 +1,4 @@
-//! The shape of each request that is spoken here, from Kafka's message definitions.
+//! The shape of each supported request, from Kafka's message definitions.
 
 use kafka_protocol::messages::ApiKey;
 
@@ -24,10 +24,10 @@ pub(super) const I32: Shape = Fixed(4);
 pub(super) const I64: Shape = Fixed(8);
 pub(super) const UUID: Shape = Fixed(16);
 
-/// API key, version, correlation id; the client's name is never compact, whatever the version.
+/// API key, version, correlation id; the client id, which follows, is never compact.
 pub(super) const HEADER: &[Field] = &[all(I16), all(I16), all(I32)];
 
-/// Topics are named by their names, and since some version by their ids.
+/// Topics are identified by name, and by id from some version on.
 const fn names(until_version: i16) -> Field {
     until(until_version, Text)
 }
@@ -161,7 +161,7 @@ const DELETE_GROUPS: &[Field] = &[all(List(&Text))];
 
 const DESCRIBE_CLUSTER: &[Field] = &[all(BOOL), since(1, I8), since(2, BOOL)];
 
-/// The fields of a request; none for those that are not spoken here.
+/// The fields of a request; none if it is not supported.
 #[expect(clippy::wildcard_enum_match_arm, reason = "Kafka has four times as many as are spoken")]
 pub(super) const fn shape_of(key: ApiKey) -> Option<&'static [Field]> {
     Some(match key {

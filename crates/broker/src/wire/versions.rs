@@ -1,4 +1,4 @@
-//! What a broker says that it speaks, cut down to what can be followed.
+//! Lowers the versions in a broker's answer to ApiVersions to those that an edge knows.
 
 use bytes::{Bytes, BytesMut};
 use kafka_protocol::messages::ApiKey;
@@ -7,17 +7,17 @@ use super::WireError;
 use super::api::number;
 use super::shape::Walker;
 
-/// Kafka's UNSUPPORTED_VERSION: such an answer is in version 0, whatever was asked (KIP-35).
+/// Kafka's UNSUPPORTED_VERSION: an answer with this error is in version 0 for every
+/// requested version (KIP-35).
 const UNSUPPORTED_VERSION: i16 = 35;
-/// The first version with compact lengths; the header of the answer never has tagged fields.
+/// The first version with compact lengths. The header of the answer never has tagged fields.
 const FLEXIBLE: i16 = 3;
 
-/// An answer to ApiVersions, its length not included, in which no request is spoken in a version
-/// that is newer than `newest` says of its number, where it says anything. All other bytes stay as
-/// they came.
+/// The answer to ApiVersions, without its length prefix, with the newest version of each API
+/// lowered to that of `newest`, where there is one. All other bytes stay unchanged.
 ///
 /// # Errors
-/// Where the bytes do not have the shape of that answer.
+/// The bytes do not follow the shape of the answer.
 pub fn cap_versions(
     version: i16,
     frame: &[u8],
@@ -34,7 +34,7 @@ pub fn cap_versions(
     Ok(capped.freeze())
 }
 
-/// Where the newest version of a request is too new, and what it may be.
+/// The positions of newest versions that are too high, with the versions to replace them.
 fn too_new(
     version: i16,
     frame: &[u8],

@@ -1,4 +1,4 @@
-//! How far a claim reaches, and what ends one.
+//! The end of a claim, and the reason for it.
 
 #[cfg(feature = "serde")]
 use {
@@ -9,8 +9,8 @@ use {
 use crate::ids::{PartitionId, Term};
 use crate::time::Mono;
 
-/// A claim and the instant up to which it reaches; written as `[partition, term, until_ns]`, for
-/// there is one a partition, member and 100 ms.
+/// A claim and its end. Serialized as `[partition, term, until_ns]` to save space: each member
+/// writes one per claim every 100 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -19,11 +19,11 @@ use crate::time::Mono;
     schemars(with = "(PartitionId, Term, Mono)")
 )]
 pub struct Horizon {
-    /// Which partition.
+    /// The claimed partition.
     pub partition: PartitionId,
-    /// Which of the member's claims on it.
+    /// Which of the member's claims on the partition.
     pub term: Term,
-    /// The first instant that is no longer claimed.
+    /// The first instant after the claim.
     pub until: Mono,
 }
 
@@ -39,7 +39,7 @@ impl From<Horizon> for (PartitionId, Term, Mono) {
     }
 }
 
-/// What ended a claim whose author lived on.
+/// What ended a claim while the member was alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -47,10 +47,39 @@ impl From<Horizon> for (PartitionId, Term, Mono) {
     serde(rename_all = "snake_case")
 )]
 pub enum Ending {
-    /// Nothing was heard on the partition for the threshold.
+    /// The member heard nothing on the partition for the threshold.
     Silence,
-    /// The member was asked to go.
+    /// The member was asked to leave.
     Left,
-    /// The group took the partition away (exclusive modes only).
+    /// The group revoked the partition, in a mode in which that ends a claim.
     Revoked,
+}
+
+/// When a claim holds and what ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(Serialize, Deserialize, JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Mode {
+    /// Revocation ends no claim: only lapse, leave or death does.
+    NonExclusive,
+    /// The assignee of the only partition leads at once, and as long as it hears its own messages
+    /// there. Revocation ends a claim.
+    Fast,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::NonExclusive, Self::Fast];
+
+    /// The word that topologies write.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NonExclusive => "non-exclusive",
+            Self::Fast => "fast",
+        }
+    }
 }

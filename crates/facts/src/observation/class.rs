@@ -1,35 +1,38 @@
-//! What a fault does to its victims, as far as facts are judged by it.
+//! What a fault does to its victims, as far as the verdict is concerned.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a fault does to its victims. Who judges facts, or watches them, asks this and never the
-/// fault's own word.
+/// What a fault does to its victims. Code that judges or watches facts matches on this class, never
+/// on the fault's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultClass {
-    /// It ends their lives, at any instant after it was asked.
+    /// Ends the victims' lives, at some instant after the fault was asked for.
     Kills,
-    /// It has them leave their group and end; they say by themselves when they lead no more.
+    /// Makes the victims leave their group and exit. They report the end of their claims
+    /// themselves.
     Leaves,
-    /// It stops them for a while.
+    /// Stops the victims for a while.
     Pauses,
-    /// It stands between them and their brokers: what passes is cut, held, late or changed.
+    /// Intercepts the traffic between the victims and their brokers: cuts, holds, delays or changes
+    /// it.
     Intercepts,
-    /// It makes their wall clocks wrong.
+    /// Shifts the victims' wall clocks.
     Skews,
-    /// It starts a second life beside each of them, which leaves in the end.
+    /// Starts a second life beside each victim; the second life leaves in the end.
     Duplicates,
-    /// It ends brokers, or stops them for a while.
+    /// Ends brokers, or stops them for a while.
     Brokers,
-    /// Only its author knows what it does.
+    /// A user's own fault: its effect is unknown to Tandem.
     Other,
-    /// It does nothing.
+    /// Has no effect.
     Nothing,
 }
 
 impl FaultClass {
-    /// Whether a life that it is asked of ends by it, sooner or later: that end is no accident.
+    /// Whether the fault ends its victims' lives sooner or later, so that their deaths are
+    /// expected.
     #[must_use]
     pub const fn ends_lives(self) -> bool {
         match self {
@@ -43,7 +46,7 @@ impl FaultClass {
         }
     }
 
-    /// Whether a life that it is asked of leaves its group in an orderly way.
+    /// Whether the victims leave their group in an orderly way.
     #[must_use]
     pub const fn has_them_leave(self) -> bool {
         match self {
@@ -58,8 +61,8 @@ impl FaultClass {
         }
     }
 
-    /// Whether what its victims do and believe says little until it is healed, and the heal
-    /// disturbs their groups once more.
+    /// Whether the victims' facts mean little until the fault is healed, and healing it disturbs
+    /// their groups again.
     #[must_use]
     pub const fn holds(self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! A fact, and all that can happen.
+//! A fact, and every kind of event that it can record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,13 +11,13 @@ use crate::time::{Mono, Wall};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = unit_facts::with_null)]
 pub struct Fact {
-    /// When its author stamped it.
+    /// When the author stamped the fact.
     #[serde(rename = "t_ns")]
     pub t: Mono,
-    /// Its place in the order in which its author wrote, from 1. A number that is missing is a fact
-    /// that was lost.
+    /// The fact's number in the order in which its author wrote, from 1. A missing number is a lost
+    /// fact.
     pub seq: u64,
-    /// Whom it is about; nobody where it is about the run.
+    /// The life that the fact is about; none where it is about the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<Life>,
     /// What happened.
@@ -25,147 +25,153 @@ pub struct Fact {
     pub what: What,
 }
 
-/// What can happen. Above the line the member speaks, of itself; below it, the controller.
+/// What can happen. A member reports the variants above the dividing line about itself; the
+/// controller reports those below it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// The group gave it these partitions, and no others.
+    /// The group assigned exactly these partitions to the member.
     Assigned {
-        /// The generation of the group, where the client tells.
+        /// The generation of the group, where the client reports it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generation: Option<i32>,
-        /// The broker's name for the member, where the client tells.
+        /// The member id that the broker assigned, where the client reports it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         member_id: Option<String>,
-        /// All that it holds from now on.
+        /// All partitions that the member holds from now on.
         partitions: Vec<PartitionId>,
     },
-    /// The group takes these partitions back, in an orderly rebalance.
+    /// The group revokes these partitions in an orderly rebalance.
     Revoked {
-        /// What it no longer holds.
+        /// The partitions that the member no longer holds.
         partitions: Vec<PartitionId>,
     },
-    /// It has been out of touch for so long that these partitions may be somebody else's.
+    /// The member was out of contact for so long that these partitions may belong to another
+    /// member.
     Lost {
-        /// What it no longer holds.
+        /// The partitions that the member no longer holds.
         partitions: Vec<PartitionId>,
     },
-    /// It begins to believe that it leads.
+    /// The member starts to claim a partition.
     Claimed {
-        /// Which partition.
+        /// The claimed partition.
         partition: PartitionId,
-        /// Which of its claims on it.
+        /// Which of the member's claims on the partition.
         term: Term,
         /// The first instant of the claim.
         #[serde(rename = "from_ns")]
         from: Mono,
-        /// The first instant that is no longer claimed, unless renewed.
+        /// The first instant after the claim, if it is not renewed.
         #[serde(rename = "until_ns")]
         until: Mono,
     },
-    /// All of its claims, with how far each reaches now; each 100 ms while it has any.
+    /// All claims of the member with their current ends; written every 100 ms while there are any.
     Renewed {
-        /// One a claim.
+        /// One entry per claim.
         claims: Vec<Horizon>,
     },
-    /// A claim is over; `at` is exact, however late it is told.
+    /// A claim ended at `at`, which is exact even if this fact is written later.
     Lapsed {
-        /// Which partition.
+        /// The claimed partition.
         partition: PartitionId,
-        /// Which of its claims on it.
+        /// Which of the member's claims on the partition.
         term: Term,
-        /// The first instant that is no longer claimed.
+        /// The first instant after the claim.
         #[serde(rename = "at_ns")]
         at: Mono,
         /// What ended it.
         why: Ending,
     },
-    /// Its stand-in duty ticked for these partitions from `from` to `until`, with no two ticks
-    /// further apart than 100 ms.
+    /// The member's stand-in duty ticked for these partitions from `from` to `until`, with at most
+    /// 100 ms between two ticks.
     Ticks {
-        /// What it led at each of the ticks.
+        /// The partitions that the member led at each of the ticks.
         partitions: Vec<PartitionId>,
-        /// The first tick of the run.
+        /// The first of these ticks.
         #[serde(rename = "from_ns")]
         from: Mono,
-        /// The last tick so far.
+        /// The last of them so far.
         #[serde(rename = "until_ns")]
         until: Mono,
     },
-    /// The channel was full: what it would have told between these instants is not known.
+    /// The channel to the controller was full. The member's facts between these instants are
+    /// unknown.
     Hole {
         /// When the first fact was dropped.
         #[serde(rename = "from_ns")]
         from: Mono,
-        /// When the channel took facts again; all claims follow in a `renewed`.
+        /// When the channel took facts again; a `renewed` with all claims follows.
         #[serde(rename = "until_ns")]
         until: Mono,
     },
-    /// What its wall clock says at this instant; told when that is shifted, each 100 ms while it is
-    /// wrong, and when it is right again.
+    /// The reading of the member's wall clock. Written when a fault shifts the clock, every 100 ms
+    /// while it is wrong, and when it is right again.
     Clock {
         /// In milliseconds since 1970-01-01 UTC.
         #[serde(rename = "wall_ms")]
         wall: Wall,
     },
-    /// The host did not let its duty run: the thread woke later than it asked to.
+    /// The host did not schedule the duty's thread: it woke later than it asked to.
     Late {
-        /// When it fell asleep.
+        /// When the thread went to sleep.
         #[serde(rename = "from_ns")]
         from: Mono,
-        /// When it ran again.
+        /// When the thread ran again.
         #[serde(rename = "until_ns")]
         until: Mono,
-        /// For how much of it the thread could run and waited for a processor, as the kernel
-        /// counts; nothing where the kernel does not say.
+        /// For how much of this time the thread was runnable and waited for a processor, as the
+        /// kernel counts; none if the kernel does not report it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waited_ns: Option<u64>,
     },
-    /// It cannot reach its brokers: no message came and no beacon was delivered for a while, and
-    /// its client says why.
+    /// The member cannot reach its brokers: it received no message and delivered no beacon for a
+    /// while, and its Kafka client reports why.
     Unconnected {
-        /// What the client says.
+        /// The client's reason.
         why: String,
     },
-    /// It reaches them again.
+    /// The member reaches its brokers again.
     Connected,
-    /// It was asked to go: it has left the group, or tries to, and claims nothing any more.
+    /// The member was asked to leave. It has left the group or is trying to, and claims nothing any
+    /// more.
     Leaving,
 
     // ---- the controller --------------------------------------------------------------------
-    /// A process was started for this life.
+    /// The controller started a process for this life.
     Started {
         /// Its process id.
         pid: u32,
     },
-    /// The process is gone: its pidfd said so.
+    /// The process is gone, according to its pidfd.
     Died {
-        /// The signal that ended it, if one did.
+        /// The signal that ended the process, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signal: Option<i32>,
-        /// The status it ended with, if it did by itself.
+        /// The exit status, if the process exited by itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<i32>,
     },
-    /// The kernel was asked, and what the next fact here says of the same life was not yet so: it
-    /// happened between the two.
+    /// The controller asked the kernel about this life's process, and the change that the next of
+    /// the controller's facts about this life reports had not happened yet. It happened between the
+    /// two facts.
     NotYet,
-    /// The kernel says that the process is stopped.
+    /// The process is stopped, according to the kernel.
     Stopped,
-    /// The kernel says that the process goes on.
+    /// The process continues, according to the kernel.
     Continued,
-    /// About to inject; stamped before anything is done to the victim.
+    /// The controller is about to inject a fault. It stamps this fact before it does anything to a
+    /// victim.
     FaultAsked {
         /// Which fault.
         fault: FaultId,
-        /// Its kind, as experiments write it: for people.
+        /// The fault's name as experiments write it, for display.
         kind: String,
-        /// What it does to whom it strikes.
+        /// The fault's effect on its victims.
         class: FaultClass,
-        /// Whom it strikes, where that is no member: the address of a broker.
+        /// The victim's address, where the victim is a broker.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         broker: Option<String>,
-        /// The cluster of that broker: no other is concerned.
+        /// The cluster of that broker. The fault concerns no other cluster.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<ClusterName>,
     },
@@ -179,140 +185,142 @@ pub enum What {
         /// Which fault.
         fault: FaultId,
     },
-    /// The first answer of a broker reached the member after the fault between them was healed.
+    /// The first answer from a broker reached the member after the fault between the two was
+    /// healed.
     Reconnected {
         /// Which fault.
         fault: FaultId,
         /// The address of the broker.
         broker: String,
     },
-    /// The fault could not be injected, or not be healed.
+    /// The fault could not be injected or healed.
     FaultFailed {
         /// Which fault.
         fault: FaultId,
-        /// Its kind, as experiments write it: for people.
+        /// The fault's name as experiments write it, for display.
         kind: String,
-        /// What it does to whom it strikes.
+        /// The fault's effect on its victims.
         class: FaultClass,
         /// What went wrong.
         why: String,
     },
-    /// A fault across several victims has struck the last of them.
+    /// A fault with several victims is in force on the last of them.
     Struck {
         /// Which fault.
         fault: FaultId,
-        /// How many victims there were.
+        /// The number of victims.
         victims: u32,
-        /// From the first to be asked to the last to be in force.
+        /// From the instant at which the first victim's fault was asked for to the instant at which
+        /// the last victim's was in force.
         skew_ns: u64,
     },
-    /// A trial begins: the gate found everything settled.
+    /// A trial begins: every group is settled.
     TrialBegan {
         /// Which trial.
         trial: TrialNumber,
     },
-    /// A trial ends, recovered or not.
+    /// A trial ends, whether the groups have recovered or not.
     TrialEnded {
         /// Which trial.
         trial: TrialNumber,
-        /// Whether everything settled again in time; nothing where the trial was cut short, and had
-        /// no time to.
+        /// Whether everything settled again in time; none if the trial was cut short before it
+        /// could.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         recovered: Option<bool>,
     },
-    /// A group has been settled for the stated time.
+    /// A group was settled for the required time.
     Settled {
         /// Which group.
         group: GroupName,
     },
-    /// An embedded broker answers.
+    /// An embedded broker accepts requests.
     ClusterStarted {
         /// Which cluster.
         cluster: ClusterName,
-        /// Where.
+        /// The broker's address.
         address: String,
-        /// Its process id.
+        /// The broker's process id.
         pid: u32,
     },
-    /// An embedded broker is gone, and nobody asked it to.
+    /// An embedded broker died without being asked to.
     ClusterDied {
         /// Which cluster.
         cluster: ClusterName,
     },
-    /// A broker that outlives the run is no longer among those that its cluster names, or its
-    /// cluster does not answer. Or an embedded broker was stopped, and no fault asked for it.
+    /// A broker that outlives the run is missing from its cluster's metadata, or its cluster does
+    /// not answer. Or an embedded broker stopped, and no fault asked for it.
     BrokerLost {
         /// Which cluster.
         cluster: ClusterName,
         /// The broker's number and address, as in `1 at h:9092`.
         broker: String,
     },
-    /// It is back.
+    /// A lost broker is back.
     BrokerBack {
         /// Which cluster.
         cluster: ClusterName,
-        /// The same as it was called when it was lost.
+        /// The number and address from the `broker_lost`.
         broker: String,
     },
-    /// The process runs through which members reach brokers.
+    /// The process of the edges, through which members reach brokers, runs.
     EdgesStarted {
         /// Its process id.
         pid: u32,
     },
-    /// It is gone, and nobody asked it to.
+    /// The process of the edges died without being asked to.
     EdgesDied,
-    /// The host did not let the controller's canary run.
+    /// The host did not schedule the controller's canary thread.
     Stall {
-        /// When it last ran before.
+        /// When the canary last ran before the stall.
         #[serde(rename = "from_ns")]
         from: Mono,
-        /// When it ran again.
+        /// When the canary ran again.
         #[serde(rename = "until_ns")]
         until: Mono,
-        /// For how much of it the canary could run and waited for a processor, as the kernel
-        /// counts; nothing where the kernel does not say.
+        /// For how much of this time the canary was runnable and waited for a processor, as the
+        /// kernel counts; none if the kernel does not report it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waited_ns: Option<u64>,
     },
-    /// Who used the processors of the host between two looks. It is written where a stall ended
-    /// with the second look, and where processes outside the run used more than a little.
+    /// Use of the host's processors between two samples. Written where a stall ended with the
+    /// second sample, and where processes outside the run used more than a small share.
     Processors {
-        /// The first look.
+        /// The first sample.
         #[serde(rename = "from_ns")]
         from: Mono,
-        /// The second.
+        /// The second sample.
         #[serde(rename = "until_ns")]
         until: Mono,
-        /// For how long they were not idle, all of them together.
+        /// For how long the processors were busy, summed over all of them.
         busy_ns: u64,
-        /// How much of that the processes of the run used.
+        /// How much of the busy time the run's own processes used.
         own_ns: u64,
-        /// For how long the hypervisor took away the one that it took away longest.
+        /// The time that the hypervisor stole from the processor that lost most.
         stolen_ns: u64,
     },
-    /// The host was suspended: what happened then nobody was there to see; no claim outlived it.
+    /// The host was suspended. No process observed that time, and no claim outlived it.
     Suspended {
-        /// When the controller last looked before.
+        /// When the controller last checked before the suspend.
         #[serde(rename = "from_ns")]
         from: Mono,
-        /// When it looked again.
+        /// When the controller checked again.
         #[serde(rename = "until_ns")]
         until: Mono,
     },
-    /// The disk did not take facts as fast as they came, and the queue before it was full: of this
-    /// time facts are missing, of anybody.
+    /// Facts of this time are missing, of any author: the disk was slower than the facts came, and
+    /// the queue of facts was full.
     Unwritten {
-        /// The stamp of the first fact that is missing, or when it came, whichever is earlier.
+        /// The stamp of the first missing fact or its arrival, whichever is earlier.
         #[serde(rename = "from_ns")]
         from: Mono,
         /// When the queue took facts again.
         #[serde(rename = "until_ns")]
         until: Mono,
-        /// How many are missing.
+        /// The number of missing facts.
         facts: u64,
     },
-    /// The controller stood still for so long that its guard ended all that it had started: what
-    /// happened from then on nobody was there to see.
+    /// The controller did not run for so long that its guard ended everything that the controller
+    /// had started. No process observed what happened from then on.
     Unattended {
         /// When the controller was last known to run.
         #[serde(rename = "from_ns")]
@@ -320,16 +328,16 @@ pub enum What {
     },
     /// The last line of a run that ended by itself.
     Ended {
-        /// How.
+        /// The outcome.
         how: Outcome,
-        /// In words, where there is something to say.
+        /// An explanation, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
 }
 
 impl What {
-    /// Whether a member says such a thing of itself; else the controller does.
+    /// Whether members write such facts about themselves. The controller writes the others.
     #[must_use]
     pub const fn is_by_member(&self) -> bool {
         match self {

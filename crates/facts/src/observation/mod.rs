@@ -1,8 +1,8 @@
-//! The facts: who, when, what. Everything that is ever judged is computed from these alone.
+//! The facts: which life, when, what. Every verdict is computed from facts alone.
 //!
-//! A member's facts reach the controller on a pipe, one JSON object a line; the controller adds its
-//! own and writes all of them to the journal. Their order there is the order of arrival; `t` and
-//! `seq` are their author's.
+//! A member writes its facts to a pipe, one JSON object per line. The controller adds its own facts
+//! and writes all of them to the journal in the order of arrival. `t` and `seq` are those of each
+//! fact's author.
 
 mod claim;
 #[cfg(feature = "serde")]
@@ -14,7 +14,7 @@ mod outcome;
 #[cfg(feature = "serde")]
 mod unit_facts;
 
-pub use claim::{Ending, Horizon};
+pub use claim::{Ending, Horizon, Mode};
 #[cfg(feature = "serde")]
 pub use class::FaultClass;
 #[cfg(feature = "serde")]

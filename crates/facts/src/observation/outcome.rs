@@ -1,20 +1,20 @@
-//! How a run came to its end.
+//! How a run ended.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a run came to its end.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// All trials were played.
+    /// All trials ran.
     Completed,
-    /// It could not go on, or not settle: what was to be shown is unknown.
+    /// The run could not continue or did not settle, so the result is unknown.
     Broken,
     /// A stop condition or a limit of the experiment ended it.
     Aborted,
     /// A signal ended it.
     Interrupted,
-    /// Something could not be healed.
+    /// A fault could not be healed.
     Unhealed,
 }

@@ -3,8 +3,8 @@
 use schemars::Schema;
 use serde_json::{Value, json};
 
-/// What has no fields is a key with `null` in a flattened object, and no word by itself as its
-/// schema would have it.
+/// Serde writes a variant without fields as a key with `null` in a flattened object; the generated
+/// schema would describe it as a plain string.
 pub(super) fn with_null(schema: &mut Schema) {
     let Some(Value::Array(kinds)) = schema.get_mut("oneOf") else { return };
     for kind in kinds {

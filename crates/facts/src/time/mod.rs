@@ -1,9 +1,9 @@
 //! Two clocks that must not be confused, and durations as people write them.
 //!
-//! [`Mono`] orders and measures on one host: all processes of a host share it, and it goes on while
-//! the host is suspended. [`Wall`] is what messages are stamped with, and what a fault may shift:
-//! [`WallClock`]. Only [`Mono::now`], [`Wall::now`] and [`Suspends`] read the system's clocks;
-//! everything else takes `now` as an argument.
+//! [`Mono`] orders and measures on one host: all processes of a host share it, and it continues
+//! while the host is suspended. [`Wall`] is the clock of Kafka's timestamps, which a fault may
+//! shift with a [`WallClock`]. Only [`Mono::now`], [`Wall::now`] and [`Suspends`] read the system's
+//! clocks. All other code takes `now` as an argument.
 
 #[cfg(feature = "clock")]
 mod clock;
@@ -32,8 +32,8 @@ pub use span::{Span, SpanError};
 #[cfg(feature = "clock")]
 pub use suspend::Suspends;
 
-/// An instant of CLOCK_BOOTTIME, in nanoseconds since the host booted, those in suspend included: a
-/// claim must not outlive a suspend.
+/// An instant of CLOCK_BOOTTIME, in nanoseconds since the host booted. Time in suspend counts,
+/// because a claim must not outlive a suspend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize, JsonSchema), serde(transparent))]
 pub struct Mono(pub u64);
@@ -44,17 +44,17 @@ pub struct Mono(pub u64);
 pub struct Wall(pub i64);
 
 impl Mono {
-    /// The beginning of time: no claim reaches back to it, so it serves as *never*.
+    /// The boot of the host. No claim reaches back to it, so it also stands for *never*.
     pub const ZERO: Self = Self(0);
 
-    /// How long it is from `earlier` to here; nothing if that lies ahead.
+    /// The time from `earlier` to this instant; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// Saturates: an instant beyond the end of time is the end of time.
+/// Saturates at the last instant that can be represented.
 impl Add<Duration> for Mono {
     type Output = Self;
     fn add(self, span: Duration) -> Self {
@@ -62,7 +62,7 @@ impl Add<Duration> for Mono {
     }
 }
 
-/// Saturates: an instant before the boot is the boot.
+/// Saturates at the boot.
 impl Sub<Duration> for Mono {
     type Output = Self;
     fn sub(self, span: Duration) -> Self {

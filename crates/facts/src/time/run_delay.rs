@@ -1,26 +1,27 @@
-//! For how long a thread could run and waited for a processor, as the kernel counts.
+//! How long a thread was runnable and waited for a processor, as the kernel counts.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// A thread that wakes so much later than it asked to ran late; less is noise, and is not noted.
+/// A thread that wakes this much later than it asked to is late. Shorter delays are noise and are
+/// not recorded.
 pub const LATE_LEAST: Duration = Duration::from_millis(25);
 
-/// The run delay of one thread: what it has waited for a processor since it began. To read it costs
-/// about a microsecond.
+/// The run delay of one thread: the time that it has waited for a processor since it started.
+/// Reading it costs about a microsecond.
 #[derive(Debug)]
 pub struct RunDelay(Option<File>);
 
 impl RunDelay {
-    /// Of the thread that calls this.
+    /// The run delay of the calling thread.
     #[must_use]
     pub fn of_this_thread() -> Self {
-        // Some kernels do not count; the file is then missing.
+        // Kernels without schedstats do not have this file.
         Self(File::open("/proc/thread-self/schedstat").ok())
     }
 
-    /// All that it has waited so far; nothing where the kernel does not say.
+    /// The total wait so far; none if the kernel does not report it.
     #[must_use]
     pub fn read(&self) -> Option<Duration> {
         let mut text = [0; 64];
@@ -30,7 +31,7 @@ impl RunDelay {
         text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
     }
 
-    /// What it has waited since `last`, in nanoseconds, which is then what it has waited so far.
+    /// The wait since `last`, in nanoseconds. Updates `last` to the total wait so far.
     pub fn since(&self, last: &mut Option<Duration>) -> Option<u64> {
         let now = self.read();
         let waited = now?.saturating_sub(std::mem::replace(last, now)?);

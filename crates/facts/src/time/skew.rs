@@ -1,4 +1,4 @@
-//! A wall clock that is wrong on purpose: what it says, given the truth.
+//! A wall clock that is wrong on purpose: it maps the true time to a false one.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use {
 
 use super::{Mono, Wall};
 
-/// How wrong a clock is; by nothing unless said.
+/// How wrong a clock is; the default is a clock that is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -18,11 +18,12 @@ use super::{Mono, Wall};
     serde(default, deny_unknown_fields)
 )]
 pub struct Skew {
-    /// So many nanoseconds ahead of the truth; behind it where negative.
+    /// Nanoseconds ahead of the true time; negative if behind.
     pub ahead_ns: i64,
-    /// So many parts of a million faster than the truth; slower where negative.
+    /// Drift against the true time in parts per million; negative if slower.
     pub drift_ppm: i32,
-    /// It jumps back to the truth and off again, each so many nanoseconds; 0: it stays off.
+    /// The clock alternates between the false and the true time, for this many nanoseconds each; 0
+    /// keeps it false.
     pub step_ns: u64,
 }
 
@@ -30,8 +31,8 @@ impl Skew {
     /// A clock that is right.
     pub const NONE: Self = Self { ahead_ns: 0, drift_ppm: 0, step_ns: 0 };
 
-    /// How far ahead of the truth it is, so long after it began to be wrong; in nanoseconds,
-    /// negative where it is behind.
+    /// The clock's offset `elapsed` after it became wrong, in nanoseconds; negative if the clock is
+    /// behind.
     #[must_use]
     pub fn after(self, elapsed: Duration) -> i64 {
         let ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
@@ -44,7 +45,7 @@ impl Skew {
     }
 }
 
-/// A wall clock that may be shifted.
+/// A wall clock that a fault may shift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WallClock {
     skew: Skew,
@@ -52,22 +53,22 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// One that is right.
+    /// A clock that is right.
     pub const TRUE: Self = Self { skew: Skew::NONE, since: Mono::ZERO };
 
-    /// One that is wrong from `since` on.
+    /// A clock that is wrong from `since` on.
     #[must_use]
     pub const fn shifted(skew: Skew, since: Mono) -> Self {
         Self { skew, since }
     }
 
-    /// Whether it is right.
+    /// Whether the clock is right.
     #[must_use]
     pub fn is_true(&self) -> bool {
         self.skew == Skew::NONE
     }
 
-    /// What it says at `now`, when the truth is `truth`.
+    /// The clock's reading at `now`, when the true time is `truth`.
     #[must_use]
     pub fn read(&self, now: Mono, truth: Wall) -> Wall {
         let ahead_ms = self.skew.after(now.since(self.since)) / 1_000_000;
@@ -83,7 +84,7 @@ mod tests {
     const S_NS: i64 = 1_000_000_000;
 
     #[test]
-    fn a_clock_is_as_wrong_as_it_was_told_to_be() {
+    fn a_clock_is_as_wrong_as_its_skew() {
         let ahead = Skew { ahead_ns: -2 * S_NS, ..Skew::NONE };
         assert_eq!([ahead.after(Duration::ZERO), ahead.after(9 * S)], [-2 * S_NS; 2]);
         let fast = Skew { drift_ppm: 500, ..Skew::NONE };

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 /// A duration as files and arguments write it: `250ms`, `1.5s`, `1m 30s`.
 ///
-/// A number with one of `ns us ms s m h`, or several, largest first or not, added up. There is no
-/// sign and no bare number: a duration without its unit is how outages start.
+/// One or more numbers, each with one of the units `ns us ms s m h`, in any order, added up. There
+/// is no sign, and a bare number is refused: a duration without a unit is a common cause of
+/// outages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(
     feature = "serde",
@@ -19,14 +20,14 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct Span(pub Duration);
 
-/// Why a text is no duration.
+/// Why a text is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpanError {
-    /// A number stands alone.
+    /// A number has no unit.
     Unit(String),
-    /// Not a duration at all.
+    /// The text is not a duration.
     Form(String),
-    /// More than a year.
+    /// The duration is longer than a year.
     Long(String),
 }
 
@@ -59,7 +60,7 @@ const UNITS: [(&str, u64); 6] = [
 const YEAR_NS: u64 = 31_536_000_000_000_000;
 
 impl Span {
-    /// So many milliseconds.
+    /// A duration of `ms` milliseconds.
     #[must_use]
     pub const fn ms(ms: u64) -> Self {
         Self(Duration::from_millis(ms))
@@ -101,7 +102,7 @@ impl FromStr for Span {
     }
 }
 
-/// `value` times `scale`, exactly: a fraction finer than a nanosecond is refused.
+/// `value` times `scale`, exactly. A fraction finer than a nanosecond is refused.
 fn scaled(value: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = value.split_once('.').unwrap_or((value, ""));
     let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
@@ -116,7 +117,7 @@ fn scaled(value: &str, scale: u64) -> Option<u64> {
         .then(|| whole.saturating_mul(scale).saturating_add(part / denominator))
 }
 
-/// The shortest sum that is exact: `90s` is written `1m 30s`, 1.5 s is `1s 500ms`.
+/// Writes the shortest exact sum: `90s` becomes `1m 30s`, 1.5 s becomes `1s 500ms`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX);

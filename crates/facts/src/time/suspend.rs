@@ -1,7 +1,7 @@
-//! Notices that the host was suspended: CLOCK_BOOTTIME went on, CLOCK_MONOTONIC did not.
+//! Detects that the host was suspended: CLOCK_BOOTTIME advanced, CLOCK_MONOTONIC did not.
 //!
-//! What advances no clock of the host is not noticed: a virtual machine that its hypervisor pauses,
-//! or that is continued from a snapshot.
+//! A pause that advances no clock of the host goes undetected: a hypervisor that pauses a virtual
+//! machine, or continues it from a snapshot.
 
 use std::time::Duration;
 
@@ -9,28 +9,31 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::Mono;
 
-/// Two clocks are not read at once: what is shorter may be the time between the two readings.
+/// The two clocks are not read at the same instant, so a shorter difference may be the time between
+/// the two readings.
 const SUSPENDED_LEAST: Duration = Duration::from_millis(10);
 
-/// Compares the two clocks, look after look.
+/// Compares the two clocks at each call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Suspends {
-    /// The time in suspend since the boot, as far as it was seen.
+    /// The detected time in suspend since the boot.
     seen: Duration,
-    /// When that was last looked at.
+    /// When the clocks were last compared.
     looked: Mono,
 }
 
 impl Suspends {
-    /// Counts from now on.
+    /// Starts to watch; earlier suspends do not count.
     #[must_use]
     pub fn watch() -> Self {
-        // The first reading may be late by chance, and the largest of a few is right.
+        // A delay between the two readings makes the result too small, so the largest of three is
+        // the best.
         let seen = (0..3).map(|_| suspended().0).max().unwrap_or_default();
         Self { seen, looked: Mono::now() }
     }
 
-    /// The last look before a suspend and the first one after it, where there was one in between.
+    /// The last check before a suspend and the first one after it, if the host was suspended in
+    /// between.
     pub fn look(&mut self) -> Option<(Mono, Mono)> {
         let (suspended, now) = suspended();
         self.compare(suspended, now)
@@ -44,8 +47,8 @@ impl Suspends {
     }
 }
 
-/// For how long the host was suspended since it booted, or less by what passes between two
-/// readings; and when that was read.
+/// How long the host was suspended since it booted, less the delay between the two readings; and
+/// when it was read.
 fn suspended() -> (Duration, Mono) {
     let now = Mono::now();
     let awake = clock_gettime(ClockId::Monotonic);
@@ -59,12 +62,12 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn a_jump_is_told_once_with_the_looks_around_it() {
+    fn a_jump_is_reported_once_with_the_checks_around_it() {
         let mut suspends = Suspends { seen: Duration::from_secs(7), looked: Mono(100 * MS) };
         let slept = |seconds| Duration::from_secs(seconds);
         assert_eq!(suspends.compare(slept(7), Mono(150 * MS)), None);
-        let told = suspends.compare(slept(3_607), Mono(200 * MS));
-        assert_eq!(told, Some((Mono(150 * MS), Mono(200 * MS))));
+        let found = suspends.compare(slept(3_607), Mono(200 * MS));
+        assert_eq!(found, Some((Mono(150 * MS), Mono(200 * MS))));
         assert_eq!(suspends.compare(slept(3_607), Mono(250 * MS)), None);
         assert_eq!(
             suspends.compare(slept(3_608), Mono(300 * MS)).map(|it| it.0),
@@ -75,7 +78,7 @@ mod tests {
     #[test]
     fn a_reading_that_was_late_is_no_suspend() {
         let mut suspends = Suspends { seen: Duration::from_secs(7), looked: Mono(0) };
-        // Between the two readings the thread did not run for two seconds.
+        // The thread did not run for two seconds between the two readings.
         assert_eq!(suspends.compare(Duration::from_secs(5), Mono(50 * MS)), None);
         assert_eq!(suspends.compare(Duration::from_secs(7), Mono(100 * MS)), None);
     }

@@ -1,4 +1,4 @@
-//! Brokers: those that the run has started itself, those that are lost, and who misses them.
+//! The brokers of a run: those that the run started, those that are lost, and the groups on each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,21 +17,21 @@ pub struct Brokers {
     lost: BTreeMap<(ClusterName, String), Mono>,
 }
 
-/// The broker of an embedded cluster.
+/// The state of the broker of an embedded cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnBroker {
-    /// Where it listens, in each of its lives.
+    /// The address that it listens on.
     pub address: String,
-    /// Its process, while it runs.
+    /// Its process id, while it runs.
     pub pid: Option<u32>,
-    /// Since when it has been so.
+    /// Since when it runs, or does not.
     pub since: Mono,
-    /// How often it died of itself.
+    /// How often it died by itself.
     pub deaths: u64,
 }
 
 impl OwnBroker {
-    /// It has not been heard of yet.
+    /// A broker without facts yet.
     const ABSENT: Self = Self { address: String::new(), pid: None, since: Mono::ZERO, deaths: 0 };
 }
 
@@ -40,7 +40,7 @@ impl Brokers {
         Self { on: roster.clusters.clone(), own: BTreeMap::new(), lost: BTreeMap::new() }
     }
 
-    /// Takes a fact of the controller; the groups that have a broker back that had died.
+    /// Takes a fact of the controller. Returns the groups whose dead broker is back.
     pub(super) fn observe(&mut self, fact: &Fact) -> BTreeSet<GroupName> {
         if let What::ClusterStarted { cluster, address, pid } = &fact.what {
             let own = self.own.entry(cluster.clone()).or_insert(OwnBroker::ABSENT);
@@ -64,23 +64,23 @@ impl Brokers {
         self.own.iter()
     }
 
-    /// The brokers that are lost, and since when.
+    /// The lost brokers, and since when.
     pub fn lost(&self) -> impl Iterator<Item = (&(ClusterName, String), Mono)> {
         self.lost.iter().map(|(broker, since)| (broker, *since))
     }
 
-    /// The groups on a cluster; all, where it is not known which cluster is meant.
+    /// The groups on a cluster, or all groups if the cluster is unknown.
     fn on(&self, cluster: Option<&ClusterName>) -> BTreeSet<GroupName> {
         let all = || self.on.values().flatten().cloned().collect();
         cluster.and_then(|cluster| self.on.get(cluster)).cloned().unwrap_or_else(all)
     }
 
-    /// The groups whose brokers a fault has in its hands.
+    /// The groups whose brokers a fault affects.
     pub(super) fn taken_by(&self, window: &FaultWindow) -> BTreeSet<GroupName> {
         window.clusters().flat_map(|cluster| self.on(cluster)).collect()
     }
 
-    /// The cluster whose broker died of itself, if one of a group's did.
+    /// A cluster of the group whose broker died by itself, if there is one.
     pub(super) fn dead_of(&self, group: &GroupName) -> Option<&ClusterName> {
         let dead = self.own.iter().filter(|(_, own)| own.pid.is_none());
         let mut dead = dead.map(|(cluster, _)| cluster);

@@ -1,5 +1,5 @@
-//! What explains why something is not led, beside faults, deaths and stops: stalls of the host, and
-//! members that reach no broker.
+//! Causes of gaps other than faults, deaths and stops: host stalls, and members that cannot reach
+//! a broker.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,13 +8,14 @@ use tandem_facts::ids::{Life, MemberId};
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
-/// A stall that is shorter cannot make a gap of its own: a duty may be silent for as long.
+/// The shortest stall that is shown. A shorter one causes no gap, because a duty may be silent for
+/// as long.
 pub const STALL_LEAST: Duration = Duration::from_millis(100);
 
-/// Stalls of the host that are long enough to make a gap.
+/// The stalls that are long enough to cause a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stalls {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// The longest.
     pub longest: Duration,
@@ -25,15 +26,15 @@ pub struct Stalls {
 /// A member that cannot reach its brokers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unconnected {
-    /// In which life.
+    /// The life.
     pub life: Life,
-    /// What its client says.
+    /// The error of its client.
     pub why: String,
     /// Since when.
     pub since: Mono,
 }
 
-/// All of them.
+/// The current causes.
 #[derive(Debug, Clone, Default)]
 pub struct Causes {
     stalls: Option<Stalls>,
@@ -62,7 +63,7 @@ impl Causes {
         }
     }
 
-    /// The stalls, where there were any.
+    /// The stalls, if there were any.
     #[must_use]
     pub fn stalls(&self) -> Option<Stalls> {
         self.stalls

@@ -1,5 +1,5 @@
-//! Fault windows: from just before a fault strikes its first victim until all whom it has struck
-//! are healed, or its trial ends.
+//! Fault windows: from just before a fault strikes its first victim until all its victims are
+//! healed, or its trial ends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,44 +8,44 @@ use tandem_facts::ids::{ClusterName, FaultId, Life, MemberId};
 use tandem_facts::observation::{Fact, FaultClass, What};
 use tandem_facts::time::Mono;
 
-/// One fault, while it is in force or about to be.
+/// One fault in force, or about to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultWindow {
-    /// Its kind, as experiments write it.
+    /// Its kind, as in experiments.
     pub kind: String,
-    /// What it does to its victims.
+    /// Its effect on its victims.
     pub class: FaultClass,
-    /// When it was about to strike the first of them.
+    /// Just before it struck its first victim.
     pub since: Mono,
-    /// All whom it has struck, in that order.
+    /// All its victims, in the order in which it struck them.
     pub victims: Vec<Victim>,
-    /// Why it failed, if it did.
+    /// The reason why it failed, if it did.
     pub failed: Option<String>,
 }
 
-/// What a fault has struck.
+/// A victim of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Victim {
-    /// What it is.
+    /// The target.
     pub target: Target,
-    /// The fault is gone from it.
+    /// Whether the fault is healed.
     pub healed: bool,
 }
 
-/// What a fault can strike.
+/// The possible targets of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// A member, in the life that it had.
+    /// A life of a member.
     Member(Life),
     /// A broker.
     Broker {
-        /// Its cluster, where that is known.
+        /// Its cluster, if known.
         cluster: Option<ClusterName>,
         /// Its address.
         address: String,
     },
-    /// Neither.
-    Nobody,
+    /// Neither a member nor a broker.
+    NoVictim,
 }
 
 impl fmt::Display for Target {
@@ -53,27 +53,27 @@ impl fmt::Display for Target {
         match self {
             Self::Member(life) => life.fmt(f),
             Self::Broker { address, .. } => address.fmt(f),
-            Self::Nobody => f.write_str("nobody"),
+            Self::NoVictim => f.write_str("no victim"),
         }
     }
 }
 
 impl FaultWindow {
-    /// The clusters of the brokers that it has in its hands; nothing where that is not known.
+    /// The clusters of the brokers that it affects; `None` for an unknown cluster.
     pub(super) fn clusters(&self) -> impl Iterator<Item = Option<&ClusterName>> {
         let held = self.victims.iter().filter(|victim| !victim.healed);
         held.filter_map(|victim| match &victim.target {
             Target::Broker { cluster, .. } => Some(cluster.as_ref()),
-            Target::Member(_) | Target::Nobody => None,
+            Target::Member(_) | Target::NoVictim => None,
         })
     }
 
-    /// Whether it stands between this member and its brokers, whichever life the member has.
+    /// Whether it affects the traffic between this member, in any life, and its brokers.
     pub(super) fn holds(&self, member: &MemberId) -> bool {
         self.class.holds() && self.victims.iter().any(|one| !one.healed && one.is(member))
     }
 
-    /// It is gone from this member, or from all that are none: brokers are healed together.
+    /// Marks the member, or all brokers, as healed: brokers are healed together.
     fn heal(&mut self, member: Option<&MemberId>) {
         let mut held = self.victims.iter_mut().filter(|victim| !victim.healed);
         match member {
@@ -93,12 +93,12 @@ impl Victim {
     }
 }
 
-/// The windows that are open.
+/// The open windows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FaultWindows(pub(super) BTreeMap<FaultId, FaultWindow>);
 
 impl FaultWindows {
-    /// Takes a fact of the controller; the windows that it closes.
+    /// Takes a fact of the controller. Returns the windows that it closes.
     pub(super) fn observe(&mut self, fact: &Fact) -> Vec<(FaultId, FaultWindow)> {
         if let What::FaultAsked { fault, kind, class, broker, cluster } = &fact.what {
             let window = self.0.entry(fault.clone()).or_insert_with(|| FaultWindow {
@@ -113,7 +113,7 @@ impl FaultWindows {
                 (None, Some(address)) => {
                     Target::Broker { cluster: cluster.clone(), address: address.clone() }
                 }
-                (None, None) => Target::Nobody,
+                (None, None) => Target::NoVictim,
             };
             window.victims.push(Victim { target, healed: false });
         } else if let What::FaultFailed { fault, why, .. } = &fact.what {
@@ -135,7 +135,7 @@ impl FaultWindows {
         Vec::new()
     }
 
-    /// A fault that stands between a member and its brokers, if one does.
+    /// A fault that affects the traffic between a member and its brokers, if there is one.
     pub(super) fn holding(&self, member: &MemberId) -> Option<&FaultId> {
         self.0.iter().find(|(_, window)| window.holds(member)).map(|(fault, _)| fault)
     }

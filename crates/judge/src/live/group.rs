@@ -1,5 +1,5 @@
-//! One group: its members and their lives, and for each partition that bears a role which lives
-//! lead it and what is counted.
+//! One group: its members and their lives, and, for each partition with roles, its leaders and its
+//! counters.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use tandem_facts::observation::{Fact, What};
 use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
-/// How many lives of a member are kept. A life whose death was never reported is dropped once so
-/// many have followed.
+/// How many lives of a member are kept. A life whose death was never reported is dropped after so
+/// many later lives.
 const LIVES_MAX: usize = 3;
 
-/// One group.
+/// The state of one group.
 #[derive(Debug, Clone)]
 pub(super) struct GroupState {
     name: GroupName,
     pub(super) lanes: BTreeMap<PartitionId, Lane>,
     pub(super) members: BTreeMap<MemberId, MemberState>,
     pub(super) lives: BTreeMap<Life, LifeState>,
-    /// Up to which life of a member nothing is kept any more.
+    /// The last life of each member that is dropped.
     gone: BTreeMap<MemberId, Incarnation>,
-    /// How many partitions it has.
+    /// The number of partitions.
     pub(super) width: usize,
-    /// The latest fact that unsettles it.
+    /// The time of the latest fact that unsettles the group.
     pub(super) changed: Mono,
 }
 
@@ -67,7 +67,7 @@ impl GroupState {
         }
     }
 
-    /// It is not settled before then.
+    /// The group is not settled before `since`.
     pub(super) fn unsettle(&mut self, at: Mono) {
         self.changed = self.changed.max(at);
     }
@@ -93,31 +93,31 @@ impl GroupState {
         *gone = life.incarnation.max(*gone);
     }
 
-    /// Nothing is known of any life in `span`.
+    /// Marks `span` as unknown for every life.
     pub(super) fn forget(&mut self, span: Interval) {
         self.lines().for_each(|line| line.forget(span));
     }
 
-    /// A fault has failed: what it asked for and was not seen yet did not happen.
+    /// A fault failed: what it asked for and no fact has confirmed did not happen.
     pub(super) fn fail(&mut self, fault: &FaultId) {
         self.lines().for_each(|line| line.fail(fault));
     }
 
-    /// From when on it is open what happened, where all before `known` has been heard.
+    /// The first instant that is undecided, if all facts before `known` have arrived.
     pub(super) fn undecided_since(&self, known: Mono) -> Option<Mono> {
         self.lives.values().filter_map(|life| life.line.undecided_since(known)).min()
     }
 
-    /// Decides what every life did up to `until`.
+    /// Decides the state of every life up to `until`.
     pub(super) fn decide(&mut self, until: Mono, known: Mono, stalls: &IntervalSet) {
         self.lines().for_each(|line| line.decide(until, known, stalls));
     }
 
-    /// Counts what was decided of `window`; how many served each partition.
+    /// Counts the decided `window`. Returns how many lives served each partition.
     pub(super) fn count(
         &mut self,
         window: Interval,
-        tell: &mut Vec<Event>,
+        events: &mut Vec<Event>,
     ) -> BTreeMap<PartitionId, Coverage> {
         let mut all = BTreeMap::new();
         for (&partition, lane) in &mut self.lanes {
@@ -131,21 +131,21 @@ impl GroupState {
                 servers.push((life, served));
             }
             lane.count(|tally| {
-                services.steps(window).for_each(|(step, count)| tally.serve(step, count, tell));
+                services.steps(window).for_each(|(step, count)| tally.serve(step, count, events));
             });
             for (step, count) in claims.steps(window) {
-                lane.tally.claim(step, count, tell);
+                lane.tally.claim(step, count, events);
             }
             for span in lane.passing.pass(&servers, window) {
                 lane.tally.totals.takeovers += 1;
-                tell.push(Event::Takeover(lane.tally.place.clone(), span));
+                events.push(Event::Takeover(lane.tally.place.clone(), span));
             }
             all.insert(partition, services);
         }
         all
     }
 
-    /// Drops what says nothing about the time from `before` on.
+    /// Drops what is of no use for the time from `before` on.
     pub(super) fn drop_before(&mut self, before: Mono) {
         let dead = |life: &LifeState| life.line.died().is_some_and(|died| died < before);
         let dead = self.lives.iter().filter(|(_, state)| dead(state)).map(|(life, _)| life.clone());
@@ -155,9 +155,9 @@ impl GroupState {
         self.lines().for_each(|line| line.drop_before(before));
     }
 
-    /// Looks who leads what at `now`; what has changed, has since `since`, where nothing better is
-    /// known. Says whether anything has.
-    pub(super) fn look(&mut self, now: Mono, since: Mono, tell: &mut Vec<Event>) -> bool {
+    /// Finds the leaders at `now`. Changes date from `since`, unless a better instant is known.
+    /// Returns whether anything has changed.
+    pub(super) fn look(&mut self, now: Mono, since: Mono, events: &mut Vec<Event>) -> bool {
         let mut leaders: BTreeMap<PartitionId, Vec<(&Life, Term)>> = BTreeMap::new();
         for (life, state) in &self.lives {
             for (partition, term, _) in state.line.leads(now) {
@@ -181,7 +181,7 @@ impl GroupState {
             let leaders = found.iter().map(|(life, term)| ((*life).clone(), *term));
             lane.claimed(leaders.collect(), since);
             changed = true;
-            tell.push(Event::Leaders {
+            events.push(Event::Leaders {
                 group: self.name.clone(),
                 partition,
                 leaders: lane.leaders.iter().map(|(life, _)| life.clone()).collect(),
@@ -189,16 +189,16 @@ impl GroupState {
             });
         }
         if changed {
-            self.look_at_lanes(tell);
+            self.look_at_lanes(events);
         }
         changed
     }
 
-    /// Looks which partitions are led, after claims or what is certain have changed.
-    pub(super) fn look_at_lanes(&mut self, tell: &mut Vec<Event>) {
+    /// Finds which partitions are led, after claims or certain gaps have changed.
+    pub(super) fn look_at_lanes(&mut self, events: &mut Vec<Event>) {
         for (&partition, lane) in &mut self.lanes {
             if let Some(span) = lane.look() {
-                tell.push(Event::Unled { group: self.name.clone(), partition, span });
+                events.push(Event::Unled { group: self.name.clone(), partition, span });
             }
         }
     }

@@ -1,27 +1,27 @@
-//! One member, and one life of it.
+//! The state of one member, and of one life of it.
 
 use crate::timeline::LifeLine;
 use tandem_facts::ids::{Incarnation, Life};
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::{Mono, Wall};
 
-/// One member, in the life that was started last.
+/// A member in its latest life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemberState {
-    /// Which life.
+    /// The life.
     pub incarnation: Incarnation,
-    /// Its process, while it runs.
+    /// Its process id, while it runs.
     pub pid: Option<u32>,
-    /// The kernel has stopped it.
+    /// Whether its process is stopped.
     pub stopped: bool,
-    /// It leaves, or has left and ended in order.
+    /// Whether it leaves, or has left and exited in order.
     pub left: bool,
-    /// Since when it has been so.
+    /// Since when it is in this state.
     pub since: Mono,
 }
 
 impl MemberState {
-    /// It has not been started yet.
+    /// A member that has not been started yet.
     pub(super) const ABSENT: Self = Self {
         incarnation: Incarnation(0),
         pid: None,
@@ -50,24 +50,23 @@ impl MemberState {
     }
 }
 
-/// One life of a member: there are two at a time where a second process bears its name.
+/// One life of a member. There are two at a time while a second process has its name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LifeState {
     pub(super) line: LifeLine,
-    /// Its partitions were taken back, and it was given none since: a rebalance is under way.
+    /// Whether its partitions were revoked and none assigned since: a rebalance is under way.
     pub(super) between: bool,
-    /// The group gave this life partitions, or it claims some.
+    /// Whether the group assigned partitions to this life, or the life claims some.
     pub(super) joined: bool,
-    /// What its wall clock said last, and when.
+    /// The last reading of its wall clock, and when.
     pub(super) clock: Option<(Mono, Wall)>,
 }
 
 impl LifeState {
-    /// Takes a fact; whether it unsettles the group. What a dead life says late does not.
+    /// Takes a fact. Returns whether it unsettles the group; late facts of a dead life do not.
     pub(super) fn observe(&mut self, fact: &Fact) -> bool {
         let lived = self.line.is_alive();
-        // A claim that is new in a renewal began in a fact that was lost, and one that is missing
-        // has ended in such a fact.
+        // A new claim in a renewal began in a lost fact, and a missing one ended in a lost fact.
         let renewed =
             matches!(&fact.what, What::Renewed { claims } if !self.line.claims_only(claims));
         if fact.what.is_by_member() {
@@ -77,7 +76,7 @@ impl LifeState {
         }
         if let What::Revoked { .. } | What::Lost { .. } = &fact.what {
             self.between = true;
-        // An assignment may be lost in a hole.
+        // The fact of its assignment may be lost.
         } else if let What::Claimed { .. } | What::Assigned { .. } | What::Hole { .. } = &fact.what
         {
             self.between = false;

@@ -1,5 +1,5 @@
-//! The live fold of the facts: who leads what now, what disturbs it, and gaps and overlaps as they
-//! happen, without keeping all facts. All that is said of a run while it goes on is read here.
+//! The live fold of the facts: the current leaders and disturbances, and gaps and overlaps as they
+//! happen, without keeping all facts. Every reader of a running run reads it here.
 //!
 //! ```text
 //!   record -- observe ---------> +------+ ---- poll_event ----> screen, metrics, annotations
@@ -7,33 +7,34 @@
 //!   run    -- end, finish -----> +------+ ---- totals, leaders, settled_since --> any reader
 //! ```
 //!
-//! Its owner hands it every fact in the order of arrival ([`observe`](Live::observe)), calls
-//! [`handle_timeout`](Live::handle_timeout) when [`poll_timeout`](Live::poll_timeout) says so,
-//! and then takes events until there are none. When the run sends its members home, it says
-//! [`end`](Live::end), for what they leave then is no gap; and when no fact will come any more,
+//! The owner passes every fact in the order of arrival ([`observe`](Live::observe)), calls
+//! [`handle_timeout`](Live::handle_timeout) when [`poll_timeout`](Live::poll_timeout) says so, and
+//! takes events until there are none. When the run asks its members to leave, the owner calls
+//! [`end`](Live::end), because later changes are no gaps. After the last fact it calls
 //! [`finish`](Live::finish).
 //!
-//! There are two views. The **immediate** one (leaders, health, and their events) is what the facts
-//! say so far: it may be corrected by what comes later, and it stands still from
-//! [`end`](Live::end) on. The **final** one (totals, gaps, overlaps,
-//! takeovers) trails by [`LAG`], so that all facts of that time have come: members speak each
-//! 50 ms, and 500 ms are for the way. So its numbers never go back. Where a question is open (a
-//! member has fallen silent, a kill was asked for and not seen), it waits for the answer, for at
-//! most [`PATIENCE`] longer. A fact that comes later still changes nothing before it, and is
-//! counted as late.
+//! There are two views. The **immediate** view (leaders, health, and their events) is the state by
+//! the facts so far. Later facts may correct it, and it no longer changes after
+//! [`end`](Live::end). The **final** view (totals, gaps, overlaps, takeovers) is [`LAG`] behind, so
+//! that all facts of that time have arrived: members report every 50 ms, and 500 ms are for the
+//! delivery. So its numbers never decrease. While a question is open (a member has fallen silent,
+//! or a kill was asked for and not confirmed), the final view waits for the answer, for at most
+//! [`PATIENCE`] longer. A fact that comes even later does not change the final view, and is counted
+//! as late.
 //!
-//! The definitions are the timeline's, and so is the code that knows what one life did: gaps are of
-//! service, overlaps of claims, what could not be observed is unknown, and jointly there is a gap
-//! where there is one in all groups at once. Three things differ. A role is counted from the first
-//! instant in which it was surely led in that group (jointly: in any), and across trials. A member
-//! that is silent for longer than the patience and then speaks again is unknown for that time; the
-//! timeline, which knows the answer, is not unsure. And a fact whose number shows that another
-//! was lost says nothing about the time that is final already.
+//! The definitions are the timeline's, and so is the code that decides the state of one life: gaps
+//! are gaps of service, overlaps are overlaps of claims, unobserved time is unknown, and a joint
+//! gap is a gap in all groups at once. Three things differ. A role counts from the first instant in
+//! which the group certainly led it (jointly: any group), and across trials. A member that is
+//! silent for longer than the patience and then reports again is unknown for that time, whereas the
+//! timeline uses the later answer. And a fact whose number shows that an earlier fact was lost says
+//! nothing about the time that is already final.
 //!
-//! Where its owner itself stood still, nothing becomes final until a fact says whether its guard
-//! has ended all meanwhile ([`What::Unattended`]): then nothing is counted from there on.
+//! If the owner itself was not scheduled, nothing becomes final until a fact says whether its guard
+//! has meanwhile ended everything ([`What::Unattended`]). If so, nothing counts from there on.
 //!
-//! What is kept does not grow with the run: the latest lives, their open claims, a few seconds.
+//! The memory does not grow with the run: it holds the latest lives, their open claims, and a few
+//! seconds.
 
 mod brokers;
 mod causes;
@@ -70,20 +71,20 @@ use tandem_facts::ids::{GroupName, MemberId};
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
-/// How long a fact may be on its way.
+/// How long the delivery of a fact may take.
 const WAY: Duration = Duration::from_millis(500);
-/// How far the final view trails: the way, and what it takes to see that ticks are missing.
+/// How far the final view is behind: the delivery, and the time in which missing ticks show.
 pub const LAG: Duration = Duration::from_millis(650);
-/// For how long an open question may hold up the final view.
+/// How long an open question may delay the final view.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// Its owner lets time pass many times a second: one that did not for so long stood still, and what
-/// had been started may have ended meanwhile.
+/// The owner lets time pass many times a second. After a longer pause it was not scheduled, and its
+/// processes may have ended meanwhile.
 const AWAY: Duration = Duration::from_secs(2);
-/// A fact says whether that is so at most so long after the return.
+/// How long after the pause a fact may say whether they did.
 const WORD: Duration = Duration::from_secs(2);
-/// How often the immediate view looks whether claims have run out.
+/// How often the immediate view checks for expired claims.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often the final view moves on.
+/// How often the final view advances.
 const COUNT: Duration = Duration::from_millis(200);
 
 /// The live fold over all groups of a roster.
@@ -91,7 +92,7 @@ const COUNT: Duration = Duration::from_millis(200);
 pub struct Live {
     homes: BTreeMap<MemberId, GroupName>,
     groups: BTreeMap<GroupName, GroupState>,
-    /// In the order of their first roles: a role's is the first that it is a multiple apart from.
+    /// In the order of their first roles. The class of a role is the first one that contains it.
     classes: Vec<Class>,
     faults: FaultWindows,
     brokers: Brokers,
@@ -101,24 +102,24 @@ pub struct Live {
     /// The controller's last fact.
     own: Option<(u64, Mono)>,
     now: Mono,
-    /// When time was last let pass.
+    /// When `handle_timeout` was last called.
     asked_at: Option<Mono>,
     look_at: Mono,
     count_at: Mono,
-    /// Up to when everything is final.
+    /// Everything before this instant is final.
     settled: Mono,
-    /// What had been heard when that was decided.
+    /// Which facts had arrived when that was decided.
     known: Mono,
     end: Option<Mono>,
     health: (Health, Mono),
-    /// When the last gap ended of a group, and of all together: nothing was led throughout before.
+    /// When the last gap of a group, and of all groups together, ended.
     healed: (Mono, Mono),
     late: (u64, Duration),
     events: VecDeque<Event>,
 }
 
 impl Live {
-    /// No member has been started yet.
+    /// A fold without members started.
     #[must_use]
     pub fn new(roster: impl Into<Roster>) -> Self {
         let roster = &roster.into();
@@ -151,8 +152,8 @@ impl Live {
         }
     }
 
-    /// Takes a fact. Those of one author must come in the order in which it wrote them; how those
-    /// of different authors are mixed does not matter.
+    /// Takes a fact. The facts of one author must come in the order in which it wrote them; the
+    /// order between authors does not matter.
     pub fn observe(&mut self, fact: &Fact) {
         if fact.t < self.settled && self.end.is_none_or(|end| fact.t < end) {
             let (facts, by) = self.late;
@@ -169,14 +170,14 @@ impl Live {
             return;
         };
         group.observe(life, fact);
-        // These say each time what is so anyway; whether something has changed is looked at soon.
+        // These facts only repeat the current state. Changes are found at the next check.
         if !matches!(fact.what, What::Ticks { .. } | What::Renewed { .. }) {
             self.now = self.now.max(fact.t);
-            let mut told = Vec::new();
+            let mut events = Vec::new();
             if self.end.is_none_or(|end| self.now < end)
-                && group.look(self.now, changed_at(fact), &mut told)
+                && group.look(self.now, changed_at(fact), &mut events)
             {
-                self.events.extend(told);
+                self.events.extend(events);
                 self.look_at_health();
             }
         }
@@ -186,7 +187,7 @@ impl Live {
         if let Some((seq, t)) = self.own
             && fact.seq > seq + 1
         {
-            // What is missing may concern any life: a death, a stop.
+            // The lost fact may concern any life: a death, or a stop.
             self.groups.values_mut().for_each(|group| group.forget(Interval::new(t, fact.t)));
         }
         self.own = Some((fact.seq, fact.t));
@@ -202,12 +203,12 @@ impl Live {
             self.groups.values_mut().for_each(|group| group.forget(unseen));
         }
         if let What::Unattended { from } = &fact.what {
-            // What was not observed is not counted.
+            // Unobserved time is not counted.
             self.end = Some(self.end.map_or(*from, |end| end.min(*from)));
         }
     }
 
-    /// What stands between members and brokers: faults, and brokers that died.
+    /// Takes a fact about the traffic between members and brokers: a fault, or a dead broker.
     fn observe_faults(&mut self, fact: &Fact) {
         let mut unsettled = self.brokers.observe(fact);
         let home = fact.life.as_ref().and_then(|life| self.homes.get(&life.member));
@@ -235,7 +236,7 @@ impl Live {
         }
     }
 
-    /// Lets time pass.
+    /// Advances the time to `now`.
     pub fn handle_timeout(&mut self, now: Mono) {
         self.now = self.now.max(now);
         let asked_at = self.asked_at.replace(now);
@@ -244,14 +245,14 @@ impl Live {
         }
         if self.now >= self.look_at {
             self.look_at = self.now + LOOK;
-            let mut told = Vec::new();
+            let mut events = Vec::new();
             let mut changed = false;
             let lasts = self.end.is_none_or(|end| self.now < end);
             for group in self.groups.values_mut().filter(|_| lasts) {
-                changed |= group.look(self.now, self.now, &mut told);
+                changed |= group.look(self.now, self.now, &mut events);
             }
             if changed {
-                self.events.extend(told);
+                self.events.extend(events);
                 self.look_at_health();
             }
         }
@@ -265,24 +266,23 @@ impl Live {
         }
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next; never again once everything is
-    /// final.
+    /// When to call [`handle_timeout`](Self::handle_timeout) next; `None` once everything is final.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Mono> {
         self.end.is_none_or(|end| self.settled < end).then(|| self.look_at.min(self.count_at))
     }
 
-    /// What happened, one thing at a time; nothing once all has been told.
+    /// The next event, if there is one.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The members are sent home: nothing is counted from `at` on.
+    /// Called when the members are asked to leave: nothing counts from `at` on.
     pub fn end(&mut self, at: Mono) {
         self.end.get_or_insert(at);
     }
 
-    /// No fact will come any more: everything is final as it stands.
+    /// Called after the last fact: everything is final as it is.
     pub fn finish(&mut self, now: Mono) {
         self.now = self.now.max(now);
         let end = *self.end.get_or_insert(self.now);
@@ -295,34 +295,34 @@ impl Live {
         if window.is_empty() {
             return;
         }
-        let (mut told, mut services) = (Vec::new(), BTreeMap::new());
+        let (mut events, mut services) = (Vec::new(), BTreeMap::new());
         for (name, group) in &mut self.groups {
             group.decide(until, known, &self.stalls);
-            services.insert(name.clone(), group.count(window, &mut told));
-            group.look_at_lanes(&mut told);
+            services.insert(name.clone(), group.count(window, &mut events));
+            group.look_at_lanes(&mut events);
             group.drop_before(until);
         }
         for class in &mut self.classes {
-            class.count(window, &services, &mut told);
+            class.count(window, &services, &mut events);
         }
         (self.settled, self.known) = (until, known);
         let recent = Interval::new(until - PATIENCE - LAG, Mono(u64::MAX));
         self.stalls = self.stalls.within(recent);
-        told.push(Event::Settled(until));
+        events.push(Event::Settled(until));
         if self.end == Some(until) {
             let lanes = self.groups.values_mut().flat_map(|group| group.lanes.values_mut());
-            lanes.for_each(|lane| lane.count(|tally| tally.end(&mut told)));
-            self.classes.iter_mut().for_each(|class| class.tally.end(&mut told));
+            lanes.for_each(|lane| lane.count(|tally| tally.end(&mut events)));
+            self.classes.iter_mut().for_each(|class| class.tally.end(&mut events));
         }
         if let (facts @ 1.., by) = std::mem::take(&mut self.late) {
-            told.push(Event::Late { facts, by });
+            events.push(Event::Late { facts, by });
         }
-        for event in &told {
+        for event in &events {
             if let Event::Gap(place, gap) = event {
                 self.healed(place.group.is_none(), gap.until);
             }
         }
-        self.events.extend(told);
+        self.events.extend(events);
         self.look_at_health();
     }
 
@@ -338,8 +338,8 @@ impl Live {
         }
         let ((health, since), (before, began)) = (worst, self.health);
         if health != before {
-            // What is worse is so since the first leader was missed, what is better since the last
-            // one was found; who leads for the first time, does now.
+            // A worse health starts when the first leader is lost, a better one when the last
+            // leader is found. A role that is led for the first time is led from now on.
             let worse = since.filter(|_| health.badness() > before.badness());
             let lanes = self.groups.values().flat_map(|group| group.lanes.values());
             let found = lanes.filter_map(lane::Lane::led_since).max();
@@ -352,7 +352,7 @@ impl Live {
     }
 }
 
-/// When what a fact tells became so.
+/// The instant at which the content of a fact became true.
 fn changed_at(fact: &Fact) -> Mono {
     if let What::Claimed { from: at, .. } | What::Lapsed { at, .. } = &fact.what {
         return *at;

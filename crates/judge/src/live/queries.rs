@@ -1,4 +1,4 @@
-//! What the live fold answers.
+//! The queries of the live fold.
 
 use super::joint::Class;
 use super::lane::Lane;
@@ -7,38 +7,38 @@ use crate::timeline::Hindrances;
 use tandem_facts::ids::{FaultId, GroupName, Life, MemberId, PartitionId, RoleIndex};
 use tandem_facts::time::Mono;
 
-/// What is final.
+/// How far the facts are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finality {
-    /// Up to when everything is.
+    /// Everything before this instant is final.
     pub settled: Mono,
-    /// All facts stamped before this had been heard when that was decided.
+    /// When that was decided, all facts stamped before this instant had arrived.
     pub known: Mono,
-    /// Nothing is counted after it.
+    /// Whether nothing after it is counted.
     pub is_over: bool,
 }
 
-/// How a role of a group stands.
+/// The state of a role in a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleState<'a> {
     /// The lives that claim it.
     pub leaders: Vec<&'a Life>,
     /// Whether it is led.
     pub is_led: bool,
-    /// Since when it is led without a gap; zero where it has never been led.
+    /// Since when it is led without a gap; zero if it was never led.
     pub led_since: Mono,
-    /// Since when it is not led, where it once was.
+    /// Since when it is not led, if it was led before.
     pub unled_since: Option<Mono>,
 }
 
 impl Live {
-    /// How all roles stand now, and since when.
+    /// The current health of all roles, and since when.
     #[must_use]
     pub fn health(&self) -> (Health, Mono) {
         self.health
     }
 
-    /// The lives that lead a role in a group now, and since when; never, where none ever has.
+    /// The lives that lead a role in a group now, and since when; `None` if none ever led it.
     #[must_use]
     pub fn leaders(&self, group: &GroupName, role: RoleIndex) -> (Vec<&Life>, Option<Mono>) {
         self.lane(group, role).map_or((Vec::new(), None), |lane| {
@@ -46,19 +46,19 @@ impl Live {
         })
     }
 
-    /// On which partition of a group a role is.
+    /// The partition of a role in a group.
     #[must_use]
     pub fn partition(&self, group: &GroupName, role: RoleIndex) -> Option<PartitionId> {
         self.class(role)?.at.get(group).copied()
     }
 
-    /// In how many groups a role is led now.
+    /// How many groups lead a role now.
     #[must_use]
     pub fn led(&self, role: RoleIndex) -> usize {
         self.class(role).map_or(0, |class| class.led)
     }
 
-    /// What was counted of a role in one group, or in all together.
+    /// The counters of a role in one group, or in all groups together.
     #[must_use]
     pub fn totals(&self, group: Option<&GroupName>, role: RoleIndex) -> Totals {
         let tally = || match group {
@@ -68,36 +68,36 @@ impl Live {
         tally().map(|tally| tally.totals).unwrap_or_default()
     }
 
-    /// The faults that are not known to be gone.
+    /// The faults that are not known to be healed.
     pub fn faults(&self) -> impl Iterator<Item = (&FaultId, &FaultWindow)> {
         self.faults.0.iter()
     }
 
-    /// Brokers that the run has started, and those that are lost.
+    /// The brokers that the run started, and those that are lost.
     #[must_use]
     pub fn brokers(&self) -> &Brokers {
         &self.brokers
     }
 
-    /// What else explains why something is not led.
+    /// Other causes why a role may not be led.
     #[must_use]
     pub fn causes(&self) -> &Causes {
         &self.causes
     }
 
-    /// For how long the host kept the instrument or a member from running, by trial.
+    /// How long the host kept the instrument or a member from running, by trial.
     #[must_use]
     pub fn hindrances(&self) -> &Hindrances {
         &self.hindrances
     }
 
-    /// A member, in the life that was started last.
+    /// A member in its latest life.
     #[must_use]
     pub fn member(&self, member: &MemberId) -> Option<&MemberState> {
         self.groups.get(self.homes.get(member)?)?.members.get(member)
     }
 
-    /// How the roles of one partition of a group stand.
+    /// The state of the roles of one partition of a group.
     #[must_use]
     pub fn role_state(&self, group: &GroupName, role: RoleIndex) -> Option<RoleState<'_>> {
         let lane = self.lane(group, role)?;
@@ -109,13 +109,13 @@ impl Live {
         })
     }
 
-    /// Up to when everything is final.
+    /// Everything before this instant is final.
     #[must_use]
     pub fn settled(&self) -> Mono {
         self.settled
     }
 
-    /// What is final, and what had been heard by then.
+    /// How far the facts are final, and which facts had arrived by then.
     #[must_use]
     pub fn finality(&self) -> Finality {
         let is_over = self.end == Some(self.settled);

@@ -1,5 +1,5 @@
-//! Which members claim what at this moment, and whether a group is settled: for the gate before a
-//! trial, and for the choice of victims. It judges nothing.
+//! The current claims of members, and whether a group is settled: for the gate before a trial, and
+//! for the choice of victims. Nothing here judges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,46 +12,45 @@ use tandem_facts::time::{Mono, Wall};
 /// What keeps a group from being settled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// The roster knows no such group.
+    /// The roster has no such group.
     #[error("there is no group {0}")]
     Stranger(GroupName),
-    /// A member is stopped, and would wake with claims of its own.
+    /// A member is stopped, and would continue with old claims.
     #[error("{0} is stopped")]
     Stopped(MemberId),
-    /// What passes between a member and its brokers is not what should: what it believes says
-    /// little.
-    #[error("{member} is still in the hands of fault {fault}")]
+    /// A fault affects the traffic between a member and its brokers, so its claims mean little.
+    #[error("fault {fault} still affects {member}")]
     Cut {
-        /// Which member.
+        /// The member.
         member: MemberId,
-        /// Which fault.
+        /// The fault.
         fault: FaultId,
     },
-    /// A member's partitions were taken back, and it waits for others.
+    /// A member's partitions were revoked, and it waits for new ones.
     #[error("{0} is in a rebalance")]
     Rebalancing(MemberId),
-    /// A member lives, and the group does not count on it yet: its join is still to come.
+    /// A member is alive, but has not joined the group yet.
     #[error("{0} has not joined yet")]
     Unjoined(MemberId),
     /// A fault took a broker of the group.
     #[error("the broker of fault {0} is not back")]
     Broker(FaultId),
-    /// A broker of the group died of itself.
+    /// A broker of the group died by itself.
     #[error("the broker of cluster {0} died")]
     Dead(ClusterName),
-    /// A partition that bears a role has no leader, or several.
+    /// A partition with roles has no leader, or several.
     #[error("partition {partition} has {leaders} leaders")]
     Leaders {
-        /// Which partition.
+        /// The partition.
         partition: PartitionId,
-        /// How many living members claim it.
+        /// The number of living members that claim it.
         leaders: usize,
     },
 }
 
 impl Live {
-    /// The living members of `group` whose claim on `partition` reaches beyond `now`: those that
-    /// are stopped too, for they would act on it when they wake.
+    /// The living members of `group` whose claim on `partition` lasts beyond `now`. Stopped members
+    /// are among them, because they would act on the claim once they continue.
     pub fn claimants(
         &self,
         now: Mono,
@@ -61,7 +60,7 @@ impl Live {
         self.claiming(now, group, partition).map(|(member, _)| member)
     }
 
-    /// Those of them that run, and so can act.
+    /// Those of them whose process is not stopped, so that they can serve.
     pub fn serving(
         &self,
         now: Mono,
@@ -82,21 +81,21 @@ impl Live {
         lives.filter(move |(_, life)| life.line.claims_on_at(on, now))
     }
 
-    /// The members of `group` whose latest life has not ended, as far as is known.
+    /// The members of `group` whose latest life has not ended, as far as known.
     pub fn living(&self, group: &GroupName) -> impl Iterator<Item = &MemberId> {
         let living = self.groups.get(group).into_iter().flat_map(GroupState::living);
         living.map(|(member, _)| member).collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// What a member's wall clock said last in this life, and when, if it ever did.
+    /// The last reading of the life's wall clock, and when, if there was one.
     #[must_use]
     pub fn clock(&self, life: &Life) -> Option<(Mono, Wall)> {
         self.groups.get(self.homes.get(&life.member)?)?.lives.get(life)?.clock
     }
 
-    /// Since when `group` is settled, if it is: every partition that bears a role is claimed by
-    /// exactly one living member, none is stopped or has still to join, and no process came or
-    /// went and no partition moved since.
+    /// Since when `group` is settled, if it is: exactly one living member claims every partition
+    /// that has roles, no member is stopped or has still to join, and since then no process came or
+    /// went and no partition moved.
     #[must_use]
     pub fn settled_since(&self, now: Mono, group: &GroupName) -> Option<Mono> {
         self.settles(now, group).ok()
@@ -131,7 +130,7 @@ impl Live {
 }
 
 impl GroupState {
-    /// The lives that have not ended, as far as is known.
+    /// The lives that have not ended, as far as known.
     fn living(&self) -> impl Iterator<Item = (&MemberId, &LifeState)> {
         let living = self.lives.iter().filter(|(_, life)| life.line.is_alive());
         living.map(|(life, state)| (&life.member, state))

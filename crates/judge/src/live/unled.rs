@@ -1,8 +1,8 @@
 //! Gaps that are not final yet: those that go on, and those that have just ended.
 //!
-//! A gap is certain some time after it began, and its end is final some time after it was so. A
-//! promise is broken when it is broken: so what has been heard of who leads now counts until it is
-//! final, and no longer. It may be corrected, as all that is said of this moment.
+//! The final view reports a gap when it is certain, and its end when that is final; both come with
+//! a delay. A broken objective must show without that delay. So, until the final view has decided,
+//! the gaps that follow from the current claims count. Later facts may correct them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,50 +14,50 @@ use tandem_facts::ids::{GroupName, PartitionId, RoleIndex};
 use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
-/// So long after its end it is final whether there was a gap at all.
+/// How long after its end it is final whether there was a gap.
 const FINAL: Duration = LAG.saturating_add(PATIENCE);
 
-/// A time in which a partition was not led, as far as is known.
+/// An interval in which a partition had no leader, as far as known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unled {
-    /// Since when, and until when.
+    /// The interval.
     span: Interval,
-    /// When it was led again the last time before that.
+    /// When the previous such interval ended.
     back: Mono,
 }
 
 impl Unled {
-    /// From then on, after an earlier one.
+    /// An interval that begins at `from`, after an earlier one.
     pub(super) fn began(from: Mono, before: Option<Self>) -> Self {
         let back = before.map_or(Mono::ZERO, |before| before.span.until.min(from));
         Self { span: Interval::new(from, END), back }
     }
 
-    /// It is over; nothing where it never was.
+    /// Ends the interval. `None` if it is empty.
     pub(super) fn ended(mut self, until: Mono) -> Option<Self> {
         self.span.until = self.span.until.min(until);
         (!self.span.is_empty()).then_some(self)
     }
 
-    /// Since when, where it goes on.
+    /// Since when it lasts, if it goes on.
     pub(super) fn goes_on_since(self) -> Option<Mono> {
         (self.span.until == END).then_some(self.span.from)
     }
 
-    /// What of it is still not final, once a gap is that ended then.
+    /// The interval, unless it belongs to a final gap that ended at that instant.
     pub(super) fn unless_final(self, until: Mono) -> Option<Self> {
         (self.span.from >= until).then_some(self)
     }
 
-    /// When neither of the two was led.
+    /// The time in which neither of the two was led.
     fn and(self, other: Self) -> Option<Self> {
         let span = self.span.intersect(other.span);
         (!span.is_empty()).then_some(Self { span, back: self.back.max(other.back) })
     }
 
-    /// The gaps that this and a certain one are, which is not over as far as is final. It may have
-    /// begun before the last claim ended, and it lasts as long as is certain, despite claims in
-    /// between. It is another gap where the partition was led in between.
+    /// The gaps that this interval and a certain gap form; the certain gap goes on as far as the
+    /// fold is final. A certain gap may begin before the last claim ended, and it includes claims
+    /// that were not served. The two are separate gaps if a member led in between.
     fn gaps(self, certain: Option<Interval>) -> [Option<Interval>; 2] {
         let Some(certain) = certain else { return [Some(self.span), None] };
         if self.back <= certain.from || self.span.from <= certain.until {
@@ -70,16 +70,16 @@ impl Unled {
 }
 
 impl Live {
-    /// The gaps of a group, or of all groups together, that are not final, each with the roles that
-    /// it befalls. One that goes on has no end.
+    /// The gaps that are not final, of one group or of all groups together, each with its roles. A
+    /// gap that goes on has no end.
     #[must_use]
     pub fn open_gaps(&self, group: Option<&GroupName>, now: Mono) -> Vec<(Interval, RoleClass)> {
         let gaps = |(unled, certain): (Option<Unled>, Option<Interval>)| match (unled, certain) {
-            // What has been heard knows of an end, if there is one.
+            // The claims show an end, if there is one.
             (Some(unled), gap) if gap.is_none_or(|gap| gap.from < unled.span.until) => {
                 unled.gaps(gap)
             }
-            // It is led again, as far as has been heard; since when is not final.
+            // It is led again by the claims, but since when is not final.
             (_, Some(gap)) => [Some(Interval::new(gap.from, now)), None],
             (Some(_) | None, None) => [None; 2],
         };
@@ -102,7 +102,7 @@ impl Live {
         open
     }
 
-    /// The latest time in which no group led what is on these partitions.
+    /// The latest interval in which no group led these partitions.
     fn unled_in_all(&self, at: &BTreeMap<GroupName, PartitionId>, now: Mono) -> Option<Unled> {
         let of = |(name, on): (&GroupName, &PartitionId)| {
             self.groups.get(name)?.lanes.get(on)?.unled_lately(now)
@@ -112,8 +112,8 @@ impl Live {
         all.try_fold(first, |all, one| all.and(one?))
     }
 
-    /// When the last gap of a role in all groups at once ended, as far as has been heard: not
-    /// before the time up to which it is certain that it went on, despite claims in between.
+    /// When the last joint gap of a role ended, by the current claims, but not before the time up
+    /// to which the gap certainly went on.
     #[must_use]
     pub fn joint_gap_until(&self, role: RoleIndex) -> Option<Mono> {
         let class = self.class(role)?;
@@ -145,11 +145,11 @@ mod tests {
         assert_eq!(heard(0, [50, 90]).gaps(None), [Some(span([50, 90])), None]);
         // It began before the last claim ended.
         assert_eq!(gaps(heard(20, [50, 90]), [40, 45]), [Some(span([40, 90])), None]);
-        // It goes on for longer than was heard.
+        // It lasts longer than the claims show.
         assert_eq!(gaps(heard(20, [50, 90]), [40, 95]), [Some(span([40, 95])), None]);
         // The claim in between was not served.
         assert_eq!(gaps(heard(45, [50, 90]), [30, 60]), [Some(span([30, 90])), None]);
-        // It was led in between, as far as has been heard.
+        // A member led in between, as far as the claims show.
         let both = [Some(span([30, 45])), Some(span([50, 90]))];
         assert_eq!(gaps(heard(45, [50, 90]), [30, 40]), both);
     }

@@ -1,5 +1,5 @@
-//! What a fault may cost a group at most: the bounds that a plan prints and a measurement must
-//! respect.
+//! Bounds on the cost of a fault to a group. A plan prints them, and a measurement must respect
+//! them.
 
 use std::time::Duration;
 
@@ -10,41 +10,41 @@ use tandem_facts::time::Span;
 /// The bounds of one group, by fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
-    /// A member dies (SIGKILL), or stops without leaving.
+    /// A member dies (SIGKILL) or stops without leaving.
     pub kill: Bound,
-    /// A member leaves the group, then ends.
+    /// A member leaves the group and ends.
     pub leave: Bound,
-    /// A member is cut off from the brokers; its duty is still reachable. The overlap is that of
-    /// its own roles; those that move among the others overlap as at a death.
+    /// A member is cut off from the brokers, while its duty is still reachable. The overlap is that
+    /// of its own roles; roles that move among other members overlap as after a death.
     pub isolation: Bound,
-    /// A member is stopped for the longest such step, and wakes.
+    /// A member is stopped for the longest such step, and continues.
     pub pause: Bound,
-    /// A member joins, or comes back.
+    /// A member joins, or joins again after a restart.
     pub restart: Bound,
-    /// The broker that coordinates the group dies; nothing where that takes the cluster with it.
+    /// The broker that coordinates the group dies; none if the cluster dies with it.
     pub broker: Bound,
 }
 
-/// Gaps in the served view, overlaps in the claimed one.
+/// Bounds on gaps in the served view, and on overlaps in the claimed view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bound {
-    /// For how long a role may be without a leader.
+    /// How long a role may have no leader.
     pub gap: Range,
-    /// For how long by more than one.
+    /// How long a role may have more than one leader.
     pub overlap: Range,
 }
 
-/// The least and the most, both possible.
+/// The least and the greatest possible duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Range {
     /// The least.
     pub low: Span,
-    /// The most.
+    /// The greatest.
     pub high: Span,
 }
 
 impl Range {
-    /// From `low` to `high`.
+    /// The range from `low` to `high`.
     #[must_use]
     pub fn new(low: Duration, high: Duration) -> Self {
         Self { low: Span(low), high: Span(high) }
@@ -52,8 +52,8 @@ impl Range {
 }
 
 impl Bounds {
-    /// What it costs a group that members are cut off from all brokers: the victims' roles overlap
-    /// as their isolation says, those that move among the others as at a death.
+    /// The bound for a group whose members are cut off from all brokers: the victims' roles overlap
+    /// as in an isolation, and roles that move among other members as after a death.
     #[must_use]
     pub fn cut_off(&self) -> Bound {
         let (own, others) = (self.isolation.overlap, self.kill.overlap);

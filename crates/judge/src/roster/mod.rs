@@ -1,5 +1,5 @@
-//! What those who judge must know of a topology: its groups, members, roles and partitions, what is
-//! promised of it and what a fault may cost. Nothing of how it is set up.
+//! The parts of a topology that a judgement needs: groups, members, roles, partitions, the
+//! objective, and the possible cost of faults. Nothing about how it is set up.
 
 mod bounds;
 mod objective;
@@ -7,30 +7,21 @@ mod objective;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tandem_facts::ids::{ClusterName, GroupName, MemberId, PartitionId, RoleIndex, TopologyName};
+pub use tandem_facts::observation::Mode;
 use tandem_facts::roles::{RoleClass, Roles};
 
 pub use bounds::{Bound, Bounds, Range};
 pub use objective::Objective;
 
-/// When a claim holds and what ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Revocation ends no claim: only lapse, leave or death does.
-    NonExclusive,
-}
-
-/// A topology, as those see it who judge what happens in it.
+/// A topology, as far as a judgement needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
     /// The topology's name.
     pub topology: TopologyName,
-    /// The roles; a role's index is its place.
+    /// The roles, by index.
     pub roles: Roles,
-    /// The clusters, and the groups whose brokers each of them shares.
+    /// The clusters, each with the groups on its brokers.
     pub clusters: BTreeMap<ClusterName, BTreeSet<GroupName>>,
     /// The groups.
     pub groups: BTreeMap<GroupName, RosterGroup>,
@@ -39,18 +30,18 @@ pub struct Roster {
 /// One group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RosterGroup {
-    /// Its members, in order.
+    /// The members, in order.
     pub members: Vec<MemberId>,
-    /// How many partitions its ledger has, `|M|`.
+    /// The number of partitions of the group's ledger, `|M|`.
     pub partitions: NonZeroU32,
-    /// When a claim holds and what ends it.
+    /// When a claim holds, and what ends it.
     pub mode: Mode,
-    /// What a fault may cost it.
+    /// The possible cost of faults to the group.
     pub bounds: Bounds,
 }
 
 impl Roster {
-    /// The group of a member, if the roster knows it.
+    /// The group of a member, if the member is in the roster.
     #[must_use]
     pub fn group_of(&self, member: &MemberId) -> Option<&GroupName> {
         self.groups.iter().find(|(_, group)| group.members.contains(member)).map(|(name, _)| name)
@@ -69,7 +60,7 @@ impl Roster {
 }
 
 impl RosterGroup {
-    /// On which partition a role is.
+    /// The partition of a role.
     #[must_use]
     pub fn partition(&self, role: RoleIndex) -> PartitionId {
         role.partition(self.partitions)

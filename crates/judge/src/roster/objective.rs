@@ -1,20 +1,20 @@
-//! What is promised.
+//! The objective of a topology.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tandem_facts::time::Span;
 
-/// What is promised.
+/// The objective of a topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an objective, as in {joint_gap: 0s}")]
 pub struct Objective {
-    /// So many leaders has each role in each group, outside fault and recovery windows.
+    /// The number of leaders of each role in each group, outside of fault and recovery windows.
     #[serde(default = "one")]
     pub leaders_per_group: u32,
-    /// No role is without a leader in all groups at once for longer than this.
+    /// The longest time for which a role may have no leader in any group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joint_gap: Option<Span>,
-    /// No role is without a leader in one group for longer than this.
+    /// The longest time for which a role may have no leader in one group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_gap: Option<Span>,
 }

@@ -1,33 +1,34 @@
-//! Whether groups that should fail apart fail together: the time in which all failed, over what it
-//! would be if each failed by itself. 1 is independence, more is shared fate.
+//! Whether groups that should fail independently fail together: the share of time in which all
+//! failed, divided by the share that independent failures would give. 1 is independence, more is
+//! shared fate.
 //!
-//! The interval is the percentile bootstrap over whole trials, drawn from a seed: approximate, and
-//! told only where enough trials had a joint gap for it to mean anything.
+//! The interval is the percentile bootstrap over whole trials, drawn from a seed. It is
+//! approximate, so it is reported only if enough trials had a joint gap.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 use super::{Ends, size};
 
-/// Fewer trials than this with a joint gap say nothing about the spread.
+/// With fewer joint gaps than this there is no interval.
 pub const HITS_MIN: usize = 10;
-/// So many sets of trials are drawn.
+/// The number of bootstrap samples.
 const DRAWS: usize = 2_000;
-/// So many numbers are drawn at most, however many trials there are.
+/// The limit on the total size of all bootstrap samples.
 const WORK_MAX: usize = 4_000_000;
 
-/// One trial: for how long it was looked, and for how long nobody served, summed over roles.
+/// One trial: the observed time, and the times without service, summed over roles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// How long it was, times the number of roles.
+    /// The observed time, times the number of roles.
     pub whole: f64,
-    /// In no group at all.
+    /// The time without service in any group.
     pub joint: f64,
-    /// In each group.
+    /// The time without service in each group.
     pub groups: Vec<f64>,
 }
 
-/// The joint share over the product of the groups' own; nothing where that product is 0.
+/// The joint share divided by the product of the groups' own shares; none if that product is 0.
 #[must_use]
 pub fn ratio<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<f64> {
     let (mut whole, mut joint, mut groups) = (0.0, 0.0, Vec::new());
@@ -41,8 +42,8 @@ pub fn ratio<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<f64> {
     (whole > 0.0 && apart > 0.0).then_some(joint / whole / apart)
 }
 
-/// Between which ratios the truth lies in about `confidence` of all such series; nothing where too
-/// few trials had a joint gap.
+/// An interval that contains the ratio with about `confidence`; none if too few trials had a joint
+/// gap.
 #[must_use]
 pub fn interval(trials: &[Trial], confidence: f64, seed: u64) -> Option<Ends> {
     let hits = trials.iter().filter(|trial| trial.joint > 0.0).count();
@@ -56,7 +57,7 @@ pub fn interval(trials: &[Trial], confidence: f64, seed: u64) -> Option<Ends> {
             let drawn: Vec<&Trial> = (0..trials.len())
                 .filter_map(|_| trials.get(chance.random_range(0..trials.len())))
                 .collect();
-            // A group that never failed in this draw: nothing bounds the ratio.
+            // A group that never failed in this sample leaves the ratio without a bound.
             ratio(drawn.into_iter()).unwrap_or(f64::INFINITY)
         })
         .collect();

@@ -1,17 +1,16 @@
-//! What a number of trials says about those to come: exact intervals, tests that assume no
-//! distribution, and a rule for stopping early that errs no more often than it says. Pure; what is
-//! drawn is drawn from a seed.
+//! What a number of trials says about future ones: exact intervals, distribution-free tests, and a
+//! rule for stopping early that keeps its error rate. Pure; all random numbers come from a seed.
 //!
-//! - [`binomial`]: of `n` trials `k` had it: between which probabilities the truth lies.
-//! - [`quantile`]: between which of the samples a quantile of their distribution lies.
+//! - [`binomial`]: an interval for a probability, from `k` hits in `n` trials.
+//! - [`quantile`]: an interval for a quantile, between two of the samples.
 //! - [`sequential`]: when a claim may be made before the last trial.
-//! - [`two_samples`]: whether two sets of samples come from one distribution.
-//! - [`fisher`]: whether two counts have one probability.
-//! - [`power`]: what so many trials can tell apart.
-//! - [`correlation`]: whether what should fail apart fails together.
+//! - [`two_samples`]: whether two sets of samples have the same distribution.
+//! - [`fisher`]: whether two counts have the same probability.
+//! - [`power`]: which differences a number of trials can detect.
+//! - [`correlation`]: whether groups that should fail independently fail together.
 //!
-//! All of it takes samples for independent of each other. Intervals of one trial are not, so
-//! whoever asks hands in one number a trial.
+//! All functions assume independent samples. The intervals of one trial are not independent, so a
+//! caller passes one number per trial.
 
 pub mod binomial;
 pub mod correlation;
@@ -23,12 +22,12 @@ pub mod sequential;
 mod shift;
 pub mod two_samples;
 
-/// Two ends, the lower first.
+/// The ends of an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ends {
-    /// The lower.
+    /// The lower end.
     pub low: f64,
-    /// The upper.
+    /// The upper end.
     pub high: f64,
 }
 
@@ -39,7 +38,7 @@ pub fn float(number: u64) -> f64 {
     half(number >> 32) * 4_294_967_296.0 + half(number)
 }
 
-/// The number of things in a list, as a float.
+/// The length of a list, as a float.
 pub fn size<T>(list: &[T]) -> f64 {
     float(u64::try_from(list.len()).unwrap_or(u64::MAX))
 }

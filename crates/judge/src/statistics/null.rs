@@ -1,5 +1,5 @@
-//! How a sum of ranks is spread where it is chance alone which samples are whose: exactly where
-//! that is affordable, else by so many seeded shuffles.
+//! The distribution of a sum of ranks under the null hypothesis: exact where that is affordable,
+//! otherwise from seeded shuffles.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -7,13 +7,13 @@ use rand_chacha::ChaCha12Rng;
 
 use super::float;
 
-/// The exact spread takes no more additions than this.
+/// The limit on additions for the exact distribution.
 const WORK_MAX: usize = 20_000_000;
-/// So many shuffles otherwise.
+/// The number of shuffles otherwise.
 const SHUFFLES: u32 = 20_000;
 
-/// For each sum of `chosen` of these ranks, in how many ways it comes about; nothing where that
-/// would take too long.
+/// For each sum of `chosen` of these ranks, the number of ways to get it; none if that takes too
+/// long.
 pub(super) fn ways(ranks: &[usize], chosen: usize) -> Option<Vec<f64>> {
     let sum: usize = ranks.iter().sum();
     let work = ranks.len().checked_mul(chosen)?.checked_mul(sum + 1)?;
@@ -26,7 +26,7 @@ pub(super) fn ways(ranks: &[usize], chosen: usize) -> Option<Vec<f64>> {
         for some in (1..=chosen).rev() {
             let (fewer, these) = ways.split_at_mut(some);
             let (Some(fewer), Some(these)) = (fewer.last(), these.first_mut()) else { continue };
-            // With this rank a smaller choice becomes this one.
+            // Each selection without this rank becomes one with it.
             for (here, there) in these.iter_mut().skip(*rank).zip(fewer) {
                 *here += *there;
             }
@@ -35,10 +35,11 @@ pub(super) fn ways(ranks: &[usize], chosen: usize) -> Option<Vec<f64>> {
     ways.pop()
 }
 
-/// How probable a sum of the first `chosen` ranks is that lies at least as far from its mean.
+/// The probability that the sum of `chosen` ranks is at least as far from its mean as that of the
+/// first `chosen`.
 pub(super) fn two_sided(ranks: &[usize], chosen: usize, seed: u64) -> f64 {
     let whole: usize = ranks.iter().sum();
-    // Sum times samples less its mean times samples: whole numbers, so that equal is equal.
+    // All sums times the number of samples, so that the comparison is between integers.
     let far = |sum: usize| (sum * ranks.len()).abs_diff(whole * chosen);
     let seen = far(ranks.iter().take(chosen).sum());
     if let Some(ways) = ways(ranks, chosen) {
@@ -48,7 +49,7 @@ pub(super) fn two_sided(ranks: &[usize], chosen: usize, seed: u64) -> f64 {
     }
     let mut chance = ChaCha12Rng::seed_from_u64(seed);
     let mut shuffled = ranks.to_vec();
-    let mut extreme = 1_u32; // what was seen is one of them
+    let mut extreme = 1_u32; // the observed selection counts, too
     for _ in 0..SHUFFLES {
         let (drawn, _) = shuffled.partial_shuffle(&mut chance, chosen);
         extreme += u32::from(far(drawn.iter().sum()) >= seen);

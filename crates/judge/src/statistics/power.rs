@@ -1,5 +1,5 @@
-//! What two runs of so many trials can tell apart: how much longer the samples of one must be, or
-//! in how many more of its trials something must happen, for a test to say so.
+//! Which differences two runs with a number of trials can detect: how much longer the samples of
+//! one must be, or in how many of its trials an event must happen.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -7,15 +7,15 @@ use rand_chacha::ChaCha12Rng;
 use super::fisher::exact;
 use super::{float, shift};
 
-/// So many pairs of runs are drawn.
+/// The number of simulated pairs of runs.
 const DRAWN: usize = 400;
-/// Of larger sets so many samples are drawn each; what they show shrinks with the root of their
-/// number.
+/// The limit on the size of simulated sets. The detectable shift of larger sets shrinks with the
+/// square root of their size.
 const SIZE_MAX: usize = 100;
 
-/// By how much all samples of one set must be longer than those of the other, for the rank test at
-/// `most` to say so in `power` of all such pairs. Pairs are drawn from both sets, each moved to its
-/// own median, so that it does not matter whether they differ. Nothing where no difference shows.
+/// By how much the samples of one set must be longer for the rank test at level `most` to detect it
+/// in a share `power` of all pairs. Pairs are drawn from both sets, each centred on its own median,
+/// so that an actual difference does not matter. None if no shift is detectable.
 #[must_use]
 pub fn shift_shown(a: &[f64], b: &[f64], most: f64, power: f64, seed: u64) -> Option<f64> {
     let pool: Vec<f64> = [a, b].into_iter().flat_map(around_median).collect();
@@ -46,15 +46,15 @@ pub fn shift_shown(a: &[f64], b: &[f64], most: f64, power: f64, seed: u64) -> Op
     place.map(|(_, shown)| shown.max(0.0) * scale)
 }
 
-/// In how many of `trials` something must happen at the least to be told, at `most`, from `a` of so
-/// many; nothing where not even all would do.
+/// In how many of `trials` an event must happen to be detected at level `most`, given `a` hits in
+/// so many trials of the other run; none if even all are not enough.
 #[must_use]
 pub fn count_shown(a: (u64, u64), trials: u64, most: f64) -> Option<u64> {
     let more = |hits: &u64| float(*hits) * float(a.1) > float(a.0) * float(trials);
     (0..=trials).filter(more).find(|hits| exact(a.0, a.1, *hits, trials) <= most)
 }
 
-/// The finite samples, less their median.
+/// The finite samples minus their median.
 fn around_median(samples: &[f64]) -> Vec<f64> {
     let mut all: Vec<f64> = samples.iter().copied().filter(|it| it.is_finite()).collect();
     all.sort_by(f64::total_cmp);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_that_is_told_to_show_shows_four_times_of_five() {
+    fn a_detectable_shift_shows_four_times_of_five() {
         let base = samples(40, 1);
         let shown = shift_shown(&base[..15], &base[..15], 0.005, 0.8, 1).unwrap();
         let mut chance = ChaCha12Rng::seed_from_u64(7);

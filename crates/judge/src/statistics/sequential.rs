@@ -1,22 +1,22 @@
-//! When a claim about a probability may be made before the last trial.
+//! A sequential test: when a claim about a probability may be made before the last trial.
 //!
-//! Who looks after every trial, and stops as soon as the interval of a series of fixed length would
-//! hold, errs more often than he says: each look is one more chance to err. So the looks are fixed
-//! before the first trial, and share the error between them (alpha spending, Lan and DeMets 1983).
-//! The first look is where no hit at all suffices, the next where one does, and so on: the claim is
-//! made at the first look `k`, of which there are `looks[k]` trials, at which there are at most `k`
-//! hits. The looks before the last spend half of what is left each, the last spends the rest. There
-//! are as many looks as fit into the longest series, at most ten.
+//! Checking after every trial, and stopping at the first good interval of a fixed-length test,
+//! understates the error: each look is another chance to err. So the looks are fixed before the
+//! first trial and share the error (alpha spending, Lan and DeMets 1983). The first look is where
+//! zero hits suffice, the second where one suffices, and so on: the claim is made at the first look
+//! `k`, after `looks[k]` trials, with at most `k` hits. Each look but the last spends half of the
+//! remaining error, the last one spends the rest. There are as many looks as fit into the longest
+//! series, and at most ten.
 //!
-//! What a look spends is exact: the probability, at the limit itself, that the claim is made there
-//! and was not made before. At any greater probability it is made more rarely.
+//! The error spent at a look is exact: the probability, at the limit itself, that the claim is made
+//! there and not before. At a higher probability of hits the claim is less likely.
 
 use super::binomial::solve;
 
-/// So many looks at most: what is left for later ones is next to nothing.
+/// The greatest number of looks: the error left for later ones is negligible.
 const LOOKS_MAX: usize = 10;
 
-/// A rule, fixed before the first trial.
+/// A stopping rule, fixed before the first trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     limit: f64,
@@ -24,33 +24,33 @@ pub struct Rule {
     looks: Vec<u64>,
 }
 
-/// What a rule says after a trial.
+/// The decision of a rule after a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// The claim holds, made at this look.
+    /// The claim holds.
     Claimed {
-        /// Which, from 0: so many hits would have been allowed.
+        /// The look at which it was made, from 0, which is also the number of hits allowed there.
         look: usize,
     },
-    /// It may yet be made.
+    /// The claim may still be made.
     Open,
-    /// No look that is still to come can make it.
+    /// No later look can make the claim.
     Hopeless,
 }
 
-/// Where a series stands.
+/// The trials of a series so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
-    /// Trials that count.
+pub struct Series {
+    /// The number of trials that count.
     pub trials: u64,
-    /// Those of them that had it.
+    /// The number of hits among them.
     pub hits: u64,
     claimed: Option<usize>,
 }
 
 impl Rule {
-    /// The rule for "below `limit`, with `confidence`", looked at after `min` to `max` trials.
-    /// Nothing where not even `max` trials without a hit would do.
+    /// The rule for the claim that the probability is below `limit`, with `confidence`, and looks
+    /// after `min` to `max` trials. None if even `max` trials without a hit are not enough.
     #[must_use]
     pub fn new(limit: f64, confidence: f64, min: u64, max: u64) -> Option<Self> {
         let error = 1.0 - confidence;
@@ -71,48 +71,48 @@ impl Rule {
         kept.map(|looks| Self { limit, error, looks })
     }
 
-    /// After how many trials the claim may be made: with no hit at the first of these, with one at
-    /// the second, and so on.
+    /// The number of trials at each look: the claim is made without a hit at the first, with at
+    /// most one at the second, and so on.
     #[must_use]
     pub fn looks(&self) -> &[u64] {
         &self.looks
     }
 
-    /// Takes the next trial that counts into account; `left` more may follow.
-    pub fn decide(&self, standing: &mut Standing, hit: bool, left: u64) -> Decision {
-        standing.trials += 1;
-        standing.hits += u64::from(hit);
-        if standing.claimed.is_none() {
+    /// Adds a trial to the series. Up to `left` further trials may follow.
+    pub fn decide(&self, series: &mut Series, hit: bool, left: u64) -> Decision {
+        series.trials += 1;
+        series.hits += u64::from(hit);
+        if series.claimed.is_none() {
             let looks = (0_u64..).zip(&self.looks).zip(0_usize..);
-            let now = looks.filter(|((_, at), _)| **at == standing.trials);
-            let holds = now.filter(|((allowed, _), _)| standing.hits <= *allowed);
-            standing.claimed = holds.map(|(_, look)| look).next();
+            let now = looks.filter(|((_, at), _)| **at == series.trials);
+            let holds = now.filter(|((allowed, _), _)| series.hits <= *allowed);
+            series.claimed = holds.map(|(_, look)| look).next();
         }
-        self.prospect(standing, left)
+        self.prospect(series, left)
     }
 
-    /// What can be said now, where `left` more trials may follow.
+    /// The decision for a series that up to `left` further trials may follow.
     #[must_use]
-    pub fn prospect(&self, standing: &Standing, left: u64) -> Decision {
-        if let Some(look) = standing.claimed {
+    pub fn prospect(&self, series: &Series, left: u64) -> Decision {
+        if let Some(look) = series.claimed {
             return Decision::Claimed { look };
         }
-        let reach = standing.trials.saturating_add(left);
+        let reach = series.trials.saturating_add(left);
         let mut looks = (0_u64..).zip(&self.looks);
         let open = |(allowed, at): (u64, &u64)| {
-            *at > standing.trials && *at <= reach && standing.hits <= allowed
+            *at > series.trials && *at <= reach && series.hits <= allowed
         };
         if looks.any(open) { Decision::Open } else { Decision::Hopeless }
     }
 
-    /// The most that the probability can be where the claim was made at `look`, with the rule's own
-    /// confidence: a series that was claimed at this look or before it is rarer at any greater one.
+    /// An upper bound on the probability for a claim made at `look`, with the rule's confidence. At
+    /// any higher probability, a claim at this look or before is less likely.
     #[must_use]
     pub fn upper(&self, look: usize) -> f64 {
         solve(|probability| self.claims_by(look, probability) > self.error).min(self.limit)
     }
 
-    /// The probability that the claim is made at all where each trial has a hit with `probability`.
+    /// The probability that the claim is made at all if each trial hits with `probability`.
     #[must_use]
     pub fn claims(&self, probability: f64) -> f64 {
         self.claims_by(self.looks.len().saturating_sub(1), probability)
@@ -130,8 +130,8 @@ impl Rule {
     }
 }
 
-/// How many hits there may be after so many trials in which no claim was made, and how probable
-/// each number is. More hits than any look allows are left out.
+/// The distribution of the number of hits after a number of trials without a claim. Numbers above
+/// what any look allows are left out.
 #[derive(Debug, Clone)]
 struct Walk {
     probability: f64,
@@ -146,7 +146,7 @@ impl Walk {
         Self { probability, trials: 0, hits }
     }
 
-    /// One more trial.
+    /// Adds one trial.
     fn step(&mut self) {
         let mut fewer = 0.0;
         for here in &mut self.hits {
@@ -163,7 +163,7 @@ impl Walk {
         }
     }
 
-    /// Goes on until a claim at this look spends no more than `error`.
+    /// Adds trials until a claim at this look spends at most `error`.
     fn until(&mut self, look: usize, error: f64, min: u64, max: u64) -> Option<u64> {
         self.go(min.min(max));
         while self.at(look) > error {
@@ -179,7 +179,7 @@ impl Walk {
         self.hits.iter().take(look + 1).sum()
     }
 
-    /// The claim is made here, or never by these.
+    /// Removes and returns the probability that the claim is made at this look.
     fn take(&mut self, look: usize) -> f64 {
         let made = self.at(look);
         self.hits.iter_mut().take(look + 1).for_each(|hits| *hits = 0.0);

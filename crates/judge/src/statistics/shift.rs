@@ -1,12 +1,12 @@
-//! By how much one set of samples is shifted against another: the median of all differences, with
-//! the interval that belongs to the rank test (Hodges and Lehmann 1963; Moses).
+//! The shift between two sets of samples: the median of all pairwise differences, with the interval
+//! of the rank test (Hodges and Lehmann 1963; Moses).
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::null::ways;
 use super::{Ends, float};
 
-/// The median of all differences.
+/// The median of all pairwise differences.
 pub(super) fn estimate(a: &[f64], b: &[f64]) -> Option<f64> {
     let all = differences(a, b);
     let middle = all.len() / 2;
@@ -17,8 +17,8 @@ pub(super) fn estimate(a: &[f64], b: &[f64]) -> Option<f64> {
     all.get(middle.checked_sub(1)?).map(|lower| f64::midpoint(*lower, upper))
 }
 
-/// Between which shifts the truth lies in at least `confidence` of all such pairs of sets; where
-/// the sets are large, by the normal approximation. Nothing where there are too few samples.
+/// An interval for the shift: at least `confidence` of all such intervals contain it. For large
+/// sets it uses the normal approximation. None if there are too few samples.
 pub(super) fn interval(a: &[f64], b: &[f64], confidence: f64) -> Option<Ends> {
     let all = differences(a, b);
     let outside = outside(a.len(), b.len(), (1.0 - confidence) / 2.0)?;
@@ -27,7 +27,7 @@ pub(super) fn interval(a: &[f64], b: &[f64], confidence: f64) -> Option<Ends> {
     Some(Ends { low, high })
 }
 
-/// The rank of the difference at either end.
+/// The rank of the difference at each end.
 pub(super) fn outside(a: usize, b: usize, tail: f64) -> Option<usize> {
     let ranks: Vec<usize> = (1..=a + b).collect();
     if let Some(ways) = ways(&ranks, a) {
@@ -44,20 +44,20 @@ pub(super) fn outside(a: usize, b: usize, tail: f64) -> Option<usize> {
     let (a, b) = (float(u64::try_from(a).ok()?), float(u64::try_from(b).ok()?));
     let normal = Normal::standard().inverse_cdf(tail);
     let rank = a * b / 2.0 + normal * (a * b * (a + b + 1.0) / 12.0).sqrt();
-    // No cast of ours: count up to it.
+    // Counts up to the number, to avoid a cast.
     least_above(rank)
 }
 
-/// The greatest whole number below `rank`, by halving.
+/// The greatest integer below `rank`, by bisection.
 fn least_above(rank: f64) -> Option<usize> {
     let fits = |number: u64| float(number) <= rank;
     let found = super::binomial::least(0, 1 << 40, |number| !fits(number + 1))?;
     usize::try_from(found).ok()
 }
 
-/// Every `b` less every `a`, in ascending order.
+/// Each `b` minus each `a`, in ascending order.
 fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
-    // Two that were still open: nobody knows which was longer.
+    // Two infinite samples are censored: which is longer is unknown.
     let less = |b: f64, a: f64| if a.total_cmp(&b).is_eq() { 0.0 } else { b - a };
     let mut all: Vec<f64> = b.iter().flat_map(|b| a.iter().map(move |a| less(*b, *a))).collect();
     all.sort_by(f64::total_cmp);

@@ -1,32 +1,32 @@
-//! Whether two sets of samples come from one distribution, and how far they are apart.
+//! Whether two sets of samples have the same distribution, and how far they are shifted.
 //!
-//! Lengths are compared by their ranks (Wilcoxon, Mann and Whitney): the p-value is that of the
-//! permutation test on the sum of ranks, ties at their mean rank, exact where the sets are small
-//! and by seeded shuffles where they are not. Counts are compared by Fisher's exact test. Whoever
-//! makes several comparisons corrects them with [`holm`].
+//! Durations are compared by ranks (Wilcoxon, Mann and Whitney). The p-value is that of the
+//! permutation test on the sum of ranks, with mean ranks for ties: exact for small sets, from
+//! seeded shuffles for large ones. Counts are compared by Fisher's exact test. A caller with
+//! several comparisons corrects them with [`holm`].
 
 use super::fisher::{exact, ln_choose};
 use super::null::two_sided;
 use super::{Ends, shift};
 
-/// Of more samples than this, so many are taken, evenly by rank: the pairs must fit into memory.
+/// Larger sets are thinned to this size, evenly by rank, so that the pairs fit into memory.
 const SAMPLES_MAX: usize = 2_000;
 
-/// No level that anybody asks for takes more.
+/// No usual level needs larger sets.
 const SIZE_MAX: u64 = 1_000;
 
-/// Two sets of samples, compared.
+/// The comparison of two sets of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// How probable so great a difference is where there is none.
+    /// The p-value: the probability of a difference this large without a real one.
     pub p: f64,
-    /// The median of all differences, the second less the first.
+    /// The median of all pairwise differences, the second set minus the first.
     pub shift: f64,
-    /// Between which shifts the truth lies; nothing where there are too few samples.
+    /// An interval for the shift; none if there are too few samples.
     pub interval: Option<Ends>,
 }
 
-/// Compares two sets of samples; nothing where one is empty.
+/// Compares two sets of samples; none if one is empty.
 #[must_use]
 pub fn compare(a: &[f64], b: &[f64], confidence: f64, seed: u64) -> Option<Comparison> {
     let (a, b) = (thinned(a), thinned(b));
@@ -36,13 +36,13 @@ pub fn compare(a: &[f64], b: &[f64], confidence: f64, seed: u64) -> Option<Compa
     Some(Comparison { p, shift, interval: shift::interval(&a, &b, confidence) })
 }
 
-/// The p-value of two counts, each of so many.
+/// The p-value of two counts, each with its number of trials.
 #[must_use]
 pub fn counts(a: (u64, u64), b: (u64, u64)) -> f64 {
     exact(a.0, a.1, b.0, b.1)
 }
 
-/// The least p-value that sets of these sizes can have: a greater one is never enough.
+/// The least p-value that sets of these sizes can have.
 #[must_use]
 pub fn least_p(a: u64, b: u64) -> f64 {
     if a == 0 || b == 0 {
@@ -51,15 +51,15 @@ pub fn least_p(a: u64, b: u64) -> f64 {
     (std::f64::consts::LN_2 - ln_choose(a + b, a)).exp().min(1.0)
 }
 
-/// How large two sets of one size must be, at the least, for a p-value of `most` to be possible at
-/// all: for samples, and as well for two counts of so many.
+/// The least size of two equal sets for which a p-value of `most` is possible, for samples as well
+/// as for counts.
 #[must_use]
 pub fn least_size(most: f64) -> Option<u64> {
     (1..=SIZE_MAX).find(|size| least_p(*size, *size) <= most)
 }
 
-/// The p-values corrected for their number (Holm 1979), in the order given: the probability of even
-/// one false alarm among them is no more than the level that they are compared with.
+/// The p-values corrected for their number (Holm 1979), in the given order. The probability of even
+/// one false alarm is at most the level with which they are compared.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<(usize, f64)> = p_values.iter().copied().enumerate().collect();
@@ -74,7 +74,7 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// The ranks of the samples among all of both sets, doubled, so that the mean of a tie is whole.
+/// The ranks of the samples among both sets, doubled, so that the mean rank of a tie is an integer.
 fn doubled_ranks(a: &[f64], b: &[f64]) -> Vec<usize> {
     let mut order: Vec<(usize, f64)> = a.iter().chain(b).copied().enumerate().collect();
     order.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -1,5 +1,5 @@
-//! Facts to a timeline one by one, as a journal is read: a member's facts are taken in and
-//! forgotten, so that memory grows with what happened and not with how often it was said.
+//! Builds a timeline from facts one by one, as a journal is read. It does not store members' facts,
+//! so that memory grows with the number of events and not with the number of reports.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +10,24 @@ use tandem_facts::ids::Life;
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
-/// Takes the facts of a run that is over, and computes its timeline.
+/// Takes the facts of a finished run, and computes its timeline.
 ///
-/// Facts of one member must come in the order of `seq`, as they do in a journal. What comes late
-/// is left out, and the time in which it is missing is unknown. Facts of different authors may
-/// come in any order, and so may those of the controller.
+/// The facts of one member must come in the order of `seq`, as they do in a journal. A late fact is
+/// left out, and the time of the missing fact is unknown. Facts of different authors may come in
+/// any order, and so may those of the controller.
 #[derive(Debug)]
 pub struct TimelineBuilder {
     roster: Roster,
     gathered: Gathered,
-    /// What the controller wrote: little beside what members write.
+    /// The controller's facts, which are few beside those of members.
     own: Vec<Fact>,
-    /// Who could not be reached, and who could again.
+    /// The facts about lost and regained contact with brokers.
     reach: Vec<Fact>,
     cut: Cut,
 }
 
 impl TimelineBuilder {
-    /// Begins without any fact.
+    /// A builder without facts.
     #[must_use]
     pub fn new(roster: impl Into<Roster>) -> Self {
         let roster = roster.into();
@@ -58,7 +58,7 @@ impl TimelineBuilder {
         self.cut.last
     }
 
-    /// All facts were taken.
+    /// The timeline of all facts.
     #[must_use]
     pub fn finish(self) -> Timeline {
         let Self { roster, mut gathered, mut own, reach, cut } = self;
@@ -67,8 +67,8 @@ impl TimelineBuilder {
         Timeline::of(&roster, gathered, outage::outages(reach.iter()))
     }
 
-    /// All facts were taken, of a topology that is kept up; so far, where it goes on. All of it is
-    /// one trial, which counts however it ended.
+    /// The timeline of a topology that is kept up, or that so far if it `goes_on`. It is one trial,
+    /// which counts with any end.
     #[must_use]
     pub fn finish_upkeep(self, goes_on: bool) -> Timeline {
         let mut timeline = if goes_on { self.finish_so_far() } else { self.finish() };
@@ -86,14 +86,14 @@ impl TimelineBuilder {
     }
 }
 
-/// Where a trial that was cut off ends.
+/// Where a cut-off trial ends.
 #[derive(Debug, Default)]
 struct Cut {
     /// When the last trial began.
     began: Option<Mono>,
-    /// Members that went, and the end of the run.
+    /// When members left or died, and when the run ended.
     ends: Vec<(Mono, Option<Life>)>,
-    /// Members that a fault made go: they are not sent home.
+    /// Lives that a fault made leave, so that their leave is not part of a teardown.
     struck: BTreeSet<Life>,
     last: Option<Mono>,
 }
@@ -113,7 +113,7 @@ impl Cut {
         }
     }
 
-    /// Where members were first sent home, or the run ended, or else at the last thing known.
+    /// The first leave or death of a teardown, or the end of the run, or the last known instant.
     fn at(&self) -> Mono {
         let home =
             |leaves: &Option<Life>| leaves.as_ref().is_none_or(|it| !self.struck.contains(it));

@@ -1,20 +1,20 @@
-//! How many at once: a count that changes at instants, and is not always known.
+//! How many members claim or serve at once: a count over time that may be uncertain.
 //!
-//! At each instant there is a least and a most. Who surely serves counts in both, who may serve
-//! only in the most. So there are three answers to "does nobody serve?": yes where the most is 0,
-//! no where the least is above 0, and unknown between.
+//! At each instant there is a least and a greatest count. A member that surely serves counts in
+//! both; one that may serve only in the greatest. So "does no member serve?" has three answers: yes
+//! if the greatest count is 0, no if the least is above 0, and otherwise unknown.
 
 use std::collections::BTreeMap;
 
 use super::{Interval, IntervalSet};
 use tandem_facts::time::Mono;
 
-/// The least and the most that can be true at an instant.
+/// The least and the greatest possible count at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
-    /// Surely so many.
+    /// The least.
     pub min: i64,
-    /// Possibly so many.
+    /// The greatest.
     pub max: i64,
 }
 
@@ -25,7 +25,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Counts one more: surely within `sure`, possibly within `possible`.
+    /// Adds one member: surely within `sure`, possibly within `possible`.
     pub fn add(&mut self, sure: &IntervalSet, possible: &IntervalSet) {
         for interval in sure.iter() {
             self.change(interval.from).min += 1;
@@ -37,7 +37,7 @@ impl Coverage {
         }
     }
 
-    /// Adds up what two count.
+    /// The sum of two counts.
     #[must_use]
     pub fn plus(mut self, other: &Self) -> Self {
         for (&at, change) in &other.changes {
@@ -54,7 +54,7 @@ impl Coverage {
         self.changes.range(..=at).fold(Count::default(), |sum, (_, change)| sum.after(*change))
     }
 
-    /// The count throughout `window`, in steps that fill it.
+    /// The count within `window`, as consecutive steps.
     pub fn steps(&self, window: Interval) -> impl Iterator<Item = (Interval, Count)> + '_ {
         let mut count =
             self.changes.range(..=window.from).fold(Count::default(), |sum, (_, c)| sum.after(*c));
@@ -72,7 +72,7 @@ impl Coverage {
         })
     }
 
-    /// When the count is as `wanted`, within `window`.
+    /// The parts of `window` in which `wanted` holds for the count.
     #[must_use]
     pub fn when(&self, window: Interval, wanted: impl Fn(Count) -> bool) -> IntervalSet {
         self.steps(window).filter(|(_, count)| wanted(*count)).map(|(step, _)| step).collect()

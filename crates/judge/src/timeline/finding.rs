@@ -1,4 +1,4 @@
-//! What was found in the trials: intervals, each with its role, trial, cause and uncertainty.
+//! The intervals found in the trials, each with its role, trial, cause and uncertainty.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,37 +13,37 @@ use tandem_facts::time::Mono;
 /// One interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Whose: each of these roles has it.
+    /// The roles that have this interval.
     pub roles: RoleClass,
-    /// In which trial.
+    /// The trial.
     pub trial: TrialNumber,
-    /// From when to when, cut to the trial. A takeover without a gap has no length.
+    /// The interval, cut to the trial. A takeover without a gap has length 0.
     pub span: Interval,
-    /// Why it began.
+    /// The cause.
     pub cause: Cause,
-    /// How far from the truth its length may be, as a sum over both ends.
+    /// The uncertainty of the length, as a sum over both ends.
     pub uncertainty: Duration,
-    /// It was still open when its trial ended: it is at least as long as this.
+    /// Whether the interval was still open when its trial ended, so that it may be longer.
     pub censored: bool,
 }
 
-/// All intervals of one group, or of all together. Samples are per role: one of a class counts once
-/// for each of its roles.
+/// All intervals of one group, or of all groups together. Samples are per role: a class of roles
+/// counts once for each role.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Findings {
-    /// Nobody served.
+    /// No member served.
     pub gaps: Vec<Finding>,
-    /// Two or more claimed.
+    /// Two or more members claimed.
     pub overlaps: Vec<Finding>,
-    /// Service passed from one life to another; of groups only.
+    /// Service passed from one life to another; for single groups only.
     pub takeovers: Vec<Finding>,
-    /// Nobody may have served.
+    /// It is unknown whether a member served.
     pub unknown_gaps: Vec<Finding>,
-    /// Two or more may have claimed.
+    /// It is unknown whether two or more members claimed.
     pub unknown_overlaps: Vec<Finding>,
 }
 
-/// Where and when something was seen.
+/// The roles, trial and cause of an observation.
 struct Place<'a, F> {
     roles: RoleClass,
     trial: &'a Trial,
@@ -51,7 +51,7 @@ struct Place<'a, F> {
 }
 
 impl Findings {
-    /// Of one group, on these partitions.
+    /// The findings in one group, on these partitions.
     pub(super) fn of_group(
         bearing: &[(PartitionId, RoleClass)],
         lanes: &Lanes,
@@ -70,8 +70,8 @@ impl Findings {
         all
     }
 
-    /// All groups together, and in how many of them each role was surely led at every instant of
-    /// each trial.
+    /// The findings in all groups together, and for each trial in how many groups each role was
+    /// surely led at every instant.
     pub(super) fn of_all(
         roster: &Roster,
         groups: &BTreeMap<GroupName, GroupLine>,
@@ -97,7 +97,7 @@ impl Findings {
         (all, leaders)
     }
 
-    /// Whether anything is unknown.
+    /// The times in which anything is unknown.
     #[must_use]
     pub fn unknown(&self) -> IntervalSet {
         let all = self.unknown_gaps.iter().chain(&self.unknown_overlaps);

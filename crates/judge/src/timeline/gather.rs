@@ -1,4 +1,4 @@
-//! Sorts the facts by author and order, and hands each to whom it concerns.
+//! Sorts the facts by author and order, and passes each to the lives or records that it concerns.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -6,26 +6,26 @@ use std::time::Duration;
 
 use super::life::{END, LifeLine};
 use super::trouble::Troubles;
-use super::{Interval, IntervalSet, Record, Stretch};
+use super::{Interval, IntervalSet, RunRecord, Stretch};
 use crate::roster::Roster;
 use tandem_facts::ids::{GroupName, Life};
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
-/// Of a run that goes on, what was stamped so long before the latest fact has been heard.
+/// In a run that goes on, facts older than this have all been heard.
 const UNHEARD: Duration = Duration::from_millis(500);
-/// And what happened so long before it is decided.
+/// In a run that goes on, events older than this are decided.
 const UNDECIDED: Duration = Duration::from_secs(1);
 
-/// All facts, each in its place.
+/// All facts, each with the life or record that it concerns.
 #[derive(Debug)]
 pub(super) struct Gathered {
     pub(super) lives: BTreeMap<GroupName, BTreeMap<Life, LifeLine>>,
     pub(super) troubles: Troubles,
-    pub(super) record: Record,
+    pub(super) record: RunRecord,
 }
 
-/// Sorts the facts of a stretch of a run that goes on, which is judged as the trial that it is.
+/// Sorts the facts of a stretch of a running run, which is judged as one trial.
 pub(super) fn gather_stretch(
     roster: &Roster,
     facts: &[impl Borrow<Fact>],
@@ -42,8 +42,8 @@ pub(super) fn gather_stretch(
     gathered
 }
 
-/// Hands each fact to whom it concerns. Their order in `facts` does not matter: an author's are in
-/// the order of `seq`, and between authors the clock of the host decides.
+/// Passes each fact to what it concerns. The order of `facts` does not matter: the facts of one
+/// author are sorted by `seq`, those of different authors by the host's clock.
 fn sort(roster: &Roster, facts: &[impl Borrow<Fact>]) -> Gathered {
     let mut authors: BTreeMap<Option<&Life>, Vec<&Fact>> = BTreeMap::new();
     for fact in facts {
@@ -67,23 +67,23 @@ fn sort(roster: &Roster, facts: &[impl Borrow<Fact>]) -> Gathered {
     gathered
 }
 
-/// The time in which the controller's facts between two neighbours were lost.
+/// The time of lost facts between two consecutive facts of the controller.
 fn lost(neighbours: &[Fact]) -> Option<Interval> {
     let [one, next] = neighbours else { return None };
     (next.seq > one.seq + 1).then(|| Interval::new(one.t, next.t))
 }
 
 impl Gathered {
-    /// Nothing was told yet.
+    /// A state without facts.
     pub(super) fn new(roster: &Roster) -> Self {
         Self {
             lives: roster.groups.keys().map(|name| (name.clone(), BTreeMap::new())).collect(),
             troubles: Troubles::new(roster),
-            record: Record::default(),
+            record: RunRecord::default(),
         }
     }
 
-    /// Takes the next fact that the member itself wrote, in the order of `seq`.
+    /// Takes the next fact that a member wrote, in the order of `seq`.
     pub(super) fn hear(&mut self, roster: &Roster, life: &Life, fact: &Fact) {
         self.record.hear(fact);
         if fact.what == What::Leaving {
@@ -94,11 +94,11 @@ impl Gathered {
         }
     }
 
-    /// Everything was told by members of a run that is over: takes what the controller wrote, in
-    /// the order of `seq`. A trial that is still open ends at `cut`.
+    /// Ends a finished run: takes the controller's facts, in the order of `seq`. A trial that is
+    /// still open ends at `cut`.
     pub(super) fn close(&mut self, roster: &Roster, own: &[Fact], cut: Mono) {
         self.take_own(roster, own);
-        // What the controller would have told concerns anybody: a death, a stop.
+        // The controller's lost facts may concern any member: a death, a stop.
         self.forget(&own.windows(2).filter_map(lost).collect());
         self.forget(&self.record.unseen());
         let stalls = self.record.stalls.iter().copied().collect();
@@ -107,7 +107,7 @@ impl Gathered {
         self.leave();
     }
 
-    /// The same of a run that goes on, which is judged up to a little before its `latest` fact.
+    /// The same for a run that goes on, which is judged up to shortly before its `latest` fact.
     pub(super) fn close_so_far(&mut self, roster: &Roster, own: &[Fact], latest: Mono) {
         self.take_own(roster, own);
         self.forget(&own.windows(2).filter_map(lost).collect());
@@ -124,15 +124,15 @@ impl Gathered {
         self.lives.values_mut().flat_map(BTreeMap::values_mut)
     }
 
-    /// Nothing is known of anybody then.
+    /// Makes the state of all members unknown in `spans`.
     fn forget(&mut self, spans: &IntervalSet) {
         for line in self.lines() {
             spans.iter().for_each(|span| line.forget(span));
         }
     }
 
-    /// Of the time in which nobody was there nothing is known of anybody, not even of the dead:
-    /// they were not started again, and faults were not healed.
+    /// While the controller was gone, the state of all members is unknown, even of dead ones: it
+    /// did not restart them, and did not heal faults.
     fn leave(&mut self) {
         if let Some(left) = self.record.unattended {
             self.forget(&Interval::new(left, END).into());

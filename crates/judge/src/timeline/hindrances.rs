@@ -1,8 +1,8 @@
-//! For how long the host kept the instrument or a member from running, trial by trial.
+//! How long the host kept the instrument or a member from running, by trial.
 //!
-//! [`worst`] judges a run from all its facts, [`Hindrances`] the trials of one that goes on, at a
-//! cost that does not grow with the run. They differ only where a fact comes later than half a
-//! second, and then it is the report that counts.
+//! [`worst`] judges a run from all its facts. [`Hindrances`] judges the trials of a running run, at
+//! a cost that does not grow with the run. The results differ only if a fact arrives more than half
+//! a second late; then that of the report counts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,23 +13,23 @@ use tandem_facts::ids::{Life, TrialNumber};
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
-/// So many facts are kept before those that are known in full are folded into one number.
+/// The number of facts above which complete trials are folded into one number each.
 const KEPT: usize = 4_096;
-/// All that concerns an instant is told within this.
-const TOLD: Duration = Duration::from_secs(2);
+/// All facts about an instant arrive within this time.
+const ARRIVAL: Duration = Duration::from_secs(2);
 
-/// The longest time in a trial for which the host kept a thread from running.
+/// The longest time in a trial for which the host kept one thread from running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hindrance {
-    /// Whose thread; nothing for the controller's canary.
-    pub whom: Option<Life>,
-    /// For how long the host is to blame.
+    /// The life of the thread; none for the controller's canary.
+    pub life: Option<Life>,
+    /// The part of the delay that the host caused.
     pub imposed: Duration,
-    /// How late the thread was, whoever is to blame.
+    /// The whole delay, from all causes.
     pub late: Duration,
 }
 
-/// The worst of each trial that has any.
+/// The worst hindrance of each trial that has any.
 #[must_use]
 pub fn worst(
     trials: &[Trial],
@@ -47,7 +47,7 @@ pub fn worst(
     found
 }
 
-/// Of two that are as long, the canary's, or else the first member's, is told.
+/// Keeps the worse of two. If they are equal, keeps the canary's, otherwise the first member's.
 fn note(
     found: &mut BTreeMap<TrialNumber, Hindrance>,
     trial: TrialNumber,
@@ -57,15 +57,15 @@ fn note(
     if imposed.is_zero() {
         return;
     }
-    let one = Hindrance { whom: late.whom.clone(), imposed, late: late.span.length() };
+    let one = Hindrance { life: late.life.clone(), imposed, late: late.span.length() };
     let known = found.entry(trial).or_insert_with(|| one.clone());
-    let order = one.imposed.cmp(&known.imposed).then_with(|| known.whom.cmp(&one.whom));
+    let order = one.imposed.cmp(&known.imposed).then_with(|| known.life.cmp(&one.life));
     if order.is_gt() {
         *known = one;
     }
 }
 
-/// The same of a run that goes on.
+/// The same for a running run.
 #[derive(Debug, Clone, Default)]
 pub struct Hindrances {
     trial: Option<(TrialNumber, Interval)>,
@@ -75,7 +75,7 @@ pub struct Hindrances {
 }
 
 impl Hindrances {
-    /// Takes a fact into account, in the order of arrival.
+    /// Takes a fact, in the order of arrival.
     pub fn observe(&mut self, fact: &Fact) {
         if let What::TrialBegan { trial } = &fact.what {
             self.found = self.found();
@@ -95,7 +95,7 @@ impl Hindrances {
         }
     }
 
-    /// In which trials so far the host kept a thread of the run from running for longer.
+    /// The trials so far in which the host kept a thread from running for longer than `stall`.
     pub fn beyond(&self, stall: Duration) -> impl Iterator<Item = TrialNumber> {
         let found = self.found().into_iter();
         found.filter(move |(_, one)| one.imposed > stall).map(|(trial, _)| trial)
@@ -111,9 +111,9 @@ impl Hindrances {
         found
     }
 
-    /// What lies so far back that all is told of it need not be kept.
+    /// Drops facts that are so old that all facts about their time have arrived.
     fn fold(&mut self, now: Mono) {
-        let known = now - TOLD;
+        let known = now - ARRIVAL;
         let Some((number, window)) = self.trial else { return };
         for late in self.lateness.iter().filter(|late| late.span.until < known) {
             note(&mut self.found, number, late, late.imposed_within(window, &self.looks));
@@ -121,7 +121,8 @@ impl Hindrances {
         self.lateness.retain(|late| late.span.until >= known);
         let from = self.lateness.iter().map(|late| late.span.from).min().unwrap_or(known);
         self.looks.retain(|look| look.span.until >= from.min(known));
-        // Still too many: the oldest are judged by what is known, and the report knows better.
+        // If there are still too many facts, the oldest are judged by what is known; the report is
+        // exact.
         let above = self.lateness.len().saturating_sub(KEPT / 2);
         for late in self.lateness.drain(..above) {
             note(&mut self.found, number, &late, late.imposed_within(window, &self.looks));

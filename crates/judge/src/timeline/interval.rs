@@ -4,60 +4,60 @@ use std::time::Duration;
 
 use tandem_facts::time::Mono;
 
-/// All instants from `from` up to, and without, `until`.
+/// All instants from `from` up to, but not including, `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Interval {
     /// The first instant.
     pub from: Mono,
-    /// The first instant that no longer belongs to it.
+    /// The first instant after the interval.
     pub until: Mono,
 }
 
 impl Interval {
-    /// From `from` up to `until`; it is empty if that is not later.
+    /// The interval from `from` to `until`; empty if `until` is not later.
     #[must_use]
     pub const fn new(from: Mono, until: Mono) -> Self {
         Self { from, until }
     }
 
-    /// No instant belongs to it.
+    /// Whether the interval contains no instant.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.from >= self.until
     }
 
-    /// How long it is.
+    /// The length of the interval.
     #[must_use]
     pub fn length(self) -> Duration {
         self.until.since(self.from)
     }
 
-    /// Whether `at` belongs to it.
+    /// Whether the interval contains `at`.
     #[must_use]
     pub fn contains(self, at: Mono) -> bool {
         self.from <= at && at < self.until
     }
 
-    /// What belongs to both.
+    /// The instants in both intervals.
     #[must_use]
     pub fn intersect(self, other: Self) -> Self {
         Self::new(self.from.max(other.from), self.until.min(other.until))
     }
 
-    /// From the first instant of the two to the last.
+    /// The interval from the earlier start to the later end of the two.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         Self::new(self.from.min(other.from), self.until.max(other.until))
     }
 
-    /// Whether they have an instant in common, or meet.
+    /// Whether the two overlap or meet.
     #[must_use]
     pub fn touches(self, other: Self) -> bool {
         self.from <= other.until && other.from <= self.until
     }
 }
 
-/// A set of instants: ascending intervals, none of them empty, no two of which overlap or meet.
+/// A set of instants: ascending, non-empty intervals that neither overlap nor meet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IntervalSet(Vec<Interval>);
 
@@ -89,45 +89,45 @@ impl IntervalSet {
         self.0.iter().copied()
     }
 
-    /// No instant belongs to it.
+    /// Whether the set contains no instant.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether `at` belongs to it.
+    /// Whether the set contains `at`.
     #[must_use]
     pub fn contains(&self, at: Mono) -> bool {
         self.at(at).is_some()
     }
 
-    /// The interval to which `at` belongs.
+    /// The interval that contains `at`.
     #[must_use]
     pub fn at(&self, at: Mono) -> Option<Interval> {
         let after = self.0.partition_point(|one| one.until <= at);
         self.0.get(after).copied().filter(|one| one.contains(at))
     }
 
-    /// Whether it has an instant in common with `interval`, or meets it.
+    /// Whether the set overlaps or meets `interval`.
     #[must_use]
     pub fn touches(&self, interval: Interval) -> bool {
         let near = self.0.partition_point(|one| one.until < interval.from);
         self.0.get(near).is_some_and(|one| one.touches(interval))
     }
 
-    /// How long all of it is.
+    /// The total length.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.0.iter().fold(Duration::ZERO, |sum, one| sum.saturating_add(one.length()))
     }
 
-    /// What belongs to either.
+    /// The instants in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.iter().chain(other.iter()).collect()
     }
 
-    /// What belongs to both.
+    /// The instants in both sets.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
         let (mut ours, mut theirs) = (self.iter().peekable(), other.iter().peekable());
@@ -137,7 +137,7 @@ impl IntervalSet {
             if !common.is_empty() {
                 both.push(common);
             }
-            // Whichever ends first can meet nothing further.
+            // The interval that ends first cannot overlap any further one.
             if a.until <= b.until {
                 ours.next();
             } else {
@@ -147,7 +147,7 @@ impl IntervalSet {
         Self(both)
     }
 
-    /// What belongs to this one alone.
+    /// The instants in this set only.
     #[must_use]
     pub fn subtract(&self, other: &Self) -> Self {
         let mut rest = Vec::new();
@@ -162,7 +162,7 @@ impl IntervalSet {
                 }
                 one.from = one.from.max(hole.until);
                 if hole.until > one.until {
-                    break; // it may reach into the next one
+                    break; // `other` may reach into the next interval
                 }
                 holes.next();
             }
@@ -173,7 +173,7 @@ impl IntervalSet {
         Self(rest)
     }
 
-    /// The part of it within `window`.
+    /// The instants within `window`.
     #[must_use]
     pub fn within(&self, window: Interval) -> Self {
         self.intersect(&window.into())

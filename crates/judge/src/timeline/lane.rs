@@ -1,4 +1,4 @@
-//! One partition of one group: who held, claimed and served it, and how many at once.
+//! One partition of one group: which lives held, claimed and served it, and how many at once.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use tandem_facts::time::Mono;
 /// One partition of one group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lane {
-    /// To whom the group gave it.
+    /// The lives to which the group assigned it.
     pub assigned: Vec<(Life, IntervalSet)>,
-    /// Each claim by itself, cut at its author's death.
+    /// Each claim, cut at its author's death.
     pub terms: Vec<(Life, Term, Interval)>,
-    /// Who claimed it.
+    /// The lives that claimed it.
     pub claimed: Vec<(Life, View)>,
-    /// Who served it.
+    /// The lives that served it.
     pub served: Vec<(Life, View)>,
-    /// How many claimed it at once.
+    /// How many lives claimed it at once.
     pub claims: Coverage,
-    /// How many served it at once.
+    /// How many lives served it at once.
     pub services: Coverage,
 }
 
-/// What one window shows of a lane, or of several together.
+/// The findings of one lane, or of several together, within a window.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Sight {
     pub(super) gaps: IntervalSet,
@@ -55,7 +55,7 @@ impl Lane {
         lane
     }
 
-    /// What `window` shows.
+    /// The findings within `window`.
     pub(super) fn look(&self, window: Interval) -> Sight {
         Sight {
             gaps: self.services.when(window, |count| count.max == 0),
@@ -66,13 +66,13 @@ impl Lane {
         }
     }
 
-    /// How many served at once on several lanes together.
+    /// How many lives served at once, summed over several lanes.
     pub(super) fn services_of(lanes: &[&Self]) -> Coverage {
         lanes.iter().fold(Coverage::default(), |sum, lane| sum.plus(&lane.services))
     }
 
-    /// What `window` shows of several lanes, one a group, that bear one role, and of what serves on
-    /// all of them: a gap where there is one in all of them, an overlap where there is one in any.
+    /// The findings within `window` of the lanes of one role, one per group, given the sum of their
+    /// `services`: a gap is where all of them have one, an overlap where any has one.
     pub(super) fn look_jointly(lanes: &[&Self], services: &Coverage, window: Interval) -> Sight {
         let any = |wanted: fn(super::Count) -> bool| {
             let each = lanes.iter().map(|lane| lane.claims.when(window, wanted));
@@ -88,7 +88,7 @@ impl Lane {
         }
     }
 
-    /// In how many of `lanes`, one a group, somebody surely served at every instant of `window`.
+    /// The least number of `lanes`, one per group, that were surely served throughout `window`.
     pub(super) fn leaders_min(lanes: &[&Self], window: Interval) -> Option<i64> {
         let mut groups = Coverage::default();
         for lane in lanes {
@@ -98,14 +98,14 @@ impl Lane {
         groups.steps(window).map(|(_, count)| count.min).min()
     }
 
-    /// The longest time at the edge of a service, within `window`, in which no tick was seen.
+    /// The longest time without a tick at an edge of a service within `window`.
     pub(super) fn tickless(&self) -> Duration {
         self.served.iter().map(|(_, view)| view.tickless).max().unwrap_or_default()
     }
 }
 
-/// How far the truth may lie from an interval: what is uncertain at its two ends, and the unknown
-/// times that it meets.
+/// The uncertainty of an interval's length: the uncertainty of its two ends, and the unknown times
+/// that touch it.
 pub(super) fn uncertainty<'a>(
     of: Interval,
     views: impl Iterator<Item = &'a View>,

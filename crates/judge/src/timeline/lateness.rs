@@ -1,10 +1,9 @@
-//! How long the host kept a thread of ours from running, and how much of that others caused.
+//! How long the host kept a thread from running, and which part of that other processes caused.
 //!
-//! A thread that wakes late has waited for a processor, or had its own taken away by the
-//! hypervisor, or neither: it was stopped, or the clock jumped. Of the time that it waited, the
-//! host imposed the share that processes outside the run had of the busy processors meanwhile.
-//! What the run did to itself, as by a storm of its own or a loop that hangs, the host did not
-//! impose.
+//! A thread that wakes late has waited for a processor, or the hypervisor had taken its processor
+//! away, or neither: it was stopped, or the clock jumped. The host is responsible for a share of
+//! the wait: that of processes outside the run in the use of the processors meanwhile. It is not
+//! responsible for delays that the run causes itself, such as a storm of its own or a busy loop.
 
 use std::time::Duration;
 
@@ -12,38 +11,39 @@ use super::Interval;
 use tandem_facts::ids::Life;
 use tandem_facts::observation::{Fact, What};
 
-/// The kernel books what the hypervisor took once the processor is back, at its next tick: a look
-/// may hold what was taken before it began. Measured: of 155 ms that one of two processors was
-/// away, two looks of 100 ms each held 30 and 10 ms, and the third, in which it came back, 160.
+/// The kernel accounts for stolen time at the processor's next tick after its return, so a sample
+/// may contain time stolen before it began. Measured with 155 ms stolen from one of two processors:
+/// two samples of 100 ms showed 30 and 10 ms, and the third, in which the processor returned, 160
+/// ms.
 const BOOKED: Duration = Duration::from_millis(10);
 
 /// A thread that ran late.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lateness {
-    /// Whose; nothing for the controller's canary.
-    pub whom: Option<Life>,
-    /// From when it slept until it ran again.
+    /// The life of the thread; none for the controller's canary.
+    pub life: Option<Life>,
+    /// From when the thread went to sleep until it ran again.
     pub span: Interval,
-    /// For how much of it the thread could run and waited for a processor; nothing where the kernel
-    /// did not say.
+    /// For how much of it the thread was runnable and waited for a processor; none if the kernel
+    /// does not report it.
     pub waited: Option<Duration>,
 }
 
-/// Who used the processors between two looks.
+/// The use of the processors between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processors {
-    /// From one look to the next.
+    /// From one sample to the next.
     pub span: Interval,
-    /// For how long they were not idle, all of them together.
+    /// For how long the processors were busy, summed over all of them.
     pub busy: Duration,
-    /// How much of that the processes of the run used.
+    /// How much of that the run's own processes used.
     pub own: Duration,
-    /// For how long the hypervisor took away the one that it took away longest.
+    /// The time that the hypervisor stole from the processor that lost most.
     pub stolen: Duration,
 }
 
 impl Lateness {
-    /// What a fact says of a thread that ran late, if it does.
+    /// The lateness in a fact, if it has one.
     #[must_use]
     pub fn of(fact: &Fact) -> Option<Self> {
         let (What::Stall { from, until, waited_ns } | What::Late { from, until, waited_ns }) =
@@ -52,12 +52,12 @@ impl Lateness {
             return None;
         };
         let span = Interval::new(*from, *until);
-        let whom = fact.life.clone();
-        Some(Self { whom, span, waited: waited_ns.map(Duration::from_nanos) })
+        let life = fact.life.clone();
+        Some(Self { life, span, waited: waited_ns.map(Duration::from_nanos) })
     }
 
-    /// For how much of it the host is to blame. `looks` are in order, and no two overlap; between
-    /// them, processes outside the run used next to nothing.
+    /// The part of the delay for which the host is responsible. `looks` are in order and do not
+    /// overlap; between them, processes outside the run used almost nothing.
     #[must_use]
     pub fn imposed(&self, looks: &[Processors]) -> Duration {
         let late = self.span.length();
@@ -70,14 +70,14 @@ impl Lateness {
             let outside = look.busy.saturating_sub(look.own);
             imposed = imposed.saturating_add(share(here, outside, look.busy));
         }
-        // What was stolen while it waited stands in the wait already.
+        // Time stolen during the wait is part of the wait already.
         imposed.saturating_add(self.stolen(later).min(late.saturating_sub(waited)))
     }
 
-    /// What the hypervisor took of it: as much as it took of the longest beginning of which it took
-    /// at least half. A processor that is taken away holds up the waking of a thread while that
-    /// goes on, and not a thread that sleeps on because it was stopped. The thread wanted to wake
-    /// in the first look, or at its end.
+    /// The time that the hypervisor stole from the delay: that of the longest start of the delay of
+    /// which it stole at least half. A stolen processor delays a wake-up while it is gone, but does
+    /// not explain why a stopped thread sleeps on. The thread wanted to wake in the first sample,
+    /// or at its end.
     fn stolen(&self, looks: &[Processors]) -> Duration {
         let near = looks.iter().take_while(|look| look.span.from < self.span.until + BOOKED);
         let (mut taken, mut counts) = (Duration::ZERO, None);
@@ -96,7 +96,7 @@ impl Lateness {
         counts.unwrap_or_default()
     }
 
-    /// The part of it within `window`.
+    /// The part of [`imposed`](Self::imposed) within `window`.
     #[must_use]
     pub fn imposed_within(&self, window: Interval, looks: &[Processors]) -> Duration {
         let within = self.span.intersect(window).length();
@@ -105,7 +105,7 @@ impl Lateness {
 }
 
 impl Processors {
-    /// What a fact says of the processors, if it does.
+    /// The processor use in a fact, if it has one.
     #[must_use]
     pub fn of(fact: &Fact) -> Option<Self> {
         let What::Processors { from, until, busy_ns, own_ns, stolen_ns } = &fact.what else {
@@ -120,7 +120,7 @@ impl Processors {
     }
 }
 
-/// `of` times `part` over `whole`, in whole nanoseconds; nothing of nothing.
+/// `of` times `part` over `whole`, in whole nanoseconds; zero if `whole` is zero.
 fn share(of: Duration, part: Duration, whole: Duration) -> Duration {
     let part = part.min(whole).as_nanos();
     let nanos = of.as_nanos().saturating_mul(part).checked_div(whole.as_nanos());

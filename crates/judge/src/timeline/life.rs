@@ -1,5 +1,5 @@
-//! What is known of one life of one member: its claims, its ticks, its stops, its death, and the
-//! times about which nothing is known.
+//! One life of one member: its claims, ticks, stops and death, and the times in which its state is
+//! unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,17 +9,17 @@ use tandem_facts::ids::{FaultId, PartitionId, Term};
 use tandem_facts::observation::{Fact, FaultClass, Horizon, What};
 use tandem_facts::time::Mono;
 
-/// A hole in the ticks that is longer is not service.
+/// A longer hole in the ticks is not service.
 pub(super) const TICKLESS_NS_MAX: u64 = 100_000_000;
 
-/// Who leads anything tells its ticks each 50 ms and its claims each 100 ms: whoever says nothing
-/// for longer than this, claims something and could speak, is not heard.
+/// A leading life reports its ticks every 50 ms and its claims every 100 ms. If a life that claims
+/// and can report is silent for longer than this, its state is unknown.
 pub(super) const SILENCE_MAX: Duration = Duration::from_millis(250);
 
-/// The end of time: that of what has not ended.
+/// The end of what has not ended yet.
 pub(super) const END: Mono = Mono(u64::MAX);
 
-/// One life, as its own facts and the controller's tell it.
+/// One life, according to its own facts and the controller's.
 #[derive(Debug, Clone, Default)]
 pub struct LifeLine {
     pub(super) started: Option<Mono>,
@@ -35,8 +35,7 @@ pub struct LifeLine {
     pub(super) last: Option<(u64, Mono)>,
 }
 
-/// The end of something: when it was asked for, and when it was known to have happened. Somewhere
-/// between lies the truth.
+/// The end of something, between two instants: when it was asked for, and when it was confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pair {
     pub(super) asked: Mono,
@@ -47,29 +46,29 @@ pub(super) struct Pair {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stop {
     pub(super) began: Pair,
-    /// When the kernel said that it goes on.
+    /// When the process continued, according to the kernel.
     pub(super) until: Option<Pair>,
 }
 
-/// The first request of each kind whose effect was not seen yet: a later one, of whatever kind,
-/// does not undo what the earlier may have done already.
+/// For each kind of request, those without a visible effect so far. A later request does not undo
+/// what an earlier one may have done.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Requests {
     pub(super) kill: Request,
     pub(super) pause: Request,
 }
 
-/// All requests of one kind whose effect was not seen yet, and that did not fail.
+/// All requests of one kind without a visible effect so far that did not fail.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request(Vec<(FaultId, Mono)>);
 
 impl Request {
-    /// When the first of them was asked for.
+    /// The time of the first request.
     pub(super) fn first(&self) -> Option<Mono> {
         self.0.iter().map(|(_, at)| *at).min()
     }
 
-    /// The same, where the effect of all of them was seen now.
+    /// The same, and forgets all requests, since their effect is visible.
     fn take(&mut self) -> Option<Mono> {
         let first = self.first();
         self.0.clear();
@@ -78,7 +77,7 @@ impl Request {
 }
 
 impl LifeLine {
-    /// Takes the next fact that the member itself wrote, in the order of `seq`.
+    /// Takes the next fact that the member wrote, in the order of `seq`.
     pub fn hear(&mut self, fact: &Fact) {
         match self.last {
             Some((seq, _)) if fact.seq <= seq => return,
@@ -153,8 +152,8 @@ impl LifeLine {
         }
     }
 
-    /// All claims that there are at `now`. One that was never begun was told in a fact that was
-    /// lost, and so was the end of one that is missing.
+    /// All claims at `now`. A claim that is new here began in a lost fact, and a claim that is
+    /// missing here ended in one.
     fn renew(&mut self, now: Mono, claims: &[Horizon]) {
         let mut open = BTreeSet::new();
         for horizon in claims {
@@ -171,7 +170,7 @@ impl LifeLine {
         self.open = open;
     }
 
-    /// Runs that are no further apart than a tickless time may be are one.
+    /// Merges runs of ticks unless the hole between them is too long to be service.
     fn tick(&mut self, partitions: &[PartitionId], from: Mono, until: Mono) {
         for partition in partitions {
             let runs = self.ticks.entry(*partition).or_default();
@@ -200,7 +199,7 @@ impl LifeLine {
         }
     }
 
-    /// Takes the next fact that the controller wrote of this life.
+    /// Takes the next fact that the controller wrote about this life.
     pub fn record(&mut self, fact: &Fact) {
         let not_yet = self.not_yet.take();
         match &fact.what {
@@ -220,7 +219,7 @@ impl LifeLine {
             What::FaultAsked { class, fault, .. } => match class {
                 FaultClass::Kills => self.asked.kill.0.push((fault.clone(), fact.t)),
                 FaultClass::Pauses => self.asked.pause.0.push((fault.clone(), fact.t)),
-                // Who is asked to leave says by itself when it leads no more.
+                // A leaving life reports the end of its claims itself.
                 FaultClass::Leaves
                 | FaultClass::Intercepts
                 | FaultClass::Skews
@@ -230,7 +229,7 @@ impl LifeLine {
                 | FaultClass::Nothing => {}
             },
             What::FaultInForce { .. } => {
-                // Whoever says so has seen it stopped, even if that fact was lost.
+                // The author of this fact has seen the process stopped, even if that fact was lost.
                 if self.asked.pause.first().is_some() {
                     self.stop(None, fact.t);
                 }
@@ -270,15 +269,15 @@ impl LifeLine {
         }
     }
 
-    /// A fault has failed: what it asked for and was not seen yet did not happen, and what happens
-    /// later is not its doing.
+    /// The fault failed: its requests without a visible effect had none, and later events are not
+    /// its effects.
     pub fn fail(&mut self, failed: &FaultId) {
         for request in [&mut self.asked.kill, &mut self.asked.pause] {
             request.0.retain(|(fault, _)| fault != failed);
         }
     }
 
-    /// Where nobody asked for it, it counts from the last look that did not find it.
+    /// A stop without a request counts from the last check that did not find it.
     fn stop(&mut self, not_yet: Option<Mono>, confirmed: Mono) {
         let seen = not_yet.unwrap_or(confirmed).min(confirmed);
         let asked = self.asked.pause.take().map_or(seen, |at| at.min(confirmed));
@@ -287,20 +286,20 @@ impl LifeLine {
         }
     }
 
-    /// Nothing is known of this life in `span`.
+    /// The state of this life is unknown in `span`.
     pub fn forget(&mut self, span: Interval) {
         self.unknown = self.unknown.union(&span.into());
     }
 
-    /// When it was stopped, from being asked to on.
+    /// When the process was stopped, from the request on.
     pub(super) fn stopped(&self) -> IntervalSet {
         let until = |stop: &Stop| stop.until.map_or(END, |until| until.confirmed);
         self.stops.iter().map(|stop| Interval::new(stop.began.asked, until(stop))).collect()
     }
 
-    /// All has been heard. Who still claimed when it last spoke, and spoke no more although it
-    /// lived on, neither it nor the host (`stalls`) being stopped, has lost its channel: what it
-    /// did from then on, until its death was confirmed, is unknown.
+    /// Ends the life after the last fact. A life that still claimed in its last fact, and wrote no
+    /// more although neither it nor the host (`stalls`) was stopped, has lost its channel: its
+    /// state is unknown from then until its death was confirmed.
     pub fn close(&mut self, stalls: &IntervalSet) {
         let end = self.death.map_or(END, |death| death.confirmed);
         if let Some((_, t)) = self.last

@@ -1,9 +1,9 @@
-//! One life while it goes on: what it leads now, what is still undecided, what need not be kept.
+//! One life while it goes on: what it leads now, what is undecided, and which facts can be dropped.
 //!
-//! The definitions are those of the other files here, which look at a life when all has been heard.
-//! A few of them look ahead: whether a process that was asked to die did so, whether a member that
-//! fell silent speaks again, whether a time without ticks ends in a time of which nothing is known.
-//! As long as such a question is open, the time from its beginning on is *undecided*.
+//! The definitions are those of the other files here, which see a life when all its facts have
+//! arrived. Some of them depend on later facts: whether a process died after it was asked to,
+//! whether a silent member reports again, whether a time without ticks ends in an unknown time.
+//! While such a question is open, the time from its start on is *undecided*.
 
 use std::time::Duration;
 
@@ -13,67 +13,67 @@ use tandem_facts::ids::{PartitionId, Term};
 use tandem_facts::observation::Horizon;
 use tandem_facts::time::Mono;
 
-/// For how long before what is decided unknown times are kept, for a hole in the ticks may reach
+/// How long before the decided time unknown times are kept, since a hole in the ticks may reach
 /// back to one.
 const UNKNOWN_KEPT: Duration = Duration::from_secs(10);
 
 impl LifeLine {
-    /// Its process lives, and is not stopped, as far as is known.
+    /// Whether the process is alive and not stopped, as far as known.
     #[must_use]
     pub fn runs(&self) -> bool {
         self.death.is_none() && self.stops.last().is_none_or(|stop| stop.until.is_some())
     }
 
-    /// Its process was started, and is not known to be dead.
+    /// The process was started and is not known to be dead.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.started.is_some() && self.death.is_none()
     }
 
-    /// Its process is stopped, as far as is known.
+    /// The process is stopped, as far as is known.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stops.last().is_some_and(|stop| stop.until.is_none())
     }
 
-    /// When its process was known to be dead.
+    /// When the process was confirmed dead.
     #[must_use]
     pub fn died(&self) -> Option<Mono> {
         self.death.map(|death| death.confirmed)
     }
 
-    /// When it last spoke.
+    /// The time of the life's last fact.
     #[must_use]
     pub fn spoke(&self) -> Option<Mono> {
         self.last.map(|(_, t)| t)
     }
 
-    /// Its claims that are not known to be over, and how far each reaches as far as was told; they
-    /// may have run out.
+    /// The claims that are not known to be over, with their ends as far as reported. They may have
+    /// expired.
     pub fn claims(&self) -> impl Iterator<Item = (PartitionId, Term, Mono)> + '_ {
         let claims = self.open.iter().filter_map(|key| Some((key, self.claims.get(key)?)));
         claims.map(|((partition, term), claim)| (*partition, *term, claim.until))
     }
 
-    /// Whether one of them on `partition` reaches beyond `now`.
+    /// Whether a claim on `partition` lasts beyond `now`.
     pub(crate) fn claims_on_at(&self, partition: PartitionId, now: Mono) -> bool {
         let open = self.open.range((partition, Term(0))..).take_while(|(on, _)| *on == partition);
         open.filter_map(|key| self.claims.get(key)).any(|claim| now < claim.until)
     }
 
-    /// Whether these are all its claims that are not known to be over.
+    /// Whether `claims` are exactly the claims that are not known to be over.
     pub(crate) fn claims_only(&self, claims: &[Horizon]) -> bool {
         let known = |one: &Horizon| self.open.contains(&(one.partition, one.term));
         claims.len() == self.open.len() && claims.iter().all(known)
     }
 
-    /// What it leads at `now`, and how far each claim reaches as far as was told.
+    /// The claims that the life leads with at `now`, with their ends as far as reported.
     pub fn leads(&self, now: Mono) -> impl Iterator<Item = (PartitionId, Term, Mono)> + '_ {
         let claims = self.claims().filter(|_| self.runs());
         claims.filter(move |(_, _, until)| now < *until)
     }
 
-    /// When it stopped to lead with this claim, if it is known to have by `now`.
+    /// When the life stopped leading with this claim, if that is known at `now`.
     #[must_use]
     pub fn led_until(&self, of: (PartitionId, Term), now: Mono) -> Option<Mono> {
         let claim = self.claims.get(&of).map(|claim| claim.until).filter(|until| *until <= now);
@@ -83,24 +83,23 @@ impl LifeLine {
         [claim, death, stop].into_iter().flatten().min()
     }
 
-    /// Since when it could speak, as far as the controller knew before `known`: since it last went
-    /// on after a stop, or always; not at all while it is stopped. What came later is left out, for
-    /// what the member said before that may still be on its way.
+    /// Since when the life has been able to report, as far as the controller knew before `known`:
+    /// since it last continued after a stop, or always; never while it is stopped. Later facts are
+    /// left out, since earlier facts of the member may still be on their way.
     fn awake_since(&self, known: Mono) -> Option<Mono> {
         let stop = self.stops.iter().rev().find(|stop| stop.began.confirmed < known);
         let Some(stop) = stop else { return Some(Mono::ZERO) };
         stop.until.map(|until| until.confirmed).filter(|woke| *woke < known)
     }
 
-    /// Whether it may have to do with `partition`: it claims it, or something of it is not known.
+    /// Whether the life may affect `partition`: it claims it, or its state is unknown.
     #[must_use]
     pub fn concerns(&self, partition: PartitionId) -> bool {
         let first = self.claims.range((partition, Term(0))..).next();
         !self.unknown.is_empty() || first.is_some_and(|((on, _), _)| *on == partition)
     }
 
-    /// From when on it is open what this life did, where all facts stamped before `known` have been
-    /// heard.
+    /// Since when the life's state is undecided, if all facts stamped before `known` have arrived.
     #[must_use]
     pub fn undecided_since(&self, known: Mono) -> Option<Mono> {
         let decided = self.death.is_some_and(|death| death.confirmed < known);
@@ -112,15 +111,15 @@ impl LifeLine {
         asked.into_iter().flatten().chain(speech).filter(|at| *at < known).min()
     }
 
-    /// From when on it is open what it did with its claims, where it could speak since `woke`.
+    /// Since when the state of its claims is undecided, if it has been able to report since `woke`.
     fn open_since(&self, woke: Mono) -> Option<Mono> {
         let spoke = self.spoke().filter(|_| !self.open.is_empty()).map(|t| t.max(woke));
         let claims = self.claims.iter().filter(|(key, claim)| {
-            // One that ended with its last word may border on what it does not tell any more.
+            // A claim that ended with the last fact may be followed by an unknown time.
             self.open.contains(key) || spoke.is_some_and(|spoke| claim.until >= spoke)
         });
         let open = claims.map(|(key, claim)| {
-            // It may be renewed, or end; or go on without ticks, which may come yet.
+            // The claim may be renewed, or end; or it goes on, and its ticks are still to come.
             let began = self.piece_of(key.0, *claim).from.max(woke);
             let runs = self.ticks.get(&key.0).map_or(&[][..], Vec::as_slice);
             let ticked = runs.iter().rev().find(|run| run.from < claim.until);
@@ -129,7 +128,7 @@ impl LifeLine {
         spoke.into_iter().chain(open).min()
     }
 
-    /// The claims on `partition` that meet, as one: that to which `claim` belongs.
+    /// The union of the claims on `partition` that touch each other, around `claim`.
     fn piece_of(&self, partition: PartitionId, claim: Interval) -> Interval {
         let mut piece = claim;
         loop {
@@ -142,9 +141,9 @@ impl LifeLine {
         }
     }
 
-    /// All up to `until` is to be decided now, where all facts stamped before `known` have been
-    /// heard. Who fell silent before that, and should have spoken, is not waited for any longer:
-    /// what it does is unknown until it speaks.
+    /// Decides everything up to `until`, if all facts stamped before `known` have arrived. A life
+    /// that fell silent before then, although it should have reported, is not waited for any
+    /// longer: its state is unknown until it reports.
     pub fn decide(&mut self, until: Mono, known: Mono, stalls: &IntervalSet) {
         if self.death.is_some_and(|death| death.confirmed < known) {
             self.close(stalls);
@@ -164,10 +163,10 @@ impl LifeLine {
         self.unknown = self.unknown.within(lived);
     }
 
-    /// Drops what only says something about the time before `before`.
+    /// Drops facts that only matter for the time before `before`.
     pub fn drop_before(&mut self, before: Mono) {
         let recent = Mono(before.0.saturating_sub(TICKLESS_NS_MAX));
-        // Claims that meet are one piece of service, which may be a hole from end to end.
+        // Claims that touch are one piece of service, which may consist of one hole.
         let kept = before - UNKNOWN_KEPT;
         let past = self.claims.iter().filter(|(key, claim)| {
             let ended = claim.until <= recent && !self.open.contains(*key);
@@ -177,7 +176,7 @@ impl LifeLine {
             self.claims.remove(&key);
         }
         for runs in self.ticks.values_mut() {
-            // The last run before it shows from when on there were no ticks.
+            // The last run before it shows where a time without ticks starts.
             let later = runs.partition_point(|run| run.from <= before);
             runs.drain(..later.saturating_sub(1));
         }
@@ -189,7 +188,7 @@ impl LifeLine {
             holdings.retain(|one| one.until > before);
             !holdings.is_empty()
         });
-        // The last stop shows where service began again.
+        // The last stop shows where service starts again.
         let over = |stop: &Stop| stop.until.is_some_and(|end| end.confirmed <= before);
         let past = self.stops.iter().take_while(|stop| over(stop)).count();
         self.stops.drain(..past.saturating_sub(1));

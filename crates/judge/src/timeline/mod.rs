@@ -1,25 +1,25 @@
-//! Facts to intervals: who led what and when, as far as anybody can know.
+//! Facts to intervals: which lives led which roles when, as far as it can be known.
 //!
 //! ```text
 //!   facts --> one LifeLine a life --> assigned, claimed, served --> one Lane a partition
-//!         --> Record, causes                                        how many at once
+//!         --> RunRecord, causes                                     how many at once
 //!                                                                       |
 //!                         gaps, overlaps, takeovers, unknown  <---------+  trial by trial
 //! ```
 //!
-//! A **gap** is a maximal interval in which nobody can have served; where nobody surely did, and
-//! somebody may have, it is *unknown* whether there is one. An **overlap** is a maximal interval in
-//! which two or more surely claimed; where two may have, and not surely, it is unknown. What a
-//! member could not tell (its channel was full or broke, a fact is missing) is unknown for all
-//! partitions of that member and time: with nobody beside it, that hides a gap; with somebody, an
-//! overlap.
+//! A **gap** is a maximal interval in which certainly no life served. Where no life certainly
+//! served, but one may have, it is *unknown* whether there is a gap. An **overlap** is a maximal
+//! interval in which two or more lives certainly claimed; where two may have, but not certainly, it
+//! is unknown. When a member could not report (its channel was full or broke, or a fact is
+//! missing), its state on all partitions is unknown. That hides a gap if no other life served, and
+//! an overlap if another life claimed.
 //!
-//! Each trial is judged by itself: intervals are cut to its window, and one that is still open at
-//! its end is *censored*. What happens between trials is not judged.
+//! Each trial is judged by itself: intervals are cut to its window, and an interval that is still
+//! open at its end is *censored*. Time between trials is not judged.
 //!
 //! [`TimelineBuilder`] takes the facts of a run one by one, as its journal is read.
-//! [`Timeline::of_stretch`] judges a stretch of a run that goes on, from the facts around it.
-//! The `live` fold finds gaps and overlaps while a run goes on, from the same lives.
+//! [`Timeline::of_stretch`] judges a stretch of a running run from the facts around it.
+//! The `live` fold finds gaps and overlaps of a running run, from the same lives.
 
 mod builder;
 mod coverage;
@@ -54,7 +54,7 @@ pub use lateness::{Lateness, Processors};
 pub use life::LifeLine;
 pub use outage::Outage;
 pub use recent::Recent;
-pub use record::{Incident, Record, Trial};
+pub use record::{Incident, RunRecord, Trial};
 pub use trouble::Cause;
 pub use views::View;
 
@@ -63,52 +63,54 @@ use tandem_facts::ids::{GroupName, TrialNumber};
 use tandem_facts::observation::Fact;
 use tandem_facts::time::Mono;
 
-/// Everything that the facts of a run say about who led what.
+/// Everything that the facts of a run say about leadership.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     /// The run itself: trials, faults, stalls, end.
-    pub record: Record,
-    /// Each group by itself.
+    pub record: RunRecord,
+    /// Each group.
     pub groups: BTreeMap<GroupName, GroupLine>,
     /// All groups together.
     pub joint: Findings,
-    /// In how many groups each role was surely led at every instant of the trials.
+    /// The least number of groups in which every role was certainly led at every instant of the
+    /// trials.
     pub leaders_min: Option<i64>,
-    /// The same of each trial.
+    /// The same for each trial.
     pub leaders: BTreeMap<TrialNumber, i64>,
-    /// When brokers were lost, and members could not reach theirs.
+    /// When brokers were lost, and when members could not reach theirs.
     pub outages: Vec<Outage>,
-    /// The longest time without a tick, at an edge of a service, that was counted as served.
+    /// The longest time without a tick, at an edge of a service, that counts as served.
     pub tickless: Duration,
 }
 
 /// One group.
 #[derive(Debug, Clone)]
 pub struct GroupLine {
-    /// What was found.
+    /// The findings.
     pub findings: Findings,
-    /// Who held, claimed and served each partition that bears a role.
+    /// Which lives held, claimed and served each partition that has roles.
     pub lanes: Arc<Lanes>,
     /// From each fault or restart until the group was settled again.
     pub disturbed: Arc<IntervalSet>,
 }
 
-/// A stretch of a run that goes on, to be judged as one trial. Whatever is said of it is final
-/// where the live fold has settled it.
+/// A stretch of a running run, judged as one trial. The result is final where the live fold has
+/// settled it.
 #[derive(Debug, Clone)]
 pub struct Stretch {
-    /// It, as a trial.
+    /// The stretch as a trial.
     pub trial: Trial,
-    /// Everything that was stamped before this was heard: whoever fell silent before it, and should
-    /// have spoken, is unknown.
+    /// All facts stamped before this instant have arrived. The state of a life that fell silent
+    /// before it, although it should have reported, is unknown.
     pub known: Mono,
-    /// When facts were missed, of whomever: nothing is known of anybody then. The numbers of the
-    /// controller's facts do not say it here, for nobody keeps all of them.
+    /// The times of missing facts of any author: the state of every life is unknown then. Gaps in
+    /// the numbers of the controller's facts do not show these times, since not all of its facts
+    /// are kept.
     pub missed: IntervalSet,
 }
 
 impl Timeline {
-    /// Computes it. The order of the facts does not matter.
+    /// Computes the timeline. The order of the facts does not matter.
     #[must_use]
     pub fn compute(roster: impl Into<Roster>, facts: &[Fact]) -> Self {
         let mut sorted: Vec<&Fact> = facts.iter().collect();
@@ -118,7 +120,7 @@ impl Timeline {
         builder.finish()
     }
 
-    /// Computes what the facts so far say of a stretch of time.
+    /// Computes the timeline of a stretch from the facts so far.
     #[must_use]
     pub fn of_stretch(roster: &Roster, facts: &[impl Borrow<Fact>], stretch: &Stretch) -> Self {
         let outages = outage::outages(facts.iter().map(Borrow::borrow));

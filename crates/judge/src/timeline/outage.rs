@@ -7,33 +7,33 @@ use super::life::END;
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
-/// A time in which somebody could not be reached.
+/// A time in which a broker was lost, or a member could not reach its brokers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outage {
     /// A life, as in `p1-1.2`, or a broker, as in `broker 1 at h:9092 of cluster a`.
-    pub who: String,
-    /// What the member's client said.
+    pub subject: String,
+    /// The error of the member's client.
     pub why: Option<String>,
-    /// When; without an end where that was not seen.
+    /// The time; without an end if that was not observed.
     pub span: Interval,
 }
 
-/// All of them, in the order in which they began.
+/// All outages, in the order of their starts.
 pub(super) fn outages<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<Outage> {
     let mut facts: Vec<&Fact> = facts.filter(|fact| concerns(fact)).collect();
     facts.sort_by_key(|fact| fact.t);
     let mut open: BTreeMap<String, Outage> = BTreeMap::new();
     let mut all = Vec::new();
     for fact in facts {
-        let who = who(fact);
-        if let Some(mut outage) = open.remove(&who) {
+        let subject = subject(fact);
+        if let Some(mut outage) = open.remove(&subject) {
             outage.span.until = fact.t;
             all.push(outage);
         }
         let why = if let What::Unconnected { why } = &fact.what { Some(why.clone()) } else { None };
         if why.is_some() || matches!(fact.what, What::BrokerLost { .. }) {
             let span = Interval::new(fact.t, END);
-            open.insert(who.clone(), Outage { who, why, span });
+            open.insert(subject.clone(), Outage { subject, why, span });
         }
     }
     all.extend(open.into_values());
@@ -41,8 +41,8 @@ pub(super) fn outages<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<Outage> 
     all
 }
 
-/// Whom a fact is about.
-fn who(fact: &Fact) -> String {
+/// The broker or life that a fact is about.
+fn subject(fact: &Fact) -> String {
     if let What::BrokerLost { cluster, broker } | What::BrokerBack { cluster, broker } = &fact.what
     {
         return format!("broker {broker} of cluster {cluster}");
@@ -50,7 +50,7 @@ fn who(fact: &Fact) -> String {
     fact.life.as_ref().map_or_else(String::new, ToString::to_string)
 }
 
-/// Whether a fact says that somebody cannot be reached, or can be again.
+/// Whether a fact starts or ends an outage.
 pub(super) fn concerns(fact: &Fact) -> bool {
     matches!(
         fact.what,
@@ -63,13 +63,13 @@ pub(super) fn concerns(fact: &Fact) -> bool {
 }
 
 impl Outage {
-    /// Whether it goes on, as far as is known.
+    /// Whether the outage goes on, as far as known.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         self.span.until == END
     }
 
-    /// How long it lasted, by `end` at the latest.
+    /// How long it lasted, at most until `end`.
     #[must_use]
     pub fn lasted(&self, end: Mono) -> std::time::Duration {
         self.span.until.min(end).since(self.span.from)

@@ -1,10 +1,10 @@
-//! The facts of the trial under way and of just before it: enough to judge that trial alone, while
-//! the run goes on, at a cost that does not grow with the run.
+//! The facts of the current trial and shortly before: enough to judge that trial alone while the
+//! run goes on, at a cost that does not grow with the run.
 //!
-//! What a claim, a stop or a tick of long ago says of now, later facts say again: all claims are
-//! told each 100 ms, and a trial begins with everything settled. So facts from before the longest
-//! claim that can still hold may go. Those that stay are numbered anew, author by author, so that
-//! a number that is missing is still a fact that was lost.
+//! Later facts repeat what an old claim, stop or tick says about the present: all claims are
+//! reported every 100 ms, and a trial begins with every group settled. So facts from before the
+//! longest claim that can still hold may be dropped. The remaining facts are renumbered for each
+//! author, so that a missing number is still a lost fact.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -13,20 +13,20 @@ use tandem_facts::ids::Life;
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
-/// The facts of the trial under way and of just before it.
+/// The facts of the current trial and shortly before.
 #[derive(Debug, Clone)]
 pub struct Recent {
     margin: Duration,
-    /// Members by their lives; nobody is the controller.
+    /// Members by life; the controller has none.
     authors: BTreeMap<Option<Life>, Author>,
 }
 
 #[derive(Debug, Clone)]
 struct Author {
     facts: VecDeque<Fact>,
-    /// The number of the last fact that is gone.
+    /// The number of the last dropped fact.
     gone: u64,
-    /// It told of claims when it last told of any, and did not die.
+    /// Whether the author had claims in its latest report of claims, and did not die.
     claims: bool,
     dead: bool,
     heard: Mono,
@@ -39,17 +39,17 @@ impl Author {
 }
 
 impl Recent {
-    /// Keeps facts for `margin` before what is asked for: longer than any claim outlives its last
-    /// renewal.
+    /// Keeps facts from `margin` before the requested time on: longer than any claim outlives its
+    /// last renewal.
     #[must_use]
     pub fn new(margin: Duration) -> Self {
         Self { margin, authors: BTreeMap::new() }
     }
 
-    /// Takes a fact into account, in the order of arrival.
+    /// Takes a fact, in the order of arrival.
     pub fn observe(&mut self, fact: &Fact) {
-        let told = fact.life.as_ref().filter(|_| matches!(fact.what, What::Died { .. }));
-        if let Some(dead) = told.and_then(|life| self.authors.get_mut(&Some(life.clone()))) {
+        let died = fact.life.as_ref().filter(|_| matches!(fact.what, What::Died { .. }));
+        if let Some(dead) = died.and_then(|life| self.authors.get_mut(&Some(life.clone()))) {
             (dead.claims, dead.dead) = (false, true);
         }
         let author = if fact.what.is_by_member() { fact.life.clone() } else { None };
@@ -63,13 +63,13 @@ impl Recent {
         author.facts.push_back(fact.clone());
     }
 
-    /// Whether everybody who claims something has been heard since `at`.
+    /// Whether every life with claims has reported since `at`.
     #[must_use]
     pub fn is_heard_since(&self, at: Mono) -> bool {
         self.authors.values().all(|author| !author.claims || author.heard >= at)
     }
 
-    /// All facts that are kept.
+    /// All stored facts.
     #[must_use]
     pub fn facts(&self) -> Vec<Fact> {
         let renumbered = |author: &Author| {
@@ -80,19 +80,19 @@ impl Recent {
         self.authors.values().flat_map(renumbered).collect()
     }
 
-    /// How many facts are kept.
+    /// The number of stored facts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.authors.values().map(|author| author.facts.len()).sum()
     }
 
-    /// Whether none is.
+    /// Whether no facts are stored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets what no trial that begins at `at` or later needs.
+    /// Drops facts that no trial from `at` on needs.
     pub fn forget_before(&mut self, at: Mono) {
         let margin = u64::try_from(self.margin.as_nanos()).unwrap_or(u64::MAX);
         let from = Mono(at.0.saturating_sub(margin));

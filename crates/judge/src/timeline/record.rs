@@ -1,4 +1,4 @@
-//! What the controller wrote of the run: its trials, its faults, the stalls of the host, its end.
+//! The controller's record of a run: trials, faults, stalls of the host, and its end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,71 +12,70 @@ use tandem_facts::time::Mono;
 /// One trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trial {
-    /// Which.
+    /// The number of the trial.
     pub number: TrialNumber,
-    /// From its beginning to its end.
+    /// From the start of the trial to its end.
     pub window: Interval,
-    /// Whether everything settled again in time; nobody can tell where the trial was cut off.
+    /// Whether everything settled again in time; none if the trial was cut off.
     pub recovered: Option<bool>,
 }
 
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {
-    /// Its kind, as experiments write it.
+    /// The fault's name as experiments write it.
     pub kind: String,
-    /// What it does to whom it strikes.
+    /// The fault's effect on its victims.
     pub class: FaultClass,
-    /// Whom it struck: lives, as in `p1-1.2`, or brokers' addresses.
+    /// The victims: lives, as in `p1-1.2`, or brokers' addresses.
     pub targets: Vec<String>,
-    /// When the first of them was about to be struck.
+    /// When the controller was about to inject the fault into the first victim.
     pub asked: Mono,
-    /// When it was known to be in force at the last of them.
+    /// When the fault was in force on the last victim.
     pub in_force: Option<Mono>,
-    /// When it was known to be gone from the last of them.
+    /// When the fault was gone from the last victim.
     pub healed: Option<Mono>,
-    /// When the last of them was first answered by a broker after that, where they had been cut
-    /// off.
+    /// When a broker first answered the last victim after that, if the victims were cut off.
     pub reconnected: Option<Mono>,
-    /// Why it could not be injected, or not be healed.
+    /// Why the fault could not be injected or healed.
     pub failed: Option<String>,
-    /// From the first victim to the last, where it struck several at once.
+    /// The time between the first and the last victim, if there were several.
     pub skew: Option<Duration>,
 }
 
-/// What the controller wrote of the run.
+/// The controller's record of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Record {
+pub struct RunRecord {
     /// The trials, in order.
     pub trials: Vec<Trial>,
     /// The faults.
     pub incidents: BTreeMap<FaultId, Incident>,
-    /// When the host did not let the controller's canary run.
+    /// When the host did not schedule the controller's canary.
     pub stalls: Vec<Interval>,
-    /// When the canary or a member ran late, and for how much of that it waited for a processor.
+    /// When the canary or a member was late, and how much of that it waited for a processor.
     pub lateness: Vec<Lateness>,
-    /// Who used the processors meanwhile, in order.
+    /// The use of the processors meanwhile, in order.
     pub processors: Vec<Processors>,
     /// When the host was suspended.
     pub suspends: Vec<Interval>,
-    /// When facts came that were never written, and how many.
+    /// When facts were not written, and how many.
     pub unwritten: Vec<(Interval, u64)>,
-    /// How the run ended, and in words, if it ended by itself.
+    /// How the run ended, with an explanation, if it ended by itself.
     pub ended: Option<(Outcome, Option<String>)>,
-    /// From when on nobody was there to see, for the controller stood still until its guard ended
-    /// all.
+    /// Since when no process observed the run: the controller did not run, until its guard ended
+    /// the run.
     pub unattended: Option<Mono>,
     pub(super) open: Option<(TrialNumber, Mono)>,
 }
 
-impl Record {
-    /// Whether any trial was played to its end; else nothing was shown.
+impl RunRecord {
+    /// Whether any trial ran to its end; otherwise there is no result.
     #[must_use]
     pub fn is_played(&self) -> bool {
         self.trials.iter().any(|trial| trial.recovered.is_some())
     }
 
-    /// When nobody can know what happened: the host was suspended, or facts were not written.
+    /// The times that no process observed: the host was suspended, or facts were not written.
     #[must_use]
     pub fn unseen(&self) -> IntervalSet {
         let unwritten = self.unwritten.iter().map(|(span, _)| *span);
@@ -150,12 +149,12 @@ impl Record {
         }
     }
 
-    /// Takes what a member says of itself, in whatever order.
+    /// Takes a member's fact about itself, in any order.
     pub(super) fn hear(&mut self, fact: &Fact) {
         self.lateness.extend(Lateness::of(fact));
     }
 
-    /// The fault, which begins with the first that is heard of it.
+    /// The fault, which starts with its first fact.
     fn incident(
         &mut self,
         fault: &FaultId,
@@ -175,7 +174,7 @@ impl Record {
         })
     }
 
-    /// A trial that is still open at `at`, where the run was cut off, ends there.
+    /// Ends a trial that is still open at `at`, where the run was cut off.
     pub(super) fn cut(&mut self, at: Mono) {
         if let Some((number, from)) = self.open.take() {
             let window = Interval::new(from, at);
@@ -183,7 +182,7 @@ impl Record {
         }
     }
 
-    /// Who was left alone in the middle of a trial had no time to recover.
+    /// An abandoned trial had no time to recover.
     pub(super) fn leave(&mut self) {
         let Some(left) = self.unattended else { return };
         for trial in self.trials.iter_mut().filter(|trial| trial.window.until > left) {

@@ -1,13 +1,13 @@
-//! Some trials of a run by themselves: those that count, or one alone.
+//! Some trials of a run: those that count, or a single one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Finding, Findings, GroupLine, Record, Timeline};
+use super::{Finding, Findings, GroupLine, RunRecord, Timeline};
 use tandem_facts::ids::{GroupName, TrialNumber};
 
 impl Timeline {
-    /// The run without these trials. Their overlaps stay in those groups of which `bound` says that
-    /// nothing excuses them.
+    /// The run without these trials. The overlaps of these trials stay in the groups for which
+    /// `bound` returns true, since nothing excuses them there.
     #[must_use]
     pub fn without(
         &self,
@@ -49,7 +49,7 @@ impl Timeline {
         }
     }
 
-    /// Each trial by itself, with what happened in it, and nothing of how the run ended.
+    /// Each trial by itself with its events, and without the end of the run.
     #[must_use]
     pub fn by_trial(&self) -> BTreeMap<TrialNumber, Self> {
         let bare = |line: &GroupLine| GroupLine { findings: Findings::default(), ..line.clone() };
@@ -63,11 +63,11 @@ impl Timeline {
                 .into_iter()
                 .collect();
             let one = Self {
-                record: Record {
+                record: RunRecord {
                     trials: vec![*trial],
                     suspends: self.record.suspends.clone(),
                     unwritten: self.record.unwritten.clone(),
-                    ..Record::default()
+                    ..RunRecord::default()
                 },
                 groups: groups.clone(),
                 joint: Findings::default(),
@@ -92,7 +92,7 @@ impl Timeline {
     }
 }
 
-/// Gives each finding to its own trial.
+/// Assigns each finding to its trial.
 fn hand_out(
     of: &Findings,
     trials: &mut BTreeMap<TrialNumber, Timeline>,

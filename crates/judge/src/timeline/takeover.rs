@@ -1,16 +1,17 @@
 //! When service passed from one life to another.
 //!
-//! The leader is whoever has served for longest. When it stops serving, the takeover begins; it
-//! ends when another life serves, which may be at once: then its duration is 0. If the same life
-//! serves again before anybody else does (it was stopped for a moment), service has not passed, and
-//! nothing is counted. Neither is the end of a younger server beside the leader.
+//! The leader is the life that has served for longest. When it stops serving, the takeover begins;
+//! it ends when another life serves. If another life serves already, its duration is 0. If the same
+//! life serves again before any other does, because it was stopped for a moment, there is no
+//! takeover. The end of another life that served beside the leader is no takeover, either.
 
 use std::collections::BTreeSet;
 
 use super::{Interval, IntervalSet, View};
 use tandem_facts::ids::Life;
 
-/// The takeovers within `window`, from the instant a leader stops to the instant another serves.
+/// The takeovers within `window`, each from the instant a leader stops to the instant another life
+/// serves.
 pub(super) fn takeovers(services: &[(Life, View)], window: Interval) -> Vec<Interval> {
     let within: Vec<(&Life, &IntervalSet, IntervalSet)> = services
         .iter()

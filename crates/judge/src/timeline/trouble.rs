@@ -1,4 +1,4 @@
-//! What befell a group, and until when: the cause of whatever began in between.
+//! The troubles of a group and when they were over: the cause of everything that begins in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,30 +9,30 @@ use tandem_facts::ids::{ClusterName, FaultId, GroupName, Incarnation, Life};
 use tandem_facts::observation::{Fact, FaultClass, What};
 use tandem_facts::time::Mono;
 
-/// Why an interval began: the latest fault, start, stop or death of its group, or death of its
-/// broker, that had begun by then, and after which the group had not been settled again. Without
-/// one, a broker that was lost at that instant.
+/// The cause of an interval: the latest fault, start, stop or death in its group, or death of its
+/// broker, before the interval began and after which the group had not settled again. Without one,
+/// a broker that was lost at that instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Cause {
     /// A fault.
     Fault(FaultId),
-    /// A member that was started again.
+    /// A member was restarted.
     Restart(Life),
-    /// A broker of this cluster died, stopped or did not answer, and no fault asked for it.
+    /// A broker of this cluster died, stopped or did not answer, without a fault that explains it.
     Broker(ClusterName),
-    /// This life ended, and no fault and no request to leave ended it.
+    /// This life ended without a fault or a request to leave.
     Death(Life),
-    /// The process of this life was stopped, and no fault asked for it.
+    /// The process of this life was stopped without a fault.
     Stop(Life),
     /// Members of the group were started for the first time.
     Start,
-    /// Nothing that is known.
+    /// No known cause.
     #[default]
     Nothing,
 }
 
 impl Cause {
-    /// What it began after, as a sentence calls it.
+    /// The cause as the object of "after" in a sentence.
     #[must_use]
     pub fn describe(&self) -> Option<String> {
         match self {
@@ -46,7 +46,7 @@ impl Cause {
         }
     }
 
-    /// Of several groups' causes the joint one is a fault, else the loss of a broker, else the
+    /// The rank among the causes of several groups: a fault, then the loss of a broker, then the
     /// death, the stop or the start of a member.
     fn weight(&self) -> u8 {
         match self {
@@ -61,34 +61,35 @@ impl Cause {
     }
 }
 
-/// What happened to one group.
+/// The troubles of one group.
 #[derive(Debug, Clone, Default)]
 struct History {
-    /// By when they began; the later fact of two at one instant counts.
+    /// The troubles by start; of two at one instant, the later fact counts.
     troubles: BTreeMap<Mono, Cause>,
     faults: BTreeSet<FaultId>,
-    /// Lives that a fault was asked of.
+    /// Lives that are victims of a fault.
     struck: BTreeSet<Life>,
-    /// Those of them that the fault was to end.
+    /// Those of them that the fault ends.
     ended: BTreeSet<Life>,
-    /// Those of them that the fault was to stop.
+    /// Those of them that the fault stops.
     paused: BTreeSet<Life>,
-    /// When the kernel was asked, of whom, and what the next fact says of it was not so yet.
+    /// For each life, when the controller last asked the kernel and the change in the life's next
+    /// fact had not happened yet.
     not_yet: BTreeMap<Life, Mono>,
     settled: BTreeSet<Mono>,
     /// When the host was suspended.
     suspends: Vec<Interval>,
 }
 
-/// What happened to all groups.
+/// The troubles of all groups.
 #[derive(Debug, Clone)]
 pub(super) struct Troubles {
     groups: BTreeMap<GroupName, History>,
-    /// The groups on the brokers of each cluster.
+    /// The groups on each cluster.
     on: BTreeMap<ClusterName, BTreeSet<GroupName>>,
-    /// Lives that left because they were asked to: their end is no accident.
+    /// Lives that left because they were asked to, so that their end is expected.
     left: BTreeSet<Life>,
-    /// When brokers were lost, by their cluster and name.
+    /// When brokers were lost, by cluster and name.
     lost: BTreeMap<(ClusterName, String), Vec<Interval>>,
 }
 
@@ -102,13 +103,14 @@ impl Troubles {
         }
     }
 
-    /// These lives leave because they are asked to; to be said before their deaths are.
+    /// Marks lives that leave because they were asked to. Must be called before their deaths are
+    /// observed.
     pub(super) fn leave(&mut self, lives: impl IntoIterator<Item = Life>) {
         self.left.extend(lives);
     }
 
-    /// Takes a fact of the controller that concerns `group`, or all groups on a cluster, or every
-    /// group.
+    /// Takes a fact of the controller that concerns `group`, or all groups on a cluster, or all
+    /// groups.
     pub(super) fn observe(&mut self, fact: &Fact, group: Option<&GroupName>) {
         if let What::Settled { group } = &fact.what {
             if let Some(history) = self.groups.get_mut(group) {
@@ -149,7 +151,7 @@ impl Troubles {
             group.is_none_or(|one| one == name) && on.is_none_or(|on| on.contains(name))
         };
         for (_, history) in self.groups.iter_mut().filter(|(name, _)| concerned(name)) {
-            // What does nothing is the cause of nothing: a control trial must look undisturbed.
+            // A fault without an effect is no cause: a control trial must look undisturbed.
             if let What::FaultAsked { fault, class, .. } = &fact.what
                 && *class != FaultClass::Nothing
                 && history.faults.insert(fault.clone())
@@ -166,13 +168,13 @@ impl Troubles {
         }
     }
 
-    /// Why what began at `at` in `group` began.
+    /// The cause of an interval that began at `at` in `group`.
     pub(super) fn cause(&self, group: &GroupName, at: Mono) -> Cause {
         self.latest(group, at).map_or(Cause::Nothing, |(_, cause)| cause)
     }
 
-    /// The same for all groups together: a fault of any of them, else the loss of a broker, else
-    /// the death, the stop, the restart or the start of a member; the latest.
+    /// The same for all groups together: a fault in any of them, else the loss of a broker, else
+    /// the death, stop, restart or start of a member; of several the latest.
     pub(super) fn joint_cause(&self, at: Mono) -> Cause {
         let causes = self.groups.keys().filter_map(|name| self.latest(name, at));
         let weightiest = causes.max_by_key(|(began, cause)| (cause.weight(), *began));
@@ -180,8 +182,8 @@ impl Troubles {
     }
 
     /// When a fault, a restart or a suspend of the host had disturbed `group` and it had not
-    /// settled again. A broker that is lost and a member that dies or stops by accident are the
-    /// cause of much, and excuse nothing.
+    /// settled again. A lost broker, and a member that dies or stops by accident, are causes but
+    /// excuse nothing.
     pub(super) fn disturbed(&self, group: &GroupName) -> IntervalSet {
         let Some(history) = self.groups.get(group) else { return IntervalSet::default() };
         let settled_after = |at: Mono| {
@@ -201,14 +203,14 @@ impl Troubles {
         troubles.chain(suspends).collect()
     }
 
-    /// The cause at `at`, and since when it was one.
+    /// The cause at `at`, and when it began.
     fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, Cause)> {
         let history = self.groups.get(group)?;
         let trouble = history.unsettled(at).map(|(began, cause)| (began, cause.clone()));
         trouble.or_else(|| self.broker_lost(group, at))
     }
 
-    /// The broker of `group` that was lost at `at`; of several the last to go.
+    /// The broker of `group` that was lost at `at`; of several the last one lost.
     fn broker_lost(&self, group: &GroupName, at: Mono) -> Option<(Mono, Cause)> {
         let here = |cluster| self.on.get(cluster).is_some_and(|on| on.contains(group));
         let lost = self.lost.iter().filter(|((cluster, _), _)| here(cluster));
@@ -221,7 +223,8 @@ impl Troubles {
 }
 
 impl History {
-    /// Takes what the controller says of the process of a life; whether that `left` by request.
+    /// Takes the controller's fact about the process of a life. `left` says whether the life left
+    /// by request.
     fn observe_process(&mut self, life: &Life, fact: &Fact, left: bool) {
         let looked = self.not_yet.remove(life).unwrap_or(fact.t).min(fact.t);
         if fact.what == What::NotYet {
@@ -236,14 +239,15 @@ impl History {
         } else if let What::Started { .. } = &fact.what
             && !self.struck.contains(life)
         {
-            // One that was struck before it began is a second process: its start is the fault.
+            // A life that was a victim before it started is a second process, whose start is the
+            // fault.
             let again = life.incarnation > Incarnation(1);
             let cause = if again { Cause::Restart(life.clone()) } else { Cause::Start };
             self.troubles.insert(fact.t, cause);
         }
     }
 
-    /// The latest trouble at `at`, unless the group was settled after it.
+    /// The latest trouble at `at`, unless the group settled after it.
     fn unsettled(&self, at: Mono) -> Option<(Mono, &Cause)> {
         let (&began, cause) = self.troubles.range(..=at).next_back()?;
         let settled = self.settled.range(..=at).next_back();

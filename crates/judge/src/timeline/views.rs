@@ -1,15 +1,15 @@
-//! The three views of one life: what it was assigned, what it claimed, what it served.
+//! The three views of one life: what it was assigned, what it claimed, and what it served.
 //!
-//! - **Assigned**: from `assigned` until `revoked`, `lost`, an assignment without it, or its death.
-//! - **Claimed**: from the first instant of a claim up to its exact end, else to the last horizon
-//!   that was told. A stopped process still claims; a dead one until its death is confirmed. That
-//!   is the side on which an overlap is not overlooked, and the time from asked to confirmed is
-//!   stated as uncertainty.
-//! - **Served**: a claim less the stops (from the pause being asked for, or else from the last look
-//!   that did not find it, until the kernel says that the process goes on), cut where its death was
-//!   asked for, less holes of more than 100 ms in the ticks. That is the side on which a gap is not
-//!   overlooked. The uncertainty of an end is the time from there to its confirmation; that of a
-//!   resumption goes from the last look that did not find it to the first tick after it.
+//! - **Assigned**: from `assigned` until `revoked`, `lost`, an assignment without it, or death.
+//! - **Claimed**: from the first instant of a claim to its exact end, or else to its last
+//!   reported horizon. A stopped process still claims; a dead one claims until its death is
+//!   confirmed. So no overlap is overlooked; the time from request to confirmation is reported as
+//!   uncertainty.
+//! - **Served**: a claim without the stops (from the request of the pause, or from the last check
+//!   that did not find it, until the process continues), cut where the death was requested, and
+//!   without holes of more than 100 ms in the ticks. So no gap is overlooked. The uncertainty of an
+//!   end is the time to its confirmation; that of a resumption, the time from the last check that
+//!   did not find it to the first tick after it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,26 +22,25 @@ use tandem_facts::time::Mono;
 /// A view of one life on one partition.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct View {
-    /// When it surely did.
+    /// The times that are certain.
     pub sure: IntervalSet,
-    /// When it may have: all that is sure, and all that is unknown.
+    /// The times that are possible: the certain and the unknown ones.
     pub possible: IntervalSet,
-    /// How far from the truth an end or a beginning may lie, where it may.
+    /// The uncertainty of each end and start that has one.
     pub widths: BTreeMap<Mono, Duration>,
-    /// The longest time without a tick at the beginning or the end of a service, which was counted
-    /// as served all the same.
+    /// The longest time without a tick, at the start or end of a service, that counts as served.
     pub tickless: Duration,
 }
 
 impl LifeLine {
-    /// When the group gave it `partition`.
+    /// When the group assigned `partition` to the life.
     pub(super) fn assigned(&self, partition: PartitionId) -> IntervalSet {
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.confirmed));
         let holdings = self.held.get(&partition).into_iter().flatten();
         holdings.map(|holding| holding.intersect(lived)).collect()
     }
 
-    /// Its claims on `partition`, each cut at its death.
+    /// The claims on `partition`, each cut at the life's death.
     pub(super) fn terms(
         &self,
         partition: PartitionId,
@@ -59,7 +58,7 @@ impl LifeLine {
         claims.map(|(_, claim)| *claim).filter(|claim| !claim.is_empty())
     }
 
-    /// When it claimed `partition`.
+    /// When the life claimed `partition`.
     #[must_use]
     pub fn claimed(&self, partition: PartitionId) -> View {
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.confirmed));
@@ -75,7 +74,7 @@ impl LifeLine {
         view
     }
 
-    /// When it served `partition`.
+    /// When the life served `partition`.
     pub fn served(&self, partition: PartitionId) -> View {
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.asked));
         let claims: IntervalSet =
@@ -86,7 +85,7 @@ impl LifeLine {
             let near = ticks.partition_point(|run| run.until < piece.from);
             let runs = ticks.iter().skip(near).take_while(|run| run.from < piece.until);
             let holes = tickless(piece, runs.copied());
-            // A hole in the ticks beside a hole in what is known is a part of it.
+            // A hole in the ticks next to an unknown time is part of that unknown time.
             let (unsure, empty) =
                 holes.iter().partition::<Vec<_>, _>(|hole| self.unknown.touches(*hole));
             doubtful.extend(unsure);
@@ -107,7 +106,7 @@ impl LifeLine {
         view
     }
 
-    /// How well the end of a piece of service is known.
+    /// The uncertainty of the end of a piece of service.
     fn end(&self, piece: Interval, ticks: &[Interval], view: &mut View) {
         let before = ticks.partition_point(|run| run.from < piece.until);
         let last = before.checked_sub(1).and_then(|place| ticks.get(place));

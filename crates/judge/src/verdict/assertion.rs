@@ -5,8 +5,8 @@
 //!     (==|<=|<|>=|>) (duration | integer | bound.(joint|group).(gap|overlap))
 //! ```
 //!
-//! `group` means each group. A count is compared with an integer, everything else with a duration
-//! or a bound. Takeovers are for groups only: service passes within a group, never between two.
+//! `group` means each group. A count is compared with an integer, all else with a duration or a
+//! bound. Takeovers exist in groups only, since service does not pass between groups.
 
 use std::fmt;
 
@@ -16,25 +16,25 @@ use serde::{Deserialize, Serialize};
 use tandem_facts::ids::GroupName;
 use tandem_facts::time::Span;
 
-/// A claim. It keeps the text that it was read from, and is written as that text.
+/// A claim. It keeps its original text, and is displayed as that text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub struct Assertion {
     text: String,
-    /// About whom.
+    /// The groups that the claim is about.
     pub subject: Subject,
-    /// About which intervals.
+    /// The kind of intervals.
     pub measure: Measure,
-    /// About which number of their distribution.
+    /// The statistic of their durations.
     pub statistic: Statistic,
-    /// How it must compare.
+    /// The comparison.
     pub comparison: Comparison,
-    /// With what.
+    /// The limit.
     pub limit: Limit,
 }
 
-/// About whom.
+/// The groups that a claim is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// All groups together.
@@ -45,35 +45,35 @@ pub enum Subject {
     Group(GroupName),
 }
 
-/// About which intervals.
+/// The kind of intervals that a claim is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measure {
-    /// Nobody serves.
+    /// No member serves.
     Gap,
-    /// Two or more claim.
+    /// Two or more members claim.
     Overlap,
     /// From one leader to the next.
     Takeover,
 }
 
-/// About which number of the distribution.
+/// A statistic of the intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statistic {
-    /// How many.
+    /// The number of intervals.
     Count,
-    /// The shortest.
+    /// The shortest duration.
     Min,
-    /// The median.
+    /// The median duration.
     P50,
-    /// Nineteen of twenty are no longer.
+    /// The 95th percentile.
     P95,
-    /// Ninety-nine of a hundred are no longer.
+    /// The 99th percentile.
     P99,
-    /// The longest.
+    /// The longest duration.
     Max,
 }
 
-/// How the measured value must compare with the limit.
+/// The comparison of the measured value with the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `==`
@@ -88,7 +88,7 @@ pub enum Comparison {
     Above,
 }
 
-/// What the measured value is compared with.
+/// The limit of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// A number of intervals.
@@ -97,11 +97,11 @@ pub enum Limit {
     Duration(Span),
     /// The bound of all groups together.
     JointBound(BoundOf),
-    /// The bound of the group that is judged.
+    /// The bound of the group under judgement.
     GroupBound(BoundOf),
 }
 
-/// Which bound.
+/// The kind of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundOf {
     /// The longest gap.
@@ -125,7 +125,7 @@ impl Comparison {
 }
 
 impl Assertion {
-    /// Puts the parts together; the parser has made sure that they fit.
+    /// Combines the parts, which the parser has checked.
     pub(super) fn new(
         text: &str,
         (subject, measure, statistic): (Subject, Measure, Statistic),
@@ -134,7 +134,7 @@ impl Assertion {
         Self { text: text.to_owned(), subject, measure, statistic, comparison, limit }
     }
 
-    /// The claim as it was written.
+    /// The claim's original text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text

@@ -1,4 +1,4 @@
-//! The facts to the report.
+//! Computes the report from the facts.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use super::{
 };
 use crate::roster::{Bound, Bounds, Range, Roster};
 use crate::timeline::{
-    Cause, Finding, GroupLine, Incident, Interval, IntervalSet, Record, Timeline,
+    Cause, Finding, GroupLine, Incident, Interval, IntervalSet, RunRecord, Timeline,
 };
 use tandem_facts::ids::{FaultId, GroupName};
 use tandem_facts::observation::{Fact, Outcome};
 use tandem_facts::time::{Mono, Span};
 
-/// How many of the longest gaps are told.
+/// The number of longest gaps in the report.
 const WORST: usize = 5;
 
 impl Report {
-    /// Computes everything from what a journal holds.
+    /// Computes the report from the contents of a journal.
     #[must_use]
     pub fn compute(
         roster: impl Into<Roster>,
@@ -39,7 +39,7 @@ impl Report {
         Self::of(roster, brief, seed, zero, &timeline)
     }
 
-    /// The same from intervals that were computed already.
+    /// Computes the report from a timeline.
     #[must_use]
     pub fn of(
         roster: impl Into<Roster>,
@@ -49,14 +49,14 @@ impl Report {
         timeline: &Timeline,
     ) -> Self {
         let roster = &roster.into();
-        // What was done, when the host stalled and what could not be reached is that of all trials;
-        // what is judged, and every number, is that of those which the host did not disturb.
+        // Faults, stalls and outages are those of all trials. The judgement and all numbers are
+        // those of the trials that the host did not disturb.
         let record = &timeline.record;
         let outages = super::reasons::outages(timeline, zero);
         let split = Split::of(brief, roster, timeline);
         let timeline = &*split.kept;
         let (objective, assertions) = rulings(brief, timeline);
-        let confidence = confidence::tell(brief, timeline, roster.roles.len(), seed);
+        let confidence = confidence::compute(brief, timeline, roster.roles.len(), seed);
         let (mut verdict, mut reasons) =
             conclude(&timeline.record, objective.iter().chain(&assertions), true);
         for doubt in split.doubts {
@@ -123,15 +123,15 @@ pub(super) fn rulings(brief: &Brief, timeline: &Timeline) -> (Vec<Ruling>, Vec<R
     (objective, claims.flat_map(|claim| judge::judge(claim, brief, timeline)).collect())
 }
 
-/// The worst of all rulings, of the faults and, where the run is judged as a `whole`, of how it
-/// ended, with the reasons.
+/// The worst of all rulings and of the faults, with the reasons. If the run is judged as a `whole`,
+/// its end counts, too.
 pub(super) fn conclude<'a>(
-    record: &Record,
+    record: &RunRecord,
     rulings: impl Iterator<Item = &'a Ruling>,
     whole: bool,
 ) -> (Verdict, Vec<String>) {
     let mut rulings: Vec<_> = rulings.collect();
-    rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.outcome)); // what failed is told first
+    rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.outcome)); // failures first
     let mut reasons: Vec<String> = rulings.iter().filter_map(|ruling| ruling.why.clone()).collect();
     let mut verdict = rulings.first().map_or(Verdict::Pass, |worst| worst.outcome);
     let failed = record.incidents.iter().filter_map(|(id, one)| Some((id, one.failed.as_ref()?)));
@@ -160,7 +160,7 @@ pub(super) fn conclude<'a>(
     }
     if let Some(reason) = ended.filter(|_| whole) {
         verdict = verdict.and(Verdict::Unknown);
-        // How it ended explains the rest.
+        // The end of the run explains the other reasons.
         reasons.insert(0, reason);
     }
     (verdict, reasons)
@@ -245,7 +245,7 @@ fn bounds(of: &Bounds) -> BoundsReport {
 }
 
 fn worst(roster: &Roster, timeline: &Timeline, zero: Mono) -> Vec<Worst> {
-    // Roles that share a partition share its gaps.
+    // Roles on the same partition share its gaps.
     let mut gaps: BTreeMap<(&GroupName, Interval), Vec<&Finding>> = BTreeMap::new();
     for (name, line) in &timeline.groups {
         for gap in &line.findings.gaps {
@@ -254,7 +254,7 @@ fn worst(roster: &Roster, timeline: &Timeline, zero: Mono) -> Vec<Worst> {
     }
     let mut gaps: Vec<_> = gaps.into_iter().collect();
     gaps.sort_by_key(|((_, span), _)| std::cmp::Reverse(span.length()));
-    let tell = |((group, span), roles): ((&GroupName, Interval), Vec<&Finding>)| {
+    let describe = |((group, span), roles): ((&GroupName, Interval), Vec<&Finding>)| {
         let first = *roles.first()?;
         let (kind, by) = cause(&first.cause);
         let stalls = timeline.record.stalls.iter().filter(|one| !one.intersect(span).is_empty());
@@ -272,7 +272,7 @@ fn worst(roster: &Roster, timeline: &Timeline, zero: Mono) -> Vec<Worst> {
             stall: stalls.max_by_key(|one| one.length()).map(|one| stall(*one, zero)),
         })
     };
-    gaps.into_iter().take(WORST).filter_map(tell).collect()
+    gaps.into_iter().take(WORST).filter_map(describe).collect()
 }
 
 fn cause(cause: &Cause) -> (CauseKind, Option<String>) {

@@ -1,4 +1,4 @@
-//! When a run must end early: `joint.gap > 30s`.
+//! Stop conditions of a run: `joint.gap > 30s`.
 
 use std::fmt;
 
@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 use super::{Comparison, Measure, Subject};
 use tandem_facts::time::Span;
 
-/// A gap or an overlap that lasts for too long. It keeps the text that it was read from, and is
-/// written as that text.
+/// A gap or an overlap that lasts too long. It keeps its original text, and is displayed as that
+/// text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Condition {
     text: String,
-    /// About whom.
+    /// The groups that the condition is about.
     pub subject: Subject,
     /// A gap or an overlap.
     pub measure: Measure,
-    /// Above, or at least.
+    /// `>` or `>=`.
     pub comparison: Comparison,
-    /// For how long.
+    /// The duration.
     pub than: Span,
 }
 
 impl Condition {
-    /// Puts the parts together; the parser has made sure that they fit.
+    /// Combines the parts, which the parser has checked.
     pub(super) fn new(
         text: &str,
         (subject, measure): (Subject, Measure),
@@ -34,7 +34,7 @@ impl Condition {
         Self { text: text.to_owned(), subject, measure, comparison, than }
     }
 
-    /// The condition as it was written.
+    /// The condition's original text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text

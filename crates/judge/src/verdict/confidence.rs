@@ -1,4 +1,4 @@
-//! What the trials say about those to come: probabilities, quantiles, shared fate.
+//! What the trials say about future ones: probabilities, quantiles, correlation.
 
 use super::Measure;
 use super::confidence_report::{
@@ -11,23 +11,24 @@ use crate::statistics::{binomial, correlation, quantile};
 use crate::timeline::Timeline;
 use tandem_facts::ids::GroupName;
 
-/// So many trials without a joint gap are told: enough for this.
+/// The report gives the number of trials without a joint gap that shows this probability.
 const RARE: f64 = 0.01;
 
-/// All of it; `seed` draws the bootstrap.
-pub(super) fn tell(brief: &Brief, timeline: &Timeline, roles: u32, seed: u64) -> Confidence {
+/// Computes all of it; `seed` is for the bootstrap.
+pub(super) fn compute(brief: &Brief, timeline: &Timeline, roles: u32, seed: u64) -> Confidence {
     let level = brief.until.map_or(LEVEL, |until| until.confidence);
     let seen: Vec<bool> = joint_gaps(timeline).into_iter().filter_map(|(_, had)| had).collect();
     let trials = count(seen.len());
     let hits = count(seen.iter().filter(|had| **had).count());
-    // A gap in a trial that was left out is a gap all the same.
+    // A gap counts here even in a trial that does not count.
     let none = timeline.joint.gaps.is_empty();
-    let told = stopping::tell(brief, timeline);
-    let claimed = told.as_ref().and_then(|(report, most)| {
+    let judged = stopping::judge(brief, timeline);
+    let claimed = judged.as_ref().and_then(|(report, most)| {
         (report.outcome == StoppingOutcome::Claimed).then_some(*most).flatten()
     });
     let upper = || binomial::upper(0, trials, level).filter(|_| none);
-    let between = binomial::proportion(hits, trials, level).filter(|_| hits > 0 && told.is_none());
+    let between =
+        binomial::proportion(hits, trials, level).filter(|_| hits > 0 && judged.is_none());
     let longest = timeline.groups.keys().map(|name| (name.clone(), longest(timeline, name, level)));
     let several = timeline.groups.len() > 1;
     Confidence {
@@ -39,7 +40,7 @@ pub(super) fn tell(brief: &Brief, timeline: &Timeline, roles: u32, seed: u64) ->
         trials_needed: binomial::trials_needed(RARE, level),
         longest: longest.collect(),
         correlation: several.then(|| together(timeline, roles, level, seed)),
-        stopping: told.map(|(report, _)| report),
+        stopping: judged.map(|(report, _)| report),
     }
 }
 

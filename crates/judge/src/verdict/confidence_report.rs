@@ -1,5 +1,5 @@
-//! What the trials say about those to come, as `result.json` holds it. What older results do not
-//! have is absent.
+//! What the trials say about future ones, in the format of `result.json`. Fields that older results
+//! lack are optional.
 
 use std::collections::BTreeMap;
 
@@ -8,43 +8,43 @@ use serde::{Deserialize, Serialize};
 
 use tandem_facts::ids::GroupName;
 
-/// How sure everything here is, unless the experiment says otherwise.
+/// The confidence level, unless the experiment sets another.
 pub(super) const LEVEL: f64 = 0.95;
 
-/// What the trials say about those to come. Shares and probabilities are between 0 and 1.
+/// What the trials say about future ones. Shares and probabilities are between 0 and 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confidence {
-    /// How many trials were played to their end, with every fault in force, and fully observed.
+    /// The number of trials that ran to their end, with every fault in force and fully observed.
     pub trials: u64,
-    /// In how many of them there was a joint gap.
+    /// The number of these trials with a joint gap.
     pub with_joint_gap: u64,
-    /// The most that the probability of a joint gap in a trial can be, at this level, exact and
-    /// one-sided; told where none was found, and where a claim was made that the run went on for.
+    /// An exact, one-sided upper bound on the probability of a joint gap in a trial. Present if no
+    /// joint gap was found, or if the run ended with its claim.
     pub probability_max: Option<f64>,
-    /// How sure all of this is: of so many such runs what is said is true.
+    /// The confidence level of all intervals here.
     #[serde(default = "level")]
     pub level: f64,
-    /// Between what the probability of a joint gap in a trial lies, two-sided, where some were
-    /// found (Clopper and Pearson); not told of a run that went on until a claim held.
+    /// A two-sided interval for the probability of a joint gap in a trial (Clopper and Pearson).
+    /// Present if joint gaps were found, and the run did not go on for a claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<ProbabilityReport>,
-    /// How many trials without a joint gap it takes to say that fewer than one in a hundred has
+    /// The number of trials without a joint gap that shows that fewer than one in a hundred has
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trials_needed: Option<u64>,
-    /// The longest interval of each trial that faults caused in a group: how its quantiles may lie.
+    /// For each group, the quantiles of the longest interval per trial that faults caused.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub longest: BTreeMap<GroupName, LongestReport>,
     /// Whether the groups fail together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation: Option<CorrelationReport>,
-    /// The claim that the run went on for, if it did.
+    /// The claim for which the run went on, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopping: Option<StoppingReport>,
 }
 
 impl Confidence {
-    /// Where no trial was repeated, so that nothing follows for others.
+    /// For a run without repeated trials, which says nothing about others.
     pub(super) fn none() -> Self {
         Self {
             trials: 0,
@@ -64,97 +64,96 @@ fn level() -> f64 {
     LEVEL
 }
 
-/// Between two probabilities.
+/// An interval for a probability.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbabilityReport {
-    /// At least.
+    /// The lower end.
     pub low: f64,
-    /// At most.
+    /// The upper end.
     pub high: f64,
 }
 
-/// The longest gap, overlap and takeover of a trial.
+/// The longest gap, overlap and takeover per trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LongestReport {
-    /// Nobody served.
+    /// No member served.
     pub gap: QuantilesReport,
-    /// Two or more claimed.
+    /// Two or more members claimed.
     pub overlap: QuantilesReport,
     /// From one leader to the next.
     pub takeover: QuantilesReport,
 }
 
-/// How the quantiles of a distribution may lie, whatever its form: from one sample to another, by
-/// their ranks.
+/// Intervals for the quantiles of a distribution of any form: from one sample to another, by rank.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuantilesReport {
-    /// How many trials were observed.
+    /// The number of observed trials.
     pub trials: u64,
-    /// How many of them had such an interval: the samples.
+    /// The number of them with such an interval, which is the number of samples.
     pub samples: u64,
-    /// Half of such trials have none that is longer.
+    /// The median.
     pub p50: QuantileReport,
-    /// Nineteen of twenty have none that is longer.
+    /// The 95th percentile.
     pub p95: QuantileReport,
-    /// Ninety-nine of a hundred have none that is longer.
+    /// The 99th percentile.
     pub p99: QuantileReport,
 }
 
-/// How one quantile may lie.
+/// An interval for one quantile.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuantileReport {
-    /// At least so long; null where there are too few samples.
+    /// The lower end; null if there are too few samples.
     pub low_ms: Option<f64>,
-    /// At most so long; null where there are too few samples, or that one was still open when its
+    /// The upper end; null if there are too few samples, or if that sample was still open when its
     /// trial ended.
     pub high_ms: Option<f64>,
-    /// How many samples it takes.
+    /// The number of samples that the interval needs.
     pub samples_needed: Option<u64>,
 }
 
-/// The share of time in which no group served a role, over the product of the groups' own shares: 1
-/// where groups fail independently, more where they share a fate.
+/// The share of time in which no group served a role, divided by the product of the groups' own
+/// shares: 1 if groups fail independently, more if they share a fate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CorrelationReport {
-    /// That number; null where it is undefined.
+    /// The ratio; null if it is undefined.
     pub ratio: Option<f64>,
-    /// At least, by a bootstrap over trials, which is approximate; null where too few trials had a
-    /// joint gap.
+    /// The lower end of an approximate interval, by a bootstrap over trials; null if too few trials
+    /// had a joint gap.
     pub low: Option<f64>,
-    /// At most.
+    /// The upper end.
     pub high: Option<f64>,
-    /// Why something of it is not told.
+    /// Why a part is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// The claim that a run went on for, and what became of it.
+/// The claim for which a run went on, and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoppingReport {
     /// The claim.
     pub claim: String,
-    /// So many trials at least.
+    /// The least number of trials.
     pub trials_min: u32,
-    /// So many at most.
+    /// The greatest number of trials.
     pub trials_max: u32,
-    /// After how many trials it could be made: without a joint gap at the first of these, with at
-    /// most one at the second, and so on. They were fixed before the first trial, and share the
-    /// error between them.
+    /// The numbers of trials after which the claim can be made: at the first without a joint gap,
+    /// at the second with at most one, and so on. They were fixed before the first trial, and share
+    /// the error.
     pub looks: Vec<u64>,
-    /// What became of it.
+    /// The outcome.
     pub outcome: StoppingOutcome,
-    /// Why the run stopped where it did.
+    /// Why the run stopped.
     pub why: String,
 }
 
-/// What became of a claim.
+/// The outcome of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StoppingOutcome {
-    /// It holds.
+    /// The claim holds.
     Claimed,
-    /// It could not be made any more.
+    /// The claim can no longer hold.
     Hopeless,
-    /// The run ended before it could be told.
+    /// The run ended before the claim was decided.
     Open,
 }

@@ -1,4 +1,4 @@
-//! Continuity: no role is without a leader for longer than the objective allows.
+//! Continuity: no role lacks a leader for longer than the objective allows.
 
 use super::judge::blind;
 use super::ruling::{Ruling, Unit, Verdict};
@@ -7,7 +7,7 @@ use crate::timeline::{Finding, Findings, Timeline};
 use tandem_facts::ids::GroupName;
 use tandem_facts::time::Span;
 
-/// The rulings on `joint_gap` and, a group, on `group_gap`, as far as they are promised.
+/// The rulings on `joint_gap` and, for each group, on `group_gap`, if the objective has them.
 pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Vec<Ruling> {
     let joint = brief.objective.joint_gap;
     let is_played = timeline.record.is_played();
@@ -33,10 +33,10 @@ fn rule(most: Span, group: Option<&GroupName>, (findings, is_played): (&Findings
         Verdict::Unknown
     };
     let text = format!("{of}_gap <= {most}");
-    let whom = Ruling::whom(group);
+    let subject = Ruling::subject(group);
     let why = match outcome {
         Verdict::Pass => None,
-        Verdict::Fail => Some(fail(&whom, most, &findings.gaps)),
+        Verdict::Fail => Some(fail(&subject, most, &findings.gaps)),
         Verdict::Unknown => Some(blind(group, &findings.unknown_gaps, &text)),
     };
     Ruling {
@@ -50,10 +50,10 @@ fn rule(most: Span, group: Option<&GroupName>, (findings, is_played): (&Findings
     }
 }
 
-fn fail(whom: &str, most: Span, gaps: &[Finding]) -> String {
+fn fail(subject: &str, most: Span, gaps: &[Finding]) -> String {
     let longest = gaps.iter().map(|gap| gap.span.length()).max().unwrap_or_default();
     let longer = gaps.iter().filter(|gap| gap.span.length() > most.get());
     let count: u64 = longer.map(|gap| u64::from(gap.roles.count)).sum();
     let gaps = if count == 1 { "gap" } else { "gaps" };
-    format!("{whom}: {count} {gaps} above {most}, the longest of {:.1} ms.", ms(longest))
+    format!("{subject}: {count} {gaps} above {most}, the longest of {:.1} ms.", ms(longest))
 }

@@ -1,8 +1,8 @@
-//! Which trials count for what is said of those to come, and what each of them saw.
+//! Which trials count for statements about future ones, and what each of them showed.
 //!
-//! Of a trial that was cut off or not fully observed nobody can say that it had no gap, and one
-//! whose fault failed says nothing of that fault. What was found in a trial that does not count is
-//! found all the same: it forbids to say that there was none.
+//! A trial that was cut off or not fully observed may have had an unseen gap, and a trial whose
+//! fault failed says nothing about that fault. A gap in a trial that does not count is still a gap:
+//! the run cannot claim to have none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,18 +13,18 @@ use crate::statistics::correlation;
 use crate::timeline::{Cause, Finding, Findings, Timeline};
 use tandem_facts::ids::{GroupName, TrialNumber};
 
-/// The longest interval of each trial that had one: one number a trial, for what happens within one
-/// hangs together.
+/// The longest interval of each trial that had one: one sample per trial, since the intervals of
+/// one trial are not independent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Longest {
-    /// How many trials counted.
+    /// The number of trials that count.
     pub trials: u64,
-    /// Milliseconds in ascending order, one a trial that had one; infinite where it was still open
-    /// when its trial ended.
+    /// Milliseconds in ascending order, one per trial that had such an interval; infinite if it was
+    /// still open when its trial ended.
     pub samples_ms: Vec<f64>,
 }
 
-/// The trials that were played to their end with every fault in force, in order.
+/// The trials that ran to their end with every fault in force, in order.
 pub(super) fn whole(timeline: &Timeline) -> impl Iterator<Item = TrialNumber> + '_ {
     let failed = timeline.record.incidents.iter().filter(|(_, one)| one.failed.is_some());
     let failed: BTreeSet<_> = failed.map(|(id, _)| id.trial).collect();
@@ -36,7 +36,7 @@ fn trials_of(found: &[Finding]) -> BTreeSet<TrialNumber> {
     found.iter().map(|one| one.trial).collect()
 }
 
-/// Every trial in order, and whether it had a joint gap; nothing where it does not count.
+/// Every trial in order, and whether it had a joint gap; none if the trial does not count.
 #[must_use]
 pub(super) fn joint_gaps(timeline: &Timeline) -> Vec<(TrialNumber, Option<bool>)> {
     let whole: BTreeSet<_> = whole(timeline).collect();
@@ -51,7 +51,7 @@ pub(super) fn joint_gaps(timeline: &Timeline) -> Vec<(TrialNumber, Option<bool>)
     timeline.record.trials.iter().map(|trial| (trial.number, had(trial.number))).collect()
 }
 
-/// The same for a rule that stops a run: a joint gap counts in whatever trial it was found.
+/// The same for a rule that stops a run: a joint gap counts in every trial.
 #[must_use]
 pub fn joint_gaps_found(timeline: &Timeline) -> Vec<(TrialNumber, Option<bool>)> {
     let gaps = trials_of(&timeline.joint.gaps);
@@ -62,7 +62,8 @@ pub fn joint_gaps_found(timeline: &Timeline) -> Vec<(TrialNumber, Option<bool>)>
 }
 
 impl Longest {
-    /// Of one group, of what faults caused; or of all groups together, whatever the cause.
+    /// The samples of one group, for intervals that faults caused; or of all groups together, for
+    /// all causes.
     #[must_use]
     pub fn of(timeline: &Timeline, group: Option<&GroupName>, measure: Measure) -> Self {
         let line = group.and_then(|name| timeline.groups.get(name)).map(|line| &line.findings);
@@ -98,7 +99,7 @@ fn pick(of: &Findings, measure: Measure) -> (&[Finding], &[Finding]) {
     }
 }
 
-/// For how long nobody served, in each trial that was seen in full.
+/// How long no member served, for each trial that was fully observed.
 pub(super) fn unavailable(timeline: &Timeline, roles: f64) -> Vec<correlation::Trial> {
     let groups: Vec<_> = timeline.groups.values().map(|line| &line.findings).collect();
     let all = groups.iter().copied().chain([&timeline.joint]);

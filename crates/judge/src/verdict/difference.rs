@@ -1,9 +1,9 @@
-//! Two runs beside each other: which distributions differ, how surely, and by how much.
+//! Compares two runs: which distributions differ, how significantly, and by how much.
 //!
-//! Of each group its gaps, overlaps and takeovers by faults are compared, of all together gaps and
-//! overlaps: in how many trials there was one (Fisher's exact test), and how long the longest of
-//! each trial was (a permutation test on ranks). All p-values are corrected together (Holm).
-//! Intervals of one trial hang together, so a sample is a trial.
+//! For each group it compares gaps, overlaps and takeovers that faults caused; for all groups
+//! together, gaps and overlaps: the number of trials that had one (Fisher's exact test), and the
+//! longest one of each trial (a permutation test on ranks). All p-values are corrected together
+//! (Holm). A sample is a trial, since the intervals of one trial are not independent.
 
 use std::collections::BTreeSet;
 
@@ -20,9 +20,9 @@ use crate::statistics::two_samples::{Comparison, compare, counts, holm, least_p,
 use crate::timeline::Timeline;
 use tandem_facts::ids::GroupName;
 
-/// What the shuffles of large sets are drawn from: the same two runs compare alike.
+/// The seed of the shuffles of large sets, fixed so that a comparison can be repeated.
 const SEED: u64 = 1;
-/// A difference that would show does so in so many of all such pairs of runs.
+/// A detectable difference is detected in this share of all pairs of runs.
 const POWER: f64 = 0.8;
 
 /// One of the two runs.
@@ -30,39 +30,39 @@ const POWER: f64 = 0.8;
 pub struct Side<'a> {
     /// The experiment's name.
     pub experiment: &'a str,
-    /// The experiment's file.
+    /// The text of the experiment's file.
     pub experiment_text: &'a str,
-    /// Its topology.
+    /// The run's topology.
     pub roster: Roster,
-    /// All that was decided of the topology, as text: compared, and never read.
+    /// All decisions about the topology, as text, which is only compared.
     pub decided: String,
-    /// What it recorded.
+    /// The run's timeline.
     pub timeline: &'a Timeline,
 }
 
 /// Two runs, compared.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// `fail` where the second run is worse, `unknown` where nothing is worse and something cannot
-    /// be told, else `pass`.
+    /// `fail` if the second run is worse, `unknown` if nothing is worse but there are too few
+    /// trials for a test, otherwise `pass`.
     pub verdict: Verdict,
-    /// How sure: of so many pairs of equal runs no row differs.
+    /// The confidence level: in this share of pairs of equal runs no row differs.
     pub level: f64,
-    /// Why the runs are not of one kind.
+    /// Why the runs are not comparable.
     pub notes: Vec<String>,
-    /// About how many trials it takes in each run to tell what cannot be told; nothing where all
-    /// can.
+    /// Approximately how many trials each run needs so that no test has too few; none if every test
+    /// has enough.
     pub trials_needed: Option<u64>,
-    /// A difference of which it is said that it would show does so in so many of all such pairs.
+    /// The power: a detectable difference is detected in this share of all pairs of runs.
     pub power: f64,
-    /// One a distribution.
+    /// One row per distribution.
     pub rows: Vec<Row>,
 }
 
 /// One distribution.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// Whose; nothing for all groups together.
+    /// The group; none for all groups together.
     pub group: Option<GroupName>,
     /// `gap`, `overlap` or `takeover`.
     pub measure: &'static str,
@@ -70,61 +70,62 @@ pub struct Row {
     pub a: Counted,
     /// The second.
     pub b: Counted,
-    /// Whether it happens as often.
+    /// Whether it is as frequent.
     pub often: Tested,
-    /// Whether it lasts as long; nothing where one of the two has none.
+    /// Whether it lasts as long; none if a run has no sample.
     pub long: Option<Tested>,
-    /// About how many trials it takes in each run, where these are too few: so many with one as the
-    /// tests need at the least, with one as often as here.
+    /// Approximately how many trials each run needs, if these are too few: as many as give the
+    /// tests their least number of samples at the present frequency.
     pub trials_needed: Option<u64>,
-    /// By how much the second is longer: the median of all differences; nothing where one has none.
+    /// The shift of the second run against the first: the median of all pairwise differences; none
+    /// if a run has no sample.
     pub shift_ms: Option<f64>,
-    /// At least by so much; nothing where there are too few samples.
+    /// The lower end of its interval; none if there are too few samples.
     pub shift_low_ms: Option<f64>,
-    /// At most.
+    /// The upper end.
     pub shift_high_ms: Option<f64>,
-    /// A shift of more than this would show; nothing where none would.
+    /// The least detectable shift; none if no shift is detectable.
     pub shows_ms: Option<f64>,
-    /// The same, as a part of the median of the first run.
+    /// The same, as a share of the first run's median.
     pub shows_share: Option<f64>,
-    /// In so many trials of the second run it would show that it happens more often; nothing where
-    /// not even all would do.
+    /// The least number of trials of the second run in which it must happen to be detectably more
+    /// frequent; none if even all are not enough.
     pub shows_from: Option<u64>,
 }
 
-/// What one run has of it.
+/// The samples of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Counted {
-    /// How many trials were observed.
+    /// The number of observed trials.
     pub trials: u64,
-    /// How many of them had one.
+    /// The number of them that had one.
     pub with: u64,
-    /// The median of the longest of each.
+    /// The median of the longest per trial.
     pub p50_ms: Option<f64>,
 }
 
 /// One test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Tested {
-    /// How probable so great a difference is where there is none.
+    /// The p-value: the probability of a difference this large without a real one.
     pub p: f64,
-    /// The same, corrected for the number of tests.
+    /// The p-value corrected for the number of tests.
     pub p_corrected: f64,
-    /// What follows.
+    /// The result.
     pub outcome: Differs,
 }
 
-/// What follows from a test.
+/// The result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Differs {
     /// The second run has it more often, or longer.
     Worse,
-    /// More rarely, or shorter.
+    /// The second run has it less often, or shorter.
     Better,
-    /// Nothing was seen to differ.
+    /// No difference was detected.
     Same,
-    /// So few trials could not show any difference.
+    /// There are too few trials to detect any difference.
     TooFew,
 }
 
@@ -165,7 +166,8 @@ impl Difference {
         Self { verdict, level: LEVEL, notes: notes(a, b), trials_needed, power: POWER, rows }
     }
 
-    /// Which of `A` and `B` has no trial that counts: all were disturbed, or none was observed.
+    /// Which of `A` and `B` has no trial that counts: all were disturbed, or none was fully
+    /// observed.
     #[must_use]
     pub fn without_trials(&self) -> Vec<&'static str> {
         let none = |of: fn(&Row) -> Counted| self.rows.iter().all(|row| of(row).trials == 0);
@@ -174,8 +176,8 @@ impl Difference {
     }
 }
 
-/// All tests together, so that their p-values can be corrected. One that has nothing to tell apart
-/// takes nothing from the others.
+/// Runs all tests together, so that their p-values can be corrected. A test without anything to
+/// compare does not weaken the others.
 fn judged(drafts: &[Draft]) -> Vec<Row> {
     let often = |draft: &Draft| {
         let (a, b) = (had(&draft.a), had(&draft.b));
@@ -238,7 +240,8 @@ fn row(
     }
 }
 
-/// How many trials each run takes for what they are too few for, where `least` with one would do.
+/// The number of trials that each run needs for the tests with too few samples, where `least`
+/// samples are enough.
 fn needed(draft: &Draft, often: Tested, long: Option<Tested>, least: u64) -> Option<u64> {
     let few = |test: Tested| test.outcome == Differs::TooFew;
     let with_one = |(with, trials): (u64, u64)| (least * trials).div_ceil(with.max(1));
@@ -247,7 +250,7 @@ fn needed(draft: &Draft, often: Tested, long: Option<Tested>, least: u64) -> Opt
     few(often).then_some(least).max(lasts)
 }
 
-/// How many trials had it, of how many.
+/// The number of trials that had it, and the number of trials.
 fn had(of: &Longest) -> (u64, u64) {
     (u64::try_from(of.samples_ms.len()).unwrap_or(u64::MAX), of.trials)
 }

@@ -9,33 +9,33 @@ use super::Statistic;
 pub(super) use crate::statistics::float;
 use crate::timeline::Finding;
 
-/// The numbers of a set of durations. Quantiles are nearest-rank: each is one of the samples. Those
-/// of an empty set are null.
+/// The statistics of a set of durations. Quantiles are nearest-rank, so each is one of the samples.
+/// Those of an empty set are null.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
-    /// How many.
+    /// The number of durations.
     pub count: u64,
     /// The shortest.
     pub min_ms: Option<f64>,
-    /// Half are no longer.
+    /// The median.
     pub p50_ms: Option<f64>,
-    /// Nineteen of twenty are no longer.
+    /// The 95th percentile.
     pub p95_ms: Option<f64>,
-    /// Ninety-nine of a hundred are no longer.
+    /// The 99th percentile.
     pub p99_ms: Option<f64>,
     /// The longest.
     pub max_ms: Option<f64>,
 }
 
-/// Durations in ascending order, each as often as it was found.
+/// Durations in ascending order, with their frequencies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Samples {
-    /// Each with how many there are up to and with it.
+    /// Each duration with the number of samples up to it.
     ranked: Vec<(Duration, u64)>,
 }
 
 impl FromIterator<(Duration, u64)> for Samples {
-    /// Each so many times.
+    /// Durations with their frequencies.
     fn from_iter<I: IntoIterator<Item = (Duration, u64)>>(durations: I) -> Self {
         let mut ranked: Vec<_> = durations.into_iter().filter(|(_, times)| *times > 0).collect();
         ranked.sort_unstable();
@@ -55,18 +55,18 @@ impl FromIterator<Duration> for Samples {
 }
 
 impl Samples {
-    /// How long these lasted, of each role that each befell.
+    /// The durations of these findings, each counted once per role.
     pub fn of<'a>(found: impl IntoIterator<Item = &'a Finding>) -> Self {
         found.into_iter().map(|one| (one.span.length(), u64::from(one.roles.count))).collect()
     }
 
-    /// How many.
+    /// The number of durations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.ranked.last().map_or(0, |(_, rank)| *rank)
     }
 
-    /// The least of them that `percent` of a hundred do not exceed; nothing where there are none.
+    /// The least duration that `percent` percent do not exceed; none if there are no durations.
     #[must_use]
     pub fn quantile(&self, percent: u64) -> Option<Duration> {
         let rank = self.count().saturating_mul(percent).div_ceil(100).max(1);
@@ -74,7 +74,7 @@ impl Samples {
         self.ranked.get(place).map(|(duration, _)| *duration)
     }
 
-    /// The number that `statistic` names; a count has none.
+    /// The value of `statistic`; none for a count.
     #[must_use]
     pub fn statistic(&self, statistic: Statistic) -> Option<Duration> {
         match statistic {
@@ -87,7 +87,7 @@ impl Samples {
         }
     }
 
-    /// All numbers.
+    /// All statistics.
     #[must_use]
     pub fn distribution(&self) -> Distribution {
         let of = |statistic| self.statistic(statistic).map(ms);
@@ -102,7 +102,7 @@ impl Samples {
     }
 }
 
-/// A duration in milliseconds, exact to the nanosecond for a hundred days.
+/// A duration in milliseconds, exact to the nanosecond up to a hundred days.
 #[must_use]
 pub fn ms(duration: Duration) -> f64 {
     float(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)) / 1e6

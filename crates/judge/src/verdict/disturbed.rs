@@ -1,10 +1,11 @@
-//! Disturbed trials: the rule that an experiment states before it runs, and what follows from it.
+//! Disturbed trials: the rule that an experiment states before it runs, and its consequences.
 //!
-//! A trial is disturbed where the host kept the instrument or a member from running for longer than
-//! stated, whatever its outcome. Disturbed trials are judged apart: they are shown with what each
-//! would have been judged alone, and the verdict is that of the others. It is no pass where more
-//! than a third are disturbed, or where the disturbed fail more often than chance explains: then
-//! nobody can tell whether they were left out for the host's sake or for their outcome's.
+//! A trial is disturbed if the host kept the instrument or a member from running for longer than
+//! the experiment allows, independent of the outcome. Disturbed trials are judged separately: the
+//! report shows the verdict on each alone, and the run's verdict is that of the others. It cannot
+//! be pass if more than a third of the trials are disturbed, or if disturbed trials fail more often
+//! than chance explains: then they may have been left out for their outcome rather than for the
+//! host.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,54 +20,54 @@ use super::ruling::Verdict;
 use super::{Brief, Measure};
 use crate::roster::{Mode, Roster};
 use crate::statistics::fisher;
-use crate::timeline::{Hindrance, Record, Timeline, worst};
+use crate::timeline::{Hindrance, RunRecord, Timeline, worst};
 use tandem_facts::ids::{GroupName, TrialNumber};
 use tandem_facts::time::Span;
 
-/// The disturbed fail more often than chance explains where that is no more probable than this.
+/// At or below this p-value, the disturbed trials fail more often than chance explains.
 pub const ALPHA: f64 = 0.05;
-/// What is as probable, but for rounding, counts as such.
+/// A p-value that exceeds the limit only by rounding counts as equal.
 const ROUNDED: f64 = 1.0 + 1e-9;
-/// Where more than one trial in so many is disturbed, the verdict is no pass.
+/// If more than one trial in this many is disturbed, the verdict cannot be pass.
 const SHARE_MAX: usize = 3;
 
-/// When a trial is disturbed, and how many more may be played.
+/// The rule that says when a trial is disturbed and how many are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Disturbed {
-    /// The host kept the instrument or a member from running for longer.
+    /// The host kept the instrument or a member from running for longer than this.
     pub stall: Span,
-    /// At most so many further trials are played in the place of disturbed ones.
+    /// The greatest number of further trials that replace disturbed ones.
     pub replace: u32,
 }
 
 impl Disturbed {
-    /// How many further trials are played where so many were disturbed.
+    /// The number of further trials for this many disturbed ones.
     #[must_use]
     pub fn replacements(self, disturbed: usize) -> u32 {
         u32::try_from(disturbed).unwrap_or(u32::MAX).min(self.replace)
     }
 }
 
-/// Whether a disturbance excuses what was found in a group of this mode.
+/// Whether a disturbance excuses intervals of this kind in a group of this mode.
 fn excuses(mode: Mode, measure: Measure) -> bool {
     match measure {
         Measure::Gap | Measure::Takeover => true,
-        // A mode that promises that two never lead at once promises it on a host that stalls, too.
+        // A mode that rules out two leaders rules them out on a stalling host, too.
         Measure::Overlap => match mode {
-            Mode::NonExclusive => true,
+            Mode::NonExclusive | Mode::Fast => true,
         },
     }
 }
 
-/// The disturbed trials of a run, and what disturbed each most.
-fn disturbed(brief: &Brief, record: &Record) -> BTreeMap<TrialNumber, Hindrance> {
+/// The disturbed trials of a run, each with its worst hindrance.
+fn disturbed(brief: &Brief, record: &RunRecord) -> BTreeMap<TrialNumber, Hindrance> {
     let Some(rule) = brief.disturbed else { return BTreeMap::new() };
     let mut found = worst(&record.trials, &record.lateness, &record.processors);
     found.retain(|_, one| one.imposed > rule.stall.get());
     found
 }
 
-/// What counts of a run: everything, but for the disturbed trials.
+/// The part of a run that counts: all but the disturbed trials.
 #[must_use]
 pub fn undisturbed<'a>(
     brief: &Brief,
@@ -91,11 +92,11 @@ fn without<'a>(
     Cow::Owned(timeline.without(&left_out, bound))
 }
 
-/// What counts of a run, and what is said of the rest.
+/// The part of a run that counts, and the report on the rest.
 pub(super) struct Split<'a> {
     pub(super) kept: Cow<'a, Timeline>,
     pub(super) report: Option<DisturbedReport>,
-    /// Why the verdict is no pass, whatever the undisturbed trials show.
+    /// Why the verdict cannot be pass, even if the undisturbed trials pass.
     pub(super) doubts: Vec<String>,
 }
 
@@ -118,7 +119,7 @@ fn report(
     found: &BTreeMap<TrialNumber, Hindrance>,
 ) -> DisturbedReport {
     let (verdict_all, reasons_all) = judge(brief, timeline, true);
-    // Nothing is compared where nothing was disturbed, and then nothing need be judged alone.
+    // Without disturbed trials, no trial needs to be judged alone.
     let alone = if found.is_empty() { BTreeMap::new() } else { timeline.by_trial() };
     let one = Brief { trials: 1, until: None, ..brief.clone() };
     let alone = alone.into_iter().map(|(trial, it)| (trial, judge(&one, &it, false)));
@@ -139,7 +140,7 @@ fn report(
             reasons,
             stalled_ms: ms(by.imposed),
             late_ms: ms(by.late),
-            whom: by.whom.clone(),
+            life: by.life.clone(),
         }
     });
     DisturbedReport {
@@ -158,7 +159,8 @@ fn report(
     }
 }
 
-/// The verdict on some trials, and why it is no pass; `whole` counts how the run ended, too.
+/// The verdict on some trials, and the reasons if it is not pass; with `whole`, the end of the run
+/// counts, too.
 fn judge(brief: &Brief, timeline: &Timeline, whole: bool) -> (Verdict, Vec<String>) {
     let (objective, assertions) = rulings(brief, timeline);
     conclude(&timeline.record, objective.iter().chain(&assertions), whole)

@@ -1,13 +1,12 @@
-//! The trials that the host disturbed, in a few words each.
+//! The trials that the host disturbed, as short phrases.
 
 use super::report::Report;
 use super::text::short;
 
-/// So many of them are told; `result.json` has all.
-const TOLD: usize = 5;
+/// The number of trials shown; `result.json` has all.
+const SHOWN: usize = 5;
 
-/// In a few words each; nothing where none was disturbed, or the experiment does not say when one
-/// is.
+/// The phrases; none if no trial was disturbed, or the experiment has no rule for it.
 pub(super) fn describe(report: &Report) -> Vec<String> {
     let Some(of) = &report.disturbed else { return Vec::new() };
     if of.trials.is_empty() {
@@ -18,16 +17,16 @@ pub(super) fn describe(report: &Report) -> Vec<String> {
         0 => "none replaced".to_owned(),
         replaced => format!("{replaced} replaced"),
     };
-    let mut told = vec![format!(
+    let mut phrases = vec![format!(
         "{number} of {all} trials, held up by the host for more than {stall} ms; {replaced}"
     )];
-    told.extend(of.trials.iter().take(TOLD).map(|one| {
+    phrases.extend(of.trials.iter().take(SHOWN).map(|one| {
         let (outcome, held) = (one.outcome.as_str(), short(one.stalled_ms));
         format!("trial {}: {outcome} ({held} ms, {})", one.trial, one.whose())
     }));
-    if let Some(more @ 1..) = number.checked_sub(TOLD) {
-        told.push(format!("and {more} more: see result.json"));
+    if let Some(more @ 1..) = number.checked_sub(SHOWN) {
+        phrases.push(format!("and {more} more: see result.json"));
     }
-    told.push(format!("over all {all} trials: {}", of.verdict_all.as_str()));
-    told
+    phrases.push(format!("over all {all} trials: {}", of.verdict_all.as_str()));
+    phrases
 }

@@ -1,4 +1,4 @@
-//! What every command ends with, for scripts: one list of codes, which README's table explains.
+//! The exit codes of all commands, for scripts. The table in README explains them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,35 +7,35 @@ use super::report::Report;
 use super::ruling::Verdict;
 use tandem_facts::observation::Outcome;
 
-/// What a command ends with.
+/// An exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(into = "u8")]
 #[schemars(with = "u8")]
 pub enum Exit {
-    /// Done, pass, or all is as it should be.
+    /// Success, verdict pass, or a healthy state.
     Pass,
-    /// It could not be done.
+    /// The command could not do its work.
     Unable,
-    /// Wrong usage, or an invalid file: nothing was touched.
+    /// Wrong usage, or an invalid file; nothing was changed.
     Invalid,
     /// A claim or the objective does not hold.
     Fail,
-    /// It cannot be known whether all is as it should be.
+    /// It is unknown whether all claims hold.
     Unknown,
     /// A limit or a stop condition ended the run.
     Limit,
-    /// Something that was done is still to be undone.
+    /// Something could not be undone.
     Unhealed,
-    /// What is kept up is degraded: a group does not lead some role.
+    /// A topology that is kept up is degraded: a group does not lead some role.
     Degraded,
-    /// What is kept up is down: no group leads some role.
+    /// A topology that is kept up is down: no group leads some role.
     Down,
-    /// A signal ended it.
+    /// A signal ended the command.
     Interrupted,
 }
 
 impl Exit {
-    /// All of them, by their codes.
+    /// All exit codes, in order.
     pub const ALL: [Self; 10] = [
         Self::Pass,
         Self::Unable,
@@ -49,7 +49,7 @@ impl Exit {
         Self::Interrupted,
     ];
 
-    /// The number.
+    /// The code as a number.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -66,14 +66,14 @@ impl Exit {
         }
     }
 
-    /// That of a process which ended so, if it is one of ours.
+    /// The exit code with this number, if it is one of Tandem's.
     #[must_use]
     pub fn of_code(code: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|exit| i32::from(exit.code()) == code)
     }
 
-    /// Of a run: the first of 6 (something could not be healed), 130 (interrupted), 5 (ended by a
-    /// stop condition or a limit), 3 (fail), 4 (unknown), 0 (pass) that applies.
+    /// The exit code of a run: the first that applies of 6 (something could not be healed), 130
+    /// (interrupted), 5 (ended by a stop condition or a limit), 3 (fail), 4 (unknown), 0 (pass).
     #[must_use]
     pub const fn of(report: &Report) -> Self {
         match (report.outcome, report.verdict) {

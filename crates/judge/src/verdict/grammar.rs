@@ -1,5 +1,4 @@
-//! Reads an [`Assertion`] or a [`Condition`], and where it cannot, says at which word and what was
-//! meant.
+//! Parses an [`Assertion`] or a [`Condition`]. An error names the wrong word and what was expected.
 
 use std::str::FromStr;
 
@@ -7,13 +6,13 @@ use super::assertion::{Assertion, BoundOf, Comparison, Limit, Measure, Statistic
 use super::condition::Condition;
 use tandem_facts::time::Span;
 
-/// Why a text is no assertion, or no condition.
+/// Why a text is not an assertion or a condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AssertionError {
-    /// Where the offending word begins, in bytes from the beginning of the text.
+    /// The byte offset of the wrong word.
     pub offset: usize,
-    /// What is wrong with it, and what would be right.
+    /// What is wrong with the word, and what is expected.
     pub message: String,
 }
 
@@ -36,12 +35,12 @@ const COMPARISONS: [(&str, Comparison); 5] = [
     ("<", Comparison::Below),
     (">", Comparison::Above),
 ];
-/// What lasts, and can be seen while it does.
+/// Intervals that can be detected while they last.
 const LASTING: [(&str, Measure); 2] = [("gap", Measure::Gap), ("overlap", Measure::Overlap)];
 const EXCESSES: [(&str, Comparison); 2] = [(">=", Comparison::AtLeast), (">", Comparison::Above)];
 const BOUNDS: [(&str, BoundOf); 2] = [("gap", BoundOf::Gap), ("overlap", BoundOf::Overlap)];
 
-/// A word and where it stands.
+/// A word and its offset.
 #[derive(Clone, Copy)]
 struct Word<'a> {
     text: &'a str,
@@ -54,7 +53,7 @@ impl<'a> Word<'a> {
         Self { text: self.text.trim(), offset: self.offset + start }
     }
 
-    /// The part of this word that begins `at` bytes into it.
+    /// The part of this word from byte `at` on.
     fn part(self, at: usize, text: &'a str) -> Self {
         Self { text, offset: self.offset + at }
     }
@@ -63,7 +62,7 @@ impl<'a> Word<'a> {
         Err(AssertionError { offset: self.offset, message: message.into() })
     }
 
-    /// Looks the word up; `what` names the kind of word.
+    /// Looks up the word; `what` names the kind of word.
     fn among<T: Copy>(self, what: &str, known: &[(&str, T)]) -> Result<T, AssertionError> {
         if let Some((_, value)) = known.iter().find(|(name, _)| *name == self.text) {
             return Ok(*value);
@@ -125,7 +124,7 @@ impl FromStr for Condition {
     }
 }
 
-/// The left side, the sign and the right side.
+/// The left side, the comparison and the right side.
 fn compared<'a>(whole: Word<'a>, missing: &str) -> Result<[Word<'a>; 3], AssertionError> {
     let signs = ['=', '<', '>', '!'];
     let Some(at) = whole.text.find(signs) else {
@@ -138,7 +137,7 @@ fn compared<'a>(whole: Word<'a>, missing: &str) -> Result<[Word<'a>; 3], Asserti
     Ok([whole.part(0, left).trimmed(), whole.part(at, sign), right])
 }
 
-/// The left side. A group's name may have dots of its own, so it is read from its end.
+/// The left side. A group's name may contain dots, so it is parsed from its end.
 fn measured(left: Word<'_>) -> Result<(Subject, Measure, Statistic), AssertionError> {
     let dots = left.text.rfind('.').and_then(|second| {
         let first = left.text.get(..second)?.rfind('.')?;
@@ -183,7 +182,7 @@ fn read_subject(word: Word<'_>) -> Result<Subject, AssertionError> {
     }
 }
 
-/// The right side, which must fit the left one.
+/// The right side, whose type must fit the left side.
 fn limit(
     word: Word<'_>,
     (subject, _, statistic): &(Subject, Measure, Statistic),
@@ -209,7 +208,7 @@ fn bound(word: Word<'_>, subject: &Subject) -> Result<Limit, AssertionError> {
     let parts: Vec<&str> = word.text.split('.').collect();
     let &[_, scope, of] = parts.as_slice() else {
         return word.wrong(format!(
-            "'{}' is no bound: write bound.joint.gap or bound.group.overlap",
+            "'{}' is not a bound: write bound.joint.gap or bound.group.overlap",
             word.text
         ));
     };
@@ -225,7 +224,7 @@ fn bound(word: Word<'_>, subject: &Subject) -> Result<Limit, AssertionError> {
     }
 }
 
-/// The one name that is nearest, where it is near enough to be what was meant.
+/// The closest name, if it is close enough to be a probable misspelling.
 fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
     let mut near: Vec<(usize, &str)> =
         names.iter().map(|name| (strsim::levenshtein(word, name), *name)).collect();

@@ -1,9 +1,9 @@
-//! The table of a report: a row of counts and of lengths in milliseconds for each name.
+//! The table of a report: a row of counts and durations in milliseconds for each name.
 
 use super::lines::{COLUMNS, Page, Piece, plain};
 use super::text::short;
 
-/// How wide each part of a row is.
+/// The widths of the parts of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grid {
     name: usize,
@@ -11,17 +11,17 @@ pub(super) struct Grid {
     number: usize,
 }
 
-/// One number of a row.
+/// One cell of a row.
 pub(super) enum Cell {
-    /// How many.
+    /// A count.
     Count(u64),
-    /// How long, and the colour of it.
+    /// A duration and its colour.
     Ms(Option<f64>, Option<&'static str>),
 }
 
 impl Grid {
-    /// For a screen of so many columns, and names of these lengths. One that is too long for its
-    /// column has a line of its own.
+    /// The grid for a screen of `columns` columns and names of these lengths. A name that is too
+    /// long for its column gets a line of its own.
     pub(super) fn of(columns: usize, names: impl Iterator<Item = usize>) -> Self {
         let longest = names.max().unwrap_or(0);
         if columns >= COLUMNS {
@@ -31,7 +31,7 @@ impl Grid {
         }
     }
 
-    /// The two lines at the top: each block begins with a count.
+    /// The two header lines; each block starts with a count.
     pub(super) fn heads(self, page: &mut Page, blocks: &[(&str, &[&str])]) {
         let Self { name, count, number } = self;
         let mut lines = [format!("{:name$}", "ms"), format!("{:name$}", "")];
@@ -71,7 +71,7 @@ impl Grid {
     }
 }
 
-/// In milliseconds, or in seconds where that takes the whole width.
+/// Milliseconds, or seconds if those would fill the whole width.
 fn length(value: f64, width: usize) -> String {
     let text = short(value);
     if text.chars().count() < width { text } else { format!("{:.0}s", value / 1_000.0) }

@@ -1,9 +1,9 @@
-//! Assertions: the experiment's own claims, each compared with what was measured.
+//! Assertions: compares the experiment's claims with the measurements.
 //!
-//! Every cause counts. Where it is unknown whether there were further intervals, a claim that would
-//! hold is unknown, and so is one that fails for want of intervals: of a count or a maximum with a
-//! `>=`, a `>`, or an `==` above what was found; of a minimum or a quantile always, for further
-//! intervals can move it either way. Where no trial was played to its end, all of it is unknown.
+//! Intervals of every cause count. If there may be further intervals, a claim that would hold is
+//! unknown. So is a claim that fails for lack of intervals: for a count or a maximum, a `>=`, a
+//! `>`, or an `==` above the measured value; for a minimum or a quantile any comparison, since
+//! further intervals can move it either way. If no trial ran to its end, every claim is unknown.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::timeline::{Finding, Findings, Timeline};
 use tandem_facts::ids::GroupName;
 use tandem_facts::time::Span;
 
-/// The rulings on one assertion: one where it is about all groups together or about one, else one a
-/// group.
+/// The rulings on one assertion: one for all groups together or for a named group, otherwise one
+/// per group.
 pub(super) fn judge(claim: &Assertion, brief: &Brief, timeline: &Timeline) -> Vec<Ruling> {
     let of = |(name, line): (&GroupName, &crate::timeline::GroupLine)| {
         rule(claim, brief, Some(name), (&line.findings, timeline.record.is_played()))
@@ -33,7 +33,7 @@ pub(super) fn judge(claim: &Assertion, brief: &Brief, timeline: &Timeline) -> Ve
     }
 }
 
-/// Of a group that is not there nothing was observed.
+/// The ruling on a group that does not exist.
 fn stranger(claim: &Assertion, name: &GroupName) -> Ruling {
     Ruling {
         text: claim.to_string(),
@@ -42,7 +42,7 @@ fn stranger(claim: &Assertion, name: &GroupName) -> Ruling {
         limit: 0.0,
         unit: Unit::Count,
         outcome: Verdict::Unknown,
-        why: Some(format!("There is no group {name}, of which {claim} speaks.")),
+        why: Some(format!("{claim} names group {name}, which does not exist.")),
     }
 }
 
@@ -72,7 +72,7 @@ fn rule(
     let outcome = compare(claim.statistic, claim.comparison, order, hidden);
     let why = match outcome {
         Verdict::Pass => None,
-        Verdict::Fail => Some(format!("{} broke {claim}.", Ruling::whom(group))),
+        Verdict::Fail => Some(format!("{} broke {claim}.", Ruling::subject(group))),
         Verdict::Unknown => Some(blind(group, unknown, claim.as_str())),
     };
     let (text, group) = (claim.to_string(), group.cloned());
@@ -87,12 +87,12 @@ fn compare(
 ) -> Verdict {
     let held = comparison.holds(&order, &Ordering::Equal);
     let curable = match statistic {
-        // More intervals, or longer ones, can only bring it up.
+        // Further or longer intervals can only increase it.
         Statistic::Count | Statistic::Max => {
             order == Ordering::Less
                 || (order == Ordering::Equal && matches!(comparison, Comparison::Above))
         }
-        // More short intervals bring it down, longer ones up.
+        // Further short intervals decrease it, long ones increase it.
         Statistic::Min | Statistic::P50 | Statistic::P95 | Statistic::P99 => true,
     };
     match (held, unknown) {
@@ -106,13 +106,13 @@ fn compare(
 fn count(limit: Limit) -> u64 {
     match limit {
         Limit::Count(count) => count,
-        // The parser lets none of these stand beside a count.
+        // The parser allows none of these with a count.
         Limit::Duration(_) | Limit::JointBound(_) | Limit::GroupBound(_) => 0,
     }
 }
 
 fn duration(limit: Limit, brief: &Brief, group: Option<&GroupName>) -> Duration {
-    // An experiment that compares with a bound that nobody knows is refused before it runs.
+    // An experiment with an unknown bound is refused before it runs.
     let pick = |limits: &Limits, of: BoundOf| {
         let known = match of {
             BoundOf::Gap => limits.gap,
@@ -121,7 +121,7 @@ fn duration(limit: Limit, brief: &Brief, group: Option<&GroupName>) -> Duration 
         known.map_or(Duration::MAX, Span::get)
     };
     match limit {
-        // The parser lets a count stand beside no duration.
+        // The parser allows no count with a duration.
         Limit::Count(_) => Duration::ZERO,
         Limit::Duration(span) => span.get(),
         Limit::JointBound(of) => pick(&brief.joint, of),
@@ -132,15 +132,15 @@ fn duration(limit: Limit, brief: &Brief, group: Option<&GroupName>) -> Duration 
     }
 }
 
-/// Why a claim cannot be told, as a sentence.
+/// Why a claim is unknown, as a sentence.
 pub(super) fn blind(group: Option<&GroupName>, unknown: &[Finding], claim: &str) -> String {
-    let whom = Ruling::whom(group);
+    let subject = Ruling::subject(group);
     if unknown.is_empty() {
-        return format!("{whom}: no trial was played to its end, so {claim} cannot be told.");
+        return format!("{subject}: no trial was played to its end, so {claim} is unknown.");
     }
     let spans = unknown.iter().map(|finding| finding.span);
     let total = ms(spans.collect::<crate::timeline::IntervalSet>().total());
-    format!("{whom}: {total:.0} ms could not be observed, so {claim} cannot be told.")
+    format!("{subject}: {total:.0} ms could not be observed, so {claim} is unknown.")
 }
 
 #[cfg(test)]

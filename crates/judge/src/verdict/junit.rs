@@ -1,8 +1,8 @@
-//! The report as CI servers read it: JUnit's XML, one case a ruling and group.
+//! The report as JUnit XML for CI servers: one test case per ruling and group.
 //!
-//! What failed is a failure, what nobody can tell is an error: no server shows either as green. The
-//! run itself is a case, too: a fault that could not be injected, or a claim that was not reached,
-//! belongs to no ruling. So is what was to be run and was not.
+//! A failed ruling is a failure, an unknown one an error: no server shows either as green. The run
+//! itself is a case, too, for a fault that could not be injected or a claim that was not reached,
+//! which belong to no ruling. So is a planned run that did not start.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,49 +14,49 @@ use super::report::Report;
 use super::ruling::{Ruling, Verdict};
 use tandem_facts::time::Wall;
 
-/// The case of a run itself.
+/// The name of the case for the run itself.
 const THE_RUN: &str = "the run";
 
-/// A run to be told.
+/// A run to report.
 #[derive(Debug, Clone, Copy)]
 pub struct JunitRun<'a> {
-    /// What is said of it.
+    /// The report of the run.
     pub report: &'a Report,
-    /// Its name.
+    /// The name of the run.
     pub run: &'a str,
-    /// When it began.
+    /// The start of the run.
     pub began: Wall,
-    /// How long it took.
+    /// The duration of the run.
     pub lasted: Duration,
-    /// What is wrong with it that its report does not know.
+    /// A problem of the run that is not in its report.
     pub trouble: Option<&'a str>,
 }
 
 /// A suite of the document.
 #[derive(Debug, Clone, Copy)]
 pub enum JunitSuite<'a> {
-    /// A run that was judged.
+    /// A run with a verdict.
     Judged(JunitRun<'a>),
-    /// One of which nothing is known.
+    /// A planned run without a report.
     Unjudged {
-        /// What was to be run.
+        /// The name of the run.
         name: &'a str,
-        /// Why it was not.
+        /// Why it has no report.
         why: &'a str,
-        /// That was asked for, and is no error.
+        /// Whether it was skipped on request, which is no error.
         skipped: bool,
     },
 }
 
-/// Some text that XML cannot hold: a mistake of ours.
+/// A text cannot be written as XML, which is a bug.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the report as XML")]
 pub struct JunitError(#[source] quick_junit::SerializeError);
 
-/// One document for one run or several: each a suite, in the order given.
+/// One document for one or several runs, each as a suite, in the given order.
 ///
 /// # Errors
-/// Where a text cannot be written as XML.
+/// A text cannot be written as XML.
 pub fn junit(name: &str, suites: &[JunitSuite<'_>]) -> Result<String, JunitError> {
     let mut all = Suites::new(name);
     let lasted = |suite: &JunitSuite<'_>| match suite {
@@ -71,7 +71,7 @@ pub fn junit(name: &str, suites: &[JunitSuite<'_>]) -> Result<String, JunitError
         });
     }
     let text = all.to_string().map_err(JunitError)?;
-    // Nothing here is ever disabled, and the schema of Jenkins knows no such attribute of a suite.
+    // No case is ever disabled, and Jenkins' schema has no such attribute for a suite.
     Ok(text.replace(r#" disabled="0""#, ""))
 }
 
@@ -104,7 +104,7 @@ fn judged(of: &JunitRun<'_>) -> TestSuite {
         ("run", of.run.to_owned()),
         ("experiment", report.experiment.clone()),
         ("topology", report.topology.to_string()),
-        // What is kept up has neither.
+        // A topology that is kept up has neither.
         ("seed", report.up.as_ref().map_or(report.seed.to_string(), |_| String::new())),
         ("trials", report.up.as_ref().map_or(report.trials.to_string(), |_| String::new())),
         ("verdict", report.verdict.as_str().to_owned()),
@@ -132,12 +132,13 @@ fn judged(of: &JunitRun<'_>) -> TestSuite {
     suite
 }
 
-/// The run itself: what is wrong with it and with no ruling. Its time is the run's.
+/// The case of the run itself: the problems that belong to no ruling. Its time is that of the run.
 fn whole(of: &JunitRun<'_>, place: &str) -> TestCase {
     let report = of.report;
     let rulings = report.objective.iter().chain(&report.assertions);
-    let told: BTreeSet<&str> = rulings.clone().filter_map(|ruling| ruling.why.as_deref()).collect();
-    let left = report.reasons.iter().filter(|reason| !told.contains(reason.as_str()));
+    let ruled: BTreeSet<&str> =
+        rulings.clone().filter_map(|ruling| ruling.why.as_deref()).collect();
+    let left = report.reasons.iter().filter(|reason| !ruled.contains(reason.as_str()));
     let mut left: Vec<&str> = left.map(String::as_str).chain(of.trouble).collect();
     let worst = rulings.map(|ruling| ruling.outcome).max().unwrap_or(Verdict::Pass);
     if left.is_empty() && worst < report.verdict {
@@ -163,7 +164,7 @@ fn case(ruling: &Ruling, place: &str) -> TestCase {
         None => ruling.text.clone(),
     };
     let mut case = TestCase::new(name, status);
-    // All rulings are of the same run, the time of which stands beside its own case.
+    // All rulings concern the same run, whose time is in its own case.
     case.set_classname(place).set_time(Duration::ZERO);
     case
 }

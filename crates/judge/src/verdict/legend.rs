@@ -1,10 +1,10 @@
-//! What the rows of the report's table mean that are not named after a group.
+//! Explains the rows of the report's table that are not named after a group.
 
 use std::collections::BTreeSet;
 
 use super::report::{GroupReport, Report};
 
-/// One sentence for each row that is there.
+/// One sentence for each of these rows in the table.
 pub(super) fn of(report: &Report) -> Vec<String> {
     let causes: BTreeSet<_> =
         report.groups.values().flat_map(GroupReport::others).map(|(cause, _)| cause).collect();

@@ -1,13 +1,13 @@
-//! Lines of text for a screen of so many columns: what does not fit goes on in the next line.
+//! Wraps lines of text to the columns of a screen.
 
-/// What a report has room for where nothing else is said.
+/// The default width of a report.
 pub(super) const COLUMNS: usize = 100;
-/// The width of a label and the space after it.
+/// The width of a label and its separator.
 const LABEL: usize = 11;
-/// Between two pieces of one line.
+/// The separator between pieces of a line.
 const BETWEEN: &str = "   ";
 
-/// A word and its colour.
+/// A text and its colour.
 pub(super) struct Piece {
     pub(super) text: String,
     pub(super) colour: Option<&'static str>,
@@ -36,14 +36,14 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// A sentence in as many lines as it needs, each behind `indent`.
+    /// A sentence in as many lines as it needs, each after `indent`.
     pub(super) fn paragraph(&mut self, indent: &str, text: &str) {
         for part in wrap(text, self.columns.saturating_sub(indent.len())) {
             self.line(&[plain(format!("{indent}{part}"))]);
         }
     }
 
-    /// A label, then the pieces in as many lines as they need.
+    /// A label and its pieces, in as many lines as they need.
     pub(super) fn items(&mut self, label: &str, pieces: impl Iterator<Item = Piece>) {
         self.text.push_str(&format!("{label:LABEL$}"));
         let mut used = LABEL;
@@ -66,7 +66,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// Begins a line below a label.
+    /// Starts a line below a label.
     fn next(&mut self) -> usize {
         self.text.push_str(&format!("\n{:LABEL$}", ""));
         LABEL
@@ -80,8 +80,8 @@ impl Page {
     }
 }
 
-/// Lines of up to `most` characters, broken between words. A word that is longer, as a path may
-/// be, has a line of its own and is left whole: it can be copied.
+/// Lines of up to `most` characters, broken between words. A longer word, such as a path, gets a
+/// line of its own and stays whole, so that it can be copied.
 fn wrap(text: &str, most: usize) -> Vec<String> {
     if text.chars().count() <= most {
         return vec![text.to_owned()];

@@ -1,9 +1,9 @@
-//! Intervals to judgement: assertions, one property a file, the report's numbers.
+//! From intervals to a judgement: one property per file, and the numbers of the report.
 //!
-//! The verdict is the assertions and the objective together, and it has three values: fail beats
-//! unknown, unknown beats pass. What nobody could observe is unknown, and so is a run that was cut
-//! off or a fault that could not be injected. Overlaps are judged by assertions alone: in the
-//! non-exclusive mode they are a price, not a breach.
+//! The verdict combines the assertions and the objective, and has three values: fail beats unknown,
+//! and unknown beats pass. A time that was not observed, a cut-off run and a fault that could not
+//! be injected make it unknown. Only assertions judge overlaps: in the non-exclusive mode overlaps
+//! are a cost, not a violation.
 
 mod assertion;
 mod brief;

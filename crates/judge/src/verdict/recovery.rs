@@ -1,4 +1,4 @@
-//! Recovery: every trial ended with everything settled again, and with no interval still open.
+//! Recovery: every trial ended with every group settled again, and without an open interval.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use super::ruling::{Ruling, Unit, Verdict};
 use crate::timeline::{Finding, Findings, Timeline, Trial};
 use tandem_facts::ids::TrialNumber;
 
-/// The ruling: so many trials recovered as were asked for.
+/// The ruling: as many trials recovered as were requested.
 pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Ruling {
     let trials = &timeline.record.trials;
     let open: BTreeSet<_> = censored(timeline).map(|finding| finding.trial).collect();
     let open = |trial: &Trial| open.contains(&trial.number);
     let recovered = |trial: &&Trial| trial.recovered == Some(true) && !open(trial);
     let count = u64::try_from(trials.iter().filter(recovered).count()).unwrap_or(u64::MAX);
-    // A trial that was cut off had no time to recover: nobody can tell whether it would have.
+    // A trial that was cut off had no time to recover, so its recovery is unknown.
     let failed = trials.iter().find(|trial| trial.recovered.is_some() && !recovered(trial));
-    // Who goes on until a claim holds may stop before the last.
+    // A run that goes on for a claim may stop before its greatest number of trials.
     let wanted = brief.until.map_or(brief.trials, |until| until.min);
     let outcome = match failed {
         Some(_) => Verdict::Fail,

@@ -1,7 +1,8 @@
-//! Redundancy: so many leaders has each role in each group, outside fault and recovery windows.
+//! Redundancy: the number of leaders of each role in each group, outside of fault and recovery
+//! windows.
 //!
-//! A window reaches from a fault or a restart of the group until the group was settled again. A
-//! broker or a member that died by accident opens none.
+//! A window lasts from a fault or a restart of the group until the group was settled again. A
+//! broker or a member that died by accident opens no window.
 
 use super::Brief;
 use super::distribution::float;
@@ -9,7 +10,7 @@ use super::ruling::{Ruling, Unit, Verdict};
 use crate::timeline::{Count, GroupLine, IntervalSet, Timeline};
 use tandem_facts::ids::GroupName;
 
-/// The rulings on `leaders_per_group`, one a group.
+/// The rulings on `leaders_per_group`, one per group.
 pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Vec<Ruling> {
     let wanted = brief.objective.leaders_per_group;
     let rule = |(name, line): (&GroupName, &GroupLine)| rule(wanted, name, line, timeline);
@@ -39,14 +40,14 @@ fn rule(wanted: u32, name: &GroupName, line: &GroupLine, timeline: &Timeline) ->
         )),
         (Verdict::Unknown, Some(_)) if is_played => Some(format!(
             "Group {name}: some time could not be observed, so leaders_per_group >= {wanted} \
-             cannot be told."
+             is unknown."
         )),
         (Verdict::Unknown, None) if is_played => {
             Some(format!("Group {name} was never seen outside fault and recovery windows."))
         }
         (Verdict::Unknown, _) => Some(format!(
             "Group {name}: no trial was played to its end, so leaders_per_group >= {wanted} \
-             cannot be told."
+             is unknown."
         )),
     };
     let measured = least.map(|least| if outcome == Verdict::Fail { least.max } else { least.min });

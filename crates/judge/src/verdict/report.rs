@@ -1,4 +1,4 @@
-//! The report: everything that is said about a run, as `result.json` holds it.
+//! The report on a run, in the format of `result.json`.
 
 use std::collections::BTreeMap;
 
@@ -18,131 +18,132 @@ use tandem_facts::observation::{FaultClass, Outcome};
 /// The version of the format.
 pub const REPORT_VERSION: u32 = 1;
 
-/// Everything that is said about a run. Instants are in milliseconds since the run's zero.
+/// The report on a run. Instants are in milliseconds since the run's zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// The version of the format.
     pub version: u32,
-    /// The verdict: assertions, objective, recovery and the run itself, the worst of them.
+    /// The verdict: the worst of assertions, objective, recovery and the run itself.
     pub verdict: Verdict,
-    /// Why it is no pass, one sentence each.
+    /// Why the verdict is not pass, one sentence each.
     pub reasons: Vec<String>,
-    /// How the run ended; null where it was cut off.
+    /// How the run ended; null if it was cut off.
     pub outcome: Option<Outcome>,
     /// The experiment.
     pub experiment: String,
     /// The topology.
     pub topology: TopologyName,
-    /// What every choice was drawn from.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How many trials were played to their end, disturbed ones not counted.
+    /// The number of trials that ran to their end, without disturbed ones.
     pub trials: u32,
-    /// How many were asked for.
+    /// The number of requested trials.
     pub trials_asked: u32,
-    /// The trials that the host disturbed; nothing where the experiment does not say when one is.
-    /// All other numbers of this report leave them out, but for `faults`, `stalls`, `outages` and
+    /// The trials that the host disturbed; none if the experiment has no rule for it. All other
+    /// numbers of this report leave them out, except for `faults`, `stalls`, `outages` and
     /// `floor_ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<DisturbedReport>,
-    /// The instrument's floor: what is shorter it cannot tell from nothing. It is the greater of
-    /// two numbers of this run: the largest uncertainty of any gap, and the longest time at
-    /// the edge of a service that counted as served although no tick was seen in it.
+    /// The instrument's floor: shorter gaps may be missed. It is the greater of two numbers of this
+    /// run: the largest uncertainty of any gap, and the longest time at the edge of a service that
+    /// counted as served without a tick.
     pub floor_ms: f64,
-    /// How far a gap of a group may be from the truth.
+    /// The uncertainty of the gaps of groups.
     pub uncertainty_ms: Uncertainty,
-    /// For how long something could not be observed.
+    /// The total time that could not be observed.
     pub unknown_ms: f64,
-    /// How many intervals were still open when their trial ended.
+    /// The number of intervals that were still open when their trial ended.
     pub censored: u64,
-    /// Each group by itself.
+    /// Each group.
     pub groups: BTreeMap<GroupName, GroupReport>,
     /// All groups together.
     pub joint: JointReport,
-    /// What a fault may cost each group, from its configuration: the least and the most.
+    /// The bounds on the cost of a fault to each group, from its configuration.
     pub bounds: BTreeMap<GroupName, BoundsReport>,
-    /// What is promised, and whether it held.
+    /// The rulings on the objective.
     pub objective: Vec<Ruling>,
-    /// What the experiment claims, and whether it held.
+    /// The rulings on the experiment's claims.
     pub assertions: Vec<Ruling>,
-    /// What the trials say about the faults to come.
+    /// What the trials say about future faults.
     pub confidence: Confidence,
     /// The five longest gaps.
     pub worst: Vec<Worst>,
-    /// What was done.
+    /// The faults that were injected.
     pub faults: Vec<FaultReport>,
-    /// When the host did not let the instrument run.
+    /// When the host did not schedule the instrument.
     pub stalls: Vec<Stall>,
-    /// When brokers were lost, or members could not reach theirs, and no fault explains it.
+    /// When brokers were lost, or members could not reach theirs, without a fault that explains it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<OutageReport>,
-    /// What was sent to collectors; nothing where none was named. It is no part of the judgement.
+    /// What was sent to telemetry collectors; none without a collector. It does not affect the
+    /// verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<Telemetry>,
-    /// Of a topology that is kept up; nothing where it is a run of an experiment.
+    /// For a topology that is kept up; none for a run of an experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<Upkeep>,
 }
 
-/// How far the gaps of groups may be from the truth, as a sum over both ends of each.
+/// The uncertainty of the gaps of groups, as a sum over both ends of each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Uncertainty {
-    /// Half of all gaps of groups are known no worse; overlaps and joint gaps are not counted.
+    /// The median over all gaps of groups; overlaps and joint gaps do not count.
     pub median: Option<f64>,
-    /// The gap of a group that is known worst.
+    /// The greatest.
     pub max: Option<f64>,
 }
 
-/// One group. Its numbers are those of faults; `other` has those of all else.
+/// One group. Its numbers are those of faults; `other` has those of all other causes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupReport {
-    /// What faults caused.
+    /// The intervals that faults caused.
     #[serde(flatten)]
     pub fault: Measures,
-    /// What they did not.
+    /// The intervals of all other causes.
     pub other: Others,
-    /// What the steps of this experiment may cost the group.
+    /// The bounds on the cost of this experiment's steps to the group.
     pub limit: LimitReport,
-    /// For how long something could not be observed.
+    /// The total time that could not be observed.
     pub unknown_ms: f64,
 }
 
 /// Gaps, overlaps and takeovers of one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Measures {
-    /// Nobody served.
+    /// No member served.
     pub gap: Distribution,
-    /// Two or more claimed.
+    /// Two or more members claimed.
     pub overlap: Distribution,
-    /// From the instant one life stops serving until another life serves. A member that is started
-    /// again is another life, so service also passes from a member to itself.
+    /// From the instant one life stops serving until another life serves. A restarted member is
+    /// another life, so service can pass from a member to itself.
     pub takeover: Distribution,
 }
 
-/// What faults did not cause.
+/// The intervals of causes other than faults.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Others {
-    /// A member that came back.
+    /// A member was restarted.
     pub restart: Measures,
-    /// A broker of the run's own that died, and nobody asked it to.
+    /// A broker died without being asked to.
     #[serde(default)]
     pub broker: Measures,
-    /// A member that died, and nobody asked it to.
+    /// A member died without being asked to.
     #[serde(default)]
     pub death: Measures,
-    /// A member's process was stopped, and no fault asked for it.
+    /// A member's process was stopped without a fault.
     #[serde(default)]
     pub stop: Measures,
     /// Members were started for the first time.
     #[serde(default)]
     pub start: Measures,
-    /// Nothing that is known.
+    /// No known cause.
     pub none: Measures,
 }
 
 impl GroupReport {
-    /// Every cause there is, with what it caused.
+    /// Every cause, with its intervals.
     pub fn by_cause(&self) -> impl Iterator<Item = (CauseKind, &Measures)> {
-        // Named one by one, so that a cause that is added cannot be forgotten.
+        // Each field is named, so that a new cause cannot be forgotten.
         let Self { fault, other, limit: _, unknown_ms: _ } = self;
         let Others { restart, broker, death, stop, start, none } = other;
         [
@@ -157,7 +158,7 @@ impl GroupReport {
         .into_iter()
     }
 
-    /// The causes beside faults that had an effect.
+    /// The causes other than faults that had an effect.
     pub fn others(&self) -> impl Iterator<Item = (CauseKind, &Measures)> {
         let any = |of: &Measures| of.gap.count + of.overlap.count + of.takeover.count > 0;
         let others = self.by_cause().filter(|(cause, _)| *cause != CauseKind::Fault);
@@ -165,63 +166,64 @@ impl GroupReport {
     }
 }
 
-/// All groups together, whatever the cause.
+/// All groups together, for all causes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JointReport {
-    /// Nobody served in any group.
+    /// No member served in any group.
     pub gap: Distribution,
-    /// Two or more claimed in at least one group.
+    /// Two or more members claimed in at least one group.
     pub overlap: Distribution,
-    /// In how many groups every role was surely led at every instant of the trials.
+    /// The least number of groups in which every role was certainly led at every instant of the
+    /// trials.
     pub leaders_min: Option<i64>,
-    /// What the steps of this experiment may cost all groups together.
+    /// The bounds on the cost of this experiment's steps to all groups together.
     pub limit: LimitReport,
-    /// For how long something could not be observed.
+    /// The total time that could not be observed.
     pub unknown_ms: f64,
 }
 
-/// What the steps of an experiment may cost at most.
+/// The bounds on the cost of an experiment's steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitReport {
-    /// The longest gap; nothing where no bound is known.
+    /// The longest gap; none if no bound is known.
     pub gap_ms: Option<f64>,
-    /// The longest overlap; nothing where no bound is known.
+    /// The longest overlap; none if no bound is known.
     pub overlap_ms: Option<f64>,
-    /// How much longer the longest gap could have been; less than nothing where it was too long.
+    /// The bound on the gap minus the longest gap; negative if the gap exceeded its bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_slack_ms: Option<f64>,
-    /// How much longer the longest overlap could have been.
+    /// The bound on the overlap minus the longest overlap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap_slack_ms: Option<f64>,
 }
 
-/// What each kind of fault may cost a group.
+/// The bounds on the cost of each kind of fault to a group.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BoundsReport {
-    /// A member dies, or stops without leaving.
+    /// A member dies or stops without leaving.
     pub kill: BoundReport,
-    /// A member leaves, then ends.
+    /// A member leaves and ends.
     pub leave: BoundReport,
     /// A member is cut off from the brokers.
     pub isolation: BoundReport,
-    /// A member is stopped, and wakes.
+    /// A member is stopped, and continues.
     pub pause: BoundReport,
-    /// A member joins, or comes back.
+    /// A member joins, or joins again after a restart.
     pub restart: BoundReport,
     /// The broker that coordinates the group dies.
     pub broker: BoundReport,
 }
 
-/// The least and the most.
+/// The least and the greatest possible duration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BoundReport {
-    /// For how long nobody leads.
+    /// How long a role may have no leader.
     pub gap_ms: [f64; 2],
-    /// For how long more than one.
+    /// How long a role may have more than one leader.
     pub overlap_ms: [f64; 2],
 }
 
-/// What an interval began with.
+/// The kind of an interval's cause.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -229,22 +231,22 @@ pub struct BoundReport {
 pub enum CauseKind {
     /// A fault.
     Fault,
-    /// A member that came back.
+    /// A member was restarted.
     Restart,
-    /// A broker that died, stopped or did not answer, and no fault asked for it.
+    /// A broker died, stopped or did not answer, without a fault that explains it.
     Broker,
-    /// A member that died, and no fault asked for it.
+    /// A member died without a fault.
     Death,
-    /// A member that was stopped, and no fault asked for it.
+    /// A member was stopped without a fault.
     Stop,
-    /// Members that were started for the first time.
+    /// Members were started for the first time.
     Start,
-    /// Nothing that is known.
+    /// No known cause.
     None,
 }
 
 impl CauseKind {
-    /// What a row of a table calls it.
+    /// The name of the cause in a table row.
     #[must_use]
     pub fn row(self) -> &'static str {
         match self {
@@ -258,20 +260,16 @@ impl CauseKind {
         }
     }
 
-    /// What such a row counts, where its name does not say it.
+    /// An explanation of the row, if its name is not enough.
     pub(super) fn meaning(self) -> Option<&'static str> {
         match self {
             Self::Fault => None,
-            Self::Restart => Some(
-                "what it costs that members come back: roles move to them, led twice meanwhile",
-            ),
-            Self::Broker => {
-                Some("a broker died, stopped or did not answer, and no fault asked for it")
-            }
-            Self::Death => Some("a member died, and no fault asked for it"),
-            Self::Stop => Some("a member was stopped (SIGSTOP), and no fault asked for it"),
+            Self::Restart => Some("members were restarted, and roles moved to them"),
+            Self::Broker => Some("a broker died, stopped or did not answer without a fault"),
+            Self::Death => Some("a member died without a fault"),
+            Self::Stop => Some("a member was stopped (SIGSTOP) without a fault"),
             Self::Start => Some("members joined for the first time: roles move to them"),
-            Self::None => Some("nothing that is known explains these"),
+            Self::None => Some("no known cause explains these"),
         }
     }
 }
@@ -279,32 +277,32 @@ impl CauseKind {
 /// One of the longest gaps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worst {
-    /// Whose; the first of the roles that had it.
+    /// The first of the roles that had the gap.
     pub role: RoleName,
-    /// How many roles had it, for they share a partition.
+    /// The number of roles that had it, since they share a partition.
     pub roles: u64,
-    /// In which group.
+    /// The group.
     pub group: GroupName,
-    /// In which trial.
+    /// The trial.
     pub trial: TrialNumber,
-    /// When it began.
+    /// When the gap began.
     pub from_ms: f64,
-    /// How long it was.
+    /// The length of the gap.
     pub duration_ms: f64,
-    /// How far from the truth that may be.
+    /// The uncertainty of the length.
     pub uncertainty_ms: f64,
-    /// Its trial ended before it did.
+    /// Whether the gap was still open when its trial ended.
     pub censored: bool,
-    /// What it began with.
+    /// The kind of its cause.
     pub cause: CauseKind,
-    /// Which fault, which life (that was started, stopped or died), or a broker of which cluster.
+    /// The fault, the life (that was started, stopped or died), or the cluster of the broker.
     pub by: Option<String>,
-    /// The longest stall of the host in it.
+    /// The longest stall of the host during the gap.
     pub stall: Option<Stall>,
 }
 
 impl Worst {
-    /// What it began after.
+    /// The cause as text.
     #[must_use]
     pub fn after(&self) -> String {
         match (self.cause, &self.by) {
@@ -332,38 +330,38 @@ impl Worst {
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultReport {
-    /// Which.
+    /// The fault's id.
     pub id: FaultId,
-    /// What was done.
+    /// The fault's name as experiments write it.
     pub kind: String,
-    /// What that does to whom it strikes.
+    /// The fault's effect on its victims.
     pub class: FaultClass,
-    /// In which trial.
+    /// The trial.
     pub trial: TrialNumber,
-    /// To whom: lives, as in `p1-1.2`, or brokers' addresses.
+    /// The victims: lives, as in `p1-1.2`, or brokers' addresses.
     pub target: Vec<String>,
-    /// When the first victim was about to be struck.
+    /// When the controller was about to inject the fault into the first victim.
     pub asked_ms: f64,
-    /// When it was known to be in force at the last.
+    /// When the fault was in force on the last victim.
     pub in_force_ms: Option<f64>,
-    /// When it was known to be gone from the last.
+    /// When the fault was gone from the last victim.
     pub healed_ms: Option<f64>,
-    /// When the last victim was first answered by a broker after that, where it had been cut off.
+    /// When a broker first answered the last victim after that, if the victims were cut off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnected_ms: Option<f64>,
-    /// From the first victim to the last, where it struck several at once.
+    /// The time between the first and the last victim, if there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew_ms: Option<f64>,
-    /// Why it could not be injected or healed.
+    /// Why the fault could not be injected or healed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
 
-/// The host did not let the instrument run.
+/// A time in which the host did not schedule the instrument.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
-    /// When it last ran before.
+    /// When the instrument last ran before.
     pub from_ms: f64,
-    /// When it ran again.
+    /// When the instrument ran again.
     pub until_ms: f64,
 }

@@ -1,4 +1,4 @@
-//! Three answers, and what each claim was answered.
+//! The three-valued verdict, and the ruling on one claim.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use super::text::short;
 use tandem_facts::ids::GroupName;
 
-/// What nobody could observe is unknown, never pass.
+/// The verdict on a claim. What was not observed is unknown, never pass.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It held, as far as there was anything to see, and all was seen.
+    /// The claim held, and everything that matters was observed.
     Pass,
-    /// It may or may not have held.
+    /// The claim may or may not have held.
     Unknown,
-    /// It did not hold.
+    /// The claim did not hold.
     Fail,
 }
 
@@ -27,7 +27,7 @@ impl Verdict {
         self.max(other)
     }
 
-    /// The word for it.
+    /// The verdict as a word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,39 +38,39 @@ impl Verdict {
     }
 }
 
-/// What is counted.
+/// The unit of a measured value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Milliseconds.
     Ms,
-    /// Intervals, leaders or trials, as the claim says.
+    /// A number of intervals, leaders or trials.
     Count,
 }
 
-/// One claim, about one group or all together, and what came of it.
+/// The ruling on one claim for one group, or for all groups together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ruling {
-    /// The claim.
+    /// The text of the claim.
     pub text: String,
-    /// About which group; nothing where it is about all together.
+    /// The group; none for all groups together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// What was measured; null where there was nothing to measure, which compares as 0.
+    /// The measured value; null if there was nothing to measure, which compares as 0.
     pub measured: Option<f64>,
-    /// What it was compared with.
+    /// The limit.
     pub limit: f64,
-    /// In what both are counted.
+    /// The unit of both.
     pub unit: Unit,
-    /// Whether it held.
+    /// The verdict.
     pub outcome: Verdict,
-    /// Why not, as a sentence, or why nobody can tell.
+    /// Why the claim failed or is unknown, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
 impl Ruling {
-    /// What was measured, in a few words.
+    /// The measured value as text.
     #[must_use]
     pub fn measurement(&self) -> String {
         match (self.measured, self.unit) {
@@ -81,8 +81,8 @@ impl Ruling {
         }
     }
 
-    /// The beginning of a sentence about it.
-    pub(super) fn whom(group: Option<&GroupName>) -> String {
+    /// The subject of a sentence about the group.
+    pub(super) fn subject(group: Option<&GroupName>) -> String {
         group.map_or_else(|| "All groups together".to_owned(), |name| format!("Group {name}"))
     }
 }

@@ -1,35 +1,35 @@
-//! Whether the claim holds that a run went on for, and why it stopped where it did: judged again
-//! from all facts, whatever the run itself believed.
+//! Whether the claim for which a run went on holds, and why the run stopped. Computed again from
+//! all facts, independent of the run's own decision.
 
 use super::confidence_report::{StoppingOutcome, StoppingReport};
 use super::counted::joint_gaps_found;
 use super::{Brief, Until};
-use crate::statistics::sequential::{Decision, Rule, Standing};
+use crate::statistics::sequential::{Decision, Rule, Series};
 use crate::timeline::Timeline;
 
-/// What became of the claim, and the most that the probability can be where it was made. Nothing
-/// where the run was of a fixed number of trials.
-pub(super) fn tell(brief: &Brief, timeline: &Timeline) -> Option<(StoppingReport, Option<f64>)> {
+/// The outcome of the claim, and the upper bound on the probability if it was made. None if the run
+/// had a fixed number of trials.
+pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Option<(StoppingReport, Option<f64>)> {
     let until = brief.until?;
     let rule = until.rule()?;
-    let mut standing = Standing::default();
+    let mut series = Series::default();
     let mut left = u64::from(until.max);
     for (_, had) in joint_gaps_found(timeline) {
         left = left.saturating_sub(1);
         if let Some(had) = had {
-            rule.decide(&mut standing, had, left);
+            rule.decide(&mut series, had, left);
         }
     }
-    let decision = rule.prospect(&standing, left);
+    let decision = rule.prospect(&series, left);
     let most = match decision {
         Decision::Claimed { look } => Some(rule.upper(look)),
         Decision::Open | Decision::Hopeless => None,
     };
-    Some((report(&until, &rule, &standing, decision), most))
+    Some((report(&until, &rule, &series, decision), most))
 }
 
-fn report(until: &Until, rule: &Rule, standing: &Standing, decision: Decision) -> StoppingReport {
-    let Standing { trials, hits, .. } = *standing;
+fn report(until: &Until, rule: &Rule, series: &Series, decision: Decision) -> StoppingReport {
+    let Series { trials, hits, .. } = *series;
     let outcome = match decision {
         Decision::Claimed { .. } => StoppingOutcome::Claimed,
         Decision::Open => StoppingOutcome::Open,
@@ -44,7 +44,7 @@ fn report(until: &Until, rule: &Rule, standing: &Standing, decision: Decision) -
         Decision::Hopeless => {
             format!("{until} cannot hold within {} trials: {seen}", until.max)
         }
-        Decision::Open => format!("{until} could not be told yet: {seen}"),
+        Decision::Open => format!("{until} is undecided: {seen}"),
     };
     StoppingReport {
         claim: until.to_string(),

@@ -1,38 +1,38 @@
-//! What became of what was sent to collectors of telemetry. It is no part of the judgement.
+//! The result of sending telemetry to collectors. It does not affect the verdict.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was sent to collectors of telemetry.
+/// The telemetry that was sent to collectors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Telemetry {
-    /// Where to, without what is secret.
+    /// The collectors, without secrets.
     pub to: Vec<String>,
-    /// How many spans there were.
+    /// The number of spans.
     pub spans: u64,
-    /// How many of them no collector is known to have taken.
+    /// The number of spans that no collector confirmed.
     pub spans_lost: u64,
-    /// How many log records there were.
+    /// The number of log records.
     pub logs: u64,
-    /// How many of them no collector is known to have taken.
+    /// The number of log records that no collector confirmed.
     pub logs_lost: u64,
-    /// The first thing that went wrong with spans or log records.
+    /// The first error with spans or log records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Metrics, which are sent while the run goes on and never again; nothing where they go
-    /// nowhere.
+    /// Metrics, which are sent while the run goes on and never repeated; none without a collector
+    /// for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<MetricsSent>,
 }
 
-/// What was sent of metrics.
+/// The metrics that were sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricsSent {
-    /// How often they were sent.
+    /// The number of exports.
     pub exports: u64,
-    /// How many of these exports no collector is known to have taken, or only a part of them.
+    /// The number of exports that no collector confirmed completely.
     pub exports_lost: u64,
-    /// The first thing that went wrong.
+    /// The first error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -44,13 +44,13 @@ impl Telemetry {
         self.lacks() || self.metrics.as_ref().is_some_and(|metrics| metrics.exports_lost > 0)
     }
 
-    /// Whether anything was lost that the journal can tell again.
+    /// Whether anything was lost that can be exported again from the journal.
     #[must_use]
     pub fn lacks(&self) -> bool {
         self.spans_lost > 0 || self.logs_lost > 0
     }
 
-    /// In words, each a sentence's part.
+    /// The result as phrases.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {
         let Self { to, spans, spans_lost, logs, logs_lost, why, metrics } = self;
@@ -60,23 +60,23 @@ impl Telemetry {
             format!(", {taken} exports of metrics")
         });
         let (spans, logs, to) = (sent.0, sent.1, to.join(", "));
-        let mut told = vec![format!("{spans} spans, {logs} log records{exports} to {to}")];
+        let mut phrases = vec![format!("{spans} spans, {logs} log records{exports} to {to}")];
         if self.lacks() {
-            told.push(format!("lost {spans_lost} spans, {logs_lost} log records"));
+            phrases.push(format!("lost {spans_lost} spans, {logs_lost} log records"));
         }
-        told.extend(why.clone());
-        told.extend(metrics.as_ref().and_then(MetricsSent::lost));
-        told
+        phrases.extend(why.clone());
+        phrases.extend(metrics.as_ref().and_then(MetricsSent::lost));
+        phrases
     }
 }
 
 impl MetricsSent {
-    /// What was lost, in words; nothing where nothing was.
+    /// The loss as text; none if nothing was lost.
     #[must_use]
     pub fn lost(&self) -> Option<String> {
         let Self { exports, exports_lost, why } = self;
         let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-        let told = || format!("{exports_lost} of {exports} exports of metrics were lost{why}");
-        (*exports_lost > 0).then(told)
+        let text = || format!("{exports_lost} of {exports} exports of metrics were lost{why}");
+        (*exports_lost > 0).then(text)
     }
 }

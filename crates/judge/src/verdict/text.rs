@@ -1,4 +1,4 @@
-//! The report as a person reads it: the verdict first, on one screen of 100 columns, or of 80.
+//! The report as text: the verdict first, on one screen of 100 or 80 columns.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -16,18 +16,18 @@ use super::ruling::{Ruling, Verdict};
 use super::telemetry::Telemetry;
 use super::upkeep_text;
 
-/// Before a cause, which stands below its group.
+/// The indentation of a cause below its group.
 const INDENT: &str = "  ";
-/// How many reasons are told; `result.json` has all.
+/// The number of reasons shown; `result.json` has all.
 const REASONS: usize = 3;
 
-/// The report as text of 100 columns; `place` is where its files are.
+/// The report as text of 100 columns; `place` is the location of its files.
 #[must_use]
 pub fn render(report: &Report, place: &str, colour: bool) -> String {
     render_within(report, place, colour, COLUMNS)
 }
 
-/// The report as text for a screen of so many columns: 80 or more.
+/// The report as text for a screen of `columns` columns, at least 80.
 #[must_use]
 pub fn render_within(report: &Report, place: &str, colour: bool, columns: usize) -> String {
     let mut page = Page::new(colour, columns);
@@ -57,8 +57,8 @@ pub fn render_within(report: &Report, place: &str, colour: bool, columns: usize)
     for ruling in merged(&report.assertions) {
         page.items("assertion", [ruled(ruling, true)].into_iter());
     }
-    let said = |(_, texts): &(&str, Vec<String>)| !texts.is_empty();
-    for (label, texts) in closing(report, place).into_iter().filter(said) {
+    let filled = |(_, texts): &(&str, Vec<String>)| !texts.is_empty();
+    for (label, texts) in closing(report, place).into_iter().filter(filled) {
         page.items(label, texts.into_iter().map(plain));
     }
     if let Some(telemetry) = &report.telemetry {
@@ -111,8 +111,8 @@ fn cells(of: &Measures, limit: Option<&LimitReport>) -> [Cell; 12] {
     ]
 }
 
-/// One ruling a claim: where it is about each group, the worst, and among equals the one with the
-/// most to show.
+/// One ruling per claim: if it is about each group, the worst; of several equal ones, that with the
+/// greatest measured value.
 pub(super) fn merged(rulings: &[Ruling]) -> Vec<&Ruling> {
     let mut worst: BTreeMap<&str, (usize, &Ruling)> = BTreeMap::new();
     for (place, ruling) in rulings.iter().enumerate() {
@@ -132,14 +132,14 @@ pub(super) fn ruled(ruling: &Ruling, measured: bool) -> Piece {
     let outcome = ruling.outcome.as_str();
     let mut text = format!("{outcome} {}", ruling.text);
     if measured || ruling.outcome != Verdict::Pass {
-        let whom = ruling.group.as_ref().filter(|_| ruling.outcome != Verdict::Pass);
-        let whom = whom.map_or_else(String::new, |name| format!("{name} "));
-        text = format!("{text} ({whom}{})", ruling.measurement());
+        let group = ruling.group.as_ref().filter(|_| ruling.outcome != Verdict::Pass);
+        let group = group.map_or_else(String::new, |name| format!("{name} "));
+        text = format!("{text} ({group}{})", ruling.measurement());
     }
     Piece { text, colour: Some(hue(ruling.outcome)) }
 }
 
-/// What was sent to collectors, as the report's text has it; told once that is known.
+/// The telemetry lines of the report, for when the result of sending is known.
 #[must_use]
 pub fn render_telemetry(telemetry: &Telemetry, colour: bool, columns: usize) -> String {
     let mut page = Page::new(colour, columns);
@@ -188,15 +188,15 @@ fn worst(gap: &Worst) -> Vec<String> {
     worst_of(gap, &format!(", trial {}", gap.trial), "still open when its trial ended")
 }
 
-/// The longest gap: when it was, where that says something, and what is said of one without an end.
+/// The longest gap: its time, if that is meaningful, and `open` if it has no end.
 pub(super) fn worst_of(gap: &Worst, when: &str, open: &str) -> Vec<String> {
     let others = match gap.roles {
         0 | 1 => String::new(),
         roles => format!(" and {} more", roles - 1),
     };
     let (length, within) = (short(gap.duration_ms), short(gap.uncertainty_ms));
-    let mut told = vec![
-        // Of a gap whose ends need no estimate nothing is said.
+    let mut phrases = vec![
+        // A gap without uncertainty needs no remark.
         if gap.uncertainty_ms > 0.0 {
             format!("{length} ms (within {within} ms)")
         } else {
@@ -206,16 +206,16 @@ pub(super) fn worst_of(gap: &Worst, when: &str, open: &str) -> Vec<String> {
         gap.after(),
     ];
     if gap.censored {
-        told.push(open.to_owned());
+        phrases.push(open.to_owned());
     }
     if let Some(stall) = gap.stall {
         let length = short(stall.until_ms - stall.from_ms);
-        told.push(format!("the host stalled for {length} ms in it"));
+        phrases.push(format!("the host stalled for {length} ms in it"));
     }
-    told
+    phrases
 }
 
-/// A number as a person wants it: a fraction where it is small.
+/// A number for people: with decimals if it is small.
 #[must_use]
 pub fn short(value: f64) -> String {
     if value >= 100.0 || value.fract().abs() < 1e-9 {

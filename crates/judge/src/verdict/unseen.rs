@@ -1,11 +1,11 @@
-//! What nobody can know of a run, whatever else was seen: no verdict passes over it.
+//! Times that no process observed: they make every verdict unknown.
 
-use crate::timeline::{Interval, Record};
+use crate::timeline::{Interval, RunRecord};
 use tandem_facts::time::Span;
 
 /// Why the run is unknown, one sentence each: a suspend of the host within a trial, and facts that
-/// were not written, for these may have been of any trial.
-pub(super) fn reasons(record: &Record) -> Vec<String> {
+/// were not written, since these may be of any trial.
+pub(super) fn reasons(record: &RunRecord) -> Vec<String> {
     let in_trial = |span: &&Interval| {
         record.trials.iter().any(|trial| !trial.window.intersect(**span).is_empty())
     };
@@ -20,7 +20,7 @@ pub(super) fn reasons(record: &Record) -> Vec<String> {
     suspended.chain(unwritten).collect()
 }
 
-/// In whole milliseconds: nobody reads the rest.
+/// Rounded to milliseconds.
 fn round(span: Interval) -> Span {
     Span::ms(u64::try_from(span.length().as_millis()).unwrap_or(u64::MAX))
 }

@@ -1,4 +1,4 @@
-//! When enough trials were seen: the claim that a run goes on for, until it holds or cannot hold.
+//! The stopping rule of a run: it goes on until its claim holds or cannot hold any more.
 
 use std::fmt;
 
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::sequential::Rule;
 
-/// As many trials as a claim takes, within limits.
+/// As many trials as a claim needs, within limits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Until {
-    /// So many trials at least.
+    /// The least number of trials.
     pub min: u32,
-    /// So many at most.
+    /// The greatest number of trials.
     pub max: u32,
     /// The claim: the probability of a joint gap in a trial is below this.
     pub gap_probability_below: f64,
-    /// How sure: in so many of all such runs in which it is not true, it is not claimed.
+    /// The confidence: in this share of all runs in which the claim is false, it is not made.
     pub confidence: f64,
 }
 
 impl Until {
-    /// The rule for it; nothing where not even all trials without a joint gap would do.
+    /// The stopping rule; none if even all trials without a joint gap are not enough.
     #[must_use]
     pub fn rule(&self) -> Option<Rule> {
         let (min, max) = (u64::from(self.min), u64::from(self.max));
         Rule::new(self.gap_probability_below, self.confidence, min, max)
     }
 
-    /// How it can come out, in a sentence: `claimed at 368 trials without a joint gap, at 551 with
-    /// at most 1`.
+    /// The possible outcomes as text:
+    /// `claimed at 368 trials without a joint gap, at 551 with at most 1`.
     #[must_use]
     pub fn describe(&self) -> String {
         let rule = self.rule();
@@ -52,7 +52,7 @@ impl fmt::Display for Until {
     }
 }
 
-/// A share in percent, with as many digits as it takes.
+/// A share in percent, with as many digits as it needs.
 pub(super) fn percent(share: f64) -> String {
     let digits = format!("{:.6}", share * 100.0);
     let short = digits.trim_end_matches('0').trim_end_matches('.');

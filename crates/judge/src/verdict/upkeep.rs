@@ -1,8 +1,8 @@
-//! A topology that is kept up, judged by what its objective promises of gaps.
+//! Judges a topology that is kept up, by the gaps that its objective allows.
 //!
-//! No fault is injected, so there is no trial to repeat, nothing to bound and nothing to say of
-//! faults to come. `leaders_per_group` is not judged: that a group lacks a leader is what
-//! *degraded* means, and `tandem status` judges the same two promises.
+//! Without injected faults there are no trials to repeat, no bounds, and no statements about future
+//! faults. `leaders_per_group` is not judged: a group without a leader is what *degraded* means.
+//! `tandem status` judges the same two limits.
 
 use std::collections::BTreeMap;
 
@@ -15,39 +15,40 @@ use super::report::{Measures, Report};
 use super::ruling::{Ruling, Verdict};
 use super::{Brief, continuity};
 use crate::roster::Roster;
-use crate::timeline::{Finding, Interval, Record, Timeline};
+use crate::timeline::{Finding, Interval, RunRecord, Timeline};
 use tandem_facts::ids::GroupName;
 use tandem_facts::observation::Outcome;
 use tandem_facts::time::Mono;
 
-/// What is said of a topology that is kept up.
+/// The report on a topology that is kept up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Upkeep {
-    /// It goes on: all that is said is so up to `until_ms`.
+    /// Whether the topology is still up; then the report covers the time up to `until_ms`.
     pub goes_on: bool,
-    /// From when on it is judged: then every group had led every role. Null where that never was.
+    /// The start of the judged time: from then on every group had led every role. Null if that
+    /// never was so.
     pub from_ms: Option<f64>,
-    /// Until when.
+    /// The end of the judged time.
     pub until_ms: Option<f64>,
-    /// The files that were read, in order.
+    /// The journal files, in order.
     pub journals: Vec<String>,
-    /// Each group, whatever the cause.
+    /// Each group, for all causes.
     pub groups: BTreeMap<GroupName, Measures>,
 }
 
-/// How the journal of a topology that is kept up came to its end.
+/// How the journal of a topology that is kept up ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tail {
-    /// It is written on.
+    /// The journal is still being written.
     GoesOn,
-    /// It is one file of several, and goes on in the next.
+    /// The journal continues in the next file.
     InNext,
-    /// With the end of the run, or where it was cut off.
+    /// The journal ends with the run, or was cut off.
     Last,
 }
 
 impl Report {
-    /// The report on a topology that is kept up, from these files.
+    /// The report on a topology that is kept up, from these journal files.
     #[must_use]
     pub fn of_upkeep(
         (roster, brief): (impl Into<Roster>, &Brief),
@@ -83,7 +84,7 @@ impl Report {
         Self { verdict, reasons, objective, confidence, bounds, up: Some(up), ..report }
     }
 
-    /// Whether the objective was kept, in a word or three.
+    /// Whether the objective was kept, in a few words.
     #[must_use]
     pub fn kept(&self, up: &Upkeep) -> String {
         let word = match self.verdict {
@@ -97,7 +98,7 @@ impl Report {
 }
 
 impl Upkeep {
-    /// For how long it was judged.
+    /// The length of the judged time.
     #[must_use]
     pub fn judged_ms(&self) -> f64 {
         self.from_ms.zip(self.until_ms).map_or(0.0, |(from, until)| until - from)
@@ -106,15 +107,15 @@ impl Upkeep {
 
 fn unseen(ruling: &mut Ruling) {
     let text = &ruling.text;
-    ruling.why = Some(format!("Not every group has led every role yet, so {text} cannot be told."));
+    ruling.why = Some(format!("Not every group has led every role yet, so {text} is unknown."));
 }
 
 fn distribution(found: &[Finding]) -> Distribution {
     Samples::of(found).distribution()
 }
 
-/// The worst of what is promised, of what nobody could see, and of how it ended.
-fn conclude(objective: &[Ruling], record: &Record, tail: Tail) -> (Verdict, Vec<String>) {
+/// The worst of the objective, of times that were not observed, and of the run's end.
+fn conclude(objective: &[Ruling], record: &RunRecord, tail: Tail) -> (Verdict, Vec<String>) {
     let mut rulings: Vec<&Ruling> = objective.iter().collect();
     rulings.sort_by_key(|ruling| std::cmp::Reverse(ruling.outcome));
     let mut reasons: Vec<String> = rulings.iter().filter_map(|ruling| ruling.why.clone()).collect();
@@ -134,8 +135,8 @@ fn conclude(objective: &[Ruling], record: &Record, tail: Tail) -> (Verdict, Vec<
     (verdict, reasons)
 }
 
-/// What is wrong with how it ended, if anything is.
-fn ended(record: &Record, tail: Tail) -> Option<String> {
+/// The problem with the run's end, if there is one.
+fn ended(record: &RunRecord, tail: Tail) -> Option<String> {
     let (how, why) = match (&record.ended, tail) {
         (None, Tail::GoesOn | Tail::InNext) | (Some((Outcome::Completed, _)), _) => return None,
         (None, Tail::Last) => return Some("It was cut off: its journal has no end.".to_owned()),

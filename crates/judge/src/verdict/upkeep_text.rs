@@ -1,5 +1,5 @@
-//! The report on a topology that is kept up, as a person reads it: whether the objective was kept,
-//! what there was of gaps and why, on one screen.
+//! The report on a topology that is kept up, as text: whether the objective was kept, and the gaps
+//! with their causes, on one screen.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::text::{hue, merged, ruled, sent, short, worst_of};
 use super::upkeep::Upkeep;
 use tandem_facts::time::Span;
 
-/// All of it; `place` is where its files are.
+/// Writes the report; `place` is the location of its files.
 pub(super) fn render(page: &mut Page, report: &Report, up: &Upkeep, place: &str) {
     let word = Piece { text: report.kept(up), colour: Some(hue(report.verdict)) };
     let title = format!(" {}: judged for {}", report.topology, lasted(up.judged_ms()));
@@ -110,7 +110,7 @@ fn worst(gap: &Worst) -> Vec<String> {
     worst_of(gap, "", "still open at the end")
 }
 
-/// How long, in whole seconds.
+/// A duration in whole seconds.
 fn lasted(ms: f64) -> String {
     Span(Duration::from_secs(Duration::from_secs_f64(ms.max(0.0) / 1e3).as_secs())).to_string()
 }

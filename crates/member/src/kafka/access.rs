@@ -1,4 +1,5 @@
-//! How a cluster is spoken to: secrets, fetched at the last moment and veiled ever after.
+//! How clients connect to a cluster: their properties, and secrets, which are read at the last
+//! moment and redacted from all output.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +9,29 @@ use rdkafka::error::KafkaError as Error;
 use super::{Cluster, KafkaError};
 use tandem_host::secret::fetch;
 
-/// Hides secrets in whatever a client says.
+/// Redacts secrets from what a client reports.
 #[derive(Clone, Default)]
-pub(super) struct Veil(Vec<String>);
+pub(super) struct Redaction(Vec<String>);
 
-impl Veil {
-    /// The text without any secret.
-    pub(super) fn over(&self, text: &str) -> String {
+impl Redaction {
+    /// `text` without secrets.
+    pub(super) fn redact(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
 }
 
 impl Cluster {
-    /// Sets what the topology says of access, secrets included.
-    pub(super) fn enter(&self, config: &mut ClientConfig) -> Result<Veil, KafkaError> {
-        self.enter_by(config, cfg!(feature = "tls"))
+    /// Sets the client properties of the topology, secrets included.
+    pub(super) fn configure(&self, config: &mut ClientConfig) -> Result<Redaction, KafkaError> {
+        self.configure_for(config, cfg!(feature = "tls"))
     }
 
-    /// The same in a build that has TLS, or has not.
-    fn enter_by(&self, config: &mut ClientConfig, has_tls: bool) -> Result<Veil, KafkaError> {
+    /// The same, for a build with or without TLS.
+    fn configure_for(
+        &self,
+        config: &mut ClientConfig,
+        has_tls: bool,
+    ) -> Result<Redaction, KafkaError> {
         for (key, value) in &self.access.properties {
             config.set(key, value);
         }
@@ -40,15 +45,15 @@ impl Cluster {
             config.set(key, &value);
             values.push(value);
         }
-        // A secret may hold another: the longer one is to be found first.
+        // A secret may contain another, so the longer one is replaced first.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Ok(Veil(values))
+        Ok(Redaction(values))
     }
 
-    /// What a property says, wherever it stands.
+    /// The value of a property, given directly or as a secret.
     ///
     /// # Errors
-    /// It stands where nothing is to be had.
+    /// The secret cannot be read.
     pub fn value(&self, key: &str) -> Result<Option<String>, KafkaError> {
         let Some(secret) = self.access.secrets.get(key) else {
             return Ok(self.access.properties.get(key).cloned());
@@ -61,7 +66,8 @@ impl Cluster {
         fetched.map(Some)
     }
 
-    /// The client's refusal of its configuration; it repeats values, and secrets must not be.
+    /// The error for a refused configuration. The client's message repeats values, so secrets are
+    /// redacted.
     pub(super) fn refused(&self, source: Error) -> KafkaError {
         let source = if let Error::ClientConfig(result, _, key, _) = &source
             && self.access.secrets.contains_key(key)
@@ -74,23 +80,23 @@ impl Cluster {
         KafkaError::Configuration { cluster: self.bootstrap.clone(), source: Box::new(source) }
     }
 
-    /// As whom the cluster sees us.
+    /// Our user on the cluster, for messages.
     pub(super) fn user(&self) -> String {
         let properties = &self.access.properties;
         if let Some(name) = properties.get("sasl.username") {
             return format!("user {name}");
         }
         if self.access.secrets.contains_key("sasl.username") {
-            return "the user of `secrets: sasl.username`".to_owned();
+            return "the user in `secrets: sasl.username`".to_owned();
         }
         match properties.get("ssl.certificate.location") {
-            Some(file) => format!("the bearer of certificate {file}"),
+            Some(file) => format!("the owner of certificate {file}"),
             None => "an anonymous user".to_owned(),
         }
     }
 }
 
-/// The property that takes a build with TLS, if one does.
+/// The first property that requires a build with TLS, if there is one.
 fn wants_tls(config: &BTreeMap<&str, &str>) -> Option<String> {
     let says = |key: &str, word: &str| {
         let value = config.get(key)?;
@@ -114,7 +120,7 @@ mod tests {
     }
 
     fn describe(secret: Secret) -> String {
-        let entered = cluster(secret).enter(&mut ClientConfig::new());
+        let entered = cluster(secret).configure(&mut ClientConfig::new());
         tandem_host::error::chain(&entered.err().unwrap())
     }
 
@@ -125,9 +131,9 @@ mod tests {
         std::fs::write(&file, "hunter 2\n").unwrap();
         let cluster = cluster(Secret::File(file.display().to_string()));
         let mut config = ClientConfig::new();
-        let veil = cluster.enter(&mut config).unwrap();
+        let redaction = cluster.configure(&mut config).unwrap();
         assert_eq!(config.get("sasl.password"), Some("hunter 2"));
-        assert_eq!(veil.over("password <hunter 2>, hunter 3"), "password <***>, hunter 3");
+        assert_eq!(redaction.redact("password <hunter 2>, hunter 3"), "password <***>, hunter 3");
     }
 
     #[test]
@@ -135,7 +141,7 @@ mod tests {
         let text = describe(Secret::Env("TANDEM_NO_SUCH_VARIABLE".to_owned()));
         assert_eq!(
             text,
-            "secret `sasl.password` of h:1 cannot be had: the environment has no variable \
+            "cannot read secret `sasl.password` of h:1: the environment has no variable \
              TANDEM_NO_SUCH_VARIABLE"
         );
         let text = describe(Secret::File("/nowhere/at/all".to_owned()));
@@ -163,10 +169,11 @@ mod tests {
         ] {
             let access = Access { properties: [set(said)].into(), ..Access::default() };
             let cluster = Cluster { bootstrap: "h:1".to_owned(), access };
-            let enter = |has_tls| cluster.enter_by(&mut ClientConfig::new(), has_tls).err();
-            let error = enter(false).unwrap().to_string();
+            let configure =
+                |has_tls| cluster.configure_for(&mut ClientConfig::new(), has_tls).err();
+            let error = configure(false).unwrap().to_string();
             assert!(error.contains("lacks the feature `tls`: build it with"), "{error}");
-            assert!(enter(true).is_none(), "another build does not");
+            assert!(configure(true).is_none(), "another build does not");
         }
     }
 }

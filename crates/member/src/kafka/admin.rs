@@ -1,4 +1,4 @@
-//! What provisioning asks of a cluster.
+//! The requests with which provisioning inspects and changes a cluster.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -10,96 +10,97 @@ use rdkafka::error::{KafkaError as Error, KafkaResult};
 use rdkafka::metadata::MetadataTopic;
 use rdkafka::types::{RDKafkaErrorCode, RDKafkaRespErr};
 
+use super::error_log::ErrorLog;
 use super::inspect::OFFSETS;
-use super::voice::Voice;
 use super::{Cluster, KafkaError, Trouble};
 use tandem_facts::ids::{ConsumerGroup, TopicName};
 use tandem_facts::time::{Mono, Span};
 
-/// For how long one request may take.
+/// The timeout of one request.
 pub(super) const REQUEST: Duration = Duration::from_secs(10);
-/// For how long all brokers may refuse connections: one that starts needs a moment, and of a name
-/// with several addresses only one may be listened on.
+/// How long all brokers may refuse connections. A starting broker needs a moment, and of a name
+/// with several addresses only one may have a listener.
 const REFUSED: Duration = Duration::from_secs(1);
-/// How soon what the client complains of is heard.
+/// The interval at which the client's errors are polled.
 const GLANCE: Duration = Duration::from_millis(500);
-/// For how long a coordinator may read its ledger.
+/// How long a coordinator may load its ledger.
 const LOADED: Duration = Duration::from_secs(10);
-/// For how long a new topic may stay invisible.
+/// How long a new topic may stay invisible.
 const VISIBLE: Duration = Duration::from_secs(10);
 
 /// A connection for provisioning.
 pub struct Admin {
     pub(super) cluster: Cluster,
     config: ClientConfig,
-    voice: Voice,
-    pub(super) admin: AdminClient<Voice>,
-    pub(super) reader: BaseConsumer<Voice>,
+    errors: ErrorLog,
+    pub(super) admin: AdminClient<ErrorLog>,
+    pub(super) reader: BaseConsumer<ErrorLog>,
 }
 
-/// What is there of a topic.
+/// The state of a topic on the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing.
+    /// The topic does not exist.
     Absent,
-    /// A topic of so many partitions.
+    /// The topic has this many partitions.
     Width(u32),
 }
 
-/// How a topic is made.
+/// The settings of a new topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopicSettings {
     /// `|M|`.
     pub width: NonZeroU32,
-    /// Copies; the cluster's own default where nothing is said.
+    /// The replication factor; by default the cluster's own.
     pub replication: Option<u16>,
-    /// `min.insync.replicas`; the cluster's own default where nothing is said.
+    /// `min.insync.replicas`; by default the cluster's own.
     pub min_insync_replicas: Option<u16>,
-    /// For how long a message is kept.
+    /// How long the topic keeps a message.
     pub retention: Span,
 }
 
 impl Admin {
-    /// Connects lazily: the first request tells whether somebody is there.
+    /// Creates a client. It connects at the first request, which also shows whether the cluster
+    /// answers.
     ///
     /// # Errors
-    /// A secret cannot be had, or the client refuses its configuration.
+    /// A secret cannot be read, or the client refuses its configuration.
     pub fn new(cluster: &Cluster) -> Result<Self, KafkaError> {
         let refused = |source| cluster.refused(source);
-        let (config, voice) = cluster.asking()?;
-        let admin = config.create_with_context(voice.clone()).map_err(refused)?;
-        let reader = config.create_with_context(voice.clone()).map_err(refused)?;
-        Ok(Self { cluster: cluster.clone(), config, voice, admin, reader })
+        let (config, errors) = cluster.asking()?;
+        let admin = config.create_with_context(errors.clone()).map_err(refused)?;
+        let reader = config.create_with_context(errors.clone()).map_err(refused)?;
+        Ok(Self { cluster: cluster.clone(), config, errors, admin, reader })
     }
 
-    /// Waits until the cluster lets us in, but not where waiting mends nothing.
+    /// Waits until the cluster accepts a connection. Fails at once if waiting cannot help.
     ///
     /// # Errors
-    /// Why it does not.
+    /// The reason why the cluster does not.
     pub fn enter(&self) -> Result<(), KafkaError> {
         let began = Mono::now();
         while self.reader.fetch_metadata(Some(OFFSETS), GLANCE).is_err() {
             self.listen();
             let tried = Mono::now().since(began);
-            let lasting = self.voice.complaint().is_some_and(|it| it.is_lasting());
+            let lasting = self.errors.last_error().is_some_and(|it| it.is_lasting());
             if lasting || tried >= REQUEST {
                 return Err(self.closed(REQUEST));
             }
-            if self.voice.all_refuse() && tried >= REFUSED {
+            if self.errors.all_refuse() && tried >= REFUSED {
                 return Err(self.closed(REFUSED));
             }
         }
         Ok(())
     }
 
-    /// Hears what the client has to say; nobody polls it otherwise.
+    /// Polls the client for its errors. No other code polls it.
     pub(super) fn listen(&self) {
         while self.reader.poll(Duration::ZERO).is_some() {}
     }
 
     fn closed(&self, within: Duration) -> KafkaError {
-        let (complaint, user) = (self.voice.complaint(), self.cluster.user());
-        let source = Trouble::of(complaint, user, &self.config, within);
+        let (error, user) = (self.errors.last_error(), self.cluster.user());
+        let source = Trouble::of(error, user, &self.config, within);
         KafkaError::Closed { cluster: self.cluster.bootstrap.clone(), source }
     }
 
@@ -112,7 +113,7 @@ impl Admin {
         }
     }
 
-    /// Looks for a topic.
+    /// Looks up a topic.
     ///
     /// # Errors
     /// The cluster does not answer.
@@ -132,8 +133,8 @@ impl Admin {
         })
     }
 
-    /// Makes a topic and waits until every partition has a leader. False where somebody else made
-    /// it meanwhile.
+    /// Creates a topic and waits until every partition has a leader. Returns false if the topic
+    /// exists already.
     ///
     /// # Errors
     /// The cluster does not answer, refuses, or does not show the topic in time.
@@ -149,7 +150,7 @@ impl Admin {
         }
     }
 
-    /// Why a topic would not be made, if so; makes none.
+    /// The reason why the cluster would not create a topic, if there is one. Creates nothing.
     ///
     /// # Errors
     /// The cluster does not answer.
@@ -203,7 +204,7 @@ impl Admin {
         Ok(())
     }
 
-    /// Removes a topic; one that is not there is no error.
+    /// Deletes a topic. A missing topic is no error.
     ///
     /// # Errors
     /// The cluster does not answer or refuses.
@@ -233,7 +234,7 @@ impl Admin {
         KafkaError::Topic { cluster, act, topic: topic.clone(), code }
     }
 
-    /// The client ids of a consumer group's members, with how many bytes of assignment each has.
+    /// The members of a consumer group, with their client ids and assignments.
     ///
     /// # Errors
     /// The cluster does not answer.
@@ -250,13 +251,13 @@ impl Admin {
     }
 }
 
-/// Asks a coordinator again while it is not ready: a cluster that has just started, or lost a
-/// broker, is still reading its ledger.
-pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
+/// Repeats a request while the coordinator is not ready: after a start of the cluster or the loss
+/// of a broker, the coordinator is still loading its ledger.
+pub(super) fn patiently<T>(mut send: impl FnMut() -> KafkaResult<T>) -> KafkaResult<T> {
     let began = Mono::now();
     loop {
-        let told = ask();
-        let code = told.as_ref().err().and_then(Error::rdkafka_error_code);
+        let answer = send();
+        let code = answer.as_ref().err().and_then(Error::rdkafka_error_code);
         let passing = matches!(
             code,
             Some(
@@ -266,7 +267,7 @@ pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResu
             )
         );
         if !passing || Mono::now().since(began) > LOADED {
-            return told;
+            return answer;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -275,8 +276,8 @@ pub(super) fn patiently<T>(mut ask: impl FnMut() -> KafkaResult<T>) -> KafkaResu
 /// A member as the coordinator describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupMember {
-    /// Its `client.id`.
+    /// The member's `client.id`.
     pub client_id: String,
-    /// Its assignment, in the consumer protocol's encoding.
+    /// The member's assignment, in the encoding of the consumer protocol.
     pub assignment: Vec<u8>,
 }

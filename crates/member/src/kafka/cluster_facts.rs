@@ -1,14 +1,15 @@
-//! What a cluster says of itself, and which broker that makes the coordinator of a group.
+//! The configuration and metadata of a cluster, and the coordinator of a group that follows from
+//! them.
 
 use std::collections::BTreeMap;
 
 use tandem_facts::ids::{ConsumerGroup, TopicName};
 use tandem_facts::time::Span;
 
-/// What a cluster says of itself; nothing where it says nothing.
+/// What a cluster reports about itself; a field is empty where it reports nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClusterFacts {
-    /// The addresses of its brokers, by their numbers.
+    /// The addresses of the brokers, by broker id.
     pub brokers: BTreeMap<i32, String>,
     /// `group.min.session.timeout.ms`.
     pub session_least: Option<Span>,
@@ -21,17 +22,17 @@ pub struct ClusterFacts {
     /// The broker that leads each partition of `__consumer_offsets`, by the partition's number;
     /// `None` while the partition has no leader.
     pub offsets_leaders: Vec<Option<i32>>,
-    /// How many partitions the plan's topics have, where they are there.
+    /// The number of partitions of each of the plan's topics that exists.
     pub widths: BTreeMap<TopicName, u32>,
-    /// Why it would not make a topic that is missing.
+    /// For each missing topic that the cluster would not create, the reason.
     pub refusals: BTreeMap<TopicName, String>,
-    /// The client ids of the members that a consumer group has already.
+    /// The client ids of the members that a consumer group already has.
     pub strangers: BTreeMap<ConsumerGroup, Vec<String>>,
 }
 
 impl ClusterFacts {
-    /// The broker that coordinates a group; of a cluster that has only one and shows no
-    /// `__consumer_offsets`, that one.
+    /// The broker that coordinates a group. If the cluster has one broker only and shows no
+    /// `__consumer_offsets`, it is that broker.
     #[must_use]
     pub fn coordinator(&self, group: &ConsumerGroup) -> Option<i32> {
         let Some(partition) = self.offsets_partition(group) else {
@@ -41,7 +42,7 @@ impl ClusterFacts {
         self.offsets_leaders.get(usize::try_from(partition).ok()?).copied().flatten()
     }
 
-    /// The partition of `__consumer_offsets` that a group belongs to, where that is to be seen.
+    /// The partition of `__consumer_offsets` to which a group belongs, if the topic is visible.
     #[must_use]
     pub fn offsets_partition(&self, group: &ConsumerGroup) -> Option<u32> {
         let count = u32::try_from(self.offsets_leaders.len()).ok().filter(|count| *count > 0)?;

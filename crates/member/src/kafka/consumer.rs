@@ -1,4 +1,4 @@
-//! A member's consumer: what it heard, and what the group told it.
+//! A member's consumer: it receives messages and the group's assignments.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,66 +9,60 @@ use rdkafka::error::{KafkaError as Error, KafkaResult, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
-use super::voice::Voice;
+use super::error_log::ErrorLog;
+use super::mark::sent_by;
 use super::{Cluster, ConsumerSettings, KafkaError};
 use tandem_facts::ids::PartitionId;
-use tandem_facts::time::{Mono, Wall};
-use tandem_neli::{Assignment, Membership};
-
-/// One message: any key, value and headers are tolerated, and none is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Heard {
-    /// Where.
-    pub partition: PartitionId,
-    /// The broker's (or the producer's) time stamp; the epoch where there is none.
-    pub stamp: Wall,
-}
+use tandem_facts::time::Mono;
+use tandem_neli::{Assignment, Heard, Membership};
 
 /// A consumer in a group, subscribed to one topic.
 pub struct Consumer {
     inner: BaseConsumer<Rebalances>,
     bootstrap: String,
+    /// As its own messages bear it.
+    life: String,
     wake: Duration,
     woken: Mono,
 }
 
-/// What the group told since it was last asked. The callback runs inside `poll`, on the thread that
-/// polls, which then empties this: it never holds more than one poll's worth.
+/// Collects assignment changes. The callback runs inside `poll`, on the polling thread, which then
+/// takes the changes: they are never more than those of one poll.
 struct Rebalances {
-    told: Mutex<Told>,
-    voice: Voice,
+    state: Mutex<State>,
+    errors: ErrorLog,
 }
 
 #[derive(Default)]
-struct Told {
+struct State {
     held: Vec<PartitionId>,
     changes: Vec<Membership>,
 }
 
 impl Consumer {
-    /// Subscribes; the group is joined while [`heard`](Self::heard) is called.
+    /// Subscribes. The consumer joins the group while [`heard`](Self::heard) is called.
     ///
     /// # Errors
     /// The client's refusal of its configuration or subscription.
     pub fn subscribe(cluster: &Cluster, settings: &ConsumerSettings) -> Result<Self, KafkaError> {
         let refused = |source| cluster.refused(source);
-        let (config, veil) = cluster.consumer(settings)?;
-        let context = Rebalances { told: Mutex::default(), voice: Voice::new(veil) };
+        let (config, redaction) = cluster.consumer(settings)?;
+        let context = Rebalances { state: Mutex::default(), errors: ErrorLog::new(redaction) };
         let inner: BaseConsumer<Rebalances> =
             config.create_with_context(context).map_err(refused)?;
         inner.subscribe(&[settings.topic.as_str()]).map_err(refused)?;
-        let (bootstrap, wake) = (cluster.bootstrap.clone(), settings.wake);
-        Ok(Self { inner, bootstrap, wake, woken: Mono::ZERO })
+        let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
+        Ok(Self { inner, bootstrap, life, wake: settings.wake, woken: Mono::ZERO })
     }
 
-    /// The next message, or nothing after `wait`. What the group told meanwhile is in
-    /// [`changes`](Self::changes), and came before the message.
+    /// The next message, or none after `wait`; it may have any key, value and headers. The changes
+    /// of assignment in [`changes`](Self::changes) happened before this message.
     ///
     /// # Errors
-    /// What the client reports; it goes on by itself.
+    /// An error that the client reports; the client goes on by itself.
     pub fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Heard>, KafkaError> {
-        // A classic heartbeat has no timer of its own: it leaves when the client's main loop wakes,
-        // by itself in steps of about 500 ms. Asking for the assignment wakes it.
+        // The classic heartbeat has no timer of its own: librdkafka sends it when its main loop
+        // wakes, by default about every 500 ms. A request for the assignment wakes the loop.
         if now.since(self.woken) >= self.wake {
             self.woken = now;
             let _woken: KafkaResult<TopicPartitionList> = self.inner.assignment();
@@ -76,10 +70,10 @@ impl Consumer {
         match self.inner.poll(wait.min(self.wake)) {
             None => Ok(None),
             Some(Ok(message)) => {
-                let stamp = Wall(message.timestamp().to_millis().unwrap_or(0));
-                Ok(partition(message.partition()).map(|partition| Heard { partition, stamp }))
+                let sent = message.headers().and_then(|headers| sent_by(&self.life, headers));
+                Ok(partition(message.partition()).map(|partition| Heard { partition, sent }))
             }
-            // The topic is there (provisioning saw it), only the broker's metadata lags.
+            // The topic exists, as provisioning has checked; the broker's metadata lags.
             Some(Err(Error::MessageConsumption(RDKafkaErrorCode::UnknownTopicOrPartition))) => {
                 Ok(None)
             }
@@ -91,20 +85,20 @@ impl Consumer {
         }
     }
 
-    /// What the group told since the last call, in order.
+    /// The assignment changes since the last call, in order.
     #[must_use]
     pub fn changes(&self) -> Vec<Membership> {
-        std::mem::take(&mut self.inner.context().describe().changes)
+        std::mem::take(&mut self.inner.context().state().changes)
     }
 
-    /// How often the client has complained, and of what last.
+    /// The number of errors that the client has reported, and the latest one.
     #[must_use]
-    pub fn complaints(&self) -> (u64, Option<String>) {
-        self.inner.context().voice.complaints()
+    pub fn errors(&self) -> (u64, Option<String>) {
+        self.inner.context().errors.summary()
     }
 
-    /// Leaves the group, so that its partitions move at once. Closing can hang: the caller bounds
-    /// it.
+    /// Leaves the group, so that its partitions move at once. Closing can hang, so the caller has
+    /// to bound it.
     pub fn leave(self) {
         self.inner.unsubscribe();
         drop(self.inner);
@@ -116,8 +110,8 @@ fn partition(number: i32) -> Option<PartitionId> {
 }
 
 impl Rebalances {
-    fn describe(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn assign(&self, consumer: &BaseConsumer<Self>, list: &mut TopicPartitionList) {
@@ -128,13 +122,13 @@ impl Rebalances {
             RebalanceProtocol::Eager | RebalanceProtocol::None => consumer.assign(list),
         });
         report(done);
-        let mut told = self.describe();
-        told.held.extend(partitions(list));
-        told.held.sort_unstable();
-        let partitions = told.held.clone();
-        // rdkafka has no safe way to learn the generation or the member id.
+        let mut state = self.state();
+        state.held.extend(partitions(list));
+        state.held.sort_unstable();
+        let partitions = state.held.clone();
+        // rdkafka offers no safe way to read the generation or the member id.
         let assignment = Assignment { generation: None, member_id: None, partitions };
-        told.changes.push(Membership::Assigned(assignment));
+        state.changes.push(Membership::Assigned(assignment));
     }
 
     fn revoke(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) {
@@ -144,10 +138,10 @@ impl Rebalances {
             RebalanceProtocol::Eager | RebalanceProtocol::None => consumer.unassign(),
         });
         let gone = partitions(list);
-        let mut told = self.describe();
-        told.held.retain(|partition| !gone.contains(partition));
+        let mut state = self.state();
+        state.held.retain(|partition| !gone.contains(partition));
         let change = if lost { Membership::Lost(gone) } else { Membership::Revoked(gone) };
-        told.changes.push(change);
+        state.changes.push(change);
     }
 }
 
@@ -176,16 +170,16 @@ impl ConsumerContext for Rebalances {
     }
 
     fn main_queue_min_poll_interval(&self) -> rdkafka::util::Timeout {
-        // The default, a second, would delay what the group tells.
+        // The default, one second, would delay the assignment changes.
         rdkafka::util::Timeout::After(Duration::from_millis(5))
     }
 }
 
 impl ClientContext for Rebalances {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.voice.log(level, facility, message);
+        self.errors.log(level, facility, message);
     }
     fn error(&self, error: Error, reason: &str) {
-        self.voice.error(error, reason);
+        self.errors.error(error, reason);
     }
 }

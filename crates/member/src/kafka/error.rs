@@ -1,4 +1,4 @@
-//! What can go wrong between us and a cluster, in words that name the cluster and the act.
+//! The errors of a cluster's client, in messages that name the cluster and the operation.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::Trouble;
 use tandem_facts::ids::TopicName;
 use tandem_host::secret::SecretError;
 
-/// An act on a cluster that failed.
+/// A failed operation on a cluster.
 #[derive(Debug, thiserror::Error)]
 pub enum KafkaError {
     /// The client refused its configuration.
@@ -14,24 +14,24 @@ pub enum KafkaError {
     Configuration {
         /// The cluster's address.
         cluster: String,
-        /// What the client says.
+        /// The client's error.
         #[source]
         source: Box<rdkafka::error::KafkaError>,
     },
     /// A secret is not where the topology says.
-    #[error("secret `{key}` of {cluster} cannot be had")]
+    #[error("cannot read secret `{key}` of {cluster}")]
     Secret {
         /// The cluster's address.
         cluster: String,
-        /// The client property whose value it is.
+        /// The client property whose value is secret.
         key: String,
-        /// Why not.
+        /// The cause.
         #[source]
         source: SecretError,
     },
-    /// The cluster wants what this build does not have.
+    /// The topology requires a property that this build does not support.
     #[error(
-        "{cluster} is to be spoken to with `{what}`, and this build lacks the feature `tls`: build \
+        "{cluster} requires `{what}`, and this build lacks the feature `tls`: build \
          it with `cargo build --release --features tls` (takes pkg-config and libssl-dev) \
          or `--features tls-vendored`"
     )]
@@ -41,16 +41,16 @@ pub enum KafkaError {
         /// The property and its value.
         what: String,
     },
-    /// The cluster lets nobody in, or not us.
-    #[error("{cluster} cannot be entered")]
+    /// The cluster does not accept connections, or not ours.
+    #[error("cannot connect to {cluster}")]
     Closed {
         /// The cluster's address.
         cluster: String,
-        /// Why not.
+        /// The cause.
         #[source]
         source: Trouble,
     },
-    /// A right is missing.
+    /// The user lacks a right.
     #[error(
         "{user} lacks the right {right} on {resource} of {cluster}: grant it there, as \
          `kafka-acls --add --operation {right}` does"
@@ -58,21 +58,21 @@ pub enum KafkaError {
     Right {
         /// The cluster's address.
         cluster: String,
-        /// Who.
+        /// The user.
         user: String,
         /// Kafka's name of the operation.
         right: &'static str,
-        /// On what, as in `topic t`.
+        /// The resource, as in `topic t`.
         resource: String,
     },
-    /// The cluster did not answer, or not well; it may be tried again.
+    /// The cluster did not answer, or answered with an error; another attempt may succeed.
     #[error("{cluster} did not {act}")]
     Request {
         /// The cluster's address.
         cluster: String,
-        /// What was asked of it, as a verb.
+        /// The operation, as a verb.
         act: String,
-        /// What the client says.
+        /// The client's error.
         #[source]
         source: Box<rdkafka::error::KafkaError>,
     },
@@ -81,27 +81,27 @@ pub enum KafkaError {
     Topic {
         /// The cluster's address.
         cluster: String,
-        /// What was asked of it, as a verb.
+        /// The operation, as a verb.
         act: &'static str,
         /// The topic.
         topic: TopicName,
         /// Kafka's error.
         code: rdkafka::types::RDKafkaErrorCode,
     },
-    /// A topic was made, and did not show in time; it may be tried again.
-    #[error("topic {topic} was created on {cluster}, yet is not to be seen after {within:?}")]
+    /// A topic was created, but did not become visible in time; another attempt may succeed.
+    #[error("topic {topic} was created on {cluster}, but is not visible after {within:?}")]
     Unseen {
         /// The cluster's address.
         cluster: String,
         /// The topic.
         topic: TopicName,
-        /// For how long it was looked for.
+        /// How long we looked for it.
         within: Duration,
     },
 }
 
 impl KafkaError {
-    /// Whether the same act may succeed later.
+    /// Whether the same operation may succeed later.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {

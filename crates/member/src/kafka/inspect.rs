@@ -1,4 +1,4 @@
-//! What a cluster says of itself, read before anything is started on it.
+//! Reads the configuration and metadata of a cluster before a run starts anything on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,37 +11,38 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use super::ClusterFacts;
 use super::admin::{Admin, REQUEST, patiently};
-use super::voice::Voice;
+use super::error_log::ErrorLog;
 use super::{Found, KafkaError, TopicSettings};
 use tandem_facts::ids::{ConsumerGroup, PartitionId, TopicName};
 use tandem_facts::time::{Mono, Span};
 use tandem_host::shown::line;
 
-/// The ledger of all consumer groups; a cluster makes it when the first group asks.
+/// The topic that holds the offsets of all consumer groups. A cluster creates it when the first
+/// group needs a coordinator.
 pub(super) const OFFSETS: &str = "__consumer_offsets";
-/// For how long its partitions may be without leaders.
+/// How long its partitions may lack leaders.
 const MADE: Duration = Duration::from_secs(10);
-/// For how long it may stay invisible once a coordinator was found; a broker that is no Kafka has
-/// none.
+/// How long it may stay invisible after a coordinator was found. A broker that is not Kafka may not
+/// have this topic.
 const SEEN: Duration = Duration::from_millis(500);
 
-/// What one group needs of a cluster.
+/// One group's use of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// Its `group.id`.
+    /// The group's `group.id`.
     pub group: ConsumerGroup,
-    /// Its topic.
+    /// The group's topic.
     pub topic: TopicName,
-    /// How that is made where it is missing.
+    /// The settings with which a missing topic is created.
     pub settings: TopicSettings,
 }
 
 impl Admin {
-    /// Reads what these groups need to know of the cluster, and asks for the coordinator of each as
-    /// its members will.
+    /// Reads the facts about the cluster that these groups need. Looks up the coordinator of each
+    /// group just as its members will.
     ///
     /// # Errors
-    /// The cluster does not answer, or a group may not be used.
+    /// The cluster does not answer, or a right is missing.
     pub async fn facts(&self, ledgers: &[Ledger]) -> Result<ClusterFacts, KafkaError> {
         self.enter()?;
         let mut facts = ClusterFacts { brokers: self.brokers()?, ..ClusterFacts::default() };
@@ -64,7 +65,7 @@ impl Admin {
         Ok(facts)
     }
 
-    /// The broker that coordinates a group, by its address.
+    /// The address of the broker that coordinates a group.
     ///
     /// # Errors
     /// The cluster does not answer.
@@ -80,7 +81,7 @@ impl Admin {
         Ok(leader.and_then(|leader| facts.brokers.remove(&leader)))
     }
 
-    /// The broker that leads a partition, by its address.
+    /// The address of the broker that leads a partition.
     ///
     /// # Errors
     /// The cluster does not answer.
@@ -98,7 +99,7 @@ impl Admin {
         Ok(leader.map(|it| format!("{}:{}", it.host(), it.port())))
     }
 
-    /// The brokers that the cluster counts on, by their numbers.
+    /// The brokers in the cluster's metadata, by broker id.
     ///
     /// # Errors
     /// The cluster does not answer.
@@ -109,7 +110,8 @@ impl Admin {
         Ok(brokers.map(|it| (it.id(), format!("{}:{}", it.host(), it.port()))).collect())
     }
 
-    /// The same as `1 at h:9092`, quickly; nothing where the cluster does not answer in time.
+    /// The brokers as `1 at h:9092`, with a short timeout; none if the cluster does not answer in
+    /// time.
     #[must_use]
     pub fn glance(&self, within: Duration) -> Option<BTreeSet<String>> {
         self.listen();
@@ -118,7 +120,7 @@ impl Admin {
         Some(brokers.map(|it| format!("{} at {}:{}", it.id(), it.host(), it.port())).collect())
     }
 
-    /// What a broker's configuration says; nothing where it is not to be seen.
+    /// Reads limits from a broker's configuration; leaves out those that are not visible.
     async fn limits(&self, broker: i32, facts: &mut ClusterFacts) -> Result<(), KafkaError> {
         let options = AdminOptions::new().request_timeout(Some(REQUEST));
         let asked = [ResourceSpecifier::Broker(broker)];
@@ -139,17 +141,17 @@ impl Admin {
         Ok(())
     }
 
-    /// Asks for the group's coordinator by asking that one for an offset; nothing is joined.
+    /// Looks up the group's coordinator by asking it for an offset. Joins no group.
     fn find_coordinator(&self, group: &ConsumerGroup, topic: &TopicName) -> Result<(), KafkaError> {
         let refused = |source| self.cluster.refused(source);
-        let (mut config, voice) = self.cluster.asking()?;
+        let (mut config, errors) = self.cluster.asking()?;
         config.set("group.id", group.as_str());
-        let asker: BaseConsumer<Voice> = config.create_with_context(voice).map_err(refused)?;
+        let asker: BaseConsumer<ErrorLog> = config.create_with_context(errors).map_err(refused)?;
         let mut offsets = TopicPartitionList::new();
         let added = offsets.add_partition_offset(topic.as_str(), 0, Offset::Invalid);
         added.map_err(refused)?;
-        let told = patiently(|| asker.committed_offsets(offsets.clone(), REQUEST));
-        told.map(drop).map_err(|source| {
+        let answer = patiently(|| asker.committed_offsets(offsets.clone(), REQUEST));
+        answer.map(drop).map_err(|source| {
             let heard = asker.poll(Duration::ZERO).and_then(Result::err);
             let denied = Some(RDKafkaErrorCode::GroupAuthorizationFailed);
             let heard = heard.and_then(|error| error.rdkafka_error_code());
@@ -160,7 +162,7 @@ impl Admin {
         })
     }
 
-    /// Who leads the partitions of the groups' ledger, once all of them are led.
+    /// The leaders of the partitions of `__consumer_offsets`, once each has one.
     async fn offsets_leaders(&self) -> Result<Vec<Option<i32>>, KafkaError> {
         let began = Mono::now();
         loop {

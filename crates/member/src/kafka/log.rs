@@ -1,9 +1,9 @@
-//! librdkafka's log lines and errors, told through `tracing`.
+//! Passes librdkafka's log lines and errors on to `tracing`.
 
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError;
 
-/// A line of librdkafka's own log.
+/// Logs a line of librdkafka's own log.
 pub(super) fn line(level: RDKafkaLogLevel, facility: &str, message: &str) {
     let message = tandem_host::shown::line(message);
     match level {
@@ -19,7 +19,7 @@ pub(super) fn line(level: RDKafkaLogLevel, facility: &str, message: &str) {
     }
 }
 
-/// An error of the client as a whole: it goes on by itself, so this is a warning to us.
+/// Logs an error of the whole client. The client goes on by itself, so it is a warning.
 pub(super) fn error(error: &KafkaError, reason: &str) {
     let reason = tandem_host::shown::line(reason);
     tracing::warn!(%error, "The Kafka client reports: {reason}");

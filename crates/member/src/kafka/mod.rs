@@ -1,5 +1,5 @@
-//! The only module that names rdkafka: one consumer and one producer a member, and what
-//! provisioning asks of a cluster.
+//! The only module that uses rdkafka: one consumer and one producer per member, and provisioning's
+//! requests to a cluster.
 
 mod access;
 mod admin;
@@ -7,20 +7,21 @@ mod cluster_facts;
 mod config;
 mod consumer;
 mod error;
+mod error_log;
 mod inspect;
 mod log;
+mod mark;
 mod producer;
 mod properties;
 mod rights;
 #[cfg(feature = "tls")]
 mod tls;
 mod trouble;
-mod voice;
 
 pub use admin::{Admin, Found, GroupMember, TopicSettings};
 pub use cluster_facts::{ClusterFacts, offsets_partition};
 pub use config::{Cluster, ConsumerSettings};
-pub use consumer::{Consumer, Heard};
+pub use consumer::Consumer;
 pub use error::KafkaError;
 pub use inspect::Ledger;
 pub use producer::Producer;

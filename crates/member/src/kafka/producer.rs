@@ -11,23 +11,24 @@ use rdkafka::producer::{
     BaseRecord, DeliveryResult, Producer as _, ProducerContext, ThreadedProducer,
 };
 
-use super::voice::Voice;
+use super::error_log::ErrorLog;
+use super::mark::headers;
 use super::{Cluster, KafkaError};
-use tandem_facts::ids::{PartitionId, TopicName};
-use tandem_facts::time::Wall;
+use tandem_facts::ids::{Life, PartitionId, TopicName};
+use tandem_facts::time::{Mono, Wall};
 
-/// Publishes beacons on one topic; delivery reports are served by a thread of its own, for one poll
-/// a batch does not keep up with them.
+/// Publishes beacons on one topic. A separate thread serves the delivery reports: one poll per
+/// batch does not keep up with them.
 pub struct Producer {
     inner: ThreadedProducer<Reports>,
     topic: TopicName,
     delivered: Arc<AtomicU64>,
 }
 
-struct Reports(Voice, Arc<AtomicU64>);
+struct Reports(ErrorLog, Arc<AtomicU64>);
 
 impl Producer {
-    /// A producer whose messages are dropped when they could not be delivered for `stale`.
+    /// A producer that drops messages which it could not deliver for `stale`.
     ///
     /// # Errors
     /// The client's refusal of its configuration.
@@ -37,37 +38,44 @@ impl Producer {
         topic: &TopicName,
         stale: Duration,
     ) -> Result<Self, KafkaError> {
-        let (config, veil) = cluster.producer(client_id, stale)?;
+        let (config, redaction) = cluster.producer(client_id, stale)?;
         let delivered: Arc<AtomicU64> = Arc::default();
-        let context = Reports(Voice::new(veil), Arc::clone(&delivered));
+        let context = Reports(ErrorLog::new(redaction), Arc::clone(&delivered));
         let inner =
             config.create_with_context(context).map_err(|source| cluster.refused(source))?;
         Ok(Self { inner, topic: topic.clone(), delivered })
     }
 
-    /// Publishes one beacon, made at `stamp`, which a topic that goes by append time replaces;
-    /// false where the queue is full, as it is when the cluster is away.
+    /// Publishes one beacon with the timestamp `stamp`, which a topic with `LogAppendTime`
+    /// replaces. Returns false if the queue is full, as it is while the cluster is unreachable.
+    /// A `mark` says which life sends it, and when.
     #[must_use]
-    pub fn publish(&self, partition: PartitionId, stamp: Wall) -> bool {
+    pub fn publish(
+        &self,
+        partition: PartitionId,
+        stamp: Wall,
+        mark: Option<(&Life, Mono)>,
+    ) -> bool {
         let Ok(number) = i32::try_from(partition.0) else { return false };
         let record = BaseRecord::<(), ()>::to(self.topic.as_str()).partition(number);
-        let record = record.timestamp(stamp.0);
+        let mut record = record.timestamp(stamp.0);
+        record.headers = mark.map(|(life, sent)| headers(life, sent));
         self.inner.send(record).is_ok()
     }
 
-    /// How many beacons were delivered.
+    /// The number of delivered beacons.
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// How often the client has complained, and of what last.
+    /// The number of errors that the client has reported, and the latest one.
     #[must_use]
-    pub fn complaints(&self) -> (u64, Option<String>) {
-        self.inner.context().0.complaints()
+    pub fn errors(&self) -> (u64, Option<String>) {
+        self.inner.context().0.summary()
     }
 
-    /// Drops what is still queued, so that closing need not wait for it.
+    /// Drops what is still queued, so that closing does not wait for it.
     pub fn discard(&self) {
         self.inner.purge(rdkafka::producer::PurgeConfig::default().queue().inflight());
     }

@@ -1,4 +1,4 @@
-//! Client properties, and secrets of which only the place is known here.
+//! Client properties, and the locations of secret ones.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tandem_host::secret::Secret;
 
-/// Client properties, as librdkafka names them.
+/// Client properties, under librdkafka's names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Access {
-    /// Those that may be shown.
+    /// Properties that may be shown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, String>,
-    /// Those whose values stand elsewhere.
+    /// Properties whose values are stored elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Secret>,
 }
 
-/// The client properties that hold a key, a password or a token themselves, of all that
-/// librdkafka knows; `tests/system/strangers` holds this against librdkafka's own list.
+/// Those of librdkafka's client properties that hold a key, a password or a token.
+/// `tests/system/strangers` compares this list with librdkafka's own.
 const SECRETS: [&str; 10] = [
     "sasl.oauthbearer.assertion.private.key.passphrase",
     "sasl.oauthbearer.assertion.private.key.pem",
@@ -32,16 +32,16 @@ const SECRETS: [&str; 10] = [
     "ssl_key",
 ];
 
-/// Whether the value of a client property is a secret by its nature.
+/// Whether a client property always holds a secret.
 #[must_use]
 pub fn is_secret(property: &str) -> bool {
-    // A later librdkafka may know more of them.
+    // A later librdkafka may have further ones.
     let words = ["password", "passphrase", "secret"];
     SECRETS.contains(&property) || words.iter().any(|word| property.contains(word))
 }
 
 impl Access {
-    /// Whether what is said is encrypted.
+    /// Whether the connections are encrypted.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         let protocol = self.properties.get("security.protocol");

@@ -1,7 +1,7 @@
-//! Whether a member may do what it will do, asked as that member before any is started.
+//! Checks a member's rights with the member's own credentials, before any member starts.
 //!
-//! Kafka looks at rights first and at the rest of a request afterwards: a request that asks for
-//! something that is not there shows whether it would have been allowed, and changes nothing.
+//! Kafka checks rights before the rest of a request. A request for something that does not exist
+//! shows whether it would have been allowed, and changes nothing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,25 +13,25 @@ use rdkafka::producer::{BaseProducer, BaseRecord, DeliveryResult, ProducerContex
 use rdkafka::{ClientContext, Offset, TopicPartitionList};
 
 use super::admin::REQUEST;
-use super::voice::Voice;
+use super::error_log::ErrorLog;
 use super::{Admin, Cluster, KafkaError};
 use tandem_facts::ids::{ConsumerGroup, TopicName};
 use tandem_facts::time::Mono;
 
 impl Cluster {
-    /// Whether a member may be in `group` and read `topic`, whether or not they are there yet.
+    /// Checks that a member may join `group` and read `topic`, whether or not these exist yet.
     ///
     /// # Errors
-    /// The cluster cannot be entered, or a right is missing.
+    /// The cluster does not accept a connection, or a right is missing.
     pub fn admits(&self, group: &ConsumerGroup, topic: &TopicName) -> Result<(), KafkaError> {
         Admin::new(self)?.enter()?;
-        let (mut config, voice) = self.asking()?;
-        // A commit waits for so long for a coordinator that it may not ask for.
+        let (mut config, errors) = self.asking()?;
+        // A commit waits this long for a coordinator for which it lacks the right.
         config.set("group.id", group.as_str()).set("session.timeout.ms", "1000");
-        let asker: BaseConsumer<Voice> =
-            config.create_with_context(voice).map_err(|source| self.refused(source))?;
+        let asker: BaseConsumer<ErrorLog> =
+            config.create_with_context(errors).map_err(|source| self.refused(source))?;
         let mut offsets = TopicPartitionList::new();
-        // No topic has that many partitions, so nothing is committed.
+        // No topic has this many partitions, so the request commits nothing.
         let added = offsets.add_partition_offset(topic.as_str(), i32::MAX, Offset::Offset(0));
         added.map_err(|source| self.refused(source))?;
         let codes = commit(&asker, &offsets);
@@ -45,15 +45,16 @@ impl Cluster {
         Ok(())
     }
 
-    /// Whether a member may publish on `topic`, which is there: one beacon more does no harm.
+    /// Checks that a member may publish on the existing `topic`. One additional beacon does no
+    /// harm.
     ///
     /// # Errors
     /// A right is missing, or the cluster does not answer.
     pub fn lets_publish(&self, topic: &TopicName) -> Result<(), KafkaError> {
-        let (mut config, voice) = self.asking()?;
+        let (mut config, errors) = self.asking()?;
         config.set("message.timeout.ms", REQUEST.as_millis().to_string());
-        let context = Delivery { voice, told: Arc::default() };
-        let told = Arc::clone(&context.told);
+        let context = Delivery { errors, report: Arc::default() };
+        let report = Arc::clone(&context.report);
         let producer: BaseProducer<Delivery> =
             config.create_with_context(context).map_err(|source| self.refused(source))?;
         let failed = |source| KafkaError::Request {
@@ -66,7 +67,7 @@ impl Cluster {
         let began = Mono::now();
         loop {
             producer.poll(Duration::from_millis(20));
-            let answer = told.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let answer = report.lock().unwrap_or_else(PoisonError::into_inner).take();
             match answer {
                 Some(Ok(())) => return Ok(()),
                 Some(Err(source)) => {
@@ -92,9 +93,9 @@ impl Cluster {
     }
 }
 
-/// Commits, and listens meanwhile: what the search for the coordinator meets comes as an error of
-/// the consumer, and the commit itself only runs out of time.
-fn commit(asker: &BaseConsumer<Voice>, offsets: &TopicPartitionList) -> Vec<RDKafkaErrorCode> {
+/// Commits, and polls meanwhile: the errors of the search for the coordinator arrive at the
+/// consumer, and the commit itself only times out.
+fn commit(asker: &BaseConsumer<ErrorLog>, offsets: &TopicPartitionList) -> Vec<RDKafkaErrorCode> {
     std::thread::scope(|scope| {
         let commit = scope.spawn(|| asker.commit(offsets, CommitMode::Sync));
         let mut codes = Vec::new();
@@ -110,16 +111,16 @@ fn commit(asker: &BaseConsumer<Voice>, offsets: &TopicPartitionList) -> Vec<RDKa
 }
 
 struct Delivery {
-    voice: Voice,
-    told: Arc<Mutex<Option<Result<(), Error>>>>,
+    errors: ErrorLog,
+    report: Arc<Mutex<Option<Result<(), Error>>>>,
 }
 
 impl ClientContext for Delivery {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.voice.log(level, facility, message);
+        self.errors.log(level, facility, message);
     }
     fn error(&self, error: Error, reason: &str) {
-        self.voice.error(error, reason);
+        self.errors.error(error, reason);
     }
 }
 
@@ -127,6 +128,6 @@ impl ProducerContext for Delivery {
     type DeliveryOpaque = ();
     fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
         let result = result.as_ref().map(|_| ()).map_err(|(error, _)| error.clone());
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 }

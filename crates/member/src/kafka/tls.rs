@@ -1,5 +1,5 @@
-//! What is wrong with a broker's certificate. librdkafka says only that it could not be verified,
-//! so this looks again: a handshake of our own by the same rules, and nothing is sent.
+//! Finds out what is wrong with a broker's certificate. librdkafka reports only that it could not
+//! verify it, so this module repeats the handshake under the same rules, without sending anything.
 
 use std::net::{IpAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ const NO_FIRST_ISSUER: i32 = 21;
 const OTHER_HOST: i32 = 62;
 const OTHER_ADDRESS: i32 = 64;
 
-/// Why the certificate that stands at `address` is not accepted, if it is not.
+/// The reason why the certificate of `address` is not accepted, if it is not.
 pub(super) fn explain(config: &ClientConfig, address: &str) -> Option<String> {
     let (host, _) = address.rsplit_once(':')?;
     let mut connector = SslConnector::builder(SslMethod::tls()).ok()?;
@@ -35,7 +35,7 @@ pub(super) fn explain(config: &ClientConfig, address: &str) -> Option<String> {
     stream.set_write_timeout(Some(WAIT)).ok()?;
     let verified = config.get("ssl.endpoint.identification.algorithm") != Some("none");
     let mut session = connector.build().configure().ok()?.verify_hostname(verified);
-    // What is refused is nobody's certificate in the end: it is only to be seen here.
+    // The verification refuses a certificate, which is kept here for the message.
     let seen: Arc<Mutex<Option<X509>>> = Arc::default();
     let refused = Arc::clone(&seen);
     session.set_verify_callback(SslVerifyMode::PEER, move |fine, store| {
@@ -54,7 +54,7 @@ pub(super) fn explain(config: &ClientConfig, address: &str) -> Option<String> {
     describe(result, certificate.as_deref(), address, config)
 }
 
-/// What is wrong with the certificate that we show, as far as it is to be seen without its reader.
+/// What is wrong with our own certificate, as far as we can see without the broker.
 pub(super) fn ours(config: &ClientConfig) -> Option<String> {
     let file = config.get("ssl.certificate.location")?;
     let certificate = X509::from_pem(&std::fs::read(file).ok()?).ok()?;
@@ -75,7 +75,7 @@ fn describe(
         0 => return None,
         EXPIRED => {
             let until = shown(&|it| format!(" on {}", it.not_after())).unwrap_or_default();
-            format!("the certificate of {address} expired{until}: it is to be renewed there")
+            format!("the certificate of {address} expired{until}: renew it there")
         }
         NOT_YET_VALID => {
             let from = shown(&|it| it.not_before().to_string()).unwrap_or_default();
@@ -85,7 +85,7 @@ fn describe(
             let names = shown(&names).unwrap_or_default();
             format!(
                 "the certificate of {address} is for another host than {host}{names}: use a name \
-                 that it bears in `bootstrap`, and let the brokers advertise it"
+                 of the certificate in `bootstrap`, and let the brokers advertise it"
             )
         }
         SELF_SIGNED | SELF_SIGNED_IN_CHAIN | NO_LOCAL_ISSUER | NO_FIRST_ISSUER => {
@@ -99,7 +99,7 @@ fn describe(
     })
 }
 
-/// Whom a certificate is for.
+/// The hosts that a certificate names.
 fn names(certificate: &X509Ref) -> String {
     let all = certificate.subject_alt_names();
     let names: Vec<String> = all

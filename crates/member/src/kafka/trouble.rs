@@ -1,66 +1,68 @@
-//! Why a cluster lets nobody in, or not us, in words that say what to do.
+//! Why a cluster does not accept our connections, in messages that say what to do.
 
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
 use rdkafka::error::RDKafkaErrorCode;
 
-use super::voice::Complaint;
+use super::error_log::ClientError;
 
-/// What stands in a complaint when the other side broke off because of our certificate: a sound
-/// handshake of TLS 1.3 is over, for us, before the other side looks at it.
+/// Part of the client's error when the broker refuses our certificate. In TLS 1.3 our side of the
+/// handshake is complete before the broker checks the certificate.
 pub(super) const ALERT: &str = "SSL alert number";
 
-/// Why a cluster cannot be entered.
+/// Why a cluster does not accept our connections.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
-    /// Nobody answers; it may be tried again.
-    #[error("nobody answers within {within:?}{said}")]
+    /// No broker answers; another attempt may succeed.
+    #[error("no answer within {within:?}{said}")]
     Silent {
-        /// For how long it was tried.
+        /// How long we tried.
         within: Duration,
-        /// What the client said last, in parentheses.
+        /// The client's latest error, in parentheses.
         said: String,
     },
-    /// Who we are or how we prove it.
-    #[error("it refuses {user}: the name, the password or `sasl.mechanism` is wrong ({reason})")]
+    /// The cluster refuses our user or its credentials.
+    #[error(
+        "the cluster refuses {user}: the name, the password or `sasl.mechanism` is wrong ({reason})"
+    )]
     Login {
-        /// As whom we came.
+        /// The user.
         user: String,
-        /// What the client says.
+        /// The client's error.
         reason: String,
     },
-    /// It does not prove who it is.
+    /// The broker's certificate cannot be verified.
     #[error("{0}")]
     Certificate(String),
-    /// Ours, which it refuses.
-    #[error("it refuses {shown} ({reason})")]
+    /// The cluster refuses our certificate.
+    #[error("the cluster refuses {shown} ({reason})")]
     ClientCertificate {
-        /// What we show.
+        /// Our certificate, or the lack of one.
         shown: String,
-        /// What the client says.
+        /// The client's error.
         reason: String,
     },
-    /// TLS did not come about.
+    /// The TLS handshake failed.
     #[error("TLS fails: {0}")]
     Tls(String),
 }
 
 impl Trouble {
-    /// Whether it may be gone later.
+    /// Whether another attempt may succeed.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Silent { .. })
     }
 
-    /// What a client's complaint means for `user`.
+    /// What a client's error means for `user`.
     pub(super) fn of(
-        complaint: Option<Complaint>,
+        error: Option<ClientError>,
         user: String,
         config: &ClientConfig,
         within: Duration,
     ) -> Self {
-        let Some(Complaint { code, reason }) = complaint else {
+        let Some(ClientError { code, reason }) = error else {
             return Self::Silent { within, said: String::new() };
         };
         match code {
@@ -83,11 +85,11 @@ impl Trouble {
 fn shown(config: &ClientConfig) -> String {
     match config.get("ssl.certificate.location") {
         Some(file) => format!("our certificate, `ssl.certificate.location` {file}"),
-        None => "us without a certificate, and none is named as `ssl.certificate.location`".into(),
+        None => "a client without a certificate: set `ssl.certificate.location`".into(),
     }
 }
 
-/// librdkafka's sentence without the name of its thread and the time it took.
+/// librdkafka's message without the name of its thread and the elapsed time.
 pub(super) fn plain(reason: &str) -> String {
     let text = reason.split_once(": ").filter(|(place, _)| place.contains("://"));
     let text = text.map_or(reason, |(_, text)| text);

@@ -1,5 +1,5 @@
-//! How brokers are killed, asked to end, or paused: by any fault that strikes them. Their heal is
-//! to start or to wake them, and to wait until they serve.
+//! Kills, stops or pauses brokers, for every fault that hits brokers. The heal starts or continues
+//! them, and waits until they serve.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl How {
     }
 }
 
-/// Strikes all of them at once; when the last was known to be gone, or to stand still.
+/// Hits all brokers at once. Returns the instant when the last was known to be gone or stopped.
 pub(in crate::chaos) async fn inject(case: &Case<'_>, how: How) -> Result<Mono, FaultError> {
     let (signal, brokers) = (how.signal(), &case.aim.brokers);
     for broker in brokers {
@@ -43,8 +43,8 @@ pub(in crate::chaos) async fn inject(case: &Case<'_>, how: How) -> Result<Mono, 
     Ok(case.in_force(None))
 }
 
-/// Starts or wakes them after their time, or at once where the run stops, and waits until they
-/// serve. One that does not come back keeps no other away.
+/// Starts or continues the brokers after their time, or at once if the run stops, and waits until
+/// they serve. One that does not come back does not keep the others away.
 pub(in crate::chaos) async fn heal(
     case: &Case<'_>,
     how: How,
@@ -58,8 +58,8 @@ pub(in crate::chaos) async fn heal(
     }
     let back = case.aim.brokers.iter().map(|broker| async move {
         let outcome = revive(arena, how, broker).await;
-        // Without a guard nothing is started, and a broker of the run's own ends with the run: it
-        // stays away, and that leaves nothing behind.
+        // Without a guard no broker is started, and a broker of the run ends with the run: it stays
+        // down, and nothing is left behind.
         if outcome.is_err() && broker.revival(how.signal()).is_none() && !arena.guard.lives() {
             return Ok(false);
         }
@@ -72,13 +72,13 @@ pub(in crate::chaos) async fn heal(
     Ok(())
 }
 
-/// Starts or wakes one of them, and waits until it serves.
+/// Starts or continues one broker, and waits until it serves.
 async fn revive(arena: &Arena<'_>, how: How, broker: &Broker) -> Result<(), BrokerError> {
     match how {
         How::Kill | How::Stop => broker.start(arena.guard).await?,
         How::Pause => broker.wake().await?,
     }
-    // From here on it runs, and a second one would only be in its way.
+    // The broker runs from here on; the guard must not start a second one.
     if let Some(revival) = broker.revival(how.signal()) {
         arena.guard.kept(&revival);
     }

@@ -1,4 +1,4 @@
-//! How a member's wall clock is set wrong, and how that is seen.
+//! Sets a member's wall clock wrong, and checks that the member observes it.
 
 use std::time::Duration;
 
@@ -6,20 +6,21 @@ use futures_util::future::LocalBoxFuture;
 
 use crate::chaos::arena::{Arena, FaultError, Victim};
 use crate::chaos::{Case, Injection};
-use crate::member::Order;
+use crate::member::MemberCommand;
 use crate::time::{Mono, Skew, Wall};
 
-/// How long a member may take to hear an order: it listens each wake period.
+/// How long a member may take to receive a command: it reads them once per wake period.
 const HEARD: Duration = Duration::from_secs(5);
-/// How far the clock may be from where it was told to be: two clocks are read, one after the other.
+/// How far the observed clock may be from the commanded one: the two clocks are read one after the
+/// other.
 const OFF_MOST_MS: u64 = 25;
-/// How often one looks whether the member has said it.
+/// How often to check whether the member has reported its clock.
 const LOOK: Duration = Duration::from_millis(2);
 
 pub(super) struct Shell(pub(super) Skew);
 
 impl Injection for Shell {
-    /// Shifts the clocks of all victims; when the last was known to be wrong.
+    /// Shifts the clocks of all victims. Returns the instant when the last was known to be wrong.
     fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
         Box::pin(async move {
             let asked = Mono::now();
@@ -42,12 +43,12 @@ impl Injection for Shell {
     }
 }
 
-/// Sets the clocks of all victims right. One that cannot be reached keeps no other wrong.
+/// Sets the clocks of all victims right. An unreachable victim does not keep the others wrong.
 async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
     let asked = Mono::now();
     let mut outcome = Ok(());
     let there = |victim: &&Victim| victim.slot.life() == victim.life;
-    // Whoever has died meanwhile lives again with a clock that is right.
+    // A victim that has died meanwhile restarts with a correct clock.
     for victim in case.victims().iter().filter(there) {
         outcome = outcome.and(order(victim, Skew::NONE));
     }
@@ -59,7 +60,7 @@ async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
         if let Ok(at) = right {
             case.healed_at(at, victim);
         }
-        // A death in between has healed it as well.
+        // A death in between has healed it too.
         outcome = outcome
             .and(right.map(drop).or_else(|error| if there(&victim) { Err(error) } else { Ok(()) }));
     }
@@ -69,11 +70,11 @@ async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
 fn order(victim: &Victim, skew: Skew) -> Result<(), FaultError> {
     let Some(process) = victim.slot.process() else { return Ok(()) };
     process
-        .order(&Order::Clock(skew).line())
+        .order(&MemberCommand::Clock(skew).line())
         .map_err(|error| FaultError::Signal { life: victim.life.clone(), why: error.to_string() })
 }
 
-/// Waits until the member says what it should say by now; when it said so.
+/// Waits until the member reports the expected clock. Returns the instant of that report.
 async fn agrees(
     arena: &Arena<'_>,
     victim: &Victim,
@@ -87,7 +88,7 @@ async fn agrees(
         if let Some((at, wall)) = said.filter(|(at, _)| *at >= asked) {
             let wanted = skew.after(Duration::ZERO) / 1_000_000;
             let off = ahead(at, wall).abs_diff(wanted);
-            // One that drifts is a little off where it should be, the later it is heard.
+            // A drifting clock moves further off between its reading and the comparison.
             if off <= OFF_MOST_MS + u64::from(skew.drift_ppm.unsigned_abs()) / 1_000 {
                 return Ok(at);
             }
@@ -98,7 +99,7 @@ async fn agrees(
     Err(FaultError::Late { life: life(), state, within: HEARD })
 }
 
-/// How far ahead of the truth a wall clock was that said `wall` at `at`, in milliseconds.
+/// How far ahead of true time a wall clock was that read `wall` at `at`, in milliseconds.
 fn ahead(at: Mono, wall: Wall) -> i64 {
     let (truth, now) = (Wall::now(), Mono::now());
     let ago = i64::try_from(now.since(at).as_millis()).unwrap_or(i64::MAX);

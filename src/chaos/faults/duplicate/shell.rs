@@ -1,4 +1,4 @@
-//! How a second process is started for a member, and sent home.
+//! Starts a second process for a member, and stops it.
 
 use futures_util::future::{LocalBoxFuture, join_all};
 use tokio::sync::Mutex;
@@ -14,13 +14,14 @@ use crate::time::Mono;
 pub(super) struct Shell(Mutex<Vec<Twin>>);
 
 impl Injection for Shell {
-    /// Starts a second process for each victim; when the last of them ran.
+    /// Starts a second process for each victim. Returns the instant when the last of them ran.
     fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
         Box::pin(async move {
             let mut twins = self.0.lock().await;
             let mut last = Mono::ZERO;
             for victim in case.victims() {
-                // Asked of the life that is about to begin: its start is the fault, and no restart.
+                // Recorded for the life that is about to begin: its start is the fault, not a
+                // restart.
                 let life = victim.slot.next_life();
                 case.asked(Some(&life));
                 let twin = case.arena.fleet.twin(&life).map_err(|error| {
@@ -34,7 +35,7 @@ impl Injection for Shell {
         })
     }
 
-    /// Sends all of them home. One that cannot be ended keeps no other.
+    /// Stops all second processes. One that does not end does not keep the others.
     fn heal<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
         Box::pin(async move {
             let twins = std::mem::take(&mut *self.0.lock().await);

@@ -1,7 +1,8 @@
-//! How members end, and are awaited. The heal is the restart, which belongs to the fleet.
+//! Ends members and waits for them. The heal is the restart, which the fleet does.
 //!
-//! What differs is how they are asked: by SIGKILL, which it cannot handle; by SIGTERM, upon which a
-//! member leaves its group, stops leading and ends; by an order to end without leaving.
+//! The faults differ in how they end a member: by SIGKILL, which a process cannot handle; by
+//! SIGTERM, on which a member leaves its group, stops leading and ends; by a command to end without
+//! leaving.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::By;
 use crate::chaos::arena::{Arena, FaultError, Victim};
 use crate::chaos::{Case, Injection};
 use crate::controller::Phase;
-use crate::member::Order;
+use crate::member::MemberCommand;
 use crate::time::Mono;
 
 /// The kernel ends a process within milliseconds, on a busy host too; a member that leaves gives
@@ -23,7 +24,7 @@ const GONE: Duration = Duration::from_secs(5);
 pub(super) struct Shell(pub(super) By);
 
 impl Injection for Shell {
-    /// Ends all victims at once; the stamp at which the last was known to be gone.
+    /// Ends all victims at once. Returns the instant when the last was known to be gone.
     fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
         Box::pin(async move {
             for victim in case.victims() {
@@ -54,7 +55,7 @@ fn ask(victim: &Victim, by: By) -> Result<(), FaultError> {
         By::Leave => Arena::signal(victim, Signal::TERM),
         By::Stop => {
             let Some(process) = victim.slot.process() else { return Ok(()) };
-            process.order(&Order::Exit.line()).map_err(|error| {
+            process.order(&MemberCommand::Exit.line()).map_err(|error| {
                 let (life, why) = (victim.life.clone(), error.to_string());
                 FaultError::Signal { life, why }
             })
@@ -62,7 +63,7 @@ fn ask(victim: &Victim, by: By) -> Result<(), FaultError> {
     }
 }
 
-/// Since when the life is over, once it is.
+/// Waits until the life is over. Returns since when.
 async fn gone(victim: &Victim) -> Option<Mono> {
     let life = victim.life.incarnation;
     let over =
@@ -70,11 +71,11 @@ async fn gone(victim: &Victim) -> Option<Mono> {
     victim.slot.reaches(GONE, over).await.map(|state| state.since)
 }
 
-/// Waits until every victim lives again, also where one of them does not.
+/// Waits until every victim runs again, even if one of them fails to.
 async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
     let within = case.restart_after + GONE;
     let mut outcome = Ok(());
-    // A victim that was asked and did not go is killed: otherwise the fleet never starts it again.
+    // A victim that did not end by itself is killed: otherwise the fleet never restarts it.
     for victim in case.victims().iter().filter(|victim| victim.lives()) {
         outcome = outcome.and(Arena::signal(victim, Signal::KILL));
     }
@@ -83,7 +84,7 @@ async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
         let reborn = victim
             .slot
             .reaches(within, |state| state.incarnation > life && state.phase != Phase::Absent);
-        // A run that stops starts no member again.
+        // A stopping run restarts no member.
         let reborn = tokio::select! {
             biased;
             () = case.arena.stop.cancelled() => return Ok(()),
@@ -100,7 +101,7 @@ async fn heal(case: &Case<'_>) -> Result<(), FaultError> {
 }
 
 impl Victim {
-    /// Whether the life that was to be hit goes on.
+    /// Whether the life that the fault hit is still running.
     fn lives(&self) -> bool {
         let state = self.slot.state();
         state.incarnation == self.life.incarnation && state.phase != Phase::Absent

@@ -1,5 +1,5 @@
-//! How a command is run, and the one that undoes it. The guard gets the undo first, so that it can
-//! undo also a command that was cut short.
+//! Runs a command, and the one that undoes it. The guard gets the undo first, so that it can also
+//! undo a command that was cut short.
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use crate::guard::{MARK, UserCommand};
 use crate::ids::Life;
 use crate::time::Mono;
 
-/// How often one looks whether a command has ended.
+/// How often to check whether a command has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
 pub(super) struct Shell {
     exec: Exec,
-    /// The undo that is owed, once there may be something to undo.
+    /// The pending undo, once there may be something to undo.
     owed: OnceCell<UserCommand>,
 }
 
@@ -28,7 +28,7 @@ impl Shell {
         Self { exec, owed: OnceCell::new() }
     }
 
-    /// One of the two commands, as it is run in this case.
+    /// One of the two commands, with the environment of this case.
     fn command(&self, case: &Case<'_>, words: &[String]) -> UserCommand {
         let Case { arena, fault, .. } = case;
         let lives: Vec<String> = lives(case).iter().map(ToString::to_string).collect();
@@ -53,27 +53,27 @@ impl Shell {
 }
 
 impl Injection for Shell {
-    /// Runs the command; when it had done what it does.
+    /// Runs the command. Returns the instant when it was done.
     fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
         Box::pin(async move {
             let undo = self.command(case, &self.exec.undo);
             case.arena.guard.owe(&undo).map_err(|error| FaultError::Failed(chain(&error)))?;
             self.owed.get_or_init(|| undo);
-            note(case, |life| case.asked(life));
+            for_each_life(case, |life| case.asked(life));
             run(case, &self.command(case, &self.exec.command), true).await?;
             let mut last = Mono::ZERO;
-            note(case, |life| last = case.in_force(life));
+            for_each_life(case, |life| last = case.in_force(life));
             Ok(last)
         })
     }
 
-    /// Runs the undo. One that fails is still owed, and the guard tries again when the run ends.
+    /// Runs the undo. If it fails, the guard tries again when the run ends.
     fn heal<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
         Box::pin(async move {
             let Some(undo) = self.owed.get() else { return Ok(()) };
             run(case, undo, false).await?;
             case.arena.guard.paid(undo);
-            note(case, |life| case.healed(life));
+            for_each_life(case, |life| case.healed(life));
             Ok(())
         })
     }
@@ -83,23 +83,24 @@ fn lives<'a>(case: &'a Case<'_>) -> Vec<&'a Life> {
     case.victims().iter().map(|victim| &victim.life).collect()
 }
 
-/// Notes it of each victim; once, of no member, where there is none.
-fn note(case: &Case<'_>, mut tell: impl FnMut(Option<&Life>)) {
+/// Calls `note` with each victim's life, or once with `None` if there is no victim.
+fn for_each_life(case: &Case<'_>, mut note: impl FnMut(Option<&Life>)) {
     let lives = lives(case);
     if lives.is_empty() {
-        tell(None);
+        note(None);
     }
-    lives.into_iter().for_each(|life| tell(Some(life)));
+    lives.into_iter().for_each(|life| note(Some(life)));
 }
 
-/// Runs a command to its end. One that can be `cut` short is, where the run stops.
+/// Runs a command to its end. If `cut` is set, a stop of the run cuts it short.
 async fn run(case: &Case<'_>, command: &UserCommand, cut: bool) -> Result<(), FaultError> {
     let failed = |why: String| FaultError::Failed(why);
     tracing::info!(%command, "A command of the experiment is run.");
     let started = if cut { command.prepare() } else { command.start() };
     let mut running = started.map_err(|error| failed(chain(&error)))?;
     if cut {
-        // Held before it begins: where the controller dies, it ends before its undo is run.
+        // The guard holds it before it begins: if the controller dies, the command ends before its
+        // undo runs.
         case.arena.guard.hold(running.pid()).map_err(|error| failed(chain(&error)))?;
         running.go().map_err(|error| failed(chain(&error)))?;
     }

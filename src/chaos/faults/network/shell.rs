@@ -1,6 +1,6 @@
-//! How edges are told what to do with what passes them, and told to stop. What a network has held
-//! is delivered late, in a world that has moved on: the heal is not the end of it, and what begins
-//! until the group has settled again is the fault's.
+//! Sends rules to the edges, and withdraws them. Held traffic is delivered late, when the group has
+//! moved on, so the fault's effects can outlast the heal: what begins before the group has
+//! settled again is attributed to the fault.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ type Reach = BTreeMap<GroupName, Scope>;
 pub(in crate::chaos::faults) struct Shell(pub(in crate::chaos::faults) Network);
 
 impl Injection for Shell {
-    /// Puts it in force between all victims and the brokers; since when it is everywhere.
+    /// Puts the rule in force between all victims and the brokers. Returns since when it applies
+    /// everywhere.
     fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
         Box::pin(async move {
             let (arena, what) = (case.arena, &self.0);
@@ -49,8 +50,8 @@ impl Injection for Shell {
         })
     }
 
-    /// Lifts it everywhere. Where the process of the edges is gone, nothing is held or lost by it
-    /// any more; members cannot reach a broker then, and that ends the run.
+    /// Lifts the rule everywhere. If the edge process is gone, it no longer holds or drops
+    /// anything; members then cannot reach a broker, which ends the run.
     fn heal<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
         Box::pin(async move {
             let edges = case.arena.clusters.edges().ok_or(FaultError::NoEdges)?;
@@ -67,7 +68,7 @@ impl Injection for Shell {
     }
 }
 
-/// The victims of each scope: one rule is for one cluster.
+/// The victims of each scope; a rule applies to one cluster.
 fn sides<'a>(
     arena: &Arena<'_>,
     reach: &Reach,

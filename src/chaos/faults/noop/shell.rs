@@ -1,4 +1,4 @@
-//! Nothing is done, and that is written down.
+//! Does nothing, and records that in the journal.
 
 use futures_util::future::LocalBoxFuture;
 

@@ -1,4 +1,4 @@
-//! How members are stopped, and woken.
+//! Pauses members, and continues them.
 
 use std::future::pending;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::chaos::{Case, Injection};
 use crate::controller::{Phase, State};
 use crate::time::Mono;
 
-/// The kernel stops and wakes a process within milliseconds, on a busy host too.
+/// The kernel stops and continues a process within milliseconds, even on a busy host.
 const EFFECT: Duration = Duration::from_secs(5);
 
 pub(super) struct Shell;
 
 impl Injection for Shell {
-    /// Stops all victims at once; the stamp at which the last was known to be stopped.
+    /// Stops all victims at once. Returns the instant when the last was known to be stopped.
     fn inject<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<Mono, FaultError>> {
         Box::pin(async move {
             for victim in case.victims() {
@@ -37,7 +37,7 @@ impl Injection for Shell {
         })
     }
 
-    /// Wakes all victims. One that cannot be woken keeps no other asleep.
+    /// Continues all victims. One that cannot be continued does not keep the others stopped.
     fn heal<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, Result<(), FaultError>> {
         Box::pin(async move {
             let mut outcome = Ok(());
@@ -55,7 +55,7 @@ impl Injection for Shell {
         })
     }
 
-    /// Returns once a victim is not stopped any more, though it was not woken here.
+    /// Returns once a victim is no longer stopped although this fault did not continue it.
     fn slips<'a>(&'a self, case: &'a Case<'a>) -> LocalBoxFuture<'a, FaultError> {
         let one = |victim: &Victim| {
             let (victim, forever) = (victim.clone(), Duration::MAX);
@@ -76,7 +76,7 @@ fn holds(victim: &Victim, state: State) -> bool {
     state.incarnation == victim.life.incarnation && state.phase == Phase::Stopped
 }
 
-/// Waits until it goes on; a victim that died meanwhile is beyond that.
+/// Waits until the victim runs again, or has died meanwhile.
 async fn awake(victim: &Victim) -> Result<(), FaultError> {
     match victim.slot.reaches(EFFECT, |state| !holds(victim, state)).await {
         Some(_) => Ok(()),

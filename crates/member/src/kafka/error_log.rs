@@ -1,0 +1,102 @@
+//! Passes a client's log and errors on to `tracing` without secrets, and keeps its last error.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rdkafka::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::ConsumerContext;
+use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
+
+use super::access::Redaction;
+use super::log;
+use super::trouble::{ALERT, plain};
+
+/// Receives the log and the errors of a client. Clones share their state.
+#[derive(Clone, Default)]
+pub(super) struct ErrorLog {
+    redaction: Redaction,
+    quiet: bool,
+    last: Arc<Mutex<Option<ClientError>>>,
+    count: Arc<AtomicU64>,
+    /// The client has reported that all brokers are down.
+    all_down: Arc<AtomicBool>,
+}
+
+/// An error of the whole client.
+#[derive(Debug, Clone)]
+pub(super) struct ClientError {
+    pub(super) code: Option<RDKafkaErrorCode>,
+    pub(super) reason: String,
+}
+
+impl ClientError {
+    /// Whether the error concerns authentication, so that waiting does not help.
+    pub(super) fn is_lasting(&self) -> bool {
+        let refused = self.reason.contains(ALERT);
+        refused
+            || matches!(
+                self.code,
+                Some(
+                    RDKafkaErrorCode::Authentication
+                        | RDKafkaErrorCode::SaslAuthenticationFailed
+                        | RDKafkaErrorCode::SSL
+                )
+            )
+    }
+}
+
+impl ErrorLog {
+    pub(super) fn new(redaction: Redaction) -> Self {
+        Self { redaction, ..Self::default() }
+    }
+
+    /// A log that keeps errors and logs them at debug level only.
+    pub(super) fn quiet(redaction: Redaction) -> Self {
+        Self { quiet: true, ..Self::new(redaction) }
+    }
+
+    /// The number of errors, and the text of the latest.
+    pub(super) fn summary(&self) -> (u64, Option<String>) {
+        let last = self.last_error().map(|error| plain(&error.reason));
+        (self.count.load(Ordering::Relaxed), last)
+    }
+
+    /// Whether the client is connected to no broker and tries none, and the latest broker refused
+    /// the connection.
+    pub(super) fn all_refuse(&self) -> bool {
+        let refused = |it: ClientError| it.reason.contains("Connection refused");
+        self.all_down.load(Ordering::Relaxed) && self.last_error().is_some_and(refused)
+    }
+
+    /// The latest error. A lasting one is not replaced by others.
+    pub(super) fn last_error(&self) -> Option<ClientError> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl ClientContext for ErrorLog {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        log::line(level, facility, &self.redaction.redact(message));
+    }
+
+    fn error(&self, error: Error, reason: &str) {
+        let reason = self.redaction.redact(reason);
+        if self.quiet {
+            tracing::debug!(%error, "The Kafka client reports: {reason}");
+        } else {
+            log::error(&error, &reason);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let error = ClientError { code: error.rdkafka_error_code(), reason };
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let all_down = error.code == Some(RDKafkaErrorCode::AllBrokersDown);
+        self.all_down.fetch_or(all_down, Ordering::Relaxed);
+        let known = last.as_ref().is_some_and(ClientError::is_lasting);
+        if error.is_lasting() || !(all_down || known) {
+            *last = Some(error);
+        }
+    }
+}
+
+impl ConsumerContext for ErrorLog {}

@@ -1,0 +1,205 @@
+//! The recorder: every fact of a run goes through it, to the journal, the live fold and all
+//! followers.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::fold::Fold;
+use crate::ids::Life;
+use crate::journal::{JournalError, Queue, Sink, Written};
+use crate::live::Live;
+use crate::observation::{Fact, What};
+use crate::time::Mono;
+
+/// How many facts a follower may be behind; with fifty members, that is half a minute.
+const BEHIND_MAX: usize = 16_384;
+/// How long the last facts may take to be written.
+const FLUSH: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Records the facts of one run in its journal and its live fold. Recording never waits for the
+/// disk.
+pub struct Recorder {
+    inner: Mutex<Inner>,
+    fold: Arc<Fold>,
+    journal: Queue,
+    changed: watch::Sender<()>,
+    followers: broadcast::Sender<Arc<Fact>>,
+    /// Cancelled when the journal fails: what is not written cannot be judged.
+    broken: CancellationToken,
+}
+
+struct Inner {
+    seq: u64,
+    hole: Option<Hole>,
+    /// How many facts found no room in the queue, in all holes.
+    dropped: u64,
+}
+
+/// A sequence of facts that found no room in the queue.
+struct Hole {
+    from: Mono,
+    facts: u64,
+}
+
+/// The disk did not take all facts in time, so the journal is incomplete.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the disk blocks: {facts} facts were not written to {} within {FLUSH:?}", path.display())]
+pub struct Unflushed {
+    /// How many facts are missing.
+    pub facts: usize,
+    /// The journal.
+    pub path: std::path::PathBuf,
+}
+
+impl Recorder {
+    /// A recorder that writes to `journal` and updates `live`.
+    ///
+    /// # Errors
+    /// The thread that writes cannot be started.
+    pub fn new(journal: impl Into<Sink>, live: Live) -> io::Result<Self> {
+        let inner = Inner { seq: 0, hole: None, dropped: 0 };
+        let broken = CancellationToken::new();
+        let journal = Queue::start(journal.into(), broken.clone())?;
+        let followers = broadcast::Sender::new(BEHIND_MAX);
+        let changed = watch::Sender::new(());
+        let fold = Arc::new(Fold::new(live));
+        fold.start()?;
+        Ok(Self { inner: Mutex::new(inner), fold, journal, changed, followers, broken })
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records what the controller sees of `life` now. Returns the timestamp.
+    pub fn note(&self, life: Option<&Life>, what: What) -> Mono {
+        let mut inner = self.inner();
+        // Timestamped under the lock, so that the controller's facts are in the order of their
+        // timestamps.
+        let now = Mono::now();
+        self.write(&mut inner, now, life, what);
+        now
+    }
+
+    /// Records what the controller saw of `life` at `t`.
+    pub fn note_at(&self, t: Mono, life: Option<&Life>, what: What) {
+        self.write(&mut self.inner(), t, life, what);
+    }
+
+    fn write(&self, inner: &mut Inner, t: Mono, life: Option<&Life>, what: What) {
+        inner.seq += 1;
+        let fact = Fact { t, seq: inner.seq, life: life.cloned(), what };
+        self.put(inner, fact);
+    }
+
+    /// Records a member's fact.
+    pub fn take(&self, fact: Fact) {
+        self.put(&mut self.inner(), fact);
+    }
+
+    fn put(&self, inner: &mut Inner, fact: Fact) {
+        if inner.hole.is_some() && self.journal.has_room() {
+            self.close_hole(inner);
+        }
+        let fact = Arc::new(fact);
+        let now = Mono::now();
+        if !self.journal.put(now, &fact) {
+            let hole = inner.hole.get_or_insert(Hole { from: now, facts: 0 });
+            hole.from = hole.from.min(fact.t);
+            hole.facts += 1;
+            inner.dropped += 1;
+        }
+        if self.followers.receiver_count() > 0 {
+            // This fails if the last follower has just gone.
+            self.followers.send(Arc::clone(&fact)).ok();
+        }
+        // What is folded was sent to followers before: none is behind the fold and cannot know.
+        self.fold.put(fact);
+        self.changed.send_replace(());
+    }
+
+    /// Records that facts are missing, and from which time.
+    fn close_hole(&self, inner: &mut Inner) {
+        let Some(Hole { from, facts }) = inner.hole.take() else { return };
+        tracing::warn!(facts, "The disk was too slow for these facts; their time is unknown.");
+        let until = Mono::now();
+        self.write(inner, until, None, What::Unwritten { from, until, facts });
+    }
+
+    /// Waits until all facts are written, for at most ten seconds. Later facts may be lost.
+    ///
+    /// # Errors
+    /// The disk did not take all facts in time.
+    pub async fn flush(&self) -> Result<(), Unflushed> {
+        let began = Mono::now();
+        loop {
+            let is_open = {
+                let mut inner = self.inner();
+                if inner.hole.is_some() && self.journal.has_room() {
+                    self.close_hole(&mut inner);
+                }
+                inner.hole.is_some()
+            };
+            if !is_open {
+                self.journal.close();
+            }
+            let facts = self.journal.waiting();
+            if facts == 0 {
+                return Ok(());
+            }
+            if Mono::now().since(began) >= FLUSH {
+                return Err(Unflushed { facts, path: self.journal.written().path });
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Reads the live fold, with all facts recorded so far.
+    pub fn look<R>(&self, look: impl FnOnce(&Live) -> R) -> R {
+        self.fold.look(look)
+    }
+
+    /// The live fold of all recorded facts.
+    #[must_use]
+    pub fn fold(&self) -> &Arc<Fold> {
+        &self.fold
+    }
+
+    /// The state of the journal: its file, whether it is written, and how many facts were lost.
+    #[must_use]
+    pub fn written(&self) -> Written {
+        let dropped = self.inner().dropped;
+        let written = self.journal.written();
+        Written { lost: written.lost + dropped, ..written }
+    }
+
+    /// A receiver that is notified after each fact.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// A receiver of every fact from now on, in the journal's order. A receiver that is too slow
+    /// loses facts, and learns how many; it never blocks the recorder.
+    #[must_use]
+    pub fn follow(&self) -> broadcast::Receiver<Arc<Fact>> {
+        self.followers.subscribe()
+    }
+
+    /// Cancelled once the journal has failed.
+    #[must_use]
+    pub fn broken(&self) -> &CancellationToken {
+        &self.broken
+    }
+
+    /// Why the journal has failed, if it has.
+    #[must_use]
+    pub fn failure(&self) -> Option<JournalError> {
+        self.journal.failure()
+    }
+}

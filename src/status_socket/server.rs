@@ -1,0 +1,100 @@
+//! The server's end of the status socket: listens, and accepts a limited number of clients.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::UnixListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::StatusError;
+use super::connection::{Source, attend, turn_away};
+use super::endpoint::{Folder, folder, own_name};
+
+/// How many clients may be connected; each follower is one.
+const CLIENTS_MAX: usize = 16;
+/// How long followers have to read that the run is over.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// The wait after a failed `accept`.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// A listening socket. Dropping it removes the file.
+#[derive(Debug)]
+pub struct StatusServer {
+    listener: UnixListener,
+    folder: Folder,
+    name: String,
+}
+
+impl StatusServer {
+    /// Creates the socket of this process, which only its owner may open.
+    ///
+    /// # Errors
+    /// The folder or the socket cannot be created, or other users could open it.
+    pub fn open() -> Result<Self, StatusError> {
+        let folder = Folder::make(&folder())?;
+        let name = own_name();
+        let (unfinished, name) = (format!("{name}.new"), format!("{name}.sock"));
+        let refused = |source| StatusError::Listen { path: folder.shown(&name), source };
+        let way = folder.way(&unfinished);
+        // An earlier process with this pid may have died at this point.
+        fs::remove_file(&way).ok();
+        let listener = UnixListener::bind(&way).map_err(refused)?;
+        fs::set_permissions(&way, Permissions::from_mode(0o600)).map_err(refused)?;
+        // It gets its final name once it listens: clients take a socket that refuses for dead.
+        fs::rename(&way, folder.way(&name)).map_err(refused)?;
+        Ok(Self { listener, folder, name })
+    }
+
+    /// The path of the socket.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.folder.shown(&self.name)
+    }
+
+    /// Answers clients until `stop` is cancelled; then followers get the end of the run.
+    pub async fn serve(self, source: Arc<dyn Source>, stop: CancellationToken) {
+        let mut clients = JoinSet::new();
+        loop {
+            let stream = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                Some(_) = clients.join_next(), if !clients.is_empty() => continue,
+                stream = self.listener.accept() => stream,
+            };
+            match stream {
+                Ok((stream, _)) if clients.len() >= CLIENTS_MAX => {
+                    turn_away(
+                        &stream,
+                        format!("{CLIENTS_MAX} other clients are connected; try again"),
+                    );
+                }
+                Ok((stream, _)) => {
+                    let (source, stop) = (Arc::clone(&source), stop.clone());
+                    clients.spawn(attend(stream, source, stop));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "A client cannot connect.");
+                    tokio::time::sleep(RETRY).await;
+                }
+            }
+        }
+        let all = async { while clients.join_next().await.is_some() {} };
+        tokio::time::timeout(FAREWELL, all).await.ok();
+    }
+}
+
+impl Drop for StatusServer {
+    fn drop(&mut self) {
+        let gone = fs::remove_file(self.folder.way(&self.name));
+        if let Err(error) = gone
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, path = %self.path().display(), "The socket was not removed.");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The fast mode as a program meets it: a member of the library that its program pulses, and one
+//! that shares its group with a contender of another language.
+
+use std::io::{BufRead, BufReader};
+use std::num::NonZeroU32;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use support::foreign::confluent::script;
+use support::foreign::{Background, Broker, eventually};
+use tandem::ids::{Life, PartitionId};
+use tandem::kafka::{Admin, Cluster, TopicSettings};
+use tandem::time::{Mono, Span};
+use tandem_member::{Config, Event, Member, Mode, Pulse};
+
+const SESSION: Duration = Duration::from_secs(2);
+/// `Q`, half a session.
+const FENCE: Duration = Duration::from_secs(1);
+const TOPIC: &str = "ledger";
+const GROUP: &str = "scheduler";
+const ROUNDS: usize = 4;
+
+fn config(name: &str, broker: &Broker, pulse: Pulse) -> Config {
+    Config {
+        life: Life::try_from(name.to_owned()).unwrap(),
+        cluster: Cluster { bootstrap: broker.address.clone(), ..Cluster::default() },
+        topic: TOPIC.parse().unwrap(),
+        width: NonZeroU32::MIN,
+        consumer_group: GROUP.parse().unwrap(),
+        session: SESSION,
+        heartbeat: Duration::from_millis(100),
+        wake: Duration::from_millis(50),
+        beacon: Duration::from_millis(100),
+        threshold: FENCE,
+        mode: Mode::Fast,
+        pulse,
+        assignor: "roundrobin".to_owned(),
+    }
+}
+
+/// A broker with a ledger of one partition.
+fn ledger() -> Broker {
+    let broker = Broker::direct();
+    let cluster = Cluster { bootstrap: broker.address.clone(), ..Cluster::default() };
+    let retention = Span(Duration::from_secs(60));
+    let width = NonZeroU32::MIN;
+    let settings = TopicSettings { width, replication: None, min_insync_replicas: None, retention };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let made = async { Admin::new(&cluster)?.create(&TOPIC.parse().unwrap(), settings).await };
+    runtime.block_on(made).unwrap();
+    broker
+}
+
+/// From when until when somebody led; an end that is open lasts.
+type Led = Arc<Mutex<Vec<(Mono, Option<Mono>)>>>;
+
+fn began(led: &Led, at: Mono) {
+    led.lock().unwrap().push((at, None));
+}
+
+fn ended(led: &Led, at: Mono) {
+    if let Some((_, end @ None)) = led.lock().unwrap().last_mut() {
+        *end = Some(at);
+    }
+}
+
+fn leads(led: &Led) -> bool {
+    led.lock().unwrap().last().is_some_and(|(_, end)| end.is_none())
+}
+
+fn member(name: &str, broker: &Broker, pulse: Pulse) -> (Member, Led) {
+    let led = Led::default();
+    let noted = Arc::clone(&led);
+    let member = Member::join(&config(name, broker, pulse), move |_, event| match event {
+        Event::Claimed { from, .. } => began(&noted, from),
+        Event::Lapsed { at, .. } => ended(&noted, at),
+        _ => {}
+    });
+    (member.unwrap(), led)
+}
+
+#[test]
+fn a_program_that_stops_its_pulse_loses_its_claim_and_leads_again_when_it_is_well() {
+    let broker = ledger();
+    let (member, led) = member("jobs-1.1", &broker, Pulse::Program);
+    let leads_now = || member.leads(PartitionId(0));
+    let well = || {
+        member.pulse();
+        leads_now().then_some(())
+    };
+    eventually("the first claim", well);
+    // Well for two terms of the fence: it leads on.
+    let until = Mono::now() + 2 * FENCE;
+    while Mono::now() < until {
+        member.pulse();
+        assert_eq!(led.lock().unwrap().len(), 1, "{led:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let hung = Mono::now();
+    eventually("the fence", || (!leads_now()).then_some(()));
+    eventually("the end of the claim", || (!leads(&led)).then_some(()));
+    let fenced = led.lock().unwrap()[0].1.unwrap();
+    // The last pulse came up to 50 ms before, and let one more beacon go up to 100 ms after.
+    let took = fenced.since(hung - Duration::from_millis(50));
+    assert!(took >= FENCE && took <= FENCE + Duration::from_millis(200), "{took:?}");
+    eventually("the next claim", well);
+    member.leave();
+}
+
+/// The contender, and when it led by its own account.
+fn contender(broker: &Broker) -> (Background, Led) {
+    let mut command = script("contender.py", &broker.address);
+    command.args([TOPIC, GROUP]);
+    command.args([SESSION, FENCE].map(|span| span.as_millis().to_string()));
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let (out, led) = (child.stdout.take().unwrap(), Led::default());
+    let noted = Arc::clone(&led);
+    std::thread::spawn(move || {
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
+            let (what, at) = line.split_once(' ').unwrap();
+            let at = Mono(at.parse().unwrap());
+            match what {
+                "acquired" => began(&noted, at),
+                "revoked" | "fenced" => ended(&noted, at),
+                "stands-by" => {}
+                other => panic!("{other}"),
+            }
+        }
+    });
+    (Background(child), led)
+}
+
+/// A contender that speaks as the Go library does and a member take turns: each is killed, or
+/// leaves, while it leads. At no instant do both lead.
+#[test]
+fn a_contender_of_another_language_shares_a_group_and_two_never_lead() {
+    let broker = ledger();
+    let mut all: Vec<Led> = Vec::new();
+    for round in 1..=ROUNDS {
+        let (mut other, theirs) = contender(&broker);
+        eventually("the contender's claim", || leads(&theirs).then_some(()));
+        // The group goes through its members by name: one that comes before `contender` takes the
+        // partition away when it joins, and one behind it hands it over when the other joins.
+        let takes_away = round % 2 == 0;
+        let name = if takes_away { "actors" } else { "jobs" };
+        let (member, ours) = member(&format!("{name}-1.{round}"), &broker, Pulse::Clock);
+        if takes_away {
+            eventually("the member's claim", || leads(&ours).then_some(()));
+        } else {
+            let led_again = || theirs.lock().unwrap().len() > 1 && leads(&theirs);
+            eventually("the contender's next claim", || led_again().then_some(()));
+        }
+        other.0.kill().unwrap();
+        other.0.wait().unwrap();
+        ended(&theirs, Mono::now());
+        eventually("the member's claim", || leads(&ours).then_some(()));
+        let (mut other, theirs_again) = contender(&broker);
+        if !takes_away {
+            eventually("the hand-over", || leads(&theirs_again).then_some(()));
+        }
+        member.leave();
+        eventually("the contender's claim", || leads(&theirs_again).then_some(()));
+        other.0.kill().unwrap();
+        other.0.wait().unwrap();
+        ended(&theirs_again, Mono::now());
+        all.extend([theirs, ours, theirs_again]);
+        // The next contender waits for the session of this one.
+    }
+    let mut claims: Vec<(Mono, Mono)> = Vec::new();
+    for led in &all {
+        let led = led.lock().unwrap();
+        assert!(!led.is_empty(), "each of them led: {all:?}");
+        claims.extend(led.iter().map(|(from, until)| (*from, until.expect("all have ended"))));
+    }
+    claims.sort_unstable();
+    for pair in claims.windows(2) {
+        assert!(pair[0].1 <= pair[1].0, "two lead at once: {pair:?} of {claims:?}");
+    }
+}
