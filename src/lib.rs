@@ -35,6 +35,7 @@
 //! | | [`topology`] | the topology, its plan, and the bounds |
 //! | | [`live_view`], [`html_report`] | the state of a topology; a run as one HTML file |
 //! | | [`journal`] | the append-only file with every fact |
+//! | | [`fold`] | the live fold of a run, shared by its readers |
 //! | | [`guard`] | a process that undoes a run when its controller is gone |
 //! | | [`telemetry`] | OpenTelemetry: traces, metrics and logs |
 //! | | [`status_socket`] | the socket of `tandem up` for its status and events |
@@ -82,6 +83,7 @@ pub mod live_view;
 
 pub mod html_report;
 
+pub mod fold;
 pub mod guard;
 pub mod journal;
 

@@ -9,9 +9,9 @@ use crate::chaos::{Arena, Played, Schedule, play};
 use crate::controller::{Fleet, Gate, Recorder};
 use crate::ids::TrialNumber;
 use crate::journal::Journal;
+use crate::live::Live;
 use crate::observation::Outcome;
 use crate::time::Mono;
-use crate::timeline::LiveState;
 
 mod ending;
 mod error;
@@ -45,16 +45,16 @@ pub async fn run(request: &RunRequest, interrupt: &CancellationToken) -> Result<
     let logs = spec.prepare_folder()?;
     let set = async {
         let journal = Journal::create(&request.journal(), &request.header)?;
-        let record = Recorder::new(journal, LiveState::new(&request.header.plan));
+        let record = Recorder::new(journal, Live::new(&request.header.plan));
         let record = record.map_err(RunError::Thread)?;
         let record = Arc::new(record);
         (request.on_recorder)(&record);
         Stage::set(&spec, &logs, record, interrupt).await
     };
     let stage = set.await.inspect_err(|_| spec.sweep())?;
-    let mut costs = TrialCosts::follow(&stage.record, &request.header.plan);
+    let costs = TrialCosts::follow(&stage.record);
     let fleet = stage.fleet(&spec, &logs);
-    let disturbed = disturb(request, &stage, &fleet, &mut costs, interrupt);
+    let disturbed = disturb(request, &stage, &fleet, &costs, interrupt);
     let ending = pulsed(&stage.guard, disturbed).await;
     costs.end(Mono::now());
     let record = Arc::clone(&stage.record);
@@ -69,7 +69,7 @@ async fn disturb(
     request: &RunRequest,
     stage: &Stage,
     fleet: &Fleet,
-    costs: &mut TrialCosts,
+    costs: &TrialCosts,
     interrupt: &CancellationToken,
 ) -> Ending {
     let Stage { clusters, guard, record, .. } = stage;

@@ -48,12 +48,12 @@ pub(super) async fn aim(arena: &Arena<'_>, strike: &Strike) -> Result<Aim, Strin
 /// Chooses among the members that the target allows at this moment.
 fn choose(arena: &Arena<'_>, strike: &Strike) -> Result<Vec<Victim>, String> {
     let Some(target) = &strike.step.target else { return Ok(Vec::new()) };
-    let members = arena.record.look(|standing| {
+    let members = arena.record.look(|live| {
         let now = Mono::now();
         let sight = Sight {
             plan: arena.plan,
-            leaders: &|group, at| standing.leaders(now, group, at).cloned().collect(),
-            living: &|group| standing.living(group).cloned().collect(),
+            leaders: &|group, at| live.claimants(now, group, at).cloned().collect(),
+            living: &|group| live.living(group).cloned().collect(),
         };
         target.resolve(sight, strike.seed).map_err(|error| error.to_string())
     })?;

@@ -198,7 +198,7 @@ impl Arena<'_> {
     pub(super) async fn look_out(&self) -> Infallible {
         let mut lookout = self.stop_when.map(|condition| Lookout::new(condition, self.plan));
         while let Some(watching) = &mut lookout {
-            let found = self.record.look(|standing| watching.look(Mono::now(), standing));
+            let found = self.record.look(|live| watching.look(Mono::now(), live));
             if let Some(why) = found {
                 self.abort(why);
                 break;

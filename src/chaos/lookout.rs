@@ -1,11 +1,11 @@
-//! Evaluates `stop_when` while a trial runs. Pure: the caller passes it the live view and the time
+//! Evaluates `stop_when` while a trial runs. Pure: the caller passes it the live fold and the time
 //! again and again.
 
 use std::collections::BTreeMap;
 
 use crate::ids::{GroupName, RoleIndex};
+use crate::live::Live;
 use crate::time::{Mono, Span};
-use crate::timeline::LiveState;
 use crate::topology::Plan;
 use crate::verdict::{Condition, Measure, Subject};
 
@@ -29,12 +29,12 @@ impl<'a> Lookout<'a> {
 
     /// Evaluates the condition once. Returns a description of the violation. An interval counts
     /// from the call that first saw it, so its length is never overstated.
-    pub fn look(&mut self, now: Mono, standing: &LiveState) -> Option<String> {
+    pub fn look(&mut self, now: Mono, live: &Live) -> Option<String> {
         let mut since = BTreeMap::new();
         for roles in self.plan.classes() {
             for group in self.subjects() {
                 let place = (group, roles.first);
-                if self.is_on(now, standing, place.0.as_ref(), roles.first) {
+                if self.is_on(now, live, place.0.as_ref(), roles.first) {
                     let first = self.since.get(&place).copied().unwrap_or(now);
                     since.insert(place, first);
                 }
@@ -56,20 +56,14 @@ impl<'a> Lookout<'a> {
     }
 
     /// Whether a role has no leader, or several, at this moment.
-    fn is_on(
-        &self,
-        now: Mono,
-        standing: &LiveState,
-        group: Option<&GroupName>,
-        role: RoleIndex,
-    ) -> bool {
+    fn is_on(&self, now: Mono, live: &Live, group: Option<&GroupName>, role: RoleIndex) -> bool {
         let count = |name: &GroupName| -> usize {
             let Some(planned) = self.plan.groups.get(name) else { return 0 };
             let partition = planned.partition(role);
             match self.condition.measure {
-                Measure::Gap => standing.serving(now, name, partition).count(),
+                Measure::Gap => live.serving(now, name, partition).count(),
                 Measure::Overlap | Measure::Takeover => {
-                    standing.leaders(now, name, partition).count()
+                    live.claimants(now, name, partition).count()
                 }
             }
         };

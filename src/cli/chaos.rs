@@ -132,7 +132,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let sending =
         settings.map(|settings| Sending::start(&settings, &request.header, live)).transpose()?;
     request.on_recorder = Sending::on_recorder(sending.as_ref());
-    metering.follow(&mut request.on_recorder, &mut request.on_milestone);
+    metering.follow(&mut request.on_recorder);
     let played = runtime.block_on(play(&request));
     // Do not wait for blocking calls of Kafka clients.
     runtime.shutdown_background();

@@ -10,11 +10,11 @@ use super::Failure;
 use crate::controller::Recorder;
 use crate::host::user;
 use crate::journal::Header;
-use crate::run::{Milestone, OnMilestone, OnRecorder};
+use crate::run::OnRecorder;
 use crate::secret::fetch;
 use crate::telemetry::{
-    self, Annotations, ExportSettings, Follower, Grafana, INTERVAL, Metrics, Outlets, PATIENCE,
-    Pushed, RunContext, Scrape,
+    self, Annotations, ExportSettings, Grafana, INTERVAL, Metrics, Outlets, PATIENCE, Pushed,
+    RunContext, Scrape,
 };
 use crate::time::Mono;
 use crate::topology::Secret;
@@ -165,32 +165,22 @@ impl Metering {
         Ok(Self { metrics, annotations, concluded: Mono::ZERO })
     }
 
-    /// Makes them follow a run: its facts, and when its members are asked to leave.
-    pub(super) fn follow(&self, on_recorder: &mut OnRecorder, on_milestone: &mut OnMilestone) {
+    /// Makes them follow a run.
+    pub(super) fn follow(&self, on_recorder: &mut OnRecorder) {
         let feed = self.metrics.as_ref().map(Metrics::feed);
         let follower = self.annotations.as_ref().map(Annotations::follower);
         // Taken at the first call, so that it is dropped, and ends, with the run.
         let follower = Mutex::new(follower);
         let next = std::mem::replace(on_recorder, Box::new(|_| {}));
-        let counts = feed.clone();
         *on_recorder = Box::new(move |record: &Recorder| {
-            if let Some(feed) = &counts {
-                feed.hear(record.follow());
+            if let Some(feed) = &feed {
+                feed.follow(record.fold());
             }
             let follower = follower.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(Err(error)) = follower.map(|one: Follower| one.hear(record.follow())) {
-                tracing::warn!(%error, "Grafana does not show the faults of this run.");
+            if let Some(follower) = follower {
+                follower.follow(record.fold());
             }
             next(record);
-        });
-        let next = std::mem::replace(on_milestone, Box::new(|_| {}));
-        *on_milestone = Box::new(move |milestone| {
-            if milestone == Milestone::Stopping
-                && let Some(feed) = &feed
-            {
-                feed.end(Mono::now());
-            }
-            next(milestone);
         });
     }
 

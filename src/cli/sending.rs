@@ -104,7 +104,7 @@ impl Sending {
         let windows = self.session.windows(header, length);
         let Some(feed) = windows else { return Self::on_recorder(Some(self)) };
         Box::new(move |record: &Recorder| {
-            if let Err(error) = feed.clone().hear(record.follow()) {
+            if let Err(error) = feed.clone().hear(record.follow(), Arc::clone(record.fold())) {
                 tracing::warn!(%error, "The traces and logs of this run cannot be sent.");
             }
         })

@@ -93,7 +93,7 @@ impl UpTelemetry {
         if let Some(sending) = &self.sending {
             request.on_recorder = sending.on_recorder_with_windows(&request.header, self.window);
         }
-        self.metering.follow(&mut request.on_recorder, &mut request.on_milestone);
+        self.metering.follow(&mut request.on_recorder);
     }
 
     /// Called when the run is over: sends the rest, for at most two seconds, and prints what was

@@ -52,8 +52,8 @@ impl Gate {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         let mut obstacles = Vec::new();
         for (group, noted) in &mut *noted {
-            let seen = self.record.look(|standing| {
-                standing.settled_since(now, group).ok_or_else(|| standing.obstacle(now, group))
+            let seen = self.record.look(|live| {
+                live.settled_since(now, group).ok_or_else(|| live.obstacle(now, group))
             });
             match seen {
                 Ok(since) if now.since(since) >= self.required => {

@@ -1,4 +1,5 @@
-//! The recorder: every fact of a run goes through it, to the journal and to all followers.
+//! The recorder: every fact of a run goes through it, to the journal, the live fold and all
+//! followers.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,11 +8,12 @@ use std::time::Duration;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::fold::Fold;
 use crate::ids::Life;
 use crate::journal::{JournalError, Queue, Sink, Written};
+use crate::live::Live;
 use crate::observation::{Fact, What};
 use crate::time::Mono;
-use crate::timeline::LiveState;
 
 /// How many facts a follower may be behind; with fifty members, that is half a minute.
 const BEHIND_MAX: usize = 16_384;
@@ -19,9 +21,11 @@ const BEHIND_MAX: usize = 16_384;
 const FLUSH: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Records the facts of one run. Recording never waits for the disk.
+/// Records the facts of one run in its journal and its live fold. Recording never waits for the
+/// disk.
 pub struct Recorder {
     inner: Mutex<Inner>,
+    fold: Arc<Fold>,
     journal: Queue,
     changed: watch::Sender<()>,
     followers: broadcast::Sender<Arc<Fact>>,
@@ -30,7 +34,6 @@ pub struct Recorder {
 }
 
 struct Inner {
-    standing: LiveState,
     seq: u64,
     hole: Option<Hole>,
     /// How many facts found no room in the queue, in all holes.
@@ -54,17 +57,19 @@ pub struct Unflushed {
 }
 
 impl Recorder {
-    /// A recorder that writes to `journal` and updates `standing`.
+    /// A recorder that writes to `journal` and updates `live`.
     ///
     /// # Errors
     /// The thread that writes cannot be started.
-    pub fn new(journal: impl Into<Sink>, standing: LiveState) -> io::Result<Self> {
-        let inner = Inner { standing, seq: 0, hole: None, dropped: 0 };
+    pub fn new(journal: impl Into<Sink>, live: Live) -> io::Result<Self> {
+        let inner = Inner { seq: 0, hole: None, dropped: 0 };
         let broken = CancellationToken::new();
         let journal = Queue::start(journal.into(), broken.clone())?;
         let followers = broadcast::Sender::new(BEHIND_MAX);
         let changed = watch::Sender::new(());
-        Ok(Self { inner: Mutex::new(inner), journal, changed, followers, broken })
+        let fold = Arc::new(Fold::new(live));
+        fold.start()?;
+        Ok(Self { inner: Mutex::new(inner), fold, journal, changed, followers, broken })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -102,7 +107,6 @@ impl Recorder {
             self.close_hole(inner);
         }
         let fact = Arc::new(fact);
-        inner.standing.observe(&fact);
         let now = Mono::now();
         if !self.journal.put(now, &fact) {
             let hole = inner.hole.get_or_insert(Hole { from: now, facts: 0 });
@@ -110,11 +114,13 @@ impl Recorder {
             hole.facts += 1;
             inner.dropped += 1;
         }
-        self.changed.send_replace(());
         if self.followers.receiver_count() > 0 {
             // This fails if the last follower has just gone.
-            self.followers.send(fact).ok();
+            self.followers.send(Arc::clone(&fact)).ok();
         }
+        // What is folded was sent to followers before: none is behind the fold and cannot know.
+        self.fold.put(fact);
+        self.changed.send_replace(());
     }
 
     /// Records that facts are missing, and from which time.
@@ -153,9 +159,15 @@ impl Recorder {
         }
     }
 
-    /// Reads the current claims.
-    pub fn look<R>(&self, look: impl FnOnce(&LiveState) -> R) -> R {
-        look(&self.inner().standing)
+    /// Reads the live fold, with all facts recorded so far.
+    pub fn look<R>(&self, look: impl FnOnce(&Live) -> R) -> R {
+        self.fold.look(look)
+    }
+
+    /// The live fold of all recorded facts.
+    #[must_use]
+    pub fn fold(&self) -> &Arc<Fold> {
+        &self.fold
     }
 
     /// The state of the journal: its file, whether it is written, and how many facts were lost.

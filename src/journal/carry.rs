@@ -1,6 +1,6 @@
 //! What must be known of the facts before an instant to read those after it alone: who lives, who
 //! is stopped, who claims what and for how long. A later file of a journal begins with it, and so
-//! does what is told of one window of time.
+//! does each window of the traces.
 //!
 //! What is carried is told again as facts: the controller's each with the stamp and the number
 //! that they had, a member's as the last that it said until then, its claims as one `renewed`. So
@@ -29,12 +29,12 @@ pub(crate) struct Carry {
     /// Brokers that are lost.
     lost: BTreeMap<(ClusterName, String), Fact>,
     settled: BTreeMap<GroupName, Fact>,
-    lives: BTreeMap<MemberId, Seat>,
+    lives: BTreeMap<MemberId, LastLife>,
 }
 
 /// One member: its latest life.
 #[derive(Debug, Clone)]
-struct Seat {
+struct LastLife {
     life: Life,
     /// It has ended: nothing of it is carried.
     dead: bool,
@@ -69,10 +69,10 @@ impl Carry {
         let mut facts: Vec<Fact> = self.started.values().cloned().collect();
         facts.extend(self.died.values().chain(self.fallen.values()).cloned());
         facts.extend(self.lost.values().chain(self.settled.values()).cloned());
-        for seat in self.lives.values().filter(|seat| !seat.dead) {
-            facts.extend(seat.started.clone());
-            facts.extend(seat.stop.iter().cloned());
-            facts.extend(seat.said());
+        for known in self.lives.values().filter(|known| !known.dead) {
+            facts.extend(known.started.clone());
+            facts.extend(known.stop.iter().cloned());
+            facts.extend(known.said());
         }
         facts.extend(self.judged.clone().map(|what| self.own_fact(now, what)));
         facts
@@ -80,10 +80,10 @@ impl Carry {
 
     /// Whether this life is known to be over: what it said may still be on its way.
     pub(crate) fn has_outlived(&self, life: &Life) -> bool {
-        let seat = self.lives.get(&life.member);
-        seat.is_some_and(|seat| match seat.life.incarnation.cmp(&life.incarnation) {
+        let known = self.lives.get(&life.member);
+        known.is_some_and(|known| match known.life.incarnation.cmp(&life.incarnation) {
             Ordering::Less => false,
-            Ordering::Equal => seat.dead,
+            Ordering::Equal => known.dead,
             Ordering::Greater => true,
         })
     }
@@ -103,23 +103,23 @@ impl Carry {
         match (&fact.what, &fact.life) {
             (What::Started { .. }, Some(life)) => {
                 // Its first words may have been quicker.
-                if let Some(seat) = self.seat(life) {
-                    seat.started = Some(fact.clone());
+                if let Some(known) = self.known(life) {
+                    known.started = Some(fact.clone());
                 } else {
-                    let seat = Seat::new(life.clone(), Some(fact.clone()));
-                    self.lives.insert(life.member.clone(), seat);
+                    let known = LastLife::new(life.clone(), Some(fact.clone()));
+                    self.lives.insert(life.member.clone(), known);
                 }
             }
             (What::Died { .. }, Some(life)) => {
-                let Some(seat) = self.seat(life) else { return };
-                seat.dead = true;
-                if !seat.left {
+                let Some(known) = self.known(life) else { return };
+                known.dead = true;
+                if !known.left {
                     self.fallen.insert(life.member.clone(), fact.clone());
                 }
             }
             (What::NotYet | What::Stopped | What::Continued, Some(life)) => {
-                if let Some(seat) = self.seat(life) {
-                    seat.halt(fact);
+                if let Some(known) = self.known(life) {
+                    known.halt(fact);
                 }
             }
             (What::ClusterStarted { cluster, .. }, _) => {
@@ -145,29 +145,29 @@ impl Carry {
         }
     }
 
-    fn seat(&mut self, life: &Life) -> Option<&mut Seat> {
-        let seat = self.lives.get_mut(&life.member)?;
-        (seat.life == *life && !seat.dead).then_some(seat)
+    fn known(&mut self, life: &Life) -> Option<&mut LastLife> {
+        let known = self.lives.get_mut(&life.member)?;
+        (known.life == *life && !known.dead).then_some(known)
     }
 
     /// Takes what a member said; whether one did.
     fn observe_member(&mut self, fact: &Fact) -> bool {
         let said = fact.what.is_by_member();
         if said && let Some(life) = &fact.life {
-            let latest = self.lives.get(&life.member).map(|seat| seat.life.incarnation);
+            let latest = self.lives.get(&life.member).map(|known| known.life.incarnation);
             // Who speaks lives, though its start was told in a fact that was lost.
             if latest.is_none_or(|latest| latest < life.incarnation) {
-                self.lives.insert(life.member.clone(), Seat::new(life.clone(), None));
+                self.lives.insert(life.member.clone(), LastLife::new(life.clone(), None));
             }
-            if let Some(seat) = self.seat(life) {
-                seat.hear(fact);
+            if let Some(known) = self.known(life) {
+                known.hear(fact);
             }
         }
         said
     }
 }
 
-impl Seat {
+impl LastLife {
     fn new(life: Life, started: Option<Fact>) -> Self {
         Self {
             life,

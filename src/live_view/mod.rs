@@ -2,16 +2,16 @@
 //! objective. Available as values, as lines of text, and as a page on a terminal.
 //!
 //! ```text
-//!   facts, and events of the watch --> Table --> Happening --> lines, status socket
-//!                                        |
-//!                                        +-----> Picture ----> status, Screen
+//!   facts, and events of the live fold --> Table --> Happening --> lines, status socket
+//!                                            |
+//!                            live fold ----> +-----> Picture ----> status, Screen
 //! ```
 //!
 //! This room only presents; it decides and judges nothing.
 
-mod brokers;
 mod event;
 mod flow;
+mod happening;
 mod lines;
 mod open;
 mod paint;
@@ -27,6 +27,6 @@ pub use picture::{
     BrokerPicture, Counts, GroupPicture, JournalPicture, Level, MemberPicture, Picture, Promise,
     RolePicture, Run,
 };
-pub use reasons::{LostPicture, ReasonsPicture, STALL_LEAST, StallsPicture, UnconnectedPicture};
+pub use reasons::{LostPicture, ReasonsPicture, StallsPicture, UnconnectedPicture};
 pub use screen::{KeyAction, Screen};
 pub use table::{Moment, Table};

@@ -2,32 +2,18 @@
 //! cannot reach their brokers.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Happening;
 use super::lines::lasts;
 use super::table::ms;
-use crate::ids::{ClusterName, Life, MemberId};
-use crate::observation::{Fact, What};
+use crate::ids::{ClusterName, MemberId};
+use crate::live::{Live, Stalls, Unconnected};
 use crate::time::Mono;
 
-/// The shortest stall that is shown. A shorter one causes no gap, because a duty may be silent for
-/// as long.
-pub const STALL_LEAST: Duration = Duration::from_millis(100);
 /// How long after a stall the terminal shows it.
 const LATELY_MS: f64 = 60_000.0;
-
-/// The current reasons, updated fact by fact.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Reasons {
-    /// The number of stalls, the longest, and when the last one ended.
-    stalls: Option<(u64, Duration, Mono)>,
-    lost: BTreeMap<(ClusterName, String), Mono>,
-    unconnected: BTreeMap<MemberId, (Life, String, Mono)>,
-}
 
 /// Possible reasons why roles are not led.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -74,69 +60,29 @@ pub struct UnconnectedPicture {
     pub for_ms: f64,
 }
 
-impl Reasons {
-    /// Takes a fact. Returns the event that it makes, if it changes a reason.
-    pub(super) fn take(&mut self, fact: &Fact) -> Option<Happening> {
-        if let What::Stall { from, until, .. } = &fact.what {
-            let length = until.since(*from);
-            let (count, longest, _) = self.stalls.unwrap_or((0, Duration::ZERO, Mono::ZERO));
-            if length < STALL_LEAST {
-                return None;
-            }
-            self.stalls = Some((count.saturating_add(1), longest.max(length), *until));
-            return Some(Happening::Stalled { ms: ms(length) });
-        }
-        if let What::BrokerLost { cluster, broker } = &fact.what {
-            self.lost.insert((cluster.clone(), broker.clone()), fact.t);
-            let (cluster, broker) = (cluster.clone(), broker.clone());
-            return Some(Happening::BrokerLost { cluster, broker });
-        }
-        if let What::BrokerBack { cluster, broker } = &fact.what {
-            self.lost.remove(&(cluster.clone(), broker.clone()));
-            let (cluster, broker) = (cluster.clone(), broker.clone());
-            return Some(Happening::BrokerBack { cluster, broker });
-        }
-        self.take_of_member(fact, fact.life.as_ref()?)
-    }
-
-    fn take_of_member(&mut self, fact: &Fact, life: &Life) -> Option<Happening> {
-        if let What::Unconnected { why } = &fact.what {
-            let lost = (life.clone(), why.clone(), fact.t);
-            self.unconnected.insert(life.member.clone(), lost);
-            return Some(Happening::Unconnected { life: life.clone(), why: why.clone() });
-        }
-        let gone = matches!(fact.what, What::Connected | What::Died { .. });
-        let same = self.unconnected.get(&life.member).is_some_and(|(lost, ..)| lost == life);
-        if gone && same {
-            self.unconnected.remove(&life.member);
-        }
-        (fact.what == What::Connected).then(|| Happening::Connected { life: life.clone() })
-    }
-
+impl ReasonsPicture {
     /// The reasons at `now`.
-    pub(super) fn picture(&self, now: Mono) -> ReasonsPicture {
-        let lost = |((cluster, broker), since): (&(ClusterName, String), &Mono)| {
+    pub(super) fn of(live: &Live, now: Mono) -> Self {
+        let lost = |((cluster, broker), since): (&(ClusterName, String), Mono)| {
             let (cluster, broker) = (cluster.clone(), broker.clone());
-            LostPicture { cluster, broker, for_ms: ms(now.since(*since)) }
+            LostPicture { cluster, broker, for_ms: ms(now.since(since)) }
         };
-        let unconnected = |(member, (_, why, since)): (&MemberId, &(Life, String, Mono))| {
-            let (why, for_ms) = (why.clone(), ms(now.since(*since)));
-            (member.clone(), UnconnectedPicture { why, for_ms })
+        let unconnected = |lost: &Unconnected| {
+            let (why, for_ms) = (lost.why.clone(), ms(now.since(lost.since)));
+            (lost.life.member.clone(), UnconnectedPicture { why, for_ms })
         };
-        let stalls = self.stalls.map(|(count, longest, last)| StallsPicture {
+        let stalls = live.causes().stalls().map(|Stalls { count, longest, last }| StallsPicture {
             count,
             ms_max: ms(longest),
             last_ms_ago: ms(now.since(last)),
         });
-        ReasonsPicture {
+        Self {
             stalls,
-            brokers: self.lost.iter().map(lost).collect(),
-            members: self.unconnected.iter().map(unconnected).collect(),
+            brokers: live.brokers().lost().map(lost).collect(),
+            members: live.causes().unconnected().map(unconnected).collect(),
         }
     }
-}
 
-impl ReasonsPicture {
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

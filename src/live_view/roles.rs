@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Level;
 use super::picture::RolePicture;
-use super::table::{Cell, Table, ms};
+use super::table::{Table, ms};
 use crate::ids::{GroupName, MemberId};
-use crate::live::Health;
+use crate::live::{Health, Live, RoleState};
 use crate::roles::RoleClass;
 use crate::time::Mono;
 
@@ -15,8 +15,8 @@ const EACH_MAX: u32 = 10_000;
 
 impl Table {
     /// Each role in the topology's order, or each class of roles if there are very many.
-    pub(super) fn roles(&self, now: Mono) -> Vec<RolePicture> {
-        let classes = self.plan.classes().filter_map(|roles| self.class(roles, now));
+    pub(super) fn roles(&self, live: &Live, now: Mono) -> Vec<RolePicture> {
+        let classes = self.plan.classes().filter_map(|roles| self.class(live, roles, now));
         let classes: Vec<(RoleClass, RolePicture)> = classes.collect();
         if self.plan.roles.len() > EACH_MAX {
             return classes.into_iter().map(|(_, picture)| picture).collect();
@@ -31,56 +31,37 @@ impl Table {
         all.into_values().collect()
     }
 
-    fn class(&self, roles: RoleClass, now: Mono) -> Option<(RoleClass, RolePicture)> {
-        let cells: BTreeMap<&GroupName, &Cell> = self
-            .plan
-            .groups
-            .iter()
-            .filter_map(|(name, group)| {
-                let partition = group.partition(roles.first);
-                Some((name, self.groups.get(name)?.partitions.get(&partition)?))
-            })
-            .collect();
-        let joint = self.joint_gap_until(roles, cells.values().copied());
-        let (health, since) = stands(&cells.values().copied().collect::<Vec<_>>(), joint);
-        let idle = cells.iter().filter(|(_, cell)| !cell.leaders.is_empty() && !cell.is_led());
+    fn class(&self, live: &Live, roles: RoleClass, now: Mono) -> Option<(RoleClass, RolePicture)> {
+        let names = self.plan.groups.keys();
+        let states = names.filter_map(|name| Some((name, live.role_state(name, roles.first)?)));
+        let states: BTreeMap<&GroupName, RoleState<'_>> = states.collect();
+        let joint = live.joint_gap_until(roles.first);
+        let (health, since) = stands(&states.values().collect::<Vec<_>>(), joint);
+        let idle = states.iter().filter(|(_, state)| !state.leaders.is_empty() && !state.is_led);
         let idle = idle.map(|(name, _)| (*name).clone()).collect();
-        let leaders = |cell: &Cell| -> Vec<MemberId> {
-            cell.leaders.iter().map(|life| life.member.clone()).collect()
+        let leaders = |state: &RoleState<'_>| -> Vec<MemberId> {
+            state.leaders.iter().map(|life| life.member.clone()).collect()
         };
         let picture = RolePicture {
             role: self.plan.roles.name(roles.first)?,
             more: roles.count - 1,
             health,
-            health_for_ms: ms(now.since(since)),
-            leaders: cells.iter().map(|(&name, cell)| (name.clone(), leaders(cell))).collect(),
+            health_for_ms: ms(now.since(since.max(self.began))),
+            leaders: states.iter().map(|(&name, state)| (name.clone(), leaders(state))).collect(),
             idle,
         };
         Some((roles, picture))
     }
-
-    /// When the last joint gap of these roles ended, by the current claims, but not before the time
-    /// up to which the watch is certain that the gap went on.
-    fn joint_gap_until<'a>(
-        &self,
-        roles: RoleClass,
-        cells: impl Iterator<Item = &'a Cell>,
-    ) -> Option<Mono> {
-        let certain = self.open.keys().any(|at| at.group.is_none() && at.roles == roles);
-        let led = cells.filter(|cell| certain && cell.is_led());
-        let led = led.map(|cell| cell.led_since.max(self.settled)).max();
-        led.max(self.joint_until.get(&roles.first).copied())
-    }
 }
 
-/// The health of a role, and since when. `cells` has its partition in each group; `joint` is when
-/// its last joint gap ended.
-fn stands(cells: &[&Cell], joint: Option<Mono>) -> (Level, Mono) {
-    let led = cells.iter().filter(|cell| cell.is_led()).count();
-    let lost = || cells.iter().filter_map(|cell| cell.unled_since());
-    let never = cells.len().saturating_sub(led + lost().count());
+/// The health of a role, and since when. `groups` has its state in each group; `joint` is when its
+/// last joint gap ended.
+fn stands(groups: &[&RoleState<'_>], joint: Option<Mono>) -> (Level, Mono) {
+    let led = groups.iter().filter(|state| state.is_led).count();
+    let lost = || groups.iter().filter_map(|state| state.unled_since);
+    let never = groups.len().saturating_sub(led + lost().count());
     let level = Level::from(Health::of(led, lost().count(), never));
-    let all_led = || cells.iter().map(|cell| cell.led_since).max();
+    let all_led = || groups.iter().map(|state| state.led_since).max();
     let since = match level {
         // Since the last group lost it.
         Level::Down => lost().max(),

@@ -1,75 +1,34 @@
-//! Who leads what, who lives, and what was counted: kept fact by fact.
+//! The counters of a topology that is kept up, and its events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::brokers::Brokers;
 use super::event::Span;
-use super::open::{Pending, Unled};
-use super::picture::{Counts, GroupPicture, JournalPicture, MemberPicture, Picture, Promise, Run};
-use super::reasons::Reasons;
+use super::open::Pending;
+use super::picture::{
+    BrokerPicture, Counts, GroupPicture, JournalPicture, MemberPicture, Picture, Promise, Run,
+};
+use super::reasons::ReasonsPicture;
 use super::{Happening, Level, ROLES_MAX};
-use crate::ids::{GroupName, Incarnation, Life, MemberId, PartitionId, RoleIndex, RoleName};
-use crate::live::{Event, Place};
-use crate::observation::{Fact, What};
+use crate::ids::{ClusterName, GroupName, MemberId, PartitionId, RoleIndex, RoleName};
+use crate::live::{Event, Live, MemberState, OwnBroker, Place};
 use crate::roles::RoleClass;
 use crate::time::{self, Mono, Wall};
 use crate::timeline::Interval;
 use crate::topology::Plan;
 
-/// The table of one topology.
+/// The table of one topology. The current state is read from the live fold.
 #[derive(Debug, Clone)]
 pub struct Table {
     pub(super) plan: Plan,
-    pub(super) groups: BTreeMap<GroupName, Row>,
-    brokers: Brokers,
-    reasons: Reasons,
-    joint: Counts,
-    /// Gaps of all groups that are certain and go on: since when.
-    pub(super) open: BTreeMap<Place, Mono>,
-    /// Up to when everything is final: what is in `open` lasts until then at least.
-    pub(super) settled: Mono,
-    /// When each class of roles, by its first, had its last gap in all groups at once, if that is
-    /// final.
-    pub(super) joint_until: BTreeMap<RoleIndex, Mono>,
+    /// When the run began.
+    pub(super) began: Mono,
     health: Level,
-    since: Mono,
+    joint: Counts,
+    groups: BTreeMap<GroupName, Counts>,
     /// From when on gaps and overlaps are counted.
     judged: Option<Mono>,
     missed: u64,
-}
-
-/// One group.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Row {
-    pub(super) partitions: BTreeMap<PartitionId, Cell>,
-    members: BTreeMap<MemberId, Seat>,
-    counts: Counts,
-}
-
-/// One partition of a group.
-#[derive(Debug, Clone)]
-pub(super) struct Cell {
-    /// Who claims it.
-    pub(super) leaders: Vec<Life>,
-    /// Since when it is led without a gap; since the beginning, where nobody has led it yet.
-    pub(super) led_since: Mono,
-    /// Somebody has led it.
-    pub(super) ever: bool,
-    /// When it was not led, the last time; until that is final.
-    pub(super) unled: Option<Unled>,
-    roles: u32,
-}
-
-/// One member.
-#[derive(Debug, Clone, Copy)]
-struct Seat {
-    incarnation: Incarnation,
-    pid: Option<u32>,
-    stopped: bool,
-    /// It was asked to leave its group, and does.
-    left: bool,
-    since: Mono,
 }
 
 /// When a picture is taken, and what the table does not know.
@@ -88,31 +47,16 @@ pub struct Moment {
 }
 
 impl Table {
-    /// Nobody lives yet.
+    /// A table whose counters have not started.
     #[must_use]
     pub fn new(plan: &Plan, now: Mono) -> Self {
-        let (incarnation, pid) = (Incarnation(0), None);
-        let seat = Seat { incarnation, pid, stopped: false, left: false, since: now };
-        let mut groups: BTreeMap<GroupName, Row> = BTreeMap::new();
-        for (name, group) in &plan.groups {
-            let row = groups.entry(name.clone()).or_default();
-            row.members = group.members.iter().map(|member| (member.clone(), seat)).collect();
-            for roles in plan.classes_of(group) {
-                let cell = Cell { roles: roles.count, ..Cell::empty(now) };
-                row.partitions.insert(group.partition(roles.first), cell);
-            }
-        }
+        let groups = plan.groups.keys().map(|name| (name.clone(), Counts::default()));
         Self {
             plan: plan.clone(),
-            groups,
-            brokers: Brokers::default(),
-            reasons: Reasons::default(),
-            joint: Counts::default(),
-            open: BTreeMap::new(),
-            settled: now,
-            joint_until: BTreeMap::new(),
+            began: now,
             health: Level::Starting,
-            since: now,
+            joint: Counts::default(),
+            groups: groups.collect(),
             judged: None,
             missed: 0,
         }
@@ -129,104 +73,51 @@ impl Table {
         (!span.is_empty()).then_some(span)
     }
 
-    /// How the whole stands.
-    #[must_use]
-    pub fn health(&self) -> Level {
-        self.health
-    }
-
     /// What was counted of all groups together.
     #[must_use]
     pub fn joint(&self) -> Counts {
         self.joint
     }
 
-    /// Takes a fact; what is to be told of it.
-    pub fn take(&mut self, fact: &Fact) -> Option<Happening> {
-        if matches!(fact.what, What::Renewed { .. } | What::Ticks { .. }) {
-            return None; // nearly all there are
-        }
-        if let Some(told) = self.brokers.take(fact).or_else(|| self.reasons.take(fact)) {
-            return Some(told);
-        }
-        let life = fact.life.clone()?;
-        let group = self.plan.group_of(&life.member)?;
-        let seat = self.groups.get_mut(group)?.members.get_mut(&life.member)?;
-        let (incarnation, since) = (life.incarnation, fact.t);
-        if let What::Started { pid } = fact.what {
-            *seat = Seat { incarnation, pid: Some(pid), stopped: false, left: false, since };
-            return Some(Happening::Started { life, pid });
-        }
-        if seat.incarnation != incarnation {
-            return None;
-        }
-        if let What::Leaving = &fact.what {
-            seat.left = true;
-            return Some(Happening::Leaving { life });
-        }
-        if let What::Died { signal, status } = fact.what {
-            let left = seat.left && status == Some(0);
-            *seat = Seat { incarnation, pid: None, stopped: false, left, since };
-            return Some(match left {
-                true => Happening::Left { life },
-                false => Happening::Died { life, signal, status },
-            });
-        }
-        let stopped = fact.what == What::Stopped;
-        if !stopped && fact.what != What::Continued {
-            return None;
-        }
-        *seat = Seat { stopped, since, ..*seat };
-        Some(if stopped { Happening::Stopped { life } } else { Happening::Continued { life } })
-    }
-
-    /// Takes what the watch makes of the facts; what is to be told of it, and when that was so.
-    pub fn follow(&mut self, event: Event) -> Option<(Mono, Happening)> {
+    /// Takes an event of the live fold. Returns the resulting event of the view, with its instant.
+    pub fn follow(&mut self, live: &Live, event: &Event) -> Option<(Mono, Happening)> {
         match event {
             Event::Leaders { group, partition, leaders, since } => {
-                let (roles, role_count) = self.roles_on(&group, partition);
-                let cell = self.groups.get_mut(&group)?.partitions.get_mut(&partition)?;
-                cell.follow(leaders.clone(), since);
+                let (roles, role_count) = self.roles_on(group, *partition);
+                let (group, leaders) = (group.clone(), leaders.clone());
+                let partition = *partition;
                 let what = Happening::Leaders { group, partition, leaders, roles, role_count };
-                Some((since, what))
-            }
-            Event::Unled { group, partition, span } => {
-                self.groups.get_mut(&group)?.partitions.get_mut(&partition)?.unled(span);
-                None
+                Some((*since, what))
             }
             Event::Health { now, since } => {
-                let (before, now) = (self.health, Level::from(now));
-                (self.health, self.since) = (now, since);
-                (now != before).then_some((since, Happening::Health { now, before }))
+                let now = Level::from(*now);
+                let before = std::mem::replace(&mut self.health, now);
+                (now != before).then_some((*since, Happening::Health { now, before }))
             }
             Event::GapBegan(place, from) => {
-                self.open.insert(place.clone(), from);
-                let from = from.max(self.judged?);
-                Some((from, Happening::GapBegan(self.span(&place, from, None))))
+                let from = (*from).max(self.judged?);
+                Some((from, Happening::GapBegan(self.span(place, from, None))))
             }
             Event::Gap(place, span) => {
-                self.open.remove(&place);
-                self.finish(&place, span);
-                let span = self.judged(span)?;
-                self.counts(&place)?.gap(span, place.roles.count);
-                let told = self.span(&place, span.from, Some(span.until));
-                Some((span.until, Happening::Gap(told)))
+                let span = self.judged(*span)?;
+                self.counts(place)?.gap(span, place.roles.count);
+                let gap = self.span(place, span.from, Some(span.until));
+                Some((span.until, Happening::Gap(gap)))
             }
             Event::Overlap(place, span) => {
-                let span = self.judged(span)?;
-                self.counts(&place)?.overlap(span, place.roles.count);
-                let told = self.span(&place, span.from, Some(span.until));
-                Some((span.until, Happening::Overlap(told)))
+                let span = self.judged(*span)?;
+                self.counts(place)?.overlap(span, place.roles.count);
+                let overlap = self.span(place, span.from, Some(span.until));
+                Some((span.until, Happening::Overlap(overlap)))
             }
-            Event::Settled(until) => {
-                self.settled = until;
-                None
-            }
-            Event::Takeover(..) => None,
             Event::Late { facts, .. } => {
-                self.miss(facts);
-                Some((self.since, Happening::Missed { facts }))
+                self.miss(*facts);
+                Some((live.health().1.max(self.began), Happening::Missed { facts: *facts }))
             }
+            Event::Unled { .. }
+            | Event::Settled(_)
+            | Event::Takeover(..)
+            | Event::FaultOver { .. } => None,
         }
     }
 
@@ -235,25 +126,10 @@ impl Table {
         self.missed = self.missed.saturating_add(facts);
     }
 
-    /// A gap is final: what was heard of it counts no more.
-    fn finish(&mut self, place: &Place, gap: Interval) {
-        if place.group.is_none() {
-            self.joint_until.insert(place.roles.first, gap.until);
-        }
-        let Some(name) = &place.group else { return };
-        let Some(on) = self.plan.groups.get(name).map(|of| of.partition(place.roles.first)) else {
-            return;
-        };
-        if let Some(cell) = self.groups.get_mut(name).and_then(|row| row.partitions.get_mut(&on)) {
-            cell.unled = cell.unled.and_then(|unled| unled.unless_final(gap));
-            cell.led_since = cell.led_since.max(gap.until);
-        }
-    }
-
     fn counts(&mut self, place: &Place) -> Option<&mut Counts> {
         match &place.group {
             None => Some(&mut self.joint),
-            Some(group) => self.groups.get_mut(group).map(|row| &mut row.counts),
+            Some(group) => self.groups.get_mut(group),
         }
     }
 
@@ -275,26 +151,28 @@ impl Table {
         (names.take(ROLES_MAX).collect(), usize::try_from(roles.count).unwrap_or(usize::MAX))
     }
 
-    /// How everything stands.
+    /// The current state of everything.
     #[must_use]
-    pub fn picture(&self, run: &Run, moment: Moment) -> Picture {
+    pub fn picture(&self, live: &Live, run: &Run, moment: Moment) -> Picture {
         let Moment { now, wall, journal, ends, event } = moment;
-        let joint = self.pending(None, now);
+        let joint = self.pending(live, None, now);
         let names = self.plan.groups.keys();
         let groups: BTreeMap<_, _> =
-            names.map(|name| (name, self.pending(Some(name), now))).collect();
+            names.map(|name| (name, self.pending(live, Some(name), now))).collect();
+        let (health, since) = live.health();
+        let roles = self.roles(live, now);
         Picture {
             run: run.clone(),
             at: wall,
-            health: self.health,
-            health_for_ms: ms(now.since(self.since)),
+            health: health.into(),
+            health_for_ms: ms(now.since(since.max(self.began))),
             ends_in_ms: ends.map(|ends| ms(ends.since(now))),
             objective: self.objective(joint, &groups),
             joint: joint.and(self.joint),
-            brokers: self.brokers.picture(now),
-            reasons: self.reasons.picture(now),
-            groups: groups.into_iter().filter_map(|of| self.group(of, now)).collect(),
-            roles: self.roles(now),
+            brokers: live.brokers().own().map(|own| broker(own, now)).collect(),
+            reasons: ReasonsPicture::of(live, now),
+            groups: groups.into_iter().filter_map(|of| self.group(live, of, now)).collect(),
+            roles,
             journal,
             missed: self.missed,
             event,
@@ -303,31 +181,37 @@ impl Table {
 
     fn group(
         &self,
+        live: &Live,
         (name, pending): (&GroupName, Pending),
         now: Mono,
     ) -> Option<(GroupName, GroupPicture)> {
-        let (planned, row) = self.plan.groups.get(name).zip(self.groups.get(name))?;
-        let leads = |member: &MemberId| {
-            let led = row.partitions.values().filter(|cell| cell.is_led_by(member));
-            usize::try_from(led.map(|cell| cell.roles).sum::<u32>()).unwrap_or(usize::MAX)
+        let (planned, counts) = self.plan.groups.get(name).zip(self.groups.get(name))?;
+        let (mut led, mut leads) = (true, BTreeMap::<&MemberId, usize>::new());
+        for roles in self.plan.classes_of(planned) {
+            let state = live.role_state(name, roles.first)?;
+            led &= state.is_led;
+            let members: BTreeSet<_> = state.leaders.iter().map(|life| &life.member).collect();
+            for member in members {
+                *leads.entry(member).or_default() +=
+                    usize::try_from(roles.count).unwrap_or(usize::MAX);
+            }
+        }
+        let member = |name: &MemberId| {
+            let MemberState { incarnation, pid, stopped, left, since } = *live.member(name)?;
+            let (for_ms, leads) =
+                (ms(now.since(since.max(self.began))), leads.get(name).copied().unwrap_or(0));
+            let picture = MemberPicture { incarnation, pid, stopped, left, for_ms, leads };
+            Some((name.clone(), picture))
         };
-        let member = |(member, seat): (&MemberId, &Seat)| {
-            let Seat { incarnation, pid, stopped, left, since } = *seat;
-            let (for_ms, leads) = (ms(now.since(since)), leads(member));
-            (member.clone(), MemberPicture { incarnation, pid, stopped, left, for_ms, leads })
-        };
-        let picture = GroupPicture {
-            cluster: planned.cluster.clone(),
-            led: row.partitions.values().all(Cell::is_led),
-            members: row.members.iter().map(member).collect(),
-            counts: pending.and(row.counts).of_a_group(),
-        };
-        Some((name.clone(), picture))
+        let members = planned.members.iter().filter_map(member).collect();
+        let counts = pending.and(*counts).of_a_group();
+        let cluster = planned.cluster.clone();
+        Some((name.clone(), GroupPicture { cluster, led, members, counts }))
     }
 
     /// What is promised, with the gaps that are not final.
     fn objective(&self, joint: Pending, groups: &BTreeMap<&GroupName, Pending>) -> Vec<Promise> {
-        let final_ms = self.groups.values().map(|row| row.counts.gap_ms_max);
+        let final_ms = self.groups.values().map(|counts| counts.gap_ms_max);
         let pending_ms = groups.values().map(|pending| pending.longest_ms);
         let groups = final_ms.chain(pending_ms).fold(0.0, f64::max);
         let joint = self.joint.gap_ms_max.max(joint.longest_ms);
@@ -343,42 +227,10 @@ impl Table {
     }
 }
 
-impl Cell {
-    fn empty(since: Mono) -> Self {
-        Self { leaders: Vec::new(), led_since: since, ever: false, unled: None, roles: 0 }
-    }
-
-    /// They claim it since then.
-    fn follow(&mut self, leaders: Vec<Life>, since: Mono) {
-        if !self.ever && !leaders.is_empty() {
-            (self.ever, self.led_since) = (true, since);
-        }
-        self.leaders = leaders;
-    }
-
-    /// It is not led, or was not.
-    fn unled(&mut self, span: Interval) {
-        let open = self.unled.filter(|open| open.goes_on_since() == Some(span.from));
-        let began = open.unwrap_or_else(|| Unled::began(span.from, self.unled));
-        (self.ever, self.unled) = (true, began.ended(span.until));
-        if self.unled_since().is_none() {
-            self.led_since = self.led_since.max(span.until);
-        }
-    }
-
-    /// Since when it is not led, where it once was.
-    pub(super) fn unled_since(&self) -> Option<Mono> {
-        self.unled.and_then(Unled::goes_on_since)
-    }
-
-    /// Whether it is led now.
-    pub(super) fn is_led(&self) -> bool {
-        !self.leaders.is_empty() && self.unled_since().is_none()
-    }
-
-    fn is_led_by(&self, member: &MemberId) -> bool {
-        self.leaders.iter().any(|life| life.member == *member)
-    }
+/// The broker of an embedded cluster.
+fn broker((cluster, own): (&ClusterName, &OwnBroker), now: Mono) -> (ClusterName, BrokerPicture) {
+    let OwnBroker { address, pid, since, deaths } = own.clone();
+    (cluster.clone(), BrokerPicture { address, pid, for_ms: ms(now.since(since)), deaths })
 }
 
 impl Counts {

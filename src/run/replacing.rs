@@ -65,6 +65,6 @@ impl<'a> Replacing<'a> {
 
     fn disturbed(&self) -> Vec<TrialNumber> {
         let Some(rule) = self.rule else { return Vec::new() };
-        self.record.look(|standing| standing.hindrances().beyond(rule.stall.get()).collect())
+        self.record.look(|live| live.hindrances().beyond(rule.stall.get()).collect())
     }
 }

@@ -1,23 +1,20 @@
-//! The faults of each trial and their cost, reported while the run goes on. They come from a live
-//! watch of the facts; the report does not use them.
+//! The faults of each trial and their cost, reported while the run goes on. They come from the
+//! live fold; the report does not use them.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
-
 use crate::controller::Recorder;
+use crate::fold::Heard;
 use crate::ids::{GroupName, TrialNumber};
-use crate::live::{Event, Watch};
+use crate::live::{Event, Live};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
-use crate::topology::Plan;
 
-/// How often the watch's clock is advanced while no fact arrives.
+/// How often trials are checked for being final.
 const LOOK: Duration = Duration::from_millis(50);
 /// A trial is reported when the watch is final up to this long after its end.
 const AFTER: Duration = Duration::from_millis(100);
@@ -44,24 +41,32 @@ pub struct TrialCost {
     ended: Option<Mono>,
 }
 
-/// Follows a run, and keeps the trials that are not reported yet.
+/// The trials that are not reported yet.
+#[derive(Default)]
+struct Trials(Vec<TrialCost>);
+
+/// Follows a run.
 pub(super) struct TrialCosts {
-    facts: Receiver<Arc<Fact>>,
-    watch: Watch,
-    trials: Vec<TrialCost>,
+    record: Arc<Recorder>,
+    trials: Arc<Mutex<Trials>>,
 }
 
 impl TrialCosts {
     /// Follows every fact from now on.
-    pub(super) fn follow(record: &Recorder, plan: &Plan) -> Self {
-        Self { facts: record.follow(), watch: Watch::new(plan), trials: Vec::new() }
+    pub(super) fn follow(record: &Arc<Recorder>) -> Self {
+        let trials = Arc::<Mutex<Trials>>::default();
+        let heard = Arc::clone(&trials);
+        record.fold().listen(Box::new(move |_, what| match what {
+            Heard::Fact(fact) => lock(&heard).hear(fact),
+            Heard::Event(event) => lock(&heard).fold(event),
+            // The journal has the missed facts, and the fold marks their time as unknown.
+            Heard::Missed(_) => {}
+        }));
+        Self { record: Arc::clone(record), trials }
     }
 
     /// Reports each trial when it is final. Cancel safe: no trial is lost.
-    pub(super) async fn report(
-        &mut self,
-        report: &(dyn Fn(TrialCost) + Send + Sync),
-    ) -> Infallible {
+    pub(super) async fn report(&self, report: &(dyn Fn(TrialCost) + Send + Sync)) -> Infallible {
         loop {
             self.advance(report).await;
         }
@@ -69,9 +74,9 @@ impl TrialCosts {
 
     /// Called when the trials are over and the members still run: reports the remaining trials as
     /// they become final, within a bound.
-    pub(super) async fn report_last(&mut self, report: &(dyn Fn(TrialCost) + Send + Sync)) {
+    pub(super) async fn report_last(&self, report: &(dyn Fn(TrialCost) + Send + Sync)) {
         let last = async {
-            while !self.trials.is_empty() {
+            while !lock(&self.trials).0.is_empty() {
                 self.advance(report).await;
             }
         };
@@ -79,48 +84,44 @@ impl TrialCosts {
         tokio::time::timeout(LAST, last).await.ok();
     }
 
-    /// Waits briefly for a fact, and reports each trial that is final then.
-    async fn advance(&mut self, report: &(dyn Fn(TrialCost) + Send + Sync)) {
-        match tokio::time::timeout(LOOK, self.facts.recv()).await {
-            Ok(Ok(fact)) => self.hear(&fact),
-            // The journal has the missed facts, and the watch marks their time as unknown.
-            Ok(Err(RecvError::Lagged(_))) | Err(_) => {}
-            Ok(Err(RecvError::Closed)) => std::future::pending().await,
-        }
-        self.watch.handle_timeout(Mono::now());
-        self.fold();
-        let settled = self.watch.settled();
+    /// Waits briefly, and reports each trial that is final then.
+    async fn advance(&self, report: &(dyn Fn(TrialCost) + Send + Sync)) {
+        tokio::time::sleep(LOOK).await;
+        let settled = self.record.look(Live::settled);
         self.report_where(report, |trial| trial.ended.is_some_and(|it| it + AFTER <= settled));
     }
 
     /// Called when the trials are over: what members do from `at` on does not count.
-    pub(super) fn end(&mut self, at: Mono) {
-        self.watch.end(at);
+    pub(super) fn end(&self, at: Mono) {
+        self.record.fold().end(at);
     }
 
     /// Called when no more facts will come: reports the remaining trials.
-    pub(super) fn finish(mut self, report: &(dyn Fn(TrialCost) + Send + Sync)) {
-        while let Ok(fact) = self.facts.try_recv() {
-            self.hear(&fact);
-        }
-        self.watch.finish(Mono::now());
-        self.fold();
+    pub(super) fn finish(self, report: &(dyn Fn(TrialCost) + Send + Sync)) {
+        self.record.fold().finish(Mono::now());
         self.report_where(report, |_| true);
     }
 
     fn report_where(
-        &mut self,
+        &self,
         report: &(dyn Fn(TrialCost) + Send + Sync),
         is_final: impl Fn(&TrialCost) -> bool,
     ) {
-        let (reported, left) = std::mem::take(&mut self.trials).into_iter().partition(is_final);
-        self.trials = left;
+        let mut trials = lock(&self.trials);
+        let reported: Vec<_> = trials.0.extract_if(.., |trial| is_final(trial)).collect();
+        drop(trials);
         reported.into_iter().for_each(report);
     }
+}
 
+fn lock(trials: &Mutex<Trials>) -> MutexGuard<'_, Trials> {
+    trials.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Trials {
     fn hear(&mut self, fact: &Fact) {
         if let What::TrialBegan { trial } = &fact.what {
-            self.trials.push(TrialCost::begun(*trial, fact.t));
+            self.0.push(TrialCost::begun(*trial, fact.t));
         } else if let What::TrialEnded { trial, .. } = &fact.what
             && let Some(trial) = self.trial(*trial)
         {
@@ -136,24 +137,21 @@ impl TrialCosts {
         {
             trial.failed.push(format!("{kind} failed: {why}"));
         }
-        self.watch.observe(fact);
     }
 
     fn trial(&mut self, number: TrialNumber) -> Option<&mut TrialCost> {
-        self.trials.iter_mut().find(|trial| trial.number == number)
+        self.0.iter_mut().find(|trial| trial.number == number)
     }
 
-    fn fold(&mut self) {
-        while let Some(event) = self.watch.poll_event() {
-            let Event::Gap(place, span) = event else { continue };
-            let mut trials = self.trials.iter_mut().rev();
-            let Some(trial) = trials.find(|trial| trial.began <= span.from) else { continue };
-            let longest = match place.group {
-                Some(group) => trial.gaps.entry(group).or_default(),
-                None => trial.joint.get_or_insert_default(),
-            };
-            *longest = (*longest).max(span.length());
-        }
+    fn fold(&mut self, event: &Event) {
+        let Event::Gap(place, span) = event else { return };
+        let mut trials = self.0.iter_mut().rev();
+        let Some(trial) = trials.find(|trial| trial.began <= span.from) else { return };
+        let longest = match &place.group {
+            Some(group) => trial.gaps.entry(group.clone()).or_default(),
+            None => trial.joint.get_or_insert_default(),
+        };
+        *longest = (*longest).max(span.length());
     }
 }
 

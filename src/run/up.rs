@@ -3,7 +3,7 @@
 //! ```text
 //!  members --facts--> Recorder --> journal, file after file
 //!                        |
-//!                        +-----> watch --> Service --> terminal, socket
+//!                        +-----> fold --> Service --> terminal, socket
 //! ```
 
 use std::path::PathBuf;
@@ -21,13 +21,11 @@ use crate::controller::{Gate, LOOK_NOW_AND_THEN, Recorder};
 use crate::guard::Purpose;
 use crate::ids::TrialNumber;
 use crate::journal::{Bounds, Header, Rolling};
-use crate::live::Watch;
-use crate::observation::{Outcome, What};
+use crate::live::Live;
+use crate::observation::Outcome;
 use crate::status_socket::StatusServer;
 use crate::time::{Mono, Span};
-use crate::timeline::LiveState;
 
-mod follow;
 mod service;
 
 pub use service::Service;
@@ -38,6 +36,8 @@ const TRIAL: TrialNumber = TrialNumber(1);
 const SETTLED: Duration = Duration::from_secs(1);
 /// How often to check whether groups are settled.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often to check whether the journal is written.
+const LOOK_AT_JOURNAL: Duration = Duration::from_millis(500);
 
 /// A topology to keep up: every choice is made.
 pub struct UpkeepRequest {
@@ -101,35 +101,31 @@ pub async fn keep_up(
     let server = StatusServer::open().inspect_err(|_| spec.sweep())?;
     let set = async {
         let journal = Rolling::create(&request.folder, request.header.clone(), request.bounds)?;
-        let record = Recorder::new(journal, LiveState::new(plan)).map_err(RunError::Thread)?;
+        let record = Recorder::new(journal, Live::new(plan)).map_err(RunError::Thread)?;
         let record = Arc::new(record);
-        let facts = record.follow();
         service.begin(&record);
         (request.on_recorder)(&record);
-        let stage = Stage::set(&spec, &logs, record, interrupt).await?;
-        Ok::<_, RunError>((stage, facts))
+        Stage::set(&spec, &logs, record, interrupt).await
     };
-    let (stage, facts) = set.await.inspect_err(|_| spec.sweep())?;
+    let stage = set.await.inspect_err(|_| spec.sweep())?;
     let (stop, closed) = (CancellationToken::new(), CancellationToken::new());
     let mut tasks = JoinSet::new();
-    let (updated, record) = (Arc::clone(service), Arc::clone(&stage.record));
-    tasks.spawn(follow::follow(updated, record, facts, Watch::new(plan)));
     let groups = plan.groups.keys().cloned();
     let gate = Arc::new(Gate::new(Arc::clone(&stage.record), groups, SETTLED));
     tasks.spawn(gate.watch_each(LOOK, stop.clone()));
     let mut answers = JoinSet::new();
     answers.spawn(server.serve(service.source(), closed.clone()));
+    answers.spawn(look_at_journal(Arc::clone(service), closed.clone()));
 
     service.ends(request.lasts.map(|lasts| Mono::now() + lasts));
     let fleet = stage.fleet(&spec, &logs);
     let ending = pulsed(&stage.guard, until(request, &stage, interrupt)).await;
     // Judging ends before the first member leaves.
-    judge_until(service, &stage.record);
+    service.judge_until_now(&stage.record);
     stop.cancel();
     let record = Arc::clone(&stage.record);
-    let teardown = stage.teardown(&spec, fleet, ending);
-    let followed = async { while tasks.join_next().await.is_some() {} };
-    let ((how, why), ()) = tokio::join!(teardown, followed);
+    let (how, why) = stage.teardown(&spec, fleet, ending).await;
+    while tasks.join_next().await.is_some() {}
     service.end(why.as_deref().unwrap_or("it could not continue"));
     closed.cancel();
     while answers.join_next().await.is_some() {}
@@ -159,8 +155,13 @@ async fn until(request: &UpkeepRequest, stage: &Stage, interrupt: &CancellationT
     }
 }
 
-fn judge_until(service: &Service, record: &Recorder) {
-    service.judge_until(|led| {
-        record.note(None, What::TrialEnded { trial: TRIAL, recovered: Some(led) })
-    });
+/// Publishes when the journal can no longer be written, and when it can be again.
+async fn look_at_journal(service: Arc<Service>, closed: CancellationToken) {
+    while !closed.is_cancelled() {
+        service.publish_journal();
+        tokio::select! {
+            () = closed.cancelled() => {}
+            () = tokio::time::sleep(LOOK_AT_JOURNAL) => {}
+        }
+    }
 }

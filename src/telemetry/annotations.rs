@@ -1,8 +1,8 @@
 //! Sends fault windows to Grafana as annotations (`POST /api/annotations`), so that a dashboard
 //! shows each fault next to its effects.
 //!
-//! One thread follows the facts, another sends. Only [`finish`](Annotations::finish) waits for
-//! them, with a bound. Annotations that Grafana did not take are counted. The token is never shown.
+//! One thread sends. Only [`finish`](Annotations::finish) waits for it, with a bound. Annotations
+//! that Grafana did not take are counted. The token is never shown.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -13,13 +13,13 @@ use reqwest::Url;
 use reqwest::blocking::Client;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
-use tokio::sync::broadcast::{self, error::RecvError};
 
 use super::RunContext;
 use super::deadline::Deadline;
-use super::fault_windows::{Annotation, Windows};
+use super::fault_windows::{Annotation, annotation};
 use super::tls::{Trust, TrustError};
-use crate::observation::{Fact, What};
+use crate::fold::{Fold, Heard};
+use crate::live::Event;
 
 /// How many annotations may wait.
 const WAITING_MAX: usize = 256;
@@ -133,7 +133,7 @@ pub struct Annotations {
     tally: Tally,
 }
 
-/// Follows a run's facts.
+/// Follows a run.
 #[derive(Clone)]
 pub struct Follower {
     send: SyncSender<Annotation>,
@@ -199,13 +199,12 @@ impl Annotations {
 }
 
 impl Follower {
-    /// Follows `facts` on a thread of its own, until the run's last fact.
-    ///
-    /// # Errors
-    /// The system refuses a thread.
-    pub fn hear(self, mut facts: broadcast::Receiver<Arc<Fact>>) -> io::Result<()> {
+    /// Follows the fault windows of `fold`, until the run's last fact.
+    pub fn follow(self, fold: &Fold) {
         let Self { send, context, tally } = self;
-        let put = move |annotation: Annotation| {
+        fold.listen(Box::new(move |_, heard| {
+            let Heard::Event(Event::FaultOver { fault, window, until }) = heard else { return };
+            let annotation = annotation(&context, (fault, window), *until);
             update(&tally, |noted| noted.all = noted.all.saturating_add(1));
             if send.try_send(annotation).is_err() {
                 update(&tally, |noted| {
@@ -214,24 +213,7 @@ impl Follower {
                     ));
                 });
             }
-        };
-        std::thread::Builder::new().name("windows".to_owned()).spawn(move || {
-            let mut windows = Windows::new(context);
-            loop {
-                match facts.blocking_recv() {
-                    Ok(fact) => {
-                        windows.observe(&fact).into_iter().for_each(&put);
-                        if let What::Ended { .. } = fact.what {
-                            break;
-                        }
-                    }
-                    // The end of the trial closes a window whose end was missed.
-                    Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => break,
-                }
-            }
-        })?;
-        Ok(())
+        }));
     }
 }
 

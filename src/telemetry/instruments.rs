@@ -1,4 +1,4 @@
-//! The instruments and their series, read from the watch at each collection.
+//! The instruments and their series, read from the live fold at each collection.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,8 +10,9 @@ use opentelemetry::metrics::{AsyncInstrument, Histogram, Meter};
 
 use super::names;
 use super::names_metrics as metrics;
+use crate::fold::Fold;
 use crate::ids::{GroupName, RoleIndex};
-use crate::live::{Event, Place, Totals, Watch};
+use crate::live::{Event, Live, Place, Totals};
 use crate::time::Mono;
 use crate::topology::Plan;
 
@@ -23,10 +24,10 @@ pub const SERIES_MAX: usize = 1_500;
 const EDGES: [f64; 16] =
     [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0];
 
-/// The state that the feed writes and the collection reads.
+/// The state that the collection reads.
 #[derive(Debug)]
 pub(super) struct Board {
-    watch: Mutex<Watch>,
+    fold: Mutex<Arc<Fold>>,
     kinds: Mutex<BTreeSet<String>>,
     lost: AtomicU64,
     late: AtomicU64,
@@ -34,12 +35,28 @@ pub(super) struct Board {
 
 impl Board {
     pub(super) fn new(plan: &Plan) -> Arc<Self> {
-        let (watch, kinds) = (Mutex::new(Watch::new(plan)), Mutex::default());
-        Arc::new(Self { watch, kinds, lost: AtomicU64::new(0), late: AtomicU64::new(0) })
+        // Before there is a run, all counters are 0.
+        let fold = Mutex::new(Arc::new(Fold::new(Live::new(plan))));
+        Arc::new(Self {
+            fold,
+            kinds: Mutex::default(),
+            lost: AtomicU64::new(0),
+            late: AtomicU64::new(0),
+        })
     }
 
-    pub(super) fn watch(&self) -> MutexGuard<'_, Watch> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held(&self) -> MutexGuard<'_, Arc<Fold>> {
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fold that is read.
+    pub(super) fn fold(&self) -> Arc<Fold> {
+        Arc::clone(&self.held())
+    }
+
+    /// Reads `fold` from now on.
+    pub(super) fn read(&self, fold: &Arc<Fold>) {
+        *self.held() = Arc::clone(fold);
     }
 
     /// Counts facts that were missed.
@@ -90,26 +107,26 @@ fn series(plan: &Plan) -> (Vec<Series>, u32) {
 }
 
 impl Series {
-    fn sum(&self, watch: &Watch, of: impl Fn(&Totals) -> Duration) -> f64 {
+    fn sum(&self, live: &Live, of: impl Fn(&Totals) -> Duration) -> f64 {
         let all = self.roles.iter().map(|(role, count)| {
-            of(&watch.totals(self.group.as_ref(), *role)).saturating_mul(*count)
+            of(&live.totals(self.group.as_ref(), *role)).saturating_mul(*count)
         });
         all.fold(Duration::ZERO, Duration::saturating_add).as_secs_f64()
     }
 
-    fn count(&self, watch: &Watch) -> u64 {
+    fn count(&self, live: &Live) -> u64 {
         let all = self.roles.iter().map(|(role, count)| {
-            let takeovers = watch.totals(self.group.as_ref(), *role).takeovers;
+            let takeovers = live.totals(self.group.as_ref(), *role).takeovers;
             takeovers.saturating_mul(u64::from(*count))
         });
         all.fold(0, u64::saturating_add)
     }
 
     /// The minimum over merged roles, so that a role without a leader shows.
-    fn leaders(&self, watch: &Watch) -> u64 {
+    fn leaders(&self, live: &Live) -> u64 {
         let leaders = |(role, _): &(RoleIndex, u32)| match &self.group {
-            Some(group) => watch.leaders(group, *role).0.len(),
-            None => watch.led(*role),
+            Some(group) => live.leaders(group, *role).0.len(),
+            None => live.led(*role),
         };
         let fewest = self.roles.iter().map(leaders).min().unwrap_or_default();
         u64::try_from(fewest).unwrap_or(u64::MAX)
@@ -135,7 +152,8 @@ impl Lengths {
                 board.late.fetch_add(*facts, Ordering::Relaxed);
                 return;
             }
-            Event::Leaders { .. }
+            Event::FaultOver { .. }
+            | Event::Leaders { .. }
             | Event::Unled { .. }
             | Event::Health { .. }
             | Event::Settled(_)
@@ -182,14 +200,13 @@ impl Maker<'_> {
     fn each<T>(
         &self,
         series: &[Series],
-        read: impl Fn(&Series, &Watch) -> T + Send + Sync + 'static,
+        read: impl Fn(&Series, &Live) -> T + Send + Sync + 'static,
     ) -> impl Fn(&dyn AsyncInstrument<T>) + Send + Sync + 'static {
         let (board, series) = (Arc::clone(self.board), series.to_vec());
         move |observer| {
-            let watch = board.watch();
-            for one in &series {
-                observer.observe(read(one, &watch), &one.labels);
-            }
+            board.fold().look(|live| {
+                series.iter().for_each(|one| observer.observe(read(one, live), &one.labels));
+            });
         }
     }
 
@@ -207,7 +224,7 @@ impl Maker<'_> {
     ) {
         let builder = self.meter.f64_observable_counter(what.name).with_unit(what.unit);
         let builder = builder.with_description(what.says);
-        let read = move |one: &Series, watch: &Watch| one.sum(watch, of);
+        let read = move |one: &Series, live: &Live| one.sum(live, of);
         builder.with_callback(self.each(series, read)).build();
     }
 
@@ -223,11 +240,14 @@ impl Maker<'_> {
         let (what, board) = (metrics::FAULTS, Arc::clone(self.board));
         let builder = self.meter.u64_observable_gauge(what.name).with_unit(what.unit);
         let builder = builder.with_description(what.says).with_callback(move |observer| {
-            let watch = board.watch();
+            let open = |live: &Live| -> Vec<String> {
+                live.faults().map(|(_, window)| window.kind.clone()).collect()
+            };
+            let open = board.fold().look(open);
             let mut kinds = board.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-            kinds.extend(watch.faults().map(|(_, active)| active.kind.clone()));
+            kinds.extend(open.iter().cloned());
             for kind in &*kinds {
-                let count = watch.faults().filter(|(_, active)| active.kind == *kind).count();
+                let count = open.iter().filter(|one| *one == kind).count();
                 let labels = [KeyValue::new(names::FAULT_KIND, kind.clone())];
                 observer.observe(u64::try_from(count).unwrap_or(u64::MAX), &labels);
             }
@@ -241,7 +261,7 @@ impl Maker<'_> {
         let (what, board) = (metrics::LAG, Arc::clone(self.board));
         let builder = self.meter.f64_observable_gauge(what.name).with_unit(what.unit);
         let builder = builder.with_description(what.says).with_callback(move |observer| {
-            let settled = board.watch().settled();
+            let settled = board.fold().look(Live::settled);
             if settled > Mono::ZERO {
                 observer.observe(Mono::now().since(settled).as_secs_f64(), &[]);
             }

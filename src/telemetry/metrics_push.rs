@@ -110,11 +110,11 @@ impl Push {
         Ok(Self { end, done, deadline, tally })
     }
 
-    /// Limits the remaining time to `within`. Returns a channel that makes the thread send once
-    /// more, and end.
-    pub(super) fn hurry(&self, within: Duration) -> SyncSender<()> {
+    /// Makes the thread send once more and end, within `within`.
+    pub(super) fn hurry(&self, within: Duration) {
         self.deadline.set(within);
-        self.end.clone()
+        // It may have ended by itself.
+        self.end.try_send(()).ok();
     }
 
     /// Waits until the thread has ended, no longer than [`hurry`](Self::hurry) allowed. The thread

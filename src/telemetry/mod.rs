@@ -6,7 +6,7 @@
 //!                                     +--> chunks --> Courier --HTTP or gRPC--> collector
 //!   facts, live -+-> Logbook --> records --------------^
 //!                +-> Cutter --> WindowTraces, records -^
-//!                +-> Metrics --> watch --> instruments-^--> GET /metrics
+//!   Fold --> instruments ------------------------------^--> GET /metrics
 //! ```
 //!
 //! This module only reads: it decides nothing, and a run never waits for it.

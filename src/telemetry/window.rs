@@ -1,17 +1,17 @@
 //! The facts of a run without an end, cut into windows of time, each with what is known of it.
 //!
 //! ```text
-//!   record -- observe, miss ---> +--------+ ---- poll_timeout --> clock
+//!   record -- observe, miss ---> +--------+
 //!   clock  -- handle_timeout --> | Cutter | ---- poll_window ---> traces
-//!   run    -- finish ----------> +--------+
+//!   fold   -- Finality --------> +--------+
 //! ```
 //!
 //! Windows follow each other without a hole, from the instant from which on the run is judged until
-//! its members are sent home. A window is judged once the watch has settled all of it, which is a
-//! second after its end, or a few where somebody has fallen silent; so facts that come late are in
-//! it. What was known before it comes from the same [`Carry`] with which a later file of a journal
-//! begins, taken [`BEFORE`] its beginning: what is carried is short of a few things that matter for
-//! a moment (since when nobody ticked, what was asked for and not seen yet).
+//! its members are asked to leave. A window is judged once all of it is final in the live fold.
+//! That is a second after its end, or a few seconds if a member has fallen silent, so late facts
+//! are in it. The earlier state comes from the same [`Carry`] with which a later file of a journal
+//! begins, taken [`BEFORE`] the start of the window: a carry lacks a few things that matter for a
+//! moment (since when no duty ticked, and requests without a confirmation).
 //!
 //! What is kept is bounded. A window in which more happens than [`FACTS_MAX`] ends early; where
 //! even that is not enough, facts are missed, and the time of what is missed is unknown.
@@ -23,7 +23,7 @@ use std::time::Duration;
 use super::borders::Borders;
 use crate::ids::{Life, TrialNumber};
 use crate::journal::Carry;
-use crate::live::{LAG, Watch};
+use crate::live::{Finality, LAG};
 use crate::observation::{Fact, Outcome, What};
 use crate::roster::Roster;
 use crate::time::Mono;
@@ -31,7 +31,7 @@ use crate::timeline::{Interval, IntervalSet, Stretch, Timeline, Trial};
 use crate::topology::Plan;
 
 /// So long before a window facts are kept: for longer than a question of one window stays open, and
-/// as long as the watch looks back.
+/// as long as the live fold looks back.
 const BEFORE: Duration = Duration::from_secs(10);
 /// The most facts of one window: those of fifty members, each of which leads something, in a minute
 /// and a half. They take some fifty megabytes.
@@ -76,8 +76,6 @@ pub(super) struct Cutter {
     roster: Roster,
     length: Duration,
     borders: Borders,
-    /// Knows what is final.
-    watch: Watch,
     /// What was known before the facts that are kept.
     before: Carry,
     /// In the order of their arrival.
@@ -89,7 +87,7 @@ pub(super) struct Cutter {
     open: Option<Frame>,
     /// Windows that are over, and not judged yet.
     over: VecDeque<Frame>,
-    /// The latest stamp that was heard.
+    /// The latest timestamp of a fact.
     pub(super) latest: Mono,
     missed: Missed,
     /// How the run ended, if it did.
@@ -100,11 +98,11 @@ pub(super) struct Cutter {
 #[derive(Debug, Clone, Default)]
 struct Missed {
     spans: IntervalSet,
-    /// Since when none was heard.
+    /// Since when facts are missed; the next fact ends it.
     since: Option<Mono>,
-    /// Who is stopped, and since when.
+    /// The stopped lives, and since when.
     stopped: BTreeMap<Life, Mono>,
-    /// Who was so when facts were missed, and may have gone on since.
+    /// The lives that were stopped when facts were missed, and may have continued since.
     doubtful: BTreeMap<Life, Mono>,
 }
 
@@ -115,7 +113,6 @@ impl Cutter {
             roster: plan.into(),
             length,
             borders: Borders::new(length),
-            watch: Watch::new(plan),
             before: Carry::default(),
             facts: VecDeque::new(),
             own: 0,
@@ -130,7 +127,6 @@ impl Cutter {
 
     /// Takes a fact, in the order of arrival.
     pub(super) fn observe(&mut self, fact: &Arc<Fact>) {
-        self.watch.observe(fact);
         self.latest = self.latest.max(fact.t);
         if self.facts.len() >= KEPT_MAX {
             self.miss(1);
@@ -161,7 +157,7 @@ impl Cutter {
         let Some(open) = &mut self.open else { return };
         open.facts += 1;
         if open.facts >= FACTS_MAX && self.latest > open.from {
-            // Whatever was heard is before it.
+            // All known facts are before it.
             let at = open.until.min(self.latest + BEYOND);
             open.cut_short = at < open.until;
             self.cut(at);
@@ -179,8 +175,6 @@ impl Cutter {
 
     /// Lets time pass.
     pub(super) fn handle_timeout(&mut self, now: Mono) {
-        self.watch.handle_timeout(now);
-        self.forget_events();
         while let Some(open) = self.open
             && now >= open.until
         {
@@ -189,33 +183,27 @@ impl Cutter {
         self.forget_facts(now);
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
-    pub(super) fn poll_timeout(&self) -> Option<Mono> {
-        self.watch.poll_timeout()
-    }
-
-    /// The next window of which everything is final.
-    pub(super) fn poll_window(&mut self) -> Option<Window> {
+    /// The next window that is final. All facts that are folded by then must have been passed
+    /// before.
+    pub(super) fn poll_window(&mut self, finality: &Finality) -> Option<Window> {
         let frame = *self.over.front()?;
-        if self.watch.settled() < frame.until + BEYOND {
+        if finality.settled < frame.until + BEYOND && !finality.is_over {
             return None;
         }
-        let window = self.judge(&frame);
+        let window = self.judge(&frame, finality.known);
         self.over.pop_front();
         Some(window)
     }
 
-    /// The window in which something happened that was heard; none before the first and after the
-    /// last.
+    /// The window of a fact with this timestamp; `None` before the first and after the last
+    /// window.
     pub(super) fn window(&self, at: Mono) -> Option<TrialNumber> {
         self.borders.window(at)
     }
 
-    /// No fact will come any more: everything is final as it stands.
-    pub(super) fn finish(&mut self, now: Mono) {
+    /// No fact follows.
+    pub(super) fn finish(&mut self) {
         self.end(self.latest);
-        self.watch.finish(now);
-        self.forget_events();
     }
 
     fn begin(&mut self, number: TrialNumber, from: Mono) {
@@ -225,14 +213,14 @@ impl Cutter {
         self.open = Some(Frame { number, from, until, facts, missed, cut_short, is_last });
     }
 
-    /// The window under way is over at `at`, and the next begins.
+    /// Ends the current window at `at`, and begins the next.
     fn cut(&mut self, at: Mono) {
         let Some(open) = self.open.take() else { return };
         self.over.push_back(Frame { until: at, ..open });
         self.begin(TrialNumber(open.number.0.saturating_add(1)), at);
     }
 
-    /// The members are sent home: the last window is over.
+    /// The members are asked to leave: the last window is over.
     fn end(&mut self, at: Mono) {
         while let Some(open) = self.open
             && at > open.until
@@ -240,7 +228,7 @@ impl Cutter {
             self.cut(open.until);
         }
         let Some(mut last) = self.open.take() else { return };
-        // Time may have gone on before this was heard: what was begun since then is not.
+        // Windows may have begun after `at`, before this call: they are dropped.
         while at <= last.from
             && let Some(before) = self.over.pop_back()
         {
@@ -249,19 +237,18 @@ impl Cutter {
         let until = at.max(last.from);
         self.borders.end(last.number, until);
         self.over.push_back(Frame { until, is_last: true, ..last });
-        self.watch.end(until + BEYOND);
     }
 
-    fn judge(&self, frame: &Frame) -> Window {
+    fn judge(&self, frame: &Frame, known: Mono) -> Window {
         let Frame { number, from, until, missed, cut_short, is_last, .. } = *frame;
         let window = Interval::new(from - BEYOND, until + BEYOND);
         let stretch = Stretch {
             trial: Trial { number, window, recovered: None },
-            known: self.watch.known(),
+            known,
             missed: self.missed.spans(),
         };
         let carried = self.before.facts(Mono::ZERO).into_iter().map(Arc::new);
-        // Who died before all this may have said something that came after that was heard.
+        // Facts of a member that died before the window may arrive after the fact of its death.
         let is_of_dead = |fact: &Fact| {
             let life = fact.life.as_ref().filter(|_| fact.what.is_by_member());
             life.is_some_and(|life| self.before.has_outlived(life))
@@ -273,12 +260,7 @@ impl Cutter {
         Window { number, span, cut_short, is_last, missed, timeline }
     }
 
-    /// Whoever leads what at this moment is told by others.
-    fn forget_events(&mut self) {
-        while self.watch.poll_event().is_some() {}
-    }
-
-    /// What lies long before all windows that are still to be judged is only summed up.
+    /// Facts from long before all unjudged windows are kept only as their sum.
     fn forget_facts(&mut self, now: Mono) {
         let first = self.over.front().or(self.open.as_ref());
         let from = first.map_or(now, |frame| frame.from) - BEFORE;
@@ -290,14 +272,15 @@ impl Cutter {
 }
 
 impl Missed {
-    /// What was missed may be stamped a little before the latest that was heard.
+    /// Missed facts may have a timestamp a little before the latest known one.
     fn begin(&mut self, latest: Mono) {
         self.since.get_or_insert(latest - LAG);
         self.doubtful.append(&mut self.stopped);
     }
 
-    /// A fact is heard; that its author went on before it, where that must have been missed, for
-    /// who speaks is not stopped. `own` is the number of the controller's latest fact.
+    /// Takes a fact. Returns the fact that its author continued, if that fact must have been
+    /// missed: a member that reports is not stopped. `own` is the number of the controller's latest
+    /// fact.
     fn hear(&mut self, fact: &Fact, own: u64) -> Option<Fact> {
         if let Some(since) = self.since.take() {
             self.spans = self.spans.union(&Interval::new(since, fact.t + LAG).into());

@@ -17,6 +17,8 @@ use super::post::Slot;
 use super::session::Heard;
 use super::window::FACTS_MAX;
 use super::window_traces::WindowTraces;
+use crate::fold::Fold;
+use crate::live::{Finality, Live};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
@@ -47,17 +49,23 @@ impl WindowFeed {
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn hear(mut self, mut facts: Receiver<Arc<Fact>>) -> io::Result<()> {
+    pub fn hear(mut self, mut facts: Receiver<Arc<Fact>>, fold: Arc<Fold>) -> io::Result<()> {
         // The run's own span is pending from now on.
         self.heard.owe(1);
         thread::Builder::new().name("windows".to_owned()).spawn(move || {
-            while !self.take(&mut facts) {
+            loop {
+                // Ask before taking facts: all facts that are folded by now wait here.
+                let finality = fold.look(Live::finality);
+                if self.take(&mut facts) {
+                    break;
+                }
                 self.traces.handle_timeout(Mono::now());
-                self.send();
+                self.send(&finality);
                 thread::sleep(LOOK);
             }
-            self.traces.finish(Mono::now());
-            self.send();
+            self.traces.finish();
+            fold.finish(Mono::now());
+            self.send(&fold.look(Live::finality));
             self.spans.put(self.traces.own());
             self.spans.end();
             if let Some(logs) = self.logs {
@@ -102,8 +110,8 @@ impl WindowFeed {
     }
 
     /// Sends all windows that are final.
-    fn send(&mut self) {
-        while let Some(trace) = self.traces.poll_trace() {
+    fn send(&mut self, finality: &Finality) {
+        while let Some(trace) = self.traces.poll_trace(finality) {
             self.heard.owe(trace.spans.len());
             if trace.cut_short && !std::mem::replace(&mut self.has_told, true) {
                 tracing::warn!(

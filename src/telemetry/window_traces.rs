@@ -24,6 +24,7 @@ use super::window::{Cutter, Window};
 use super::{ids, logbook, names};
 use crate::ids::TrialNumber;
 use crate::journal::Header;
+use crate::live::Finality;
 use crate::observation::Fact;
 use crate::time::Mono;
 use crate::timeline::{Interval, Trial};
@@ -39,9 +40,8 @@ pub struct WindowTrace {
 }
 
 /// Turns facts into one trace per window. The owner passes every fact in the order of arrival,
-/// calls [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) says
-/// so, and takes traces until there are none; after the last fact it calls
-/// [`finish`](Self::finish).
+/// takes traces a few times a second until there are none, and calls [`finish`](Self::finish)
+/// after the last fact.
 #[derive(Debug, Clone)]
 pub struct WindowTraces {
     context: RunContext,
@@ -93,21 +93,16 @@ impl WindowTraces {
         self.cutter.handle_timeout(now);
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Mono> {
-        self.cutter.poll_timeout()
-    }
-
-    /// The trace of the next window that is final.
-    pub fn poll_trace(&mut self) -> Option<WindowTrace> {
-        let window = self.cutter.poll_window()?;
+    /// The trace of the next window that is final by the live fold. The owner asks the fold for
+    /// `finality` first and passes the waiting facts then, so that no folded fact is missing.
+    pub fn poll_trace(&mut self, finality: &Finality) -> Option<WindowTrace> {
+        let window = self.cutter.poll_window(finality)?;
         Some(WindowTrace { cut_short: window.cut_short, spans: self.trace(window) })
     }
 
-    /// No fact follows: everything is final.
-    pub fn finish(&mut self, now: Mono) {
-        self.cutter.finish(now);
+    /// No fact follows.
+    pub fn finish(&mut self) {
+        self.cutter.finish();
     }
 
     /// The run's own span, to send when the run is over.

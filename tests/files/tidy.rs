@@ -27,7 +27,7 @@ const ROOMS: &[&[&str]] = &[
     &["verdict", "live"],
     &["topology"],
     &["html_report", "live_view"],
-    &["journal", "guard"],
+    &["fold", "journal", "guard"],
     &["telemetry"],
     &["status_socket", "member"],
     &["controller"],

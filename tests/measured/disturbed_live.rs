@@ -15,9 +15,10 @@ use tandem::controller::{Canary, Recorder};
 use tandem::guard::Children;
 use tandem::ids::TrialNumber;
 use tandem::journal::{self, Journal};
+use tandem::live::Live;
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
-use tandem::timeline::{Lateness, LiveState, Processors};
+use tandem::timeline::{Lateness, Processors};
 use tandem::verdict::Verdict;
 
 /// A hog is there for so long.
@@ -77,8 +78,7 @@ fn canary(own: bool) -> Vec<Fact> {
     let path = folder.path().join("journal.jsonl");
     let plan = plan(1, &[("p1", 1, 1)]);
     let header = header("canary", &plan, &brief(&plan, 1, &[]));
-    let record =
-        Recorder::new(Journal::create(&path, &header).unwrap(), LiveState::new(&plan)).unwrap();
+    let record = Recorder::new(Journal::create(&path, &header).unwrap(), Live::new(&plan)).unwrap();
     let children = Arc::new(Children::default());
     let canary = Canary::start(Arc::new(record), Arc::clone(&children), false).unwrap();
     eventually("the canary", Duration::from_secs(20), has_woken);

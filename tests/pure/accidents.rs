@@ -13,6 +13,7 @@ use support::recorded::record;
 use support::windowed::shown;
 use tandem::ids::GroupName;
 use tandem::journal::{Bounds, Rolling, list_parts, read};
+use tandem::live::Live;
 use tandem::observation::What;
 use tandem::telemetry::{RunContext, WindowTraces};
 use tandem::time::Mono;
@@ -161,21 +162,25 @@ fn a_later_window_knows_it_still() {
     record(folder.path(), &plan, &brief(&plan, 1, &[]), &story.facts);
     let header = read(&folder.path().join("journal.jsonl")).unwrap().header;
     let mut traces = WindowTraces::new(&header, RunContext::of(&header), Duration::from_secs(5));
-    let mut causes = Vec::new();
-    let mut take = |traces: &mut WindowTraces| {
-        let spans = std::iter::from_fn(|| traces.poll_trace()).flat_map(|trace| trace.spans);
+    let (mut live, mut causes) = (Live::new(&plan), Vec::new());
+    let mut take = |traces: &mut WindowTraces, live: &Live| {
+        let spans = std::iter::from_fn(|| traces.poll_trace(&live.finality()))
+            .flat_map(|trace| trace.spans);
         let gaps = spans.filter(|span| span.name == "leadership.gap");
         causes.extend(gaps.map(|gap| ["neli.cause", "neli.cause.by"].map(|key| shown(&gap, key))));
     };
     for fact in story.facts.drain(..).map(Arc::new) {
-        while let Some(due) = traces.poll_timeout().filter(|due| *due <= fact.t) {
+        while let Some(due) = live.poll_timeout().filter(|due| *due <= fact.t) {
+            live.handle_timeout(due);
             traces.handle_timeout(due);
-            take(&mut traces);
+            take(&mut traces, &live);
         }
+        live.observe(&fact);
         traces.observe(&fact);
     }
-    traces.finish(at(28_000));
-    take(&mut traces);
+    traces.finish();
+    live.finish(at(28_000));
+    take(&mut traces, &live);
     assert!(!causes.is_empty() && causes.iter().all(|it| it == &["broker", "a"]), "{causes:?}");
 }
 

@@ -16,7 +16,7 @@ use support::chance::{Draws, history};
 use support::facts::{Story, at, plan};
 use support::watched::{All, drive_seen, judged, picture, plausible};
 use tandem::ids::{GroupName, Life, PartitionId};
-use tandem::live::Watch;
+use tandem::live::Live;
 use tandem::live_view::{Level, Picture, Table, summary};
 use tandem::observation::{Fact, What};
 use tandem::time::{Mono, Span};
@@ -24,7 +24,7 @@ use tandem::timeline::Interval;
 use tandem::topology::Plan;
 use tandem::verdict::Exit;
 
-/// A table that follows a watch, and what was seen of it.
+/// A table that follows a live, and what was seen of it.
 struct Seen {
     table: Table,
     judged: Option<Mono>,
@@ -45,19 +45,16 @@ impl Seen {
         Self { table: Table::new(plan, Mono::ZERO), judged: None, looks: Vec::new() }
     }
 
-    fn see(&mut self, now: Mono, fact: Option<&Fact>, watch: &mut Watch) {
-        if let Some(fact) = fact {
-            self.table.take(fact);
-        }
-        while let Some(event) = watch.poll_event() {
-            self.table.follow(event);
-            if self.judged.is_none() && self.table.health() == Level::Led {
+    fn see(&mut self, now: Mono, live: &mut Live) {
+        while let Some(event) = live.poll_event() {
+            self.table.follow(live, &event);
+            if self.judged.is_none() && Level::from(live.health().0) == Level::Led {
                 self.judged = Some(now);
                 self.table.judge_from(now);
             }
         }
-        let (settled, judged) = (watch.settled(), self.judged);
-        self.looks.push(Look { now, settled, judged, picture: picture(&self.table, now) });
+        let (settled, judged) = (live.settled(), self.judged);
+        self.looks.push(Look { now, settled, judged, picture: picture(&self.table, live, now) });
     }
 }
 
@@ -153,7 +150,7 @@ proptest! {
         let mut delays = delays.into_iter().cycle().map(Duration::from_millis);
         let (end, mut seen) = (at(20_000), Seen::of(&plan));
         let delay = || delays.next().unwrap();
-        drive_seen(&plan, &facts, end, delay, |now, fact, watch| seen.see(now, fact, watch));
+        drive_seen(&plan, &facts, end, delay, |now, _, live| seen.see(now, live));
         let all = judged(&plan, &facts, end);
         for look in seen.looks.iter().filter(|look| look.now < end) {
             agrees(look)?;
@@ -175,17 +172,17 @@ fn told(story: &Story, until: u64) -> (Picture, Seen) {
         *seq += 1;
         fact.seq = *seq;
     }
-    let (mut watch, mut seen) = (Watch::new(&plan), Seen::of(&plan));
+    let (mut live, mut seen) = (Live::new(&plan), Seen::of(&plan));
     let mut facts = facts.iter().peekable();
     for now in (0..=until).step_by(10) {
         while let Some(fact) = facts.next_if(|fact| fact.t <= at(now)) {
-            watch.observe(fact);
-            seen.see(at(now), Some(fact), &mut watch);
+            live.observe(fact);
+            seen.see(at(now), &mut live);
         }
-        watch.handle_timeout(at(now));
-        seen.see(at(now), None, &mut watch);
+        live.handle_timeout(at(now));
+        seen.see(at(now), &mut live);
     }
-    (picture(&seen.table, at(until)), seen)
+    (picture(&seen.table, &live, at(until)), seen)
 }
 
 /// The end of all stories.
@@ -251,15 +248,15 @@ fn a_hand_over_without_a_gap_begins_nothing_anew() {
 }
 
 /// Its claims are renewed all the time, and its duty does not run; that it may have run after all
-/// is waited for as long as the watch has patience.
+/// is waited for as long as the live has patience.
 #[test]
-fn whoever_hangs_leads_nothing_once_that_is_certain() {
+fn a_member_that_hangs_leads_nothing_once_that_is_certain() {
     let mut story = Story::default();
     others(&mut story);
     leads(&mut story, "p1-2.1", &[(1, [200, END], &[[200, 3_000]])]);
     let group: GroupName = "p1".parse().unwrap();
     let (picture, _) = told(&story, 3_400);
-    assert_eq!(picture.health, Level::Led, "nobody can know yet");
+    assert_eq!(picture.health, Level::Led, "it is not certain yet");
     let (picture, seen) = told(&story, 9_000);
     assert_eq!((picture.health, picture.roles[1].health), (Level::Degraded, Level::Degraded));
     assert_eq!(since(&picture, 1, 9_000), 3_000);

@@ -1,4 +1,4 @@
-//! The watch: transcripts that people read under `tests/data/watch/`, and the timeline as its
+//! The live fold: transcripts that people read under `tests/data/live/`, and the timeline as its
 //! oracle, on histories that chance makes up and that come late. `UPDATE=1 cargo test --test pure`
 //! rewrites the transcripts.
 //!
@@ -6,7 +6,7 @@
 //! milliseconds: `serves WHO PARTITION TERM FROM UNTIL`, `claims` likewise, `started`, `died`,
 //! `stopped`, `continued WHO AT`, `asked WHO KIND AT`, `lapsed WHO PARTITION TERM AT`,
 //! `lost WHO FROM UNTIL` (its channel was full). `run UNTIL` plays it, each fact at its stamp;
-//! `totals`, `end AT` and `finish AT` are what the watch offers.
+//! `totals`, `end AT` and `finish AT` are what the fold offers.
 
 #![allow(clippy::as_conversions, clippy::cast_precision_loss, reason = "a test may fail loudly")]
 
@@ -20,7 +20,7 @@ use support::facts::{Story, at, plan};
 use support::transcript::{Command, check_folder};
 use support::watched::{drive, found, judged, plausible};
 use tandem::ids::{GroupName, PartitionId, RoleIndex};
-use tandem::live::{Event, Place, Watch};
+use tandem::live::{Event, Live, Place};
 use tandem::observation::{Fact, What};
 use tandem::time::Mono;
 use tandem::topology::Plan;
@@ -35,8 +35,8 @@ proptest! {
         let facts = plausible(history(&["p1", "p2"], &mut Draws::new(numbers)), 25_000);
         let mut delays = delays.into_iter().cycle().map(Duration::from_millis);
         let end = at(20_000);
-        let (watch, events) = drive(&plan, &facts, end, || delays.next().unwrap());
-        let (found, judged) = (found(&plan, &watch, &events), judged(&plan, &facts, end));
+        let (live, events) = drive(&plan, &facts, end, || delays.next().unwrap());
+        let (found, judged) = (found(&plan, &live, &events), judged(&plan, &facts, end));
         for (place, judged) in judged {
             prop_assert_eq!(&found[&place], &judged, "{:?}\n{}", place,
                 told(&plan, &facts, &place));
@@ -66,8 +66,8 @@ fn what_was_said_before_a_stop_may_come_after_it() {
     let own = |fact: &Fact| !fact.what.is_by_member();
     let mut delays = story.facts.iter().map(|fact| if own(fact) { 0 } else { 450 });
     let delay = || Duration::from_millis(delays.next().unwrap());
-    let (watch, events) = drive(&plan, &story.facts, at(4_000), delay);
-    let found = found(&plan, &watch, &events);
+    let (live, events) = drive(&plan, &story.facts, at(4_000), delay);
+    let found = found(&plan, &live, &events);
     assert_eq!(found, judged(&plan, &story.facts, at(4_000)));
     assert!(found.values().all(|one| one.unknown < Duration::from_secs(1)), "{found:?}");
 }
@@ -109,30 +109,30 @@ fn all_led() -> Story {
     story
 }
 
-/// What a watch over so many roles takes of a processor, in seconds, and how much it keeps after
+/// What a fold over so many roles takes of a processor, in seconds, and how much it keeps after
 /// ten seconds and at the end.
 fn cost(roles: u32, story: &Story) -> (f64, [usize; 2]) {
     let plan = plan(roles, &[("p1", 64, 5), ("p2", 64, 5), ("p3", 64, 5)]);
-    let mut watch = Watch::new(&plan);
+    let mut live = Live::new(&plan);
     let (before, mut kept) = (clock_gettime(ClockId::ThreadCPUTime), None);
     for fact in &story.facts {
-        while let Some(next) = watch.poll_timeout().filter(|next| *next <= fact.t) {
-            watch.handle_timeout(next);
-            while watch.poll_event().is_some() {}
+        while let Some(next) = live.poll_timeout().filter(|next| *next <= fact.t) {
+            live.handle_timeout(next);
+            while live.poll_event().is_some() {}
         }
-        watch.observe(fact);
+        live.observe(fact);
         if fact.t == at(10_000) {
-            kept.get_or_insert_with(|| format!("{watch:?}").len()); // costs some milliseconds, once
+            kept.get_or_insert_with(|| format!("{live:?}").len()); // costs some milliseconds, once
         }
     }
     let after = clock_gettime(ClockId::ThreadCPUTime);
     let cpu = (after.tv_sec - before.tv_sec) as f64 + (after.tv_nsec - before.tv_nsec) as f64 / 1e9;
     for role in [0, 63, roles - 1].map(RoleIndex) {
-        let totals = watch.totals(None, role);
+        let totals = live.totals(None, role);
         assert_eq!((totals.unavailable, totals.unknown), (Duration::ZERO, Duration::ZERO));
-        assert_eq!(watch.led(role), 3);
+        assert_eq!(live.led(role), 3);
     }
-    (cpu, [kept.unwrap(), format!("{watch:?}").len()])
+    (cpu, [kept.unwrap(), format!("{live:?}").len()])
 }
 
 /// A million roles on 64 partitions cost what 64 do, next to each other in one run. And what is
@@ -153,7 +153,7 @@ fn a_million_roles_cost_what_their_partitions_do() {
     assert!(ratios[2] < 2.0, "{ratios:?}");
 }
 
-/// Whoever drives a watch stands still from 2500 to 8000; at 5500 a guard ends the only member.
+/// The owner of a live fold stands still from 2500 to 8000; at 5500 a guard ends the only member.
 #[test]
 fn what_its_owner_was_not_there_to_see_is_not_counted() {
     let gaps = |noted: bool| {
@@ -163,20 +163,20 @@ fn what_its_owner_was_not_there_to_see_is_not_counted() {
         if noted {
             story.run(8_400, What::Unattended { from: at(2_400) });
         }
-        let mut watch = Watch::new(&plan);
+        let mut live = Live::new(&plan);
         let mut facts = story.facts.iter().peekable();
         let mut found = Vec::new();
         for now in (0..2_500).chain(8_000..9_500).step_by(50) {
             while let Some(fact) = facts.next_if(|fact| fact.t <= at(now)) {
-                watch.observe(fact);
+                live.observe(fact);
             }
-            watch.handle_timeout(at(now));
-            found.extend(std::iter::from_fn(|| watch.poll_event()));
+            live.handle_timeout(at(now));
+            found.extend(std::iter::from_fn(|| live.poll_event()));
         }
-        watch.finish(at(9_500));
-        found.extend(std::iter::from_fn(|| watch.poll_event()));
+        live.finish(at(9_500));
+        found.extend(std::iter::from_fn(|| live.poll_event()));
         found.retain(|event| matches!(event, Event::GapBegan(..) | Event::Gap(..)));
-        (found.len(), watch.totals(None, RoleIndex(0)).unavailable)
+        (found.len(), live.totals(None, RoleIndex(0)).unavailable)
     };
     assert_eq!(gaps(true), (0, Duration::ZERO));
     assert!(gaps(false).0 > 0, "a stall of the host alone excuses nothing");
@@ -184,7 +184,7 @@ fn what_its_owner_was_not_there_to_see_is_not_counted() {
 
 struct Play {
     plan: Plan,
-    watch: Watch,
+    live: Live,
     story: Story,
     played: usize,
     now: Mono,
@@ -200,8 +200,8 @@ impl Play {
             })
             .collect();
         let plan = plan(words[0].parse().unwrap(), &groups);
-        let watch = Watch::new(&plan);
-        Self { plan, watch, story: Story::default(), played: 0, now: Mono::ZERO }
+        let live = Live::new(&plan);
+        Self { plan, live, story: Story::default(), played: 0, now: Mono::ZERO }
     }
 
     fn apply(&mut self, command: &Command) -> String {
@@ -239,9 +239,9 @@ impl Play {
                 story.says(words[0], number(2), What::Hole { from, until });
             }
             "run" => return self.run(at(number(0))),
-            "end" => self.watch.end(at(number(0))),
+            "end" => self.live.end(at(number(0))),
             "finish" => {
-                self.watch.finish(at(number(0)));
+                self.live.finish(at(number(0)));
                 return self.drain(None);
             }
             "totals" => return self.totals(),
@@ -258,7 +258,7 @@ impl Play {
         for fact in facts {
             assert!(fact.t <= until, "run further: {fact:?}");
             out += &self.pass(fact.t);
-            self.watch.observe(&fact);
+            self.live.observe(&fact);
             self.now = self.now.max(fact.t);
             out += &self.drain(Some(self.now));
         }
@@ -267,9 +267,9 @@ impl Play {
 
     fn pass(&mut self, until: Mono) -> String {
         let mut out = String::new();
-        while let Some(next) = self.watch.poll_timeout().filter(|next| *next <= until) {
+        while let Some(next) = self.live.poll_timeout().filter(|next| *next <= until) {
             self.now = self.now.max(next);
-            self.watch.handle_timeout(self.now);
+            self.live.handle_timeout(self.now);
             out += &self.drain(Some(self.now));
         }
         out
@@ -277,7 +277,7 @@ impl Play {
 
     fn drain(&mut self, now: Option<Mono>) -> String {
         let mut out = String::new();
-        while let Some(event) = self.watch.poll_event() {
+        while let Some(event) = self.live.poll_event() {
             if matches!(event, Event::Settled(_)) {
                 continue; // comes all the time
             }
@@ -291,7 +291,7 @@ impl Play {
         let mut out = String::new();
         for group in self.plan.groups.keys().map(Some).chain([None]) {
             for (role, name) in self.plan.roles.indices().zip(self.plan.roles.names()) {
-                let totals = self.watch.totals(group, role);
+                let totals = self.live.totals(group, role);
                 let group = group.map_or("joint", |group| group.as_str());
                 let since =
                     totals.since.map_or_else(|| "never".to_owned(), |at| ms(at).to_string());
@@ -340,6 +340,7 @@ fn show(event: &Event) -> String {
         Event::GapBegan(at, since) => format!("{} gap {}-", place(at), ms(*since)),
         Event::Gap(at, one) => span(at, "gap", one),
         Event::Overlap(at, one) => span(at, "overlap", one),
+        Event::FaultOver { fault, .. } => format!("fault {fault} is over"),
         Event::Takeover(at, one) => span(at, "passed", one),
         Event::Settled(at) => format!("settled {}", ms(*at)),
         Event::Late { facts, by } => format!("late: {facts} by up to {} ms", by.as_millis()),
@@ -348,7 +349,7 @@ fn show(event: &Event) -> String {
 
 #[test]
 fn transcripts() {
-    check_folder("watch", || {
+    check_folder("live", || {
         let mut play = None;
         move |command: &Command| {
             if command.verb == "plan" {

@@ -7,7 +7,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use support::facts::{Story, at, plan};
 use tandem::ids::ClusterName;
-use tandem::live::Watch;
+use tandem::live::Live;
 use tandem::live_view::{
     Event, Happening, JournalPicture, KeyAction, Level, Moment, Picture, Run, Screen, Table, line,
     summary,
@@ -19,7 +19,7 @@ use tandem::topology::Plan;
 /// A story, as far as it was played.
 struct Playback {
     plan: Plan,
-    watch: Watch,
+    live: Live,
     table: Table,
     events: Vec<Event>,
     /// Up to when it was played.
@@ -30,9 +30,9 @@ impl Playback {
     fn new(mut plan: Plan) -> Self {
         plan.objective.joint_gap = Some(Span::ms(0));
         plan.objective.group_gap = Some(Span::ms(1_500));
-        let (watch, mut table) = (Watch::new(&plan), Table::new(&plan, Mono::ZERO));
+        let (live, mut table) = (Live::new(&plan), Table::new(&plan, Mono::ZERO));
         table.judge_from(at(500));
-        Self { plan, watch, table, events: Vec::new(), until: Mono::ZERO }
+        Self { plan, live, table, events: Vec::new(), until: Mono::ZERO }
     }
 
     fn put(&mut self, t: Mono, published: Mono, what: Happening) {
@@ -47,21 +47,21 @@ impl Playback {
         facts.sort_by_key(|fact| fact.t);
         let from = self.until;
         for fact in facts.iter().filter(|fact| fact.t > from && fact.t <= at(until)) {
-            self.watch.handle_timeout(fact.t);
-            self.watch.observe(fact);
-            if let Some(what) = self.table.take(fact) {
+            self.live.handle_timeout(fact.t);
+            self.live.observe(fact);
+            if let Some(what) = Happening::of(&self.live, fact) {
                 self.put(fact.t, fact.t, what);
             }
             self.follow(fact.t);
         }
         self.until = at(until);
-        self.watch.handle_timeout(self.until);
+        self.live.handle_timeout(self.until);
         self.follow(self.until);
     }
 
     fn follow(&mut self, now: Mono) {
-        while let Some(event) = self.watch.poll_event() {
-            if let Some((t, what)) = self.table.follow(event) {
+        while let Some(event) = self.live.poll_event() {
+            if let Some((t, what)) = self.table.follow(&self.live, &event) {
                 self.put(t, now, what);
             }
         }
@@ -79,7 +79,11 @@ impl Playback {
         let journal = JournalPicture { file, written: true, why: None, lost: 0 };
         let event = self.events.last().map_or(0, |event| event.seq);
         let wall = Wall(1_700_000_000_000 + i64::try_from(now).unwrap());
-        self.table.picture(&run, Moment { now: at(now), wall, journal, ends: None, event })
+        self.table.picture(
+            &self.live,
+            &run,
+            Moment { now: at(now), wall, journal, ends: None, event },
+        )
     }
 
     fn lines(&self) -> String {

@@ -2,26 +2,26 @@
 
 use support::facts::{Story, at, fault, name, plan, plan_apart};
 use tandem::ids::{GroupName, PartitionId};
+use tandem::live::{Live, Obstacle};
 use tandem::observation::What;
 use tandem::time::Mono;
-use tandem::timeline::{LiveState, Obstacle};
 
-/// The standing after all facts of a story, one after another.
-fn standing(record: impl Fn(&mut Story)) -> LiveState {
+/// The state after all facts of a story, one after another.
+fn standing(record: impl Fn(&mut Story)) -> Live {
     let mut story = Story::default();
     record(&mut story);
-    let mut standing = LiveState::new(&plan(2, &[("p1", 2, 3)]));
+    let mut standing = Live::new(&plan(2, &[("p1", 2, 3)]));
     story.facts.iter().for_each(|fact| standing.observe(fact));
     standing
 }
 
-fn settled(standing: &LiveState, now: u64) -> Option<Mono> {
+fn settled(standing: &Live, now: u64) -> Option<Mono> {
     standing.settled_since(at(now), &name("p1"))
 }
 
-fn leaders(standing: &LiveState, now: u64, partition: u32) -> Vec<String> {
+fn leaders(standing: &Live, now: u64, partition: u32) -> Vec<String> {
     let group: GroupName = name("p1");
-    standing.leaders(at(now), &group, PartitionId(partition)).map(ToString::to_string).collect()
+    standing.claimants(at(now), &group, PartitionId(partition)).map(ToString::to_string).collect()
 }
 
 /// Two members, a partition each, claimed up to 4000.
@@ -30,7 +30,7 @@ fn pair(story: &mut Story) {
     story.claimed("p1-1.1", 0, 1, [900, 4_000]).claimed("p1-2.1", 1, 1, [1_000, 4_000]);
 }
 
-fn obstacle(standing: &LiveState, now: u64) -> String {
+fn obstacle(standing: &Live, now: u64) -> String {
     standing.obstacle(at(now), &name("p1")).unwrap().to_string()
 }
 
@@ -92,7 +92,7 @@ fn a_stopped_member_keeps_its_group_unsettled_and_a_waking_unsettles_it() {
     let mut story = Story::default();
     pair(&mut story);
     story.of("p1-2.1", 1_200, What::Stopped);
-    let mut standing = LiveState::new(&plan(2, &[("p1", 2, 3)]));
+    let mut standing = Live::new(&plan(2, &[("p1", 2, 3)]));
     story.facts.iter().for_each(|fact| standing.observe(fact));
     assert_eq!(standing.obstacle(at(1_500), &name("p1")), Some(Obstacle::Stopped(name("p1-2"))));
     assert_eq!(leaders(&standing, 1_500, 1), ["p1-2"], "it leads, for all it knows");
@@ -175,7 +175,7 @@ fn a_broker_that_is_away_is_in_the_way_of_the_groups_on_its_cluster() {
     let mut story = Story::default();
     story.started("p1-1.1", 10).started("p2-1.1", 10);
     story.claimed("p1-1.1", 0, 1, [900, 9_000]).claimed("p2-1.1", 0, 1, [900, 9_000]);
-    let mut standing = LiveState::new(&plan);
+    let mut standing = Live::new(&plan);
     story.asked_broker(2_000, "1.b", "a");
     story.facts.iter().for_each(|fact| standing.observe(fact));
     let away = Some(Obstacle::Broker(fault("1.b")));
@@ -194,7 +194,7 @@ fn brokers_of_several_clusters_can_be_away_by_one_fault() {
     story.started("p1-1.1", 10).started("p2-1.1", 10);
     story.claimed("p1-1.1", 0, 1, [900, 9_000]).claimed("p2-1.1", 0, 1, [900, 9_000]);
     story.asked_broker(2_000, "1.h", "a").asked_broker(2_001, "1.h", "b");
-    let mut standing = LiveState::new(&plan);
+    let mut standing = Live::new(&plan);
     story.facts.iter().for_each(|fact| standing.observe(fact));
     for group in ["p1", "p2"] {
         let away = Some(Obstacle::Broker(fault("1.h")));
@@ -213,7 +213,7 @@ fn a_broker_that_died_of_itself_is_in_the_way_until_another_answers() {
     start(&mut story, 1);
     story.started("p1-1.1", 10).started("p2-1.1", 10);
     story.claimed("p1-1.1", 0, 1, [900, 9_000]).claimed("p2-1.1", 0, 1, [900, 9_000]);
-    let mut standing = LiveState::new(&plan);
+    let mut standing = Live::new(&plan);
     story.facts.drain(..).for_each(|fact| standing.observe(&fact));
     assert_eq!(settled(&standing, 1_500), Some(at(900)));
     story.run(2_000, What::ClusterDied { cluster: name("a") });

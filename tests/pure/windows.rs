@@ -15,6 +15,7 @@ use support::recorded::{ZERO_WALL, up};
 use support::watched::plausible;
 use support::windowed::{records_lead, shown, wall, windows, windows_agree};
 use tandem::ids::{Life, MemberId, TrialNumber};
+use tandem::live::Live;
 use tandem::observation::{Fact, Outcome, What};
 use tandem::telemetry::{RunContext, WindowTrace, WindowTraces};
 use tandem::time::{Mono, Span as Length};
@@ -92,23 +93,27 @@ fn cut(
 ) -> Cut {
     let header = up(plan);
     let mut traces = WindowTraces::new(&header, RunContext::of(&header), length);
+    let mut live = Live::new(plan);
     let (mut cut, mut records) = (Vec::new(), Vec::new());
     let mut now = arrivals.first().map_or(Mono::ZERO, |(arrival, _)| *arrival);
     for (arrival, fact) in arrivals {
-        while let Some(next) = traces.poll_timeout().filter(|next| next <= arrival) {
+        while let Some(next) = live.poll_timeout().filter(|next| next <= arrival) {
             now = now.max(next);
+            live.handle_timeout(now);
             traces.handle_timeout(now);
-            cut.extend(std::iter::from_fn(|| traces.poll_trace()));
+            cut.extend(std::iter::from_fn(|| traces.poll_trace(&live.finality())));
         }
         if is_missed(*arrival) {
             traces.miss(1);
         } else {
+            live.observe(fact);
             traces.observe(fact);
             records.extend(traces.record(fact));
         }
     }
-    traces.finish(now + Duration::from_secs(1));
-    cut.extend(std::iter::from_fn(|| traces.poll_trace()));
+    traces.finish();
+    live.finish(now + Duration::from_secs(1));
+    cut.extend(std::iter::from_fn(|| traces.poll_trace(&live.finality())));
     Cut { traces: cut, own: traces.own(), records }
 }
 

@@ -1,11 +1,11 @@
-//! A journal as it comes, fact by fact with delays, through a watch; and what the timeline says of
-//! the same facts when all are there.
+//! Passes a journal fact by fact, with delays, through the live fold, and compares with the
+//! timeline of the same facts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tandem::ids::{GroupName, Life, RoleIndex, TrialNumber};
-use tandem::live::{Event, Totals, Watch};
+use tandem::live::{Event, Live, Totals};
 use tandem::live_view::{JournalPicture, Moment, Picture, Run, Table};
 use tandem::observation::{Fact, What};
 use tandem::time::{Mono, Wall};
@@ -28,30 +28,30 @@ pub struct Found {
 /// Of each role, in each group and (under no name) in all.
 pub type All = BTreeMap<(Option<GroupName>, u32), Found>;
 
-/// Drives a watch through facts that each arrive so long after their stamp; authors keep their
-/// order. Everything ends at `end`.
+/// Drives the live fold through facts that each arrive so long after their stamp; authors keep
+/// their order. Everything ends at `end`.
 pub fn drive(
     plan: &Plan,
     facts: &[Fact],
     end: Mono,
     delay: impl FnMut() -> Duration,
-) -> (Watch, Vec<Event>) {
+) -> (Live, Vec<Event>) {
     let mut events = Vec::new();
-    let watch = drive_seen(plan, facts, end, delay, |_, _, watch| {
-        events.extend(std::iter::from_fn(|| watch.poll_event()));
+    let live = drive_seen(plan, facts, end, delay, |_, _, live| {
+        events.extend(std::iter::from_fn(|| live.poll_event()));
     });
-    (watch, events)
+    (live, events)
 }
 
 /// The same; after each step `seen` is shown when that was, the fact that came, if one did, and the
-/// watch, whose events it takes.
+/// fold, whose events it takes.
 pub fn drive_seen(
     plan: &Plan,
     facts: &[Fact],
     end: Mono,
     mut delay: impl FnMut() -> Duration,
-    mut seen: impl FnMut(Mono, Option<&Fact>, &mut Watch),
-) -> Watch {
+    mut seen: impl FnMut(Mono, Option<&Fact>, &mut Live),
+) -> Live {
     let mut arrivals: Vec<(Mono, &Fact)> = Vec::new();
     let mut latest: BTreeMap<Option<&Life>, Mono> = BTreeMap::new();
     for fact in facts {
@@ -62,35 +62,35 @@ pub fn drive_seen(
         arrivals.push((arrival, fact));
     }
     arrivals.sort_by_key(|(arrival, _)| *arrival);
-    let mut watch = Watch::new(plan);
+    let mut live = Live::new(plan);
     let mut now = arrivals.first().map_or(Mono::ZERO, |(arrival, _)| *arrival);
-    watch.end(end);
+    live.end(end);
     for (arrival, fact) in arrivals {
-        while let Some(next) = watch.poll_timeout().filter(|next| *next <= arrival) {
+        while let Some(next) = live.poll_timeout().filter(|next| *next <= arrival) {
             now = now.max(next);
-            watch.handle_timeout(now);
-            seen(now, None, &mut watch);
+            live.handle_timeout(now);
+            seen(now, None, &mut live);
         }
-        watch.observe(fact);
-        seen(now.max(arrival), Some(fact), &mut watch);
+        live.observe(fact);
+        seen(now.max(arrival), Some(fact), &mut live);
     }
     for _ in 0..200 {
         now = now + Duration::from_millis(50);
-        watch.handle_timeout(now);
-        seen(now, None, &mut watch);
+        live.handle_timeout(now);
+        seen(now, None, &mut live);
     }
-    watch.finish(now.max(end));
-    seen(now.max(end), None, &mut watch);
-    watch
+    live.finish(now.max(end));
+    seen(now.max(end), None, &mut live);
+    live
 }
 
-/// What a watch found.
-pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
+/// What the live fold found.
+pub fn found(plan: &Plan, live: &Live, events: &[Event]) -> All {
     let mut all = All::new();
     let groups = plan.groups.keys().cloned().map(Some).chain([None]);
     for group in groups {
         for role in 0..plan.roles.len() {
-            let totals: Totals = watch.totals(group.as_ref(), RoleIndex(role));
+            let totals: Totals = live.totals(group.as_ref(), RoleIndex(role));
             let Totals { unavailable, unknown, overlap, .. } = totals;
             let found = Found { unavailable, unknown, overlap, ..Found::default() };
             all.insert((group.clone(), role), found);
@@ -110,6 +110,7 @@ pub fn found(plan: &Plan, watch: &Watch, events: &[Event]) -> All {
             Event::Leaders { .. }
             | Event::Unled { .. }
             | Event::Health { .. }
+            | Event::FaultOver { .. }
             | Event::Settled(_)
             | Event::GapBegan(..)
             | Event::Late { .. } => {}
@@ -236,7 +237,7 @@ fn renumber(facts: &mut [Fact]) {
 }
 
 /// What a table of a topology that is kept up shows at `now`.
-pub fn picture(table: &Table, now: Mono) -> Picture {
+pub fn picture(table: &Table, live: &Live, now: Mono) -> Picture {
     let run = Run {
         name: "up".to_owned(),
         topology: "t".parse().unwrap(),
@@ -245,5 +246,5 @@ pub fn picture(table: &Table, now: Mono) -> Picture {
         began: Wall(0),
     };
     let (wall, journal) = (Wall(0), JournalPicture::default());
-    table.picture(&run, Moment { now, wall, journal, ends: None, event: 0 })
+    table.picture(live, &run, Moment { now, wall, journal, ends: None, event: 0 })
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use support::experiment::Experiment;
 use support::facts::{Story, at, plan};
 use tandem::chaos::Lookout;
+use tandem::live::Live;
 use tandem::observation::{Outcome, What};
-use tandem::timeline::LiveState;
 use tandem::verdict::Condition;
 
 /// What a lookout says of a story, looking each 20 ms: when, and in words.
@@ -15,13 +15,13 @@ fn sees(condition: &str, record: impl Fn(&mut Story)) -> Option<(u64, String)> {
     let mut story = Story::default();
     record(&mut story);
     let condition: Condition = condition.parse().unwrap();
-    let (mut standing, mut lookout) = (LiveState::new(&plan), Lookout::new(&condition, &plan));
+    let (mut live, mut lookout) = (Live::new(&plan), Lookout::new(&condition, &plan));
     let mut facts = story.facts.iter().peekable();
     (1_000..6_000).step_by(20).find_map(|now| {
         while let Some(fact) = facts.next_if(|fact| fact.t <= at(now)) {
-            standing.observe(fact);
+            live.observe(fact);
         }
-        lookout.look(at(now), &standing).map(|why| (now, why))
+        lookout.look(at(now), &live).map(|why| (now, why))
     })
 }
 

@@ -14,6 +14,7 @@ use support::experiment::{eventually, output, tandem};
 use support::facts::{Story, at, brief, plan};
 use support::up::Up;
 use support::watched::picture;
+use tandem::live::Live;
 use tandem::live_view::{Event, Happening, Level, Screen, Table, line, summary};
 use tandem::observation::{Outcome, What};
 use tandem::time::{Mono, Wall};
@@ -180,10 +181,11 @@ fn stalls_and_losses_are_on_every_page() {
     story.run(2_400, What::Stall { from: at(2_000), until: at(2_400), waited_ns: None });
     story.run(3_000, What::BrokerLost { cluster, broker });
     story.says("p1-1.1", 3_100, What::Unconnected { why: "Connection \"refused\"".to_owned() });
-    let mut table = Table::new(&plan, Mono::ZERO);
+    let (mut live, table) = (Live::new(&plan), Table::new(&plan, Mono::ZERO));
     let mut lines = Vec::new();
     for fact in &story.facts {
-        if let Some(what) = table.take(fact) {
+        live.observe(fact);
+        if let Some(what) = Happening::of(&live, fact) {
             let event = Event { seq: 1, t: fact.t, wall: Wall(0), published: fact.t, what };
             lines.push(line(&event).split_once(' ').unwrap().1.to_owned());
         }
@@ -200,7 +202,7 @@ fn stalls_and_losses_are_on_every_page() {
         "p1-1 has not reached its brokers for 0.9 s: Connection \"refused\"",
         "host stalled once, for up to 400 ms, last 1.6 s ago",
     ];
-    let picture = picture(&table, at(4_000));
+    let picture = picture(&table, &live, at(4_000));
     let mut terminal = Terminal::new(TestBackend::new(100, 20)).unwrap();
     terminal.draw(|frame| Screen::new(false, false).draw(frame, &picture)).unwrap();
     // A terminal's rows stand in quotes.

@@ -6,9 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::broadcast;
 
+use super::TRIAL;
 use crate::controller::Recorder;
+use crate::fold::Heard;
 use crate::journal::{Header, Written};
-use crate::live_view::{Event, Happening, JournalPicture, Level, Moment, Picture, Run, Table};
+use crate::live::{self, Health, Live};
+use crate::live_view::{Event, Happening, JournalPicture, Moment, Picture, Run, Table};
+use crate::observation::What;
 use crate::status_socket::{Feed, Source};
 use crate::time::{Mono, Wall};
 
@@ -23,6 +27,8 @@ pub struct Service {
     state: Mutex<State>,
     followers: broadcast::Sender<Arc<Event>>,
     record: OnceLock<Arc<Recorder>>,
+    /// The empty fold that answers before there is a recorder.
+    idle: Live,
 }
 
 struct State {
@@ -31,6 +37,8 @@ struct State {
     seq: u64,
     ends: Option<Mono>,
     judging: Judging,
+    /// Whether the journal was written at the last check.
+    written: bool,
 }
 
 /// Whether gaps and overlaps count.
@@ -40,6 +48,18 @@ enum Judging {
     Now,
     /// They counted until then, if they ever did.
     Over(Mono),
+}
+
+impl Judging {
+    fn may_go_on(self) -> bool {
+        !matches!(self, Self::Over(_))
+    }
+}
+
+/// Whether the event is about the current leaders.
+fn is_of_now(event: &live::Event) -> bool {
+    use live::Event::{Health, Leaders, Unled};
+    matches!(event, Leaders { .. } | Unled { .. } | Health { .. })
 }
 
 impl Service {
@@ -55,19 +75,14 @@ impl Service {
         };
         let table = Table::new(&header.plan, header.zero);
         let (events, seq) = (VecDeque::new(), 0);
-        let state = Mutex::new(State { table, events, seq, ends: None, judging: Judging::NotYet });
+        let (ends, judging, written) = (None, Judging::NotYet, true);
+        let state = Mutex::new(State { table, events, seq, ends, judging, written });
         let (followers, record) = (broadcast::Sender::new(BEHIND_MAX), OnceLock::new());
-        Self { run, state, followers, record }
+        Self { run, state, followers, record, idle: Live::new(&header.plan) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The health of the whole topology.
-    #[must_use]
-    pub fn health(&self) -> Level {
-        self.state().table.health()
     }
 
     /// This service as the source of the status socket.
@@ -76,9 +91,47 @@ impl Service {
         source
     }
 
-    /// Sets the recorder, whose journal the state reports.
-    pub(super) fn begin(&self, record: &Arc<Recorder>) {
+    /// Sets the recorder, and publishes the events of its facts from now on.
+    pub(super) fn begin(self: &Arc<Self>, record: &Arc<Recorder>) {
         self.record.get_or_init(|| Arc::clone(record));
+        let service = Arc::downgrade(self);
+        record.fold().listen(Box::new(move |live, heard| {
+            if let Some(service) = service.upgrade() {
+                service.hear(live, heard);
+            }
+        }));
+    }
+
+    /// Publishes the events that follow.
+    fn hear(&self, live: &Live, heard: Heard<'_>) {
+        // Nearly all facts are of these two kinds, and neither makes an event.
+        if let Heard::Fact(fact) = heard
+            && let What::Renewed { .. } | What::Ticks { .. } = fact.what
+        {
+            return;
+        }
+        let mut state = self.state();
+        let happening = match heard {
+            Heard::Fact(fact) => Happening::of(live, fact).map(|what| (fact.t, what)),
+            // After the members are asked to leave, changes of leaders are not events.
+            Heard::Event(event) if is_of_now(event) && !state.judging.may_go_on() => None,
+            Heard::Event(event) => state.table.follow(live, event),
+            Heard::Missed(facts) => {
+                state.table.miss(facts);
+                Some((Mono::now(), Happening::Missed { facts }))
+            }
+        };
+        if let Some((t, what)) = happening {
+            self.publish(&mut state, t, what);
+        }
+        // Gaps count only after every group has led every role.
+        if let Judging::NotYet = state.judging
+            && live.health().0 == Health::Led
+            && let Some(record) = self.record.get()
+        {
+            state.judging = Judging::Now;
+            state.table.judge_from(record.note(None, What::TrialBegan { trial: TRIAL }));
+        }
     }
 
     /// Sets when the run ends by itself, if it does.
@@ -86,52 +139,45 @@ impl Service {
         self.state().ends = ends;
     }
 
-    /// When every role is led for the first time, gaps and overlaps count from the instant that
-    /// `begin` returns. Does nothing after [`judge_until`](Self::judge_until).
-    pub(super) fn judge_from(&self, begin: impl FnOnce() -> Mono) {
-        let mut state = self.state();
-        if matches!(state.judging, Judging::NotYet) && state.table.health() == Level::Led {
-            state.judging = Judging::Now;
-            state.table.judge_from(begin());
-        }
-    }
-
-    /// Gaps and overlaps no longer count. If they did, `end` gets whether every role is led, and
-    /// returns the last instant that counts.
-    pub(super) fn judge_until(&self, end: impl FnOnce(bool) -> Mono) {
-        let mut state = self.state();
-        state.judging = Judging::Over(match state.judging {
-            Judging::NotYet => Mono::now(),
-            Judging::Now => end(state.table.health() == Level::Led),
-            Judging::Over(until) => until,
+    /// The members are asked to leave: from now on nothing counts.
+    pub(super) fn judge_until_now(&self, record: &Recorder) {
+        // The lock of the fold comes first, because the fold calls this service under it.
+        let until = record.look(|live| {
+            let mut state = self.state();
+            let recovered = Some(live.health().0 == Health::Led);
+            let until = match state.judging {
+                Judging::NotYet => Mono::now(),
+                Judging::Now => record.note(None, What::TrialEnded { trial: TRIAL, recovered }),
+                Judging::Over(until) => until,
+            };
+            state.judging = Judging::Over(until);
+            until
         });
+        record.fold().end(until);
     }
 
-    /// Until when gaps and overlaps counted; `None` while they count or have not started to.
-    pub(super) fn judged_until(&self) -> Option<Mono> {
-        match self.state().judging {
-            Judging::NotYet | Judging::Now => None,
-            Judging::Over(until) => Some(until),
-        }
-    }
-
-    /// Changes the table, and publishes the resulting events.
-    pub(super) fn change<I>(&self, change: impl FnOnce(&mut Table) -> I)
-    where
-        I: IntoIterator<Item = (Mono, Happening)>,
-    {
+    /// Publishes whether the journal can be written, if that has changed.
+    pub(super) fn publish_journal(&self) {
+        let journal = self.journal();
         let mut state = self.state();
-        for (t, what) in change(&mut state.table) {
-            self.publish(&mut state, t, what);
+        if journal.written == state.written {
+            return;
         }
+        state.written = journal.written;
+        let what = match journal.why {
+            Some(why) => Happening::Unwritten { why },
+            None => Happening::Written { lost: journal.lost },
+        };
+        self.publish(&mut state, Mono::now(), what);
     }
 
     /// Publishes the last event: the run ends.
     pub(super) fn end(&self, why: &str) {
-        self.change(|table| {
-            let (why, joint) = (why.to_owned(), table.joint());
-            [(Mono::now(), Happening::Ending { why, joint })]
-        });
+        // Publish the events of all recorded facts first.
+        self.record.get().into_iter().for_each(|record| record.look(|_| ()));
+        let mut state = self.state();
+        let (why, joint) = (why.to_owned(), state.table.joint());
+        self.publish(&mut state, Mono::now(), Happening::Ending { why, joint });
     }
 
     /// Publishes under the lock, so that followers get the events in the order of their numbers.
@@ -161,10 +207,16 @@ impl Source for Service {
     fn picture(&self) -> Picture {
         // Before the lock, because the recorder has a lock of its own.
         let journal = self.journal();
-        let state = self.state();
-        let (now, wall) = (Mono::now(), Wall::now());
-        let moment = Moment { now, wall, journal, ends: state.ends, event: state.seq };
-        state.table.picture(&self.run, moment)
+        let picture = |live: &Live| {
+            let state = self.state();
+            let (now, wall) = (Mono::now(), Wall::now());
+            let moment = Moment { now, wall, journal, ends: state.ends, event: state.seq };
+            state.table.picture(live, &self.run, moment)
+        };
+        match self.record.get() {
+            Some(record) => record.look(picture),
+            None => picture(&self.idle),
+        }
     }
 
     fn feed(&self) -> Feed {

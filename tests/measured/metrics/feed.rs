@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tandem::observation::Fact;
+use tandem::fold::{Fold, WAITING_MAX};
+use tandem::live::Live;
+use tandem::observation::{Fact, What};
 use tandem::telemetry::{Metrics, Outlets, RunContext, SERIES_MAX, bind};
 use tandem::time::Mono;
 use tandem::topology::Plan;
-use tokio::sync::broadcast;
 
 use support::experiment::eventually;
 use support::facts::{Story, plan};
@@ -71,12 +72,10 @@ fn facts_are_counted_to_the_nanosecond() {
     story.serves("p2-1.1", 0, 1, [600, 5_000]);
     let mut facts = story.facts;
     facts.sort_by_key(|fact| fact.t);
-    let (sender, receiver) = broadcast::channel(16_384);
-    metrics.feed().hear(receiver);
-    for fact in facts {
-        sender.send(Arc::new(fact)).unwrap();
-    }
-    metrics.feed().end(Mono(5_000_000_000));
+    let fold = Arc::new(Fold::new(Live::new(&plan)));
+    metrics.feed().follow(&fold);
+    facts.into_iter().for_each(|fact| fold.put(Arc::new(fact)));
+    fold.end(Mono(5_000_000_000));
     metrics.conclude(Duration::from_secs(1));
     let name = "neli_role_unavailable_time_seconds_total{neli_group=\"p1\",neli_role=\"role-0\"}";
     let samples = eventually("the gap", Duration::from_secs(10), || {
@@ -97,23 +96,22 @@ fn facts_are_counted_to_the_nanosecond() {
 }
 
 #[test]
-fn a_follower_that_lags_says_how_many_facts_it_missed() {
+fn facts_that_do_not_fit_are_counted() {
     let _turn = shared_turn();
     let plan = plan(1, &[("p1", 1, 2)]);
     let (metrics, port) = served(&plan);
-    let mut story = Story::default();
-    story.serves("p1-1.1", 0, 1, [500, 9_000]);
-    let sent = story.facts.len();
-    let (sender, receiver) = broadcast::channel::<Arc<Fact>>(16);
-    for fact in story.facts {
-        sender.send(Arc::new(fact)).unwrap();
+    let fold = Arc::new(Fold::new(Live::new(&plan)));
+    metrics.feed().follow(&fold);
+    let missed = 7_u32;
+    let sent = u64::try_from(WAITING_MAX).unwrap() + u64::from(missed);
+    for seq in 1..=sent {
+        let what = What::EdgesStarted { pid: 1 };
+        fold.put(Arc::new(Fact { t: Mono(seq), seq, life: None, what }));
     }
-    metrics.feed().hear(receiver);
     let lost = eventually("the loss", Duration::from_secs(10), || {
         let lost = value(&scrape(port), "neli_telemetry_lost_total");
         (lost > 0.0).then_some(lost)
     });
-    let missed = u32::try_from(sent - 16).unwrap();
     assert_eq!(lost, f64::from(missed));
     metrics.conclude(Duration::from_secs(1));
     assert_eq!(metrics.finish().0, u64::from(missed));

@@ -1,13 +1,14 @@
-//! What a watch tells.
+//! The events of the live fold.
 
 use std::time::Duration;
 
+use super::FaultWindow;
 use crate::timeline::Interval;
-use tandem_facts::ids::{GroupName, Life, PartitionId};
+use tandem_facts::ids::{FaultId, GroupName, Life, PartitionId};
 use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
-/// How all roles stand at this moment.
+/// The current health of all roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Health {
     /// Not every group has led all of its roles yet.
@@ -15,15 +16,15 @@ pub enum Health {
     Starting,
     /// Every group leads every role.
     Led,
-    /// A group does not lead some role, and another does.
+    /// A group does not lead some role, but another group does.
     Degraded,
     /// Some role is led in no group.
     Down,
 }
 
 impl Health {
-    /// How a role stands that is led in so many groups; in so many more it was `lost`, and in the
-    /// rest nobody has `ever` led it.
+    /// The health of a role that `led` groups lead, `lost` groups no longer lead, and `never`
+    /// groups have never led.
     #[must_use]
     pub const fn of(led: usize, lost: usize, never: usize) -> Self {
         match (led, lost, never) {
@@ -34,7 +35,8 @@ impl Health {
         }
     }
 
-    /// The greater, the worse: what was never led is missed less than what no longer is.
+    /// The rank; the worst health has the highest. A role that was lost is worse than one that was
+    /// never led.
     pub(super) const fn badness(self) -> u8 {
         match self {
             Self::Led => 0,
@@ -45,78 +47,87 @@ impl Health {
     }
 }
 
-/// What happened. Instants are when it was so, which is some time before it is told.
+/// An event. Its instants are when it happened, which is some time before the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Who leads a partition in a group has changed. May be corrected by a later one.
+    /// The leader of a partition in a group has changed. A later event may correct this one.
     Leaders {
-        /// In which group.
+        /// The group.
         group: GroupName,
-        /// Which partition.
+        /// The partition.
         partition: PartitionId,
-        /// Who leads it now; nobody where it is empty.
+        /// The lives that lead it now; empty if none does.
         leaders: Vec<Life>,
         /// Since when.
         since: Mono,
     },
-    /// A partition is led in a group no longer, or is again, as far as is known: nobody claimed it,
-    /// or it is certain that none of those who did served it. May be corrected by a later one.
+    /// A group no longer leads a partition, or leads it again, as far as known: no life claims it,
+    /// or certainly none of those that claim it serves. A later event may correct this one.
     Unled {
-        /// In which group.
+        /// The group.
         group: GroupName,
-        /// Which partition.
+        /// The partition.
         partition: PartitionId,
-        /// When it was not; without an end while it is not.
+        /// When it was not led; without an end while it is not.
         span: Interval,
     },
-    /// How all roles stand has changed, or since when. May be corrected by a later one.
+    /// The health of all roles, or its start, has changed. A later event may correct this one.
     Health {
-        /// What it is now.
+        /// The health now.
         now: Health,
         /// Since when.
         since: Mono,
     },
-    /// Everything before this instant is final: a gap that is certain and not over lasts until
-    /// then at least.
+    /// Everything before this instant is final. A gap that is certain and not over lasts at least
+    /// until then.
     Settled(Mono),
-    /// Nobody served from an instant on, as is certain now; the end is still to come.
+    /// From an instant on, no life served the roles. This is certain; the end is not known yet.
     GapBegan(Place, Mono),
-    /// A gap is over, and final.
+    /// A gap is over and final.
     Gap(Place, Interval),
-    /// An overlap is over, and final.
+    /// An overlap is over and final.
     Overlap(Place, Interval),
-    /// Service passed from one life to another; final.
+    /// Service passed from one life to another. Final.
     Takeover(Place, Interval),
-    /// Facts came so late that what they say of the time before could not be counted.
+    /// A fault window is over: all its victims are healed, or its trial has ended.
+    FaultOver {
+        /// The fault.
+        fault: FaultId,
+        /// The window.
+        window: FaultWindow,
+        /// When it ended.
+        until: Mono,
+    },
+    /// Facts came too late to be counted.
     Late {
-        /// How many since this was last told.
+        /// The number of such facts since the last event of this kind.
         facts: u64,
-        /// How far behind the last of them was.
+        /// How late the last of them was.
         by: Duration,
     },
 }
 
-/// Where something happened.
+/// Where an event happened.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// In which group; in all together where there is none.
+    /// The group; `None` means all groups together.
     pub group: Option<GroupName>,
-    /// The roles that it befell; each of them counts.
+    /// The roles. The event counts for each of them.
     pub roles: RoleClass,
 }
 
-/// What was counted of one place from the first instant in which it was surely led, all of it
-/// final: no number ever goes back.
+/// The counters of one place. They start at the first instant in which the place was certainly
+/// led. All of them are final, so no number ever decreases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Since when it is counted; nothing before it was first led.
+    /// The start of counting; `None` before the place is led for the first time.
     pub since: Option<Mono>,
-    /// For how long nobody served it.
+    /// How long no life served it.
     pub unavailable: Duration,
-    /// For how long nobody may have served it, and somebody may have.
+    /// How long it is unknown whether a life served it.
     pub unknown: Duration,
-    /// For how long two or more claimed it; of groups only.
+    /// How long two or more lives claimed it; only for groups.
     pub overlap: Duration,
-    /// How often service passed from one life to another; of groups only.
+    /// How often service passed from one life to another; only for groups.
     pub takeovers: u64,
 }

@@ -1,20 +1,20 @@
-//! Since when all roles stand as they do: not before the end of a gap that says otherwise.
+//! Since when the current health lasts: not before the end of a gap that contradicts it.
 
 use super::joint::Class;
 use super::lane::Lane;
-use super::{Event, Health, Watch};
+use super::{Event, Health, Live};
 use tandem_facts::time::Mono;
 
-impl Watch {
-    /// A gap of a group, or of all together, went on until then.
+impl Live {
+    /// Notes that a gap of a group, or of all groups together, lasted until then.
     pub(super) fn healed(&mut self, joint: bool, until: Mono) {
         let (group, all) = &mut self.healed;
         let last = if joint { all } else { group };
         *last = until.max(*last);
     }
 
-    /// What is so, is so only since the end of the last gap that says otherwise: one that was over
-    /// before it was certain, or that is certain to have lasted longer.
+    /// The current health lasts only since the end of the last gap that contradicts it. Such a gap
+    /// was over before it was certain, or certainly lasted longer than the claims show.
     pub(super) fn look_since(&mut self) {
         let lanes = self.groups.values().flat_map(|group| group.lanes.values());
         let lanes = lanes.filter_map(Lane::led_again).max();

@@ -1,9 +1,9 @@
-//! All groups together: in how many of them each role is led.
+//! All groups together: how many of them lead each role.
 
 use std::collections::BTreeMap;
 
-use super::company::Company;
 use super::event::{Event, Health, Place};
+use super::group::GroupState;
 use super::tally::Tally;
 use crate::roster::Roster;
 use crate::timeline::{Coverage, Interval};
@@ -11,20 +11,18 @@ use tandem_facts::ids::{GroupName, PartitionId};
 use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
-/// The roles that are on the same partitions in every group: what befalls one befalls all.
+/// Roles on the same partitions in every group. All of them share their gaps.
 #[derive(Debug, Clone)]
 pub(super) struct Class {
-    /// On which partition of each group they are.
+    /// Their partition in each group.
     pub(super) at: BTreeMap<GroupName, PartitionId>,
     pub(super) tally: Tally,
-    /// In how many groups they are led now.
+    /// How many groups lead them now.
     pub(super) led: usize,
-    /// Since when in none, where they once were.
-    down_since: Option<Mono>,
 }
 
-/// The classes of a roster's roles, in the order of their first roles: mostly as many as there are
-/// partitions.
+/// The classes of the roles of a roster, in the order of their first roles. There are about as
+/// many as partitions.
 pub(super) fn classes(roster: &Roster) -> Vec<Class> {
     let class = |roles: RoleClass| Class {
         at: roster
@@ -34,47 +32,43 @@ pub(super) fn classes(roster: &Roster) -> Vec<Class> {
             .collect(),
         tally: Tally::new(Place { group: None, roles }),
         led: 0,
-        down_since: None,
     };
     roster.classes().map(class).collect()
 }
 
 impl Class {
-    /// Counts a window of which it is known how many served each partition of each group.
+    /// Counts a decided window, from how many lives served each partition of each group.
     pub(super) fn count(
         &mut self,
         window: Interval,
         services: &BTreeMap<GroupName, BTreeMap<PartitionId, Coverage>>,
-        tell: &mut Vec<Event>,
+        events: &mut Vec<Event>,
     ) {
         let lanes = self.at.iter().filter_map(|(name, on)| services.get(name)?.get(on));
         let sum = lanes.fold(Coverage::default(), Coverage::plus);
         for (step, count) in sum.steps(window) {
-            self.tally.serve(step, count, tell);
+            self.tally.serve(step, count, events);
         }
     }
 
-    /// Looks in how many groups it is led now, and how it stands with it.
-    pub(super) fn look(&mut self, groups: &BTreeMap<GroupName, Company>) -> (Health, Option<Mono>) {
+    /// Finds how many groups lead the class now, and its health.
+    pub(super) fn look(
+        &mut self,
+        groups: &BTreeMap<GroupName, GroupState>,
+    ) -> (Health, Option<Mono>) {
         let lanes = || self.at.iter().filter_map(|(name, on)| groups.get(name)?.lanes.get(on));
         let led = lanes().filter(|lane| lane.is_led()).count();
         let lost = || lanes().filter_map(super::lane::Lane::unled_since);
         let never = self.at.len().saturating_sub(led + lost().count());
         let health = Health::of(led, lost().count(), never);
-        // It is down since the last of them fell, and degraded since the first.
+        // Down since the last group lost it; degraded since the first did.
         let since = if led == 0 { lost().max() } else { lost().min() };
         self.led = led;
-        self.down_since = since.filter(|_| health == Health::Down);
         (health, since)
     }
 
-    /// Until when it was surely led in no group, though it is led again, as far as has been heard.
+    /// Until when certainly no group led it, although a group leads it again, as far as known.
     pub(super) fn led_again(&self) -> Option<Mono> {
         self.tally.gap().filter(|_| self.led > 0).map(|gap| gap.until)
-    }
-
-    /// Since when it is led in no group, where it once was.
-    pub(super) fn down_since(&self) -> Option<Mono> {
-        self.down_since
     }
 }

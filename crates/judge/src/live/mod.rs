@@ -1,121 +1,141 @@
-//! Facts as they come: who leads what now, and gaps and overlaps as they happen, without keeping
-//! all facts.
+//! The live fold of the facts: the current leaders and disturbances, and gaps and overlaps as they
+//! happen, without keeping all facts. Every reader of a running run reads it here.
 //!
 //! ```text
-//!   record -- observe ---------> +-------+ ---- poll_event ----> screen, metrics
-//!   clock  -- handle_timeout --> | Watch | ---- poll_timeout --> clock
-//!   run    -- end, finish -----> +-------+ ---- totals, leaders, health --> anyone
+//!   record -- observe ---------> +------+ ---- poll_event ----> screen, metrics, annotations
+//!   clock  -- handle_timeout --> | Live | ---- poll_timeout --> clock
+//!   run    -- end, finish -----> +------+ ---- totals, leaders, settled_since --> any reader
 //! ```
 //!
-//! Its owner hands it every fact in the order of arrival ([`observe`](Watch::observe)), calls
-//! [`handle_timeout`](Watch::handle_timeout) when [`poll_timeout`](Watch::poll_timeout) says so,
-//! and then takes events until there are none. When the run sends its members home, it says
-//! [`end`](Watch::end), for what they leave then is no gap; and when no fact will come any more,
-//! [`finish`](Watch::finish).
+//! The owner passes every fact in the order of arrival ([`observe`](Live::observe)), calls
+//! [`handle_timeout`](Live::handle_timeout) when [`poll_timeout`](Live::poll_timeout) says so, and
+//! takes events until there are none. When the run asks its members to leave, the owner calls
+//! [`end`](Live::end), because later changes are no gaps. After the last fact it calls
+//! [`finish`](Live::finish).
 //!
-//! There are two views. The **immediate** one (leaders, health, and their events) is what the facts
-//! say so far: it may be corrected by what comes later. The **final** one (totals, gaps, overlaps,
-//! takeovers) trails by [`LAG`], so that whatever is said of that time has come: members speak each
-//! 50 ms, and 500 ms are for the way. So its numbers never go back. Where a question is open (a
-//! member has fallen silent, a kill was asked for and not seen), it waits for the answer, for at
-//! most [`PATIENCE`] longer. A fact that comes later still changes nothing before it, and is
-//! counted as late.
+//! There are two views. The **immediate** view (leaders, health, and their events) is the state by
+//! the facts so far. Later facts may correct it, and it no longer changes after
+//! [`end`](Live::end). The **final** view (totals, gaps, overlaps, takeovers) is [`LAG`] behind, so
+//! that all facts of that time have arrived: members report every 50 ms, and 500 ms are for the
+//! delivery. So its numbers never decrease. While a question is open (a member has fallen silent,
+//! or a kill was asked for and not confirmed), the final view waits for the answer, for at most
+//! [`PATIENCE`] longer. A fact that comes even later does not change the final view, and is counted
+//! as late.
 //!
-//! The definitions are the timeline's, and so is the code that knows what one life did: gaps are of
-//! service, overlaps of claims, what could not be observed is unknown, and jointly there is a gap
-//! where there is one in all groups at once. Three things differ. A role is counted from the first
-//! instant in which it was surely led in that group (jointly: in any), and across trials. A member
-//! that is silent for longer than the patience and then speaks again is unknown for that time; the
-//! timeline, which knows the answer, is not unsure. And a fact whose number shows that another
-//! was lost says nothing about the time that is final already.
+//! The definitions are the timeline's, and so is the code that decides the state of one life: gaps
+//! are gaps of service, overlaps are overlaps of claims, unobserved time is unknown, and a joint
+//! gap is a gap in all groups at once. Three things differ. A role counts from the first instant in
+//! which the group certainly led it (jointly: any group), and across trials. A member that is
+//! silent for longer than the patience and then reports again is unknown for that time, whereas the
+//! timeline uses the later answer. And a fact whose number shows that an earlier fact was lost says
+//! nothing about the time that is already final.
 //!
-//! Where its owner itself stood still, nothing becomes final until it is told whether its guard has
-//! ended all meanwhile ([`What::Unattended`]): then nothing is counted from there on.
+//! If the owner itself was not scheduled, nothing becomes final until a fact says whether its guard
+//! has meanwhile ended everything ([`What::Unattended`]). If so, nothing counts from there on.
 //!
-//! What is kept does not grow with the run: the latest lives, their open claims, a few seconds.
+//! The memory does not grow with the run: it holds the latest lives, their open claims, and a few
+//! seconds.
 
-mod company;
+mod brokers;
+mod causes;
 mod event;
 mod faults;
+mod group;
 mod healed;
 mod joint;
 mod lane;
+mod member;
 mod passing;
+mod queries;
+mod settle;
 mod tally;
+mod unled;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+pub use brokers::{Brokers, OwnBroker};
+pub use causes::{Causes, STALL_LEAST, Stalls, Unconnected};
 pub use event::{Event, Health, Place, Totals};
-pub use faults::Active;
+pub use faults::{FaultWindow, Target, Victim};
+pub use member::MemberState;
+pub use queries::{Finality, RoleState};
+pub use settle::Obstacle;
 
 use crate::roster::Roster;
-use crate::timeline::{Interval, IntervalSet};
-use company::Company;
+use crate::timeline::{Hindrances, Interval, IntervalSet};
+use faults::FaultWindows;
+use group::GroupState;
 use joint::Class;
-use tandem_facts::ids::{FaultId, GroupName, Life, MemberId, PartitionId, RoleIndex};
+use tandem_facts::ids::{GroupName, MemberId};
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
-/// How long a fact may be on its way.
+/// How long the delivery of a fact may take.
 const WAY: Duration = Duration::from_millis(500);
-/// How far the final view trails: the way, and what it takes to see that ticks are missing.
+/// How far the final view is behind: the delivery, and the time in which missing ticks show.
 pub const LAG: Duration = Duration::from_millis(650);
-/// For how long an open question may hold up the final view.
+/// How long an open question may delay the final view.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// Whoever drives the watch asks it many times a second: who did not for so long stood still, and
-/// what had been started may have been ended meanwhile.
+/// The owner lets time pass many times a second. After a longer pause it was not scheduled, and its
+/// processes may have ended meanwhile.
 const AWAY: Duration = Duration::from_secs(2);
-/// Whether that is so is told so long after the return, at the latest.
+/// How long after the pause a fact may say whether they did.
 const WORD: Duration = Duration::from_secs(2);
-/// How often the immediate view looks whether claims have run out.
+/// How often the immediate view checks for expired claims.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often the final view moves on.
+/// How often the final view advances.
 const COUNT: Duration = Duration::from_millis(200);
 
-/// The watch over all groups of a roster.
+/// The live fold over all groups of a roster.
 #[derive(Debug, Clone)]
-pub struct Watch {
+pub struct Live {
     homes: BTreeMap<MemberId, GroupName>,
-    groups: BTreeMap<GroupName, Company>,
-    /// In the order of their first roles: a role's is the first that it is a multiple apart from.
+    groups: BTreeMap<GroupName, GroupState>,
+    /// In the order of their first roles. The class of a role is the first one that contains it.
     classes: Vec<Class>,
-    faults: faults::Faults,
+    faults: FaultWindows,
+    brokers: Brokers,
+    causes: Causes,
+    hindrances: Hindrances,
     stalls: IntervalSet,
     /// The controller's last fact.
     own: Option<(u64, Mono)>,
     now: Mono,
-    /// When time was last let pass.
+    /// When `handle_timeout` was last called.
     asked_at: Option<Mono>,
     look_at: Mono,
     count_at: Mono,
-    /// Up to when everything is final.
+    /// Everything before this instant is final.
     settled: Mono,
-    /// What had been heard when that was decided.
+    /// Which facts had arrived when that was decided.
     known: Mono,
     end: Option<Mono>,
     health: (Health, Mono),
-    /// When the last gap ended of a group, and of all together: nothing was led throughout before.
+    /// When the last gap of a group, and of all groups together, ended.
     healed: (Mono, Mono),
     late: (u64, Duration),
     events: VecDeque<Event>,
 }
 
-impl Watch {
-    /// Nobody lives yet.
+impl Live {
+    /// A fold without members started.
     #[must_use]
     pub fn new(roster: impl Into<Roster>) -> Self {
         let roster = &roster.into();
         let homes = roster.groups.iter().flat_map(|(name, group)| {
             group.members.iter().map(move |member| (member.clone(), name.clone()))
         });
-        let company = |of: (&GroupName, _)| (of.0.clone(), Company::new(roster, of));
+        let group = |of: (&GroupName, _)| (of.0.clone(), GroupState::new(roster, of));
         let classes = joint::classes(roster);
         Self {
             homes: homes.collect(),
-            groups: roster.groups.iter().map(company).collect(),
+            groups: roster.groups.iter().map(group).collect(),
             classes,
-            faults: faults::Faults::default(),
+            faults: FaultWindows::default(),
+            brokers: Brokers::new(roster),
+            causes: Causes::default(),
+            hindrances: Hindrances::default(),
             stalls: IntervalSet::default(),
             own: None,
             now: Mono::ZERO,
@@ -132,33 +152,32 @@ impl Watch {
         }
     }
 
-    /// Takes a fact. Those of one author must come in the order in which it wrote them; how those
-    /// of different authors are mixed does not matter.
+    /// Takes a fact. The facts of one author must come in the order in which it wrote them; the
+    /// order between authors does not matter.
     pub fn observe(&mut self, fact: &Fact) {
         if fact.t < self.settled && self.end.is_none_or(|end| fact.t < end) {
             let (facts, by) = self.late;
             self.late = (facts.saturating_add(1), by.max(self.settled.since(fact.t)));
         }
-        let own = !fact.what.is_by_member();
-        if own {
+        self.hindrances.observe(fact);
+        self.causes.observe(fact);
+        if !fact.what.is_by_member() {
             self.observe_own(fact);
         }
         let Some(life) = &fact.life else { return };
-        let Some(company) = self.homes.get(&life.member).and_then(|home| self.groups.get_mut(home))
+        let Some(group) = self.homes.get(&life.member).and_then(|home| self.groups.get_mut(home))
         else {
             return;
         };
-        if own {
-            company.record(life, fact);
-        } else {
-            company.hear(life, fact);
-        }
-        // These say each time what is so anyway; whether something has changed is looked at soon.
+        group.observe(life, fact);
+        // These facts only repeat the current state. Changes are found at the next check.
         if !matches!(fact.what, What::Ticks { .. } | What::Renewed { .. }) {
             self.now = self.now.max(fact.t);
-            let mut told = Vec::new();
-            if company.look(self.now, changed_at(fact), &mut told) {
-                self.events.extend(told);
+            let mut events = Vec::new();
+            if self.end.is_none_or(|end| self.now < end)
+                && group.look(self.now, changed_at(fact), &mut events)
+            {
+                self.events.extend(events);
                 self.look_at_health();
             }
         }
@@ -168,11 +187,11 @@ impl Watch {
         if let Some((seq, t)) = self.own
             && fact.seq > seq + 1
         {
-            // What is missing may concern anybody: a death, a stop.
+            // The lost fact may concern any life: a death, or a stop.
             self.groups.values_mut().for_each(|group| group.forget(Interval::new(t, fact.t)));
         }
         self.own = Some((fact.seq, fact.t));
-        self.faults.observe(fact);
+        self.observe_faults(fact);
         if let What::FaultFailed { fault, .. } = &fact.what {
             self.groups.values_mut().for_each(|group| group.fail(fault));
         }
@@ -184,12 +203,40 @@ impl Watch {
             self.groups.values_mut().for_each(|group| group.forget(unseen));
         }
         if let What::Unattended { from } = &fact.what {
-            // What nobody was there to see is not counted.
+            // Unobserved time is not counted.
             self.end = Some(self.end.map_or(*from, |end| end.min(*from)));
         }
     }
 
-    /// Lets time pass.
+    /// Takes a fact about the traffic between members and brokers: a fault, or a dead broker.
+    fn observe_faults(&mut self, fact: &Fact) {
+        let mut unsettled = self.brokers.observe(fact);
+        let home = fact.life.as_ref().and_then(|life| self.homes.get(&life.member));
+        if let What::FaultAsked { class, .. } = &fact.what
+            && class.holds()
+        {
+            unsettled.extend(home.cloned());
+        }
+        if let What::FaultHealed { fault } = &fact.what
+            && let Some(window) = self.faults.0.get(fault)
+        {
+            match &fact.life {
+                None => unsettled.extend(self.brokers.taken_by(window)),
+                Some(life) if window.holds(&life.member) => unsettled.extend(home.cloned()),
+                Some(_) => {}
+            }
+        }
+        for name in unsettled {
+            if let Some(group) = self.groups.get_mut(&name) {
+                group.unsettle(fact.t);
+            }
+        }
+        for (fault, window) in self.faults.observe(fact) {
+            self.events.push_back(Event::FaultOver { fault, window, until: fact.t });
+        }
+    }
+
+    /// Advances the time to `now`.
     pub fn handle_timeout(&mut self, now: Mono) {
         self.now = self.now.max(now);
         let asked_at = self.asked_at.replace(now);
@@ -198,13 +245,14 @@ impl Watch {
         }
         if self.now >= self.look_at {
             self.look_at = self.now + LOOK;
-            let mut told = Vec::new();
+            let mut events = Vec::new();
             let mut changed = false;
-            for company in self.groups.values_mut() {
-                changed |= company.look(self.now, self.now, &mut told);
+            let lasts = self.end.is_none_or(|end| self.now < end);
+            for group in self.groups.values_mut().filter(|_| lasts) {
+                changed |= group.look(self.now, self.now, &mut events);
             }
             if changed {
-                self.events.extend(told);
+                self.events.extend(events);
                 self.look_at_health();
             }
         }
@@ -218,24 +266,23 @@ impl Watch {
         }
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next; never again once everything is
-    /// final.
+    /// When to call [`handle_timeout`](Self::handle_timeout) next; `None` once everything is final.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Mono> {
         self.end.is_none_or(|end| self.settled < end).then(|| self.look_at.min(self.count_at))
     }
 
-    /// What happened, one thing at a time; nothing once all has been told.
+    /// The next event, if there is one.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The members are sent home: nothing is counted from `at` on.
+    /// Called when the members are asked to leave: nothing counts from `at` on.
     pub fn end(&mut self, at: Mono) {
         self.end.get_or_insert(at);
     }
 
-    /// No fact will come any more: everything is final as it stands.
+    /// Called after the last fact: everything is final as it is.
     pub fn finish(&mut self, now: Mono) {
         self.now = self.now.max(now);
         let end = *self.end.get_or_insert(self.now);
@@ -248,34 +295,34 @@ impl Watch {
         if window.is_empty() {
             return;
         }
-        let (mut told, mut services) = (Vec::new(), BTreeMap::new());
+        let (mut events, mut services) = (Vec::new(), BTreeMap::new());
         for (name, group) in &mut self.groups {
             group.decide(until, known, &self.stalls);
-            services.insert(name.clone(), group.count(window, &mut told));
-            group.look_at_lanes(&mut told);
+            services.insert(name.clone(), group.count(window, &mut events));
+            group.look_at_lanes(&mut events);
             group.drop_before(until);
         }
         for class in &mut self.classes {
-            class.count(window, &services, &mut told);
+            class.count(window, &services, &mut events);
         }
         (self.settled, self.known) = (until, known);
         let recent = Interval::new(until - PATIENCE - LAG, Mono(u64::MAX));
         self.stalls = self.stalls.within(recent);
-        told.push(Event::Settled(until));
+        events.push(Event::Settled(until));
         if self.end == Some(until) {
             let lanes = self.groups.values_mut().flat_map(|group| group.lanes.values_mut());
-            lanes.for_each(|lane| lane.tally.end(&mut told));
-            self.classes.iter_mut().for_each(|class| class.tally.end(&mut told));
+            lanes.for_each(|lane| lane.count(|tally| tally.end(&mut events)));
+            self.classes.iter_mut().for_each(|class| class.tally.end(&mut events));
         }
         if let (facts @ 1.., by) = std::mem::take(&mut self.late) {
-            told.push(Event::Late { facts, by });
+            events.push(Event::Late { facts, by });
         }
-        for event in &told {
+        for event in &events {
             if let Event::Gap(place, gap) = event {
                 self.healed(place.group.is_none(), gap.until);
             }
         }
-        self.events.extend(told);
+        self.events.extend(events);
         self.look_at_health();
     }
 
@@ -291,8 +338,8 @@ impl Watch {
         }
         let ((health, since), (before, began)) = (worst, self.health);
         if health != before {
-            // What is worse is so since the first leader was missed, what is better since the last
-            // one was found; who leads for the first time, does now.
+            // A worse health starts when the first leader is lost, a better one when the last
+            // leader is found. A role that is led for the first time is led from now on.
             let worse = since.filter(|_| health.badness() > before.badness());
             let lanes = self.groups.values().flat_map(|group| group.lanes.values());
             let found = lanes.filter_map(lane::Lane::led_since).max();
@@ -303,88 +350,9 @@ impl Watch {
         }
         self.look_since();
     }
-
-    /// How all roles stand now, and since when.
-    #[must_use]
-    pub fn health(&self) -> (Health, Mono) {
-        self.health
-    }
-
-    /// Who leads a role in a group now, and since when that is so; never, where nobody ever has.
-    #[must_use]
-    pub fn leaders(&self, group: &GroupName, role: RoleIndex) -> (Vec<&Life>, Option<Mono>) {
-        let lane =
-            self.partition(group, role).and_then(|on| self.groups.get(group)?.lanes.get(&on));
-        lane.map_or((Vec::new(), None), |lane| {
-            (lane.leaders.iter().map(|(life, _)| life).collect(), lane.since)
-        })
-    }
-
-    /// On which partition of a group a role is.
-    #[must_use]
-    pub fn partition(&self, group: &GroupName, role: RoleIndex) -> Option<PartitionId> {
-        self.class(role)?.at.get(group).copied()
-    }
-
-    /// In how many groups a role is led now.
-    #[must_use]
-    pub fn led(&self, role: RoleIndex) -> usize {
-        self.class(role).map_or(0, |class| class.led)
-    }
-
-    /// Since when a role that was led is led in no group.
-    #[must_use]
-    pub fn down_since(&self, role: RoleIndex) -> Option<Mono> {
-        self.class(role)?.down_since()
-    }
-
-    /// What was counted of a role in one group, or in all together.
-    #[must_use]
-    pub fn totals(&self, group: Option<&GroupName>, role: RoleIndex) -> Totals {
-        let tally = || match group {
-            None => Some(&self.class(role)?.tally),
-            Some(group) => {
-                let on = self.partition(group, role)?;
-                Some(&self.groups.get(group)?.lanes.get(&on)?.tally)
-            }
-        };
-        tally().map(|tally| tally.totals).unwrap_or_default()
-    }
-
-    /// Since when a role has a gap, in one group or in all together, that is certain and has not
-    /// ended as far as is final.
-    #[must_use]
-    pub fn gap_since(&self, group: Option<&GroupName>, role: RoleIndex) -> Option<Mono> {
-        let Some(group) = group else { return self.class(role)?.tally.gap_since() };
-        let on = self.partition(group, role)?;
-        self.groups.get(group)?.lanes.get(&on)?.tally.gap_since()
-    }
-
-    /// The faults that are not known to be gone.
-    pub fn faults(&self) -> impl Iterator<Item = (&FaultId, &Active)> {
-        self.faults.0.iter()
-    }
-
-    /// Up to when everything is final.
-    #[must_use]
-    pub fn settled(&self) -> Mono {
-        self.settled
-    }
-
-    /// All facts stamped before this had been heard when that was decided.
-    #[must_use]
-    pub fn known(&self) -> Mono {
-        self.known
-    }
-
-    fn class(&self, role: RoleIndex) -> Option<&Class> {
-        let step = self.classes.first()?.tally.place.roles.step;
-        let class = self.classes.get(usize::try_from(role.0 % step).ok()?)?;
-        class.tally.place.roles.contains(role).then_some(class)
-    }
 }
 
-/// When what a fact tells became so.
+/// The instant at which the content of a fact became true.
 fn changed_at(fact: &Fact) -> Mono {
     if let What::Claimed { from: at, .. } | What::Lapsed { at, .. } = &fact.what {
         return *at;

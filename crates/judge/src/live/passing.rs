@@ -1,4 +1,4 @@
-//! Service as it passes from one life to another, stretch by stretch; the rule is the timeline's.
+//! How service passes from one life to another, by the rule of the timeline.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,18 @@ use crate::timeline::{Interval, View};
 use tandem_facts::ids::Life;
 use tandem_facts::time::Mono;
 
-/// Who served a partition up to an instant.
+/// The service of a partition up to an instant.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Passing {
     leader: Option<Life>,
-    /// When the leader stopped to serve, if nobody has followed.
+    /// When the leader stopped serving, if no life has followed.
     stopped: Option<Mono>,
-    /// Who serves on, and since when.
+    /// The life that serves, and since when.
     serving: BTreeMap<Life, Mono>,
 }
 
 impl Passing {
-    /// The takeovers that end within `window`, which follows the window before.
+    /// The takeovers that end in `window`, which follows the previous window.
     pub(super) fn pass(&mut self, services: &[(&Life, View)], window: Interval) -> Vec<Interval> {
         let mut pieces: Vec<(Interval, &Life)> = Vec::new();
         for (life, view) in services {
@@ -28,7 +28,7 @@ impl Passing {
                 pieces.push((piece, life));
             }
         }
-        // Nothing has changed, which is so nearly always.
+        // Nearly always nothing has changed.
         if let [(piece, life)] = pieces.as_slice()
             && self.leader.as_ref() == Some(life)
             && piece.from <= window.from

@@ -1,15 +1,15 @@
-//! What is counted of one place, step by step: gaps, overlaps, and what is unknown.
+//! Counts gaps, overlaps and unknown time of one place, step by step.
 
 use super::event::{Event, Place, Totals};
 use crate::timeline::{Count, Interval};
 use tandem_facts::time::Mono;
 
-/// The counters of one place, and what is open there.
+/// The counters of one place, and its open intervals.
 #[derive(Debug, Clone)]
 pub(super) struct Tally {
     pub(super) place: Place,
     pub(super) totals: Totals,
-    /// When the last gap that is final ended.
+    /// The end of the last final gap.
     pub(super) ended: Option<Mono>,
     gap: Option<Interval>,
     overlap: Option<Interval>,
@@ -20,18 +20,13 @@ impl Tally {
         Self { place, totals: Totals::default(), ended: None, gap: None, overlap: None }
     }
 
-    /// Since when there is a gap that has not ended, as far as is final.
-    pub(super) fn gap_since(&self) -> Option<Mono> {
-        self.gap.map(|gap| gap.from)
-    }
-
-    /// That gap, as far as it is final.
+    /// The final part of the gap that has not ended.
     pub(super) fn gap(&self) -> Option<Interval> {
         self.gap
     }
 
-    /// So many served throughout `step`, which follows the step before.
-    pub(super) fn serve(&mut self, step: Interval, count: Count, tell: &mut Vec<Event>) {
+    /// Counts `step`, in which this many lives served; it follows the previous step.
+    pub(super) fn serve(&mut self, step: Interval, count: Count, events: &mut Vec<Event>) {
         if self.totals.since.is_none() {
             if count.min <= 0 {
                 return;
@@ -44,39 +39,40 @@ impl Tally {
                 Some(gap) => gap.until = step.until,
                 None => {
                     self.gap = Some(step);
-                    tell.push(Event::GapBegan(self.place.clone(), step.from));
+                    events.push(Event::GapBegan(self.place.clone(), step.from));
                 }
             }
             return;
         }
         if let Some(gap) = self.gap.take() {
             self.ended = Some(gap.until);
-            tell.push(Event::Gap(self.place.clone(), gap));
+            events.push(Event::Gap(self.place.clone(), gap));
         }
         if count.min <= 0 {
             self.totals.unknown = self.totals.unknown.saturating_add(step.length());
         }
     }
 
-    /// So many claimed throughout `step`.
-    pub(super) fn claim(&mut self, step: Interval, count: Count, tell: &mut Vec<Event>) {
+    /// Counts `step`, in which this many lives claimed.
+    pub(super) fn claim(&mut self, step: Interval, count: Count, events: &mut Vec<Event>) {
         let Some(since) = self.totals.since else { return };
         let step = Interval::new(step.from.max(since), step.until);
         if count.min >= 2 && !step.is_empty() {
             self.totals.overlap = self.totals.overlap.saturating_add(step.length());
             self.overlap.get_or_insert(step).until = step.until;
         } else if let Some(overlap) = self.overlap.take() {
-            tell.push(Event::Overlap(self.place.clone(), overlap));
+            events.push(Event::Overlap(self.place.clone(), overlap));
         }
     }
 
-    /// What is open ends: nothing is counted after this.
-    pub(super) fn end(&mut self, tell: &mut Vec<Event>) {
+    /// Ends open intervals. Nothing is counted after this.
+    pub(super) fn end(&mut self, events: &mut Vec<Event>) {
         if let Some(gap) = self.gap.take() {
-            tell.push(Event::Gap(self.place.clone(), gap));
+            self.ended = Some(gap.until);
+            events.push(Event::Gap(self.place.clone(), gap));
         }
         if let Some(overlap) = self.overlap.take() {
-            tell.push(Event::Overlap(self.place.clone(), overlap));
+            events.push(Event::Overlap(self.place.clone(), overlap));
         }
     }
 }

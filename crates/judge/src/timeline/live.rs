@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::life::{END, LifeLine, SILENCE_MAX, Stop, TICKLESS_NS_MAX};
 use super::{Interval, IntervalSet};
 use tandem_facts::ids::{PartitionId, Term};
+use tandem_facts::observation::Horizon;
 use tandem_facts::time::Mono;
 
 /// How long before the decided time unknown times are kept, since a hole in the ticks may reach
@@ -21,6 +22,18 @@ impl LifeLine {
     #[must_use]
     pub fn runs(&self) -> bool {
         self.death.is_none() && self.stops.last().is_none_or(|stop| stop.until.is_some())
+    }
+
+    /// The process was started and is not known to be dead.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.started.is_some() && self.death.is_none()
+    }
+
+    /// The process is stopped, as far as is known.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stops.last().is_some_and(|stop| stop.until.is_none())
     }
 
     /// When the process was confirmed dead.
@@ -35,12 +48,29 @@ impl LifeLine {
         self.last.map(|(_, t)| t)
     }
 
+    /// The claims that are not known to be over, with their ends as far as reported. They may have
+    /// expired.
+    pub fn claims(&self) -> impl Iterator<Item = (PartitionId, Term, Mono)> + '_ {
+        let claims = self.open.iter().filter_map(|key| Some((key, self.claims.get(key)?)));
+        claims.map(|((partition, term), claim)| (*partition, *term, claim.until))
+    }
+
+    /// Whether a claim on `partition` lasts beyond `now`.
+    pub(crate) fn claims_on_at(&self, partition: PartitionId, now: Mono) -> bool {
+        let open = self.open.range((partition, Term(0))..).take_while(|(on, _)| *on == partition);
+        open.filter_map(|key| self.claims.get(key)).any(|claim| now < claim.until)
+    }
+
+    /// Whether `claims` are exactly the claims that are not known to be over.
+    pub(crate) fn claims_only(&self, claims: &[Horizon]) -> bool {
+        let known = |one: &Horizon| self.open.contains(&(one.partition, one.term));
+        claims.len() == self.open.len() && claims.iter().all(known)
+    }
+
     /// The claims that the life leads with at `now`, with their ends as far as reported.
     pub fn leads(&self, now: Mono) -> impl Iterator<Item = (PartitionId, Term, Mono)> + '_ {
-        let open = self.open.iter().filter(|_| self.runs());
-        let claims = open.filter_map(|key| Some((key, self.claims.get(key)?)));
-        let claims = claims.filter(move |(_, claim)| now < claim.until);
-        claims.map(|((partition, term), claim)| (*partition, *term, claim.until))
+        let claims = self.claims().filter(|_| self.runs());
+        claims.filter(move |(_, _, until)| now < *until)
     }
 
     /// When the life stopped leading with this claim, if that is known at `now`.

@@ -19,10 +19,8 @@
 //!
 //! [`TimelineBuilder`] takes the facts of a run one by one, as its journal is read.
 //! [`Timeline::of_stretch`] judges a stretch of a running run from the facts around it.
-//! [`LiveState`] is the current state of all groups, by which a run is controlled. `watch` finds
-//! gaps and overlaps of a running run, from the same lives.
+//! The `live` fold finds gaps and overlaps of a running run, from the same lives.
 
-mod away;
 mod builder;
 mod coverage;
 mod finding;
@@ -33,7 +31,6 @@ mod lane;
 mod lateness;
 mod life;
 mod live;
-mod live_state;
 mod outage;
 mod recent;
 mod record;
@@ -55,7 +52,6 @@ pub use interval::{Interval, IntervalSet};
 pub use lane::{Lane, Lanes};
 pub use lateness::{Lateness, Processors};
 pub use life::LifeLine;
-pub use live_state::{LiveState, Obstacle};
 pub use outage::Outage;
 pub use recent::Recent;
 pub use record::{Incident, RunRecord, Trial};
@@ -98,8 +94,8 @@ pub struct GroupLine {
     pub disturbed: Arc<IntervalSet>,
 }
 
-/// A stretch of a running run, judged as one trial. The result is final where the watch has settled
-/// it.
+/// A stretch of a running run, judged as one trial. The result is final where the live fold has
+/// settled it.
 #[derive(Debug, Clone)]
 pub struct Stretch {
     /// The stretch as a trial.

@@ -84,7 +84,7 @@ async fn agrees(
     let life = || victim.life.clone();
     let began = Mono::now();
     while Mono::now().since(began) < HEARD {
-        let said = arena.record.look(|standing| standing.clock(&victim.life));
+        let said = arena.record.look(|live| live.clock(&victim.life));
         if let Some((at, wall)) = said.filter(|(at, _)| *at >= asked) {
             let wanted = skew.after(Duration::ZERO) / 1_000_000;
             let off = ahead(at, wall).abs_diff(wanted);

@@ -1,9 +1,11 @@
-//! One group: its lives, and for each partition that bears a role who leads it and what is counted.
+//! One group: its members and their lives, and, for each partition with roles, its leaders and its
+//! counters.
 
 use std::collections::BTreeMap;
 
 use super::event::{Event, Place};
 use super::lane::Lane;
+use super::member::{LifeState, MemberState};
 use super::tally::Tally;
 use crate::roster::{Roster, RosterGroup};
 use crate::timeline::{Coverage, Interval, IntervalSet, LifeLine};
@@ -12,41 +14,50 @@ use tandem_facts::observation::{Fact, What};
 use tandem_facts::roles::RoleClass;
 use tandem_facts::time::Mono;
 
-/// How many lives of a member are kept. A life whose death was never told is dropped once so many
-/// have followed.
+/// How many lives of a member are kept. A life whose death was never reported is dropped after so
+/// many later lives.
 const LIVES_MAX: usize = 3;
 
-/// One group.
+/// The state of one group.
 #[derive(Debug, Clone)]
-pub(super) struct Company {
+pub(super) struct GroupState {
     name: GroupName,
     pub(super) lanes: BTreeMap<PartitionId, Lane>,
-    lives: BTreeMap<Life, LifeLine>,
-    /// Up to which life of a member nothing is kept any more.
+    pub(super) members: BTreeMap<MemberId, MemberState>,
+    pub(super) lives: BTreeMap<Life, LifeState>,
+    /// The last life of each member that is dropped.
     gone: BTreeMap<MemberId, Incarnation>,
+    /// The number of partitions.
+    pub(super) width: usize,
+    /// The time of the latest fact that unsettles the group.
+    pub(super) changed: Mono,
 }
 
-impl Company {
+impl GroupState {
     pub(super) fn new(roster: &Roster, (name, group): (&GroupName, &RosterGroup)) -> Self {
         let lane = |roles: RoleClass| {
             let place = Place { group: Some(name.clone()), roles };
             (group.partition(roles.first), Lane::new(Tally::new(place)))
         };
-        let lanes = roster.classes_of(group).map(lane).collect();
-        Self { name: name.clone(), lanes, lives: BTreeMap::new(), gone: BTreeMap::new() }
-    }
-
-    /// Takes what a member says of itself.
-    pub(super) fn hear(&mut self, life: &Life, fact: &Fact) {
-        if let Some(line) = self.line(life) {
-            line.hear(fact);
+        let absent = |member: &MemberId| (member.clone(), MemberState::ABSENT);
+        Self {
+            name: name.clone(),
+            lanes: roster.classes_of(group).map(lane).collect(),
+            members: group.members.iter().map(absent).collect(),
+            lives: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            width: PartitionId(group.partitions.get()).index(),
+            changed: Mono::ZERO,
         }
     }
 
-    /// Takes what the controller says of a life.
-    pub(super) fn record(&mut self, life: &Life, fact: &Fact) {
-        if let Some(line) = self.line(life) {
-            line.record(fact);
+    /// Takes a fact about a life of one of its members.
+    pub(super) fn observe(&mut self, life: &Life, fact: &Fact) {
+        if self.life(life).is_some_and(|state| state.observe(fact)) {
+            self.unsettle(fact.t);
+        }
+        if let Some(member) = self.members.get_mut(&life.member) {
+            member.observe(life, fact);
         }
         if matches!(fact.what, What::Started { .. }) {
             let same = |other: &&Life| other.member == life.member;
@@ -56,15 +67,24 @@ impl Company {
         }
     }
 
-    fn line(&mut self, life: &Life) -> Option<&mut LifeLine> {
+    /// The group is not settled before `since`.
+    pub(super) fn unsettle(&mut self, at: Mono) {
+        self.changed = self.changed.max(at);
+    }
+
+    fn life(&mut self, life: &Life) -> Option<&mut LifeState> {
         if !self.lives.contains_key(life) {
             let gone = self.gone.get(&life.member);
             if gone.is_some_and(|gone| life.incarnation <= *gone) {
                 return None;
             }
-            self.lives.insert(life.clone(), LifeLine::default());
+            self.lives.insert(life.clone(), LifeState::default());
         }
         self.lives.get_mut(life)
+    }
+
+    fn lines(&mut self) -> impl Iterator<Item = &mut LifeLine> {
+        self.lives.values_mut().map(|life| &mut life.line)
     }
 
     fn drop_life(&mut self, life: &Life) {
@@ -73,73 +93,74 @@ impl Company {
         *gone = life.incarnation.max(*gone);
     }
 
-    /// Nothing is known of anybody in `span`.
+    /// Marks `span` as unknown for every life.
     pub(super) fn forget(&mut self, span: Interval) {
-        self.lives.values_mut().for_each(|line| line.forget(span));
+        self.lines().for_each(|line| line.forget(span));
     }
 
-    /// A fault has failed: what it asked for and was not seen yet did not happen.
+    /// A fault failed: what it asked for and no fact has confirmed did not happen.
     pub(super) fn fail(&mut self, fault: &FaultId) {
-        self.lives.values_mut().for_each(|line| line.fail(fault));
+        self.lines().for_each(|line| line.fail(fault));
     }
 
-    /// From when on it is open what happened, where all before `known` has been heard.
+    /// The first instant that is undecided, if all facts before `known` have arrived.
     pub(super) fn undecided_since(&self, known: Mono) -> Option<Mono> {
-        self.lives.values().filter_map(|line| line.undecided_since(known)).min()
+        self.lives.values().filter_map(|life| life.line.undecided_since(known)).min()
     }
 
-    /// Decides what every life did up to `until`.
+    /// Decides the state of every life up to `until`.
     pub(super) fn decide(&mut self, until: Mono, known: Mono, stalls: &IntervalSet) {
-        self.lives.values_mut().for_each(|line| line.decide(until, known, stalls));
+        self.lines().for_each(|line| line.decide(until, known, stalls));
     }
 
-    /// Counts what was decided of `window`; how many served each partition.
+    /// Counts the decided `window`. Returns how many lives served each partition.
     pub(super) fn count(
         &mut self,
         window: Interval,
-        tell: &mut Vec<Event>,
+        events: &mut Vec<Event>,
     ) -> BTreeMap<PartitionId, Coverage> {
         let mut all = BTreeMap::new();
         for (&partition, lane) in &mut self.lanes {
             let (mut services, mut claims) = (Coverage::default(), Coverage::default());
             let mut servers = Vec::new();
-            for (life, line) in self.lives.iter().filter(|(_, line)| line.concerns(partition)) {
+            let lives = self.lives.iter().map(|(life, state)| (life, &state.line));
+            for (life, line) in lives.filter(|(_, line)| line.concerns(partition)) {
                 let (claimed, served) = (line.claimed(partition), line.served(partition));
                 claims.add(&claimed.sure, &claimed.possible);
                 services.add(&served.sure, &served.possible);
                 servers.push((life, served));
             }
-            for (step, count) in services.steps(window) {
-                lane.tally.serve(step, count, tell);
-            }
+            lane.count(|tally| {
+                services.steps(window).for_each(|(step, count)| tally.serve(step, count, events));
+            });
             for (step, count) in claims.steps(window) {
-                lane.tally.claim(step, count, tell);
+                lane.tally.claim(step, count, events);
             }
             for span in lane.passing.pass(&servers, window) {
                 lane.tally.totals.takeovers += 1;
-                tell.push(Event::Takeover(lane.tally.place.clone(), span));
+                events.push(Event::Takeover(lane.tally.place.clone(), span));
             }
             all.insert(partition, services);
         }
         all
     }
 
-    /// Drops what says nothing about the time from `before` on.
+    /// Drops what is of no use for the time from `before` on.
     pub(super) fn drop_before(&mut self, before: Mono) {
-        let dead = |line: &LifeLine| line.died().is_some_and(|died| died < before);
-        let dead = self.lives.iter().filter(|(_, line)| dead(line)).map(|(life, _)| life.clone());
+        let dead = |life: &LifeState| life.line.died().is_some_and(|died| died < before);
+        let dead = self.lives.iter().filter(|(_, state)| dead(state)).map(|(life, _)| life.clone());
         for life in dead.collect::<Vec<_>>() {
             self.drop_life(&life);
         }
-        self.lives.values_mut().for_each(|line| line.drop_before(before));
+        self.lines().for_each(|line| line.drop_before(before));
     }
 
-    /// Looks who leads what at `now`; what has changed, has since `since`, where nothing better is
-    /// known. Says whether anything has.
-    pub(super) fn look(&mut self, now: Mono, since: Mono, tell: &mut Vec<Event>) -> bool {
+    /// Finds the leaders at `now`. Changes date from `since`, unless a better instant is known.
+    /// Returns whether anything has changed.
+    pub(super) fn look(&mut self, now: Mono, since: Mono, events: &mut Vec<Event>) -> bool {
         let mut leaders: BTreeMap<PartitionId, Vec<(&Life, Term)>> = BTreeMap::new();
-        for (life, line) in &self.lives {
-            for (partition, term, _) in line.leads(now) {
+        for (life, state) in &self.lives {
+            for (partition, term, _) in state.line.leads(now) {
                 let leaders = leaders.entry(partition).or_default();
                 if leaders.last().is_none_or(|(last, _)| *last != life) {
                     leaders.push((life, term));
@@ -154,14 +175,13 @@ impl Company {
                 continue;
             }
             let ended = lane.leaders.iter().filter_map(|(life, term)| {
-                let line = self.lives.get(life)?;
-                line.led_until((partition, *term), now)
+                self.lives.get(life)?.line.led_until((partition, *term), now)
             });
             let since = if found.is_empty() { ended.max().unwrap_or(since) } else { since };
             let leaders = found.iter().map(|(life, term)| ((*life).clone(), *term));
             lane.claimed(leaders.collect(), since);
             changed = true;
-            tell.push(Event::Leaders {
+            events.push(Event::Leaders {
                 group: self.name.clone(),
                 partition,
                 leaders: lane.leaders.iter().map(|(life, _)| life.clone()).collect(),
@@ -169,16 +189,16 @@ impl Company {
             });
         }
         if changed {
-            self.look_at_lanes(tell);
+            self.look_at_lanes(events);
         }
         changed
     }
 
-    /// Looks which partitions are led, after claims or what is certain have changed.
-    pub(super) fn look_at_lanes(&mut self, tell: &mut Vec<Event>) {
+    /// Finds which partitions are led, after claims or certain gaps have changed.
+    pub(super) fn look_at_lanes(&mut self, events: &mut Vec<Event>) {
         for (&partition, lane) in &mut self.lanes {
             if let Some(span) = lane.look() {
-                tell.push(Event::Unled { group: self.name.clone(), partition, span });
+                events.push(Event::Unled { group: self.name.clone(), partition, span });
             }
         }
     }

@@ -1,0 +1,76 @@
+//! Causes of gaps other than faults, deaths and stops: host stalls, and members that cannot reach
+//! a broker.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tandem_facts::ids::{Life, MemberId};
+use tandem_facts::observation::{Fact, What};
+use tandem_facts::time::Mono;
+
+/// The shortest stall that is shown. A shorter one causes no gap, because a duty may be silent for
+/// as long.
+pub const STALL_LEAST: Duration = Duration::from_millis(100);
+
+/// The stalls that are long enough to cause a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stalls {
+    /// Their number.
+    pub count: u64,
+    /// The longest.
+    pub longest: Duration,
+    /// When the last one ended.
+    pub last: Mono,
+}
+
+/// A member that cannot reach its brokers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unconnected {
+    /// The life.
+    pub life: Life,
+    /// The error of its client.
+    pub why: String,
+    /// Since when.
+    pub since: Mono,
+}
+
+/// The current causes.
+#[derive(Debug, Clone, Default)]
+pub struct Causes {
+    stalls: Option<Stalls>,
+    unconnected: BTreeMap<MemberId, Unconnected>,
+}
+
+impl Causes {
+    pub(super) fn observe(&mut self, fact: &Fact) {
+        if let What::Stall { from, until, .. } = &fact.what
+            && until.since(*from) >= STALL_LEAST
+        {
+            let (count, longest) =
+                self.stalls.map_or((0, Duration::ZERO), |it| (it.count, it.longest));
+            let longest = longest.max(until.since(*from));
+            self.stalls = Some(Stalls { count: count.saturating_add(1), longest, last: *until });
+        }
+        let Some(life) = &fact.life else { return };
+        if let What::Unconnected { why } = &fact.what {
+            let (life, why, since) = (life.clone(), why.clone(), fact.t);
+            self.unconnected.insert(life.member.clone(), Unconnected { life, why, since });
+        }
+        if let What::Connected | What::Died { .. } = &fact.what
+            && self.unconnected.get(&life.member).is_some_and(|lost| lost.life == *life)
+        {
+            self.unconnected.remove(&life.member);
+        }
+    }
+
+    /// The stalls, if there were any.
+    #[must_use]
+    pub fn stalls(&self) -> Option<Stalls> {
+        self.stalls
+    }
+
+    /// The members that cannot reach their brokers.
+    pub fn unconnected(&self) -> impl Iterator<Item = &Unconnected> {
+        self.unconnected.values()
+    }
+}
