@@ -16,6 +16,8 @@ pub(super) enum Fault {
     Reset { place: usize, ms: u64 },
     /// The next Join is delivered late.
     HoldJoin { place: usize, ms: u64 },
+    /// The next answer is delivered late.
+    HoldAnswer { place: usize, ms: u64 },
     /// The next answers are lost, and their connections with them.
     LoseAnswers { place: usize, times: u32 },
     /// The coordinator is away, and another broker goes on with its state, or with none.
@@ -61,6 +63,10 @@ impl World {
                 let place = self.place(place);
                 self.wires.hold.entry(place).or_default().push_back(ms(lasts));
             }
+            Fault::HoldAnswer { place, ms: lasts } => {
+                let place = self.place(place);
+                self.wires.hold_answer.insert(place, ms(lasts));
+            }
             Fault::LoseAnswers { place, times } => {
                 let place = self.place(place);
                 self.wires.lose.insert(place, times);
@@ -96,6 +102,7 @@ impl World {
     pub(super) fn calm(&mut self) {
         self.note("!! no more faults");
         self.wires.hold.clear();
+        self.wires.hold_answer.clear();
         self.wires.lose.clear();
     }
 }

@@ -25,6 +25,7 @@ fn fault() -> impl Strategy<Value = Fault> {
         3 => (place(), lasts()).prop_map(|(place, ms)| Fault::Stall { place, ms }),
         3 => (place(), lasts()).prop_map(|(place, ms)| Fault::Reset { place, ms }),
         2 => (place(), lasts()).prop_map(|(place, ms)| Fault::HoldJoin { place, ms }),
+        2 => (place(), 1_u64..330).prop_map(|(place, ms)| Fault::HoldAnswer { place, ms }),
         2 => (place(), 1_u32..4).prop_map(|(place, times)| Fault::LoseAnswers { place, times }),
         2 => (lasts(), prop::bool::weighted(0.3))
             .prop_map(|(ms, forgets)| Fault::Coordinator { ms, forgets }),
@@ -82,7 +83,7 @@ fn bound(story: &Story) -> Duration {
 }
 
 /// Plays a story to its end, and prints what happened where that is a bad one.
-fn play(story: &Story) -> Duration {
+fn play(story: &Story) -> World {
     let mut world = World::new(story.clone());
     let took = catch_unwind(AssertUnwindSafe(|| {
         let took = settles(&mut world);
@@ -90,12 +91,51 @@ fn play(story: &Story) -> Duration {
             assert_eq!(place.failed, None, "m{at} gave up");
         }
         assert!(took <= bound(story), "settled {took:?} after the last fault");
-        took
     }));
-    took.unwrap_or_else(|panic| {
+    if let Err(panic) = took {
         eprintln!("{story:#?}\n{}", world.log.join("\n"));
         resume_unwind(panic)
-    })
+    }
+    world
+}
+
+fn scene(renews_id: bool, faults: &[(u64, Fault)]) -> Story {
+    Story {
+        seed: 1,
+        members: 3,
+        width: 6,
+        assignor: Assignor::RoundRobin,
+        is_static: false,
+        renews_id,
+        initial_delay_ms: 0,
+        faults: faults.to_vec(),
+    }
+}
+
+/// The network holds a Join until the member is cut off and the group rebalances once more. It
+/// counts there, and the group does not wait for the member, which holds on for a session.
+#[test]
+fn a_join_that_comes_in_a_later_rebalance_gives_nothing_away_where_members_renew_their_ids() {
+    let faults = [
+        (1_000, Fault::HoldJoin { place: 2, ms: 2_600 }),
+        (0, Fault::Leave { place: 1, back_after_ms: Some(50) }),
+        (2_300, Fault::Reset { place: 2, ms: 1_500 }),
+        (10, Fault::Leave { place: 1, back_after_ms: None }),
+    ];
+    assert!(play(&scene(false, &faults)).was_doubled, "the scene shows what it is for");
+    assert!(!play(&scene(true, &faults)).was_doubled);
+}
+
+/// A session counts from before a heartbeat is sent: its answer may come late.
+#[test]
+fn a_late_answer_does_not_make_a_session_longer() {
+    for begin in (1_000..1_100).step_by(10) {
+        let faults = [
+            (begin, Fault::HoldAnswer { place: 0, ms: 320 }),
+            (110, Fault::Stall { place: 0, ms: 2_000 }),
+        ];
+        assert!(!play(&scene(true, &faults)).was_doubled);
+    }
 }
 
 proptest! {

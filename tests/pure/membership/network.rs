@@ -37,6 +37,8 @@ pub(super) struct Wires {
     tokens: u64,
     /// The next Join of a place is held for so long.
     pub(super) hold: BTreeMap<usize, VecDeque<Duration>>,
+    /// The next answer to a place is held for so long.
+    pub(super) hold_answer: BTreeMap<usize, Duration>,
     /// The next answer to a place is lost, its connection with it.
     pub(super) lose: BTreeMap<usize, u32>,
 }
@@ -49,6 +51,7 @@ impl Wires {
             parked: BTreeMap::new(),
             tokens: 0,
             hold: BTreeMap::new(),
+            hold_answer: BTreeMap::new(),
             lose: BTreeMap::new(),
         }
     }
@@ -106,7 +109,11 @@ impl World {
         if self.wires.closed.contains(&(place, life, id)) {
             return;
         }
-        let latency = self.wires.latency();
+        let mut latency = self.wires.latency();
+        if let Some(held) = self.wires.hold_answer.remove(&place) {
+            latency += held;
+            self.disturbs_until(self.now + latency);
+        }
         if let Some(times) = self.wires.lose.get_mut(&place).filter(|times| **times > 0) {
             *times -= 1;
             return self.after(latency, Happening::Lost { place, life, id });

@@ -104,6 +104,8 @@ pub(super) struct World {
     calm_from: Mono,
     /// Who was given a partition in a generation of a coordinator.
     owners: BTreeMap<(u32, i32, PartitionId), usize>,
+    /// Whether two members ever held one partition, sure of it or not.
+    pub(super) was_doubled: bool,
     pub(super) log: Vec<String>,
 }
 
@@ -130,6 +132,7 @@ impl World {
             faults: story.faults.len(),
             calm_from: Mono::ZERO,
             owners: BTreeMap::new(),
+            was_doubled: false,
             log: Vec::new(),
             story,
         };
@@ -330,7 +333,7 @@ impl World {
     /// While the coordinator keeps its state, two members never both have a proof, younger than a
     /// session, for what both hold. Nor do two members hold a partition that renew their ids: no
     /// Join that they gave up counts for them.
-    fn check_holders(&self) {
+    fn check_holders(&mut self) {
         if self.epoch > 0 {
             return;
         }
@@ -338,14 +341,18 @@ impl World {
             let proof = core.proof().is_some_and(|it| self.now.since(it.since) < SESSION);
             proof || (self.story.renews_id && !self.story.is_static)
         };
-        let mut holders = BTreeMap::new();
+        let (mut holders, mut all, mut doubled) = (BTreeMap::new(), BTreeSet::new(), false);
         for (at, place) in self.places.iter().enumerate() {
-            let core = place.core.as_ref().filter(|core| sure(core));
-            for partition in core.into_iter().flat_map(GroupMember::held) {
-                let other = holders.insert(partition, at);
-                assert_eq!(other, None, "{partition} is held by m{at} as well");
+            let Some(core) = &place.core else { continue };
+            for partition in core.held() {
+                doubled |= !all.insert(partition);
+                if sure(core) {
+                    let other = holders.insert(partition, at);
+                    assert_eq!(other, None, "{partition} is held by m{at} as well");
+                }
             }
         }
+        self.was_doubled |= doubled;
     }
 
     /// Why the group is not settled, if it is not: every living member stable, each partition held
