@@ -110,7 +110,7 @@ impl Fold {
         // Once everything is final, time changes nothing.
         if folded.live.poll_timeout().is_some_and(|due| due <= now) {
             folded.live.handle_timeout(now);
-            folded.tell();
+            folded.publish();
         }
     }
 
@@ -123,7 +123,7 @@ impl Fold {
     pub fn finish(&self, now: Mono) {
         let mut folded = self.folded();
         folded.live.finish(now);
-        folded.tell();
+        folded.publish();
     }
 
     fn inbox(&self) -> MutexGuard<'_, Inbox> {
