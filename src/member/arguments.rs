@@ -3,7 +3,7 @@
 use tandem_member::Config;
 
 use crate::ids::Life;
-use crate::kafka::{Cluster, MembershipClient};
+use crate::kafka::Cluster;
 use crate::time::Span;
 use crate::topology::PlannedGroup;
 
@@ -22,7 +22,7 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         beacon: group.pace.beacon.get(),
         threshold: group.pace.threshold.get(),
         assignor: group.pace.assignor.as_str().to_owned(),
-        membership: MembershipClient::default(),
+        membership: group.pace.membership,
     }
 }
 

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Allowance, Assignor, Cluster, Edges, Mode, Objective, Roles, Shareable};
+use super::{
+    Allowance, Assignor, Cluster, Edges, MembershipClient, Mode, Objective, Roles, Shareable,
+};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, HostName, TopicName, TopologyName};
 use crate::time::Span;
 
@@ -126,6 +128,9 @@ settings! {
     threshold: Span,
     /// How the consumer group hands out partitions; `roundrobin` unless given.
     assignor: Assignor,
+    /// What speaks for a member in its consumer group: `librdkafka`, the Kafka client, or `own`,
+    /// Tandem itself; `librdkafka` unless given.
+    membership: MembershipClient,
     /// When a dead member is started again.
     restart: Restart,
     /// The topic's replication factor; the cluster's own default unless given.
