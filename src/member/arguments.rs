@@ -4,7 +4,7 @@
 use tandem_member::{Config, Pulse};
 
 use crate::ids::Life;
-use crate::kafka::{Cluster, MembershipClient};
+use crate::kafka::Cluster;
 use crate::time::Span;
 use crate::topology::PlannedGroup;
 
@@ -25,7 +25,7 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         mode: group.pace.mode,
         pulse: Pulse::Clock,
         assignor: group.pace.assignor.as_str().to_owned(),
-        membership: MembershipClient::default(),
+        membership: group.pace.membership,
     }
 }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::access::access;
 use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Count, Edges, Elsewhere, GroupSettings, Mode, OtherAccess, Pace, Plan, Roles, Spec,
-    defaults, is_secret,
+    Cluster, Count, Edges, Elsewhere, GroupSettings, MembershipClient, Mode, OtherAccess, Pace,
+    Plan, Roles, Spec, defaults, is_secret,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::time::Span;
@@ -158,7 +159,10 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
                 .hint(choices(group.cluster.as_str(), known)),
             );
         }
-        Some(cluster) => replica_problems(cluster, &settings, name, places, problems),
+        Some(cluster) => {
+            replica_problems(cluster, &settings, name, places, problems);
+            problems.extend(membership_problem(cluster, &settings, name, places));
+        }
     }
     let counts = [
         ("members", group.members, MEMBERS_MOST),
@@ -218,6 +222,22 @@ fn replica_problems(
         let hint = "one less than `replication` outlives the loss of a broker";
         problems.push(Problem::at(origin, message).hint(hint));
     }
+}
+
+/// Membership of our own speaks plain text only.
+fn membership_problem(
+    cluster: &Cluster,
+    settings: &GroupSettings,
+    name: &GroupName,
+    places: Places<'_>,
+) -> Option<Problem> {
+    let own = settings.membership == Some(MembershipClient::Own);
+    let Cluster::Brokers(brokers) = cluster else { return None };
+    let access = access(&brokers.properties, &brokers.secrets);
+    let what = access.beyond_plaintext().filter(|_| own)?;
+    let message = format!("`membership: own` does not speak `{what}`");
+    let problem = Problem::at(places.setting(name, "membership"), message);
+    Some(problem.hint(format!("`membership: {}` speaks TLS and SASL", MembershipClient::Library)))
 }
 
 /// The first rule that a pace breaks; the later rules depend on the earlier.

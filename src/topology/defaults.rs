@@ -57,6 +57,7 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32) -> Pace {
         beacon: Span(share(beacon, threshold, sharing)),
         threshold: Span(threshold),
         assignor: settings.assignor.unwrap_or(Assignor::Roundrobin),
+        membership: settings.membership.unwrap_or_default(),
     }
 }
 

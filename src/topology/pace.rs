@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::MembershipClient;
 use crate::roster::Mode;
 use crate::time::Span;
 
@@ -23,6 +24,9 @@ pub struct Pace {
     pub threshold: Span,
     /// How the group hands out partitions.
     pub assignor: Assignor,
+    /// What speaks for a member in its group.
+    #[serde(default)]
+    pub membership: MembershipClient,
 }
 
 /// `partition.assignment.strategy`, a property of the consumer.

@@ -5,7 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{
-    Address, Bound, Edges, Plan, PlannedGroup, Range, Recall, Terms, outage_bound, shared_fate,
+    Address, Bound, Edges, MembershipClient, Plan, PlannedGroup, Range, Recall, Terms,
+    outage_bound, shared_fate,
 };
 use crate::ids::{ClusterName, GroupName, HostName, MemberId};
 use crate::time::Span;
@@ -71,7 +72,12 @@ fn group_section(
         group.retention
     )?;
     let pace = &group.pace;
-    writeln!(f, "  consumer group  {} ({})", group.consumer_group, pace.assignor.as_str())?;
+    let own = match pace.membership {
+        MembershipClient::Library => "",
+        MembershipClient::Own => ", membership of Tandem's own",
+    };
+    let assignor = pace.assignor.as_str();
+    writeln!(f, "  consumer group  {} ({assignor}{own})", group.consumer_group)?;
     let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
     writeln!(
         f,

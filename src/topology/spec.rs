@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Allowance, Assignor, Cluster, Edges, Mode, Objective, Roles, Shareable};
+use super::{
+    Allowance, Assignor, Cluster, Edges, MembershipClient, Mode, Objective, Roles, Shareable,
+};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, HostName, TopicName, TopologyName};
 use crate::time::Span;
 
@@ -127,6 +129,8 @@ settings! {
     threshold: Span,
     /// How the consumer group assigns partitions; default: `roundrobin`.
     assignor: Assignor,
+    /// The client in the consumer group: `librdkafka` (default), or `own`, Tandem itself.
+    membership: MembershipClient,
     /// When a dead member is started again.
     restart: Restart,
     /// The topic's replication factor; default: the cluster's.

@@ -11,6 +11,7 @@ mod isolation;
 mod leaves;
 mod metrics;
 mod outages;
+mod own_membership;
 mod planted_live;
 mod readme;
 mod until;

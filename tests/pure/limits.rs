@@ -7,7 +7,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use tandem::chaos::{self, Choice, Preview, experiment, fits, load};
 use tandem::time::Span;
-use tandem::topology::{Address, Assignor, Bound, Mode, Pace, Page, Range, Terms, bounds, plan};
+use tandem::topology::{
+    Address, Assignor, Bound, MembershipClient, Mode, Pace, Page, Range, Terms, bounds, plan,
+};
 use tandem::verdict::{Brief, Limits};
 
 fn ms(ms: u64) -> Duration {
@@ -32,6 +34,7 @@ fn terms(threshold: u64) -> Terms {
         beacon: tandem::time::Span::ms(100),
         threshold: tandem::time::Span::ms(threshold),
         assignor: Assignor::Roundrobin,
+        membership: MembershipClient::Library,
     };
     Terms::of(&pace, &Address::Embedded)
 }

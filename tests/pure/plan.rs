@@ -49,6 +49,18 @@ groups:
 }
 
 #[test]
+fn a_plan_says_where_members_speak_for_themselves() {
+    let page = |set: &str| {
+        let plan = plan(DUO, &[set.parse().unwrap()]).unwrap();
+        Page(&plan).to_string()
+    };
+    let line = "  consumer group  duo-p1 (roundrobin, membership of Tandem's own)\n";
+    assert!(page("groups.p1.membership=own").contains(line));
+    assert!(!page("groups.p2.membership=own").contains(line));
+    assert!(!page("defaults.membership=librdkafka").contains("of Tandem's own"));
+}
+
+#[test]
 fn sharing_a_topic_is_sharing_the_beacons_but_never_to_the_point_of_silence() {
     let beacons = |threshold: &str| {
         let set = format!("defaults.threshold={threshold}").parse().unwrap();

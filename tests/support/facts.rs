@@ -9,8 +9,8 @@ use tandem::observation::{Ending, Fact, FaultClass, Horizon, Outcome, What};
 use tandem::roles::{Count, Roles};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
-    Access, Address, Allowance, Assignor, Bound, Bounds, Edges, Mode, Objective, Pace, Plan,
-    PlannedCluster, PlannedGroup, Range,
+    Access, Address, Allowance, Assignor, Bound, Bounds, Edges, MembershipClient, Mode, Objective,
+    Pace, Plan, PlannedCluster, PlannedGroup, Range,
 };
 use tandem::verdict::{Brief, Limits};
 
@@ -75,6 +75,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         beacon: Span::ms(100),
         threshold: Span::ms(3_000),
         assignor: Assignor::Roundrobin,
+        membership: MembershipClient::Library,
     };
     let group = |&(group, partitions, members): &(&str, u32, u32)| {
         let width = NonZeroU32::new(partitions).unwrap();

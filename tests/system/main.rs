@@ -8,6 +8,7 @@ mod guard;
 mod hang;
 mod leavings;
 mod lookout;
+mod own_membership;
 mod progress;
 mod provision;
 mod reasons;

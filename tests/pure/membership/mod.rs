@@ -3,6 +3,7 @@
 
 mod assignors;
 mod bytes;
+mod checks;
 mod faults;
 mod groups;
 mod network;
