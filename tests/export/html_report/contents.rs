@@ -150,7 +150,7 @@ fn thinning_is_reported_and_never_drops_a_violation() {
     let fixture = SMALL.fixture();
     let services = fixture.page_within(Room { services: 10, ..Room::default() });
     holds_all(&fixture, &services);
-    assert!(services.contains("Who served is not drawn"), "it says what is left out");
+    assert!(services.contains("Service is not drawn"), "it says what is left out");
     assert!(data(&services)["groups"][0]["lanes"]["0"]["s"].as_array().unwrap().is_empty());
 
     let few = fixture.page_within(Room { findings: 30, ..Room::default() });

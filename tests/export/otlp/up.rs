@@ -152,7 +152,7 @@ fn the_first_loss_is_reported_during_the_run() {
     up.await_health(Level::Led);
     let losses = |signal: &str| {
         let (said, signal) = (up.said(), format!("signal=\"{signal}\""));
-        let lines = said.lines().filter(|line| line.contains("Telemetry is lost"));
+        let lines = said.lines().filter(|line| line.contains("Telemetry is being lost"));
         lines.filter(|line| line.contains(&signal)).map(str::to_owned).collect::<Vec<_>>()
     };
     for signal in ["traces", "logs", "metrics"] {

@@ -187,6 +187,6 @@ fn an_invalid_address_is_refused() {
     let _turn = shared_turn();
     let finished = Experiment::new("chaos/kill-leader.yaml").with("--grafana localhost").finish();
     assert_eq!(finished.code(), Some(2), "{finished}");
-    assert!(finished.stderr.contains("no address of Grafana"), "{finished}");
+    assert!(finished.stderr.contains("is not an address of Grafana"), "{finished}");
     assert!(!finished.out.exists(), "{finished}");
 }
