@@ -46,7 +46,8 @@ impl Drop for Clusters {
 /// Two clusters, and how many tests want them.
 struct Pair {
     wanted: usize,
-    clusters: Option<Arc<Clusters>>,
+    /// With the options that they were started with.
+    clusters: Option<(Vec<String>, Arc<Clusters>)>,
 }
 
 static PAIR: Mutex<Pair> = Mutex::new(Pair { wanted: 0, clusters: None });
@@ -67,9 +68,16 @@ impl Share {
         Self(())
     }
 
-    /// The clusters, which are started if no test has them.
+    /// The clusters, which are started if no test has them. The caller has the turn, so that no
+    /// other test uses a pair with other options, and that pair ends.
     pub(super) fn clusters(&self, options: &[&str]) -> Arc<Clusters> {
-        Arc::clone(pair().clusters.get_or_insert_with(|| Arc::new(Clusters::up(2, options))))
+        let mut pair = pair();
+        pair.clusters.take_if(|(other, _)| other != options);
+        let start = || {
+            let owned = options.iter().map(|it| (*it).to_owned()).collect();
+            (owned, Arc::new(Clusters::up(2, options)))
+        };
+        Arc::clone(&pair.clusters.get_or_insert_with(start).1)
     }
 }
 
