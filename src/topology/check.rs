@@ -224,7 +224,7 @@ fn replica_problems(
     }
 }
 
-/// Membership of our own speaks plain text only.
+/// Membership of our own does not honour every client property.
 fn membership_problem(
     cluster: &Cluster,
     settings: &GroupSettings,
@@ -234,10 +234,11 @@ fn membership_problem(
     let own = settings.membership == Some(MembershipClient::Own);
     let Cluster::Brokers(brokers) = cluster else { return None };
     let access = access(&brokers.properties, &brokers.secrets);
-    let what = access.beyond_plaintext().filter(|_| own)?;
-    let message = format!("`membership: own` does not speak `{what}`");
+    let unfit = access.unfit_for_own_membership().filter(|_| own)?;
+    let message = format!("`membership: own` does not support `{}`", unfit.what);
     let problem = Problem::at(places.setting(name, "membership"), message);
-    Some(problem.hint(format!("`membership: {}` speaks TLS and SASL", MembershipClient::Library)))
+    let library = MembershipClient::Library;
+    Some(problem.hint(format!("it supports {}; or use `membership: {library}`", unfit.possible)))
 }
 
 /// The first rule that a pace breaks; the later rules depend on the earlier.

@@ -187,17 +187,19 @@ impl State {
                 }
                 self.drain(now);
             }
-            self.look_at_contact(&ears.consumer);
+            self.look_at_contact(&ears);
         }
     }
 
     /// Reports when the brokers become unreachable, and when they are reachable again.
-    fn look_at_contact(&mut self, consumer: &Consumer) {
-        let ((heard, first), (sent, second)) = (consumer.errors(), self.producer.errors());
+    fn look_at_contact(&mut self, ears: &Ears) {
+        let ((heard, first), (sent, second)) = (ears.consumer.errors(), self.producer.errors());
+        let (failed, refused) = ears.own.as_ref().map(OwnGroup::errors).unwrap_or_default();
         let counters = Counters {
             passed: self.heard + self.producer.delivered(),
-            errors: heard + sent,
-            why: first.or(second),
+            errors: heard + sent + failed,
+            // Why this member is refused says more than that a connection is gone.
+            why: refused.or(first).or(second),
         };
         let now = Mono::now();
         if let Some(event) = self.contact.look(now, counters) {

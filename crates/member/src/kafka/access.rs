@@ -11,11 +11,17 @@ use tandem_host::secret::fetch;
 
 /// Redacts secrets from what a client reports.
 #[derive(Clone, Default)]
-pub(super) struct Redaction(Vec<String>);
+pub(crate) struct Redaction(Vec<String>);
 
 impl Redaction {
+    fn of(mut values: Vec<String>) -> Self {
+        // A secret may contain another, so the longer one is replaced first.
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        Self(values)
+    }
+
     /// `text` without secrets.
-    pub(super) fn redact(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
 }
@@ -45,9 +51,18 @@ impl Cluster {
             config.set(key, &value);
             values.push(value);
         }
-        // A secret may contain another, so the longer one is replaced first.
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Ok(Redaction(values))
+        Ok(Redaction::of(values))
+    }
+
+    /// Redacts the secrets of this cluster.
+    ///
+    /// # Errors
+    /// A secret cannot be read.
+    pub(crate) fn redaction(&self) -> Result<Redaction, KafkaError> {
+        let value = |key| self.value(key).map(Option::unwrap_or_default);
+        let values: Result<_, KafkaError> =
+            self.access.secrets.keys().map(|key| value(key)).collect();
+        values.map(Redaction::of)
     }
 
     /// The value of a property, given directly or as a secret.
@@ -81,7 +96,7 @@ impl Cluster {
     }
 
     /// Our user on the cluster, for messages.
-    pub(super) fn user(&self) -> String {
+    pub(crate) fn user(&self) -> String {
         let properties = &self.access.properties;
         if let Some(name) = properties.get("sasl.username") {
             return format!("user {name}");

@@ -43,14 +43,16 @@ pub enum KafkaError {
     },
     /// Group membership of our own does not go with this.
     #[error(
-        "{cluster} is to be used with `{what}`, which `membership: own` does not know: use \
-         `membership: librdkafka`"
+        "{cluster} is to be used with `{what}`, which `membership: own` does not support: it \
+         supports {possible}; or use `membership: librdkafka`"
     )]
     OwnMembership {
         /// The cluster's address.
         cluster: String,
         /// The setting and its value.
         what: String,
+        /// What goes with it instead.
+        possible: &'static str,
     },
     /// The cluster does not accept connections, or not ours.
     #[error("cannot connect to {cluster}")]

@@ -12,13 +12,15 @@ mod inspect;
 mod log;
 mod mark;
 mod membership;
+mod own_access;
 mod producer;
 mod properties;
 mod rights;
 #[cfg(feature = "tls")]
-mod tls;
+pub(crate) mod tls;
 mod trouble;
 
+pub(crate) use access::Redaction;
 pub use admin::{Admin, Found, GroupMember, TopicSettings};
 pub use cluster_facts::{ClusterFacts, offsets_partition};
 pub use config::{Cluster, ConsumerSettings};
@@ -26,6 +28,10 @@ pub use consumer::Consumer;
 pub use error::KafkaError;
 pub use inspect::Ledger;
 pub use membership::MembershipClient;
+pub(crate) use own_access::Mechanism;
+pub use own_access::Unfit;
 pub use producer::Producer;
 pub use properties::{Access, is_secret};
+#[cfg(feature = "tls")]
+pub(crate) use trouble::ALERT;
 pub use trouble::Trouble;

@@ -41,14 +41,6 @@ pub fn is_secret(property: &str) -> bool {
 }
 
 impl Access {
-    /// What makes a connection take more than plain text, as `property: value`, if anything does.
-    #[must_use]
-    pub fn beyond_plaintext(&self) -> Option<String> {
-        let protocol = self.properties.get("security.protocol")?;
-        let plain = protocol.eq_ignore_ascii_case("plaintext");
-        (!plain).then(|| format!("security.protocol: {protocol}"))
-    }
-
     /// Whether the connections are encrypted.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {

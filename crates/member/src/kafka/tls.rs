@@ -51,23 +51,23 @@ pub(super) fn explain(config: &ClientConfig, address: &str) -> Option<String> {
         }
     };
     let certificate = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
-    describe(result, certificate.as_deref(), address, config)
+    describe(result, certificate.as_deref(), address, config.get("ssl.ca.location"))
 }
 
 /// What is wrong with our own certificate, as far as we can see without the broker.
-pub(super) fn ours(config: &ClientConfig) -> Option<String> {
-    let file = config.get("ssl.certificate.location")?;
+pub(super) fn ours(file: &str) -> Option<String> {
     let certificate = X509::from_pem(&std::fs::read(file).ok()?).ok()?;
     let now = Asn1Time::days_from_now(0).ok()?;
     let until = certificate.not_after();
     (*until < *now).then(|| format!("the certificate {file} expired on {until}: renew it"))
 }
 
-fn describe(
+/// What the result of a verification means, where the authorities are those in the file `ca`.
+pub(crate) fn describe(
     result: X509VerifyResult,
     certificate: Option<&X509Ref>,
     address: &str,
-    config: &ClientConfig,
+    ca: Option<&str>,
 ) -> Option<String> {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let shown = |what: &dyn Fn(&X509Ref) -> String| certificate.map(what);
@@ -89,7 +89,7 @@ fn describe(
             )
         }
         SELF_SIGNED | SELF_SIGNED_IN_CHAIN | NO_LOCAL_ISSUER | NO_FIRST_ISSUER => {
-            let known = match config.get("ssl.ca.location") {
+            let known = match ca {
                 Some(file) => format!("is not in `ssl.ca.location` {file}"),
                 None => "this machine does not know; name its file as `ssl.ca.location`".to_owned(),
             };

@@ -9,7 +9,7 @@ use super::error_log::ClientError;
 
 /// Part of the client's error when the broker refuses our certificate. In TLS 1.3 our side of the
 /// handshake is complete before the broker checks the certificate.
-pub(super) const ALERT: &str = "SSL alert number";
+pub(crate) const ALERT: &str = "SSL alert number";
 
 /// Why a cluster does not accept our connections.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +55,14 @@ impl Trouble {
         matches!(self, Self::Silent { .. })
     }
 
+    /// The cluster refuses the certificate in this file, or a client that has none.
+    pub(crate) fn not_admitted(certificate: Option<&str>, reason: String) -> Self {
+        match certificate.and_then(own) {
+            Some(why) => Self::Certificate(why),
+            None => Self::ClientCertificate { shown: shown(certificate), reason },
+        }
+    }
+
     /// What a client's error means for `user`.
     pub(super) fn of(
         error: Option<ClientError>,
@@ -73,17 +81,16 @@ impl Trouble {
                 Some(why) => Self::Certificate(why),
                 None => Self::Tls(plain(&reason)),
             },
-            Some(_) | None if reason.contains(ALERT) => match own(config) {
-                Some(why) => Self::Certificate(why),
-                None => Self::ClientCertificate { shown: shown(config), reason: plain(&reason) },
-            },
+            Some(_) | None if reason.contains(ALERT) => {
+                Self::not_admitted(config.get("ssl.certificate.location"), plain(&reason))
+            }
             Some(_) | None => Self::Silent { within, said: format!(" ({})", plain(&reason)) },
         }
     }
 }
 
-fn shown(config: &ClientConfig) -> String {
-    match config.get("ssl.certificate.location") {
+fn shown(certificate: Option<&str>) -> String {
+    match certificate {
         Some(file) => format!("our certificate, `ssl.certificate.location` {file}"),
         None => "a client without a certificate: set `ssl.certificate.location`".into(),
     }
@@ -103,12 +110,12 @@ fn explanation(config: &ClientConfig, reason: &str) -> Option<String> {
 }
 
 #[cfg(feature = "tls")]
-fn own(config: &ClientConfig) -> Option<String> {
-    super::tls::ours(config)
+fn own(file: &str) -> Option<String> {
+    super::tls::ours(file)
 }
 
 #[cfg(not(feature = "tls"))]
-fn own(_: &ClientConfig) -> Option<String> {
+fn own(_: &str) -> Option<String> {
     None
 }
 

@@ -1,19 +1,22 @@
 //! One connection to a broker: a thread that carries one request at a time.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use super::wire::{Question, Speaker, Versions};
+use super::security::Security;
+use super::stream::{Failure, Stream};
+use super::wire::{Speaker, Versions};
+use tandem_facts::time::Mono;
 use tandem_neli::membership::{Request, RequestId, Response};
 
-/// The longest answer that is read.
-const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// The longest that a connection may take; the core gives up waiting earlier.
 const CONNECT: Duration = Duration::from_secs(10);
+/// How much of a session of SASL is used before the next begins, in percent.
+const SESSION_USED: u32 = 80;
 
 /// Where a broker listens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +40,15 @@ impl Address {
 /// What became of a request: an answer, or a connection that failed.
 pub(super) struct Answer {
     pub(super) id: RequestId,
-    pub(super) response: Option<Response>,
+    pub(super) response: Result<Response, Broken>,
+}
+
+/// Why a connection failed, without secrets.
+pub(super) struct Broken {
+    pub(super) address: String,
+    pub(super) why: String,
+    /// One side does not accept the other, so another attempt fails as well, until that changes.
+    pub(super) refused: bool,
 }
 
 /// A connection, as the thread that works holds it. Dropped, it is closed.
@@ -89,11 +100,16 @@ impl Socket {
 
 impl Line {
     /// A connection that is made when it is first needed.
-    pub(super) fn open(address: Address, speaker: Arc<Speaker>, answers: Sender<Answer>) -> Self {
+    pub(super) fn open(
+        address: Address,
+        speaker: Arc<Speaker>,
+        security: Arc<Security>,
+        answers: Sender<Answer>,
+    ) -> Self {
         let (jobs, received) = sync_channel(1);
         let socket = Arc::new(Socket::default());
         let (to, shared) = (address.clone(), Arc::clone(&socket));
-        let carrier = Carrier { address: to, socket: shared, speaker, answers };
+        let carrier = Carrier { address: to, socket: shared, speaker, security, answers };
         let thread = Builder::new().name("group".to_owned());
         // Without a thread the receiver is dropped, and sending fails.
         thread.spawn(move || carrier.carry(&received)).ok();
@@ -143,23 +159,29 @@ struct Carrier {
     address: Address,
     socket: Arc<Socket>,
     speaker: Arc<Speaker>,
+    security: Arc<Security>,
     answers: Sender<Answer>,
+}
+
+/// A connection that was made.
+struct Spoken {
+    stream: Stream,
+    versions: Versions,
+    /// When to authenticate again.
+    until: Option<Mono>,
 }
 
 impl Carrier {
     /// Carries requests until the other side of the channel or the connection is gone.
     fn carry(self, jobs: &Receiver<(RequestId, Request)>) {
-        let mut spoken: Option<(TcpStream, Versions)> = None;
+        let mut spoken: Option<Spoken> = None;
         while let Ok((id, request)) = jobs.recv() {
-            let response = self.ask(&mut spoken, &request);
-            if let Err(error) = &response {
-                let address = format!("{}:{}", self.address.host, self.address.port);
-                tracing::debug!(%error, address, "A connection to a coordinator failed.");
-                // Before the answer: whoever takes that sees that the connection is down.
+            let response = self.ask(&mut spoken, &request).map_err(|failure| {
+                // Before the answer: its receiver sees that the connection is down.
                 self.socket.close();
-            }
-            let response = response.ok();
-            let failed = response.is_none();
+                self.broken(failure)
+            });
+            let failed = response.is_err();
             // The member is gone where nothing takes it.
             if self.answers.send(Answer { id, response }).is_err() || failed {
                 return;
@@ -167,62 +189,70 @@ impl Carrier {
         }
     }
 
-    fn ask(
-        &self,
-        spoken: &mut Option<(TcpStream, Versions)>,
-        request: &Request,
-    ) -> io::Result<Response> {
-        let (stream, versions) = match spoken {
+    fn broken(&self, failure: Failure) -> Broken {
+        let failure = self.security.explain(failure);
+        let Address { host, port } = &self.address;
+        Broken {
+            address: format!("{host}:{port}"),
+            why: self.security.shown(&failure),
+            refused: matches!(failure, Failure::Refused(_)),
+        }
+    }
+
+    fn ask(&self, spoken: &mut Option<Spoken>, request: &Request) -> Result<Response, Failure> {
+        let spoken = match spoken {
             Some(spoken) => spoken,
             None => spoken.insert(self.connect()?),
         };
-        let Some(question) = self.speaker.question(request, versions) else {
+        if spoken.until.is_some_and(|until| until <= Mono::now()) {
+            self.authenticate(spoken)?;
+        }
+        let Some(question) = self.speaker.question(request, &spoken.versions) else {
             return Ok(Speaker::too_old());
         };
-        let answer = exchange(stream, &question)?;
-        self.speaker.response(&question, answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+        let answer = spoken.stream.exchange(&question)?;
+        self.speaker.response(&question, answer).ok_or_else(Failure::nonsense)
     }
 
-    /// Connects, and asks what the broker speaks.
-    fn connect(&self) -> io::Result<(TcpStream, Versions)> {
+    /// Connects, asks what the broker speaks, and authenticates.
+    fn connect(&self) -> Result<Spoken, Failure> {
+        let socket = self.reach()?;
+        socket.set_nodelay(true)?;
+        // From here on closing the socket ends every wait, those of both handshakes as well.
+        if !self.socket.opened(socket.try_clone()?) {
+            return Err(io::Error::from(io::ErrorKind::ConnectionAborted).into());
+        }
+        let Address { host, port } = &self.address;
+        let mut stream = self.security.secure((host, *port), socket)?;
+        let answer = stream.exchange(&self.speaker.which_versions())?;
+        let versions = Versions::read(answer).ok_or_else(Failure::nonsense)?;
+        let mut spoken = Spoken { stream, versions, until: None };
+        self.authenticate(&mut spoken)?;
+        Ok(spoken)
+    }
+
+    fn reach(&self) -> io::Result<TcpStream> {
         let Address { host, port } = &self.address;
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for address in (host.as_str(), *port).to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, CONNECT) {
-                Ok(mut stream) => {
-                    stream.set_nodelay(true)?;
-                    if !self.socket.opened(stream.try_clone()?) {
-                        return Err(io::ErrorKind::ConnectionAborted.into());
-                    }
-                    let answer = exchange(&mut stream, &self.speaker.which_versions())?;
-                    let versions = Versions::read(answer);
-                    let versions =
-                        versions.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
-                    return Ok((stream, versions));
-                }
+                Ok(stream) => return Ok(stream),
                 Err(error) => last = error,
             }
         }
         Err(last)
     }
-}
 
-/// Sends a question and waits for its answer, however long that takes.
-fn exchange(stream: &mut TcpStream, question: &Question) -> io::Result<Vec<u8>> {
-    stream.write_all(&question.frame)?;
-    let mut length = [0; 4];
-    stream.read_exact(&mut length)?;
-    let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
-    if length > ANSWER_BYTES_MAX {
-        return Err(io::ErrorKind::InvalidData.into());
+    /// Begins a session of SASL, where the cluster asks for one: the first on a new connection, the
+    /// next before the one before ends (KIP-368). The broker takes it between two requests.
+    fn authenticate(&self, spoken: &mut Spoken) -> Result<(), Failure> {
+        let Some(login) = &self.security.login else { return Ok(()) };
+        let began = Mono::now();
+        let Spoken { stream, versions, until } = spoken;
+        let lasts = login.authenticate(stream, &self.speaker, versions)?;
+        *until = lasts.map(|lasts| began + lasts * SESSION_USED / 100);
+        Ok(())
     }
-    let mut answer = Vec::new();
-    let wanted = u64::try_from(length).unwrap_or(u64::MAX);
-    // Memory is reserved as bytes come, not as they are announced.
-    if stream.take(wanted).read_to_end(&mut answer)? < length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(answer)
 }
 
 #[cfg(test)]

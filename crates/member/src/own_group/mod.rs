@@ -6,13 +6,26 @@
 //! threads here carry bytes and decide nothing.
 
 mod line;
+mod sasl;
+#[cfg(test)]
+mod scenes;
+#[cfg(test)]
+#[cfg(feature = "tls")]
+mod scenes_tls;
+#[cfg(feature = "tls")]
+mod scram;
+mod security;
+mod stream;
+#[cfg(feature = "tls")]
+mod tls;
 mod wire;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use line::{Address, Answer, Line};
+use line::{Address, Answer, Broken, Line};
+use security::Security;
 use wire::Speaker;
 
 use crate::Config;
@@ -38,6 +51,7 @@ pub(crate) struct OwnGroup {
     config: GroupConfig,
     core: GroupMember,
     speaker: Arc<Speaker>,
+    security: Arc<Security>,
     bootstrap: Vec<Address>,
     /// Which address of the bootstrap list is asked next.
     next: usize,
@@ -46,23 +60,49 @@ pub(crate) struct OwnGroup {
     to_answers: Sender<Answer>,
     /// When a member that was refused begins anew.
     again: Option<Mono>,
+    errors: Errors,
+}
+
+/// What goes wrong with the group.
+#[derive(Default)]
+struct Errors {
+    count: u64,
+    /// Why a broker or the group does not accept this member; none once both do.
+    refused: Option<String>,
+    logged: Option<Mono>,
+}
+
+impl Errors {
+    /// A connection failed. The next attempt follows soon, and most fail for the same reason.
+    fn note(&mut self, now: Mono, Broken { address, why, refused }: Broken) {
+        self.count += 1;
+        let is_known = self.logged.is_some_and(|logged| now.since(logged) < REFUSED);
+        if refused && !(is_known && self.refused.is_some()) {
+            self.logged = Some(now);
+            tracing::warn!(address, why, "Group membership fails; the member tries again.");
+        } else {
+            tracing::debug!(address, why, "A connection to a coordinator failed.");
+        }
+        if refused {
+            self.refused = Some(why);
+        }
+    }
 }
 
 impl OwnGroup {
     /// A member that is about to find its coordinator.
     ///
     /// # Errors
-    /// The cluster wants TLS or SASL, or the assignor is not known.
+    /// A client property is not supported, a secret or a file cannot be read, or the assignor is
+    /// not known.
     pub(crate) fn new(now: Mono, config: &Config) -> Result<Self, KafkaError> {
-        let unfit = |what: String| KafkaError::OwnMembership {
-            cluster: config.cluster.bootstrap.clone(),
-            what,
-        };
-        if let Some(what) = config.cluster.access.beyond_plaintext() {
-            return Err(unfit(what));
-        }
+        let security = Security::of(&config.cluster)?;
         let assignors = Assignors::parse(&config.assignor);
-        let assignors = assignors.ok_or_else(|| unfit(format!("assignor: {}", config.assignor)))?;
+        let assignors = assignors.ok_or_else(|| KafkaError::OwnMembership {
+            cluster: config.cluster.bootstrap.clone(),
+            what: format!("assignor: {}", config.assignor),
+            possible: "roundrobin, range or cooperative-sticky",
+        })?;
         let group = GroupConfig {
             group: config.consumer_group.clone(),
             topic: config.topic.clone(),
@@ -84,12 +124,14 @@ impl OwnGroup {
             core: GroupMember::new(now, group.clone()),
             config: group,
             speaker: Arc::new(speaker),
+            security: Arc::new(security),
             bootstrap: Address::list(&config.cluster.bootstrap),
             next: 0,
             lines: Vec::new(),
             answers,
             to_answers,
             again: None,
+            errors: Errors::default(),
         })
     }
 
@@ -118,6 +160,12 @@ impl OwnGroup {
         self.core.held().collect()
     }
 
+    /// The number of connections and memberships that failed, and why this member is not accepted
+    /// now, if it is not.
+    pub(crate) fn errors(&self) -> (u64, Option<String>) {
+        (self.errors.count, self.errors.refused.clone())
+    }
+
     /// Leaves the group, and returns once it has, or after `within`.
     pub(crate) fn leave(mut self, within: Duration) {
         let end = Mono::now() + within;
@@ -144,12 +192,19 @@ impl OwnGroup {
         if let Some(line) = self.lines.iter_mut().find(|line| line.carries(id)) {
             line.free();
         }
-        if let Some(response) = response {
-            self.core.handle_response(now, id, response);
-        } else {
-            self.lines.retain(|line| !line.is_down());
-            self.next = self.next.wrapping_add(1);
-            self.core.handle_failure(now, id);
+        match response {
+            Ok(response) => {
+                self.core.handle_response(now, id, response);
+                if self.core.is_stable() {
+                    self.errors.refused = None;
+                }
+            }
+            Err(broken) => {
+                self.errors.note(now, broken);
+                self.lines.retain(|line| !line.is_down());
+                self.next = self.next.wrapping_add(1);
+                self.core.handle_failure(now, id);
+            }
         }
     }
 
@@ -179,6 +234,9 @@ impl OwnGroup {
     fn refused(&mut self, now: Mono, refusal: Refusal) {
         tracing::error!(%refusal, "The group refuses this member; it tries again in {REFUSED:?}.");
         self.again = Some(now + REFUSED);
+        self.errors.count += 1;
+        self.errors.refused =
+            Some(format!("consumer group {} refuses this member: {refusal}", self.config.group));
     }
 
     /// Hands a request to an idle connection to the right broker, or to a new one. A connection on
@@ -192,8 +250,8 @@ impl OwnGroup {
         let idle = self.lines.iter().position(|line| line.is_idle_to(&address));
         let at = idle.unwrap_or_else(|| {
             self.lines.retain(|line| line.is_busy() || *line.address() == address);
-            let line = Line::open(address, Arc::clone(&self.speaker), self.to_answers.clone());
-            self.lines.push(line);
+            let (speaker, security) = (Arc::clone(&self.speaker), Arc::clone(&self.security));
+            self.lines.push(Line::open(address, speaker, security, self.to_answers.clone()));
             self.lines.len() - 1
         });
         let sent = self.lines.get_mut(at).is_some_and(|line| line.send(id, request));
@@ -205,8 +263,10 @@ impl OwnGroup {
 
     /// The answer to a request that could not even be handed over: it comes like any other.
     fn fail(&self, id: RequestId) {
+        let why = "the system refuses a thread".to_owned();
+        let broken = Broken { address: String::new(), why, refused: false };
         // The receiver is this value's own.
-        self.to_answers.send(Answer { id, response: None }).ok();
+        self.to_answers.send(Answer { id, response: Err(broken) }).ok();
     }
 
     fn some_broker(&self) -> Address {

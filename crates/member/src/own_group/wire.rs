@@ -29,6 +29,9 @@ const fn spoken(key: ApiKey) -> Option<(i16, i16)> {
         ApiKey::JoinGroup => Some((4, 9)),
         ApiKey::SyncGroup | ApiKey::LeaveGroup => Some((1, 5)),
         ApiKey::Heartbeat => Some((1, 4)),
+        // Version 0 of the first goes on without the frames of the second.
+        ApiKey::SaslHandshake => Some((1, 1)),
+        ApiKey::SaslAuthenticate => Some((0, 2)),
         _ => None,
     }
 }
@@ -62,6 +65,13 @@ pub(super) struct Question {
     key: ApiKey,
     version: i16,
     pub(super) frame: Bytes,
+}
+
+impl Question {
+    /// What the broker answered; none where that makes no sense.
+    pub(super) fn answered(&self, answer: Vec<u8>) -> Option<ResponseKind> {
+        decode(self.key, self.version, answer)
+    }
 }
 
 /// Says what the core asks for, for one member of one group.
@@ -106,6 +116,16 @@ impl Speaker {
         };
         let version = versions.common(key)?;
         self.encoded(key, version, &self.body(request, version))
+    }
+
+    /// A request that is not about the group; none where there is no common version.
+    pub(super) fn other(
+        &self,
+        key: ApiKey,
+        body: &RequestKind,
+        versions: &Versions,
+    ) -> Option<Question> {
+        self.encoded(key, versions.common(key)?, body)
     }
 
     /// The answer to a broker that speaks no version that is spoken here.
@@ -193,7 +213,7 @@ impl Speaker {
     /// What the broker answered; none where that makes no sense.
     #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else was asked")]
     pub(super) fn response(&self, question: &Question, answer: Vec<u8>) -> Option<Response> {
-        match decode(question.key, question.version, answer)? {
+        match question.answered(answer)? {
             ResponseKind::FindCoordinator(it) => Some(match refused(it.error_code) {
                 Some(refusal) => refusal,
                 None => Response::Coordinator(Broker {

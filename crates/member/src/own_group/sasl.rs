@@ -1,0 +1,152 @@
+//! Authentication with SASL: SaslHandshake, then SaslAuthenticate until the mechanism is done.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use kafka_protocol::messages::{
+    ApiKey, RequestKind, ResponseKind, SaslAuthenticateRequest, SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+};
+use kafka_protocol::protocol::StrBytes;
+
+use super::stream::{Failure, Stream};
+use super::wire::{Speaker, Versions};
+use crate::kafka::{Cluster, KafkaError, Mechanism, Trouble};
+
+#[cfg(feature = "tls")]
+use super::scram::Scram;
+
+/// More rounds than any mechanism takes.
+const ROUNDS_MAX: usize = 8;
+
+/// The user of a member. It holds a password, so it has no `Debug`.
+pub(super) struct Login {
+    mechanism: Mechanism,
+    username: String,
+    password: String,
+    /// The user in messages.
+    user: String,
+}
+
+/// One authentication under way.
+enum Exchange {
+    Plain,
+    #[cfg(feature = "tls")]
+    Scram(Scram),
+}
+
+impl Login {
+    /// Reads the user and its password.
+    ///
+    /// # Errors
+    /// A secret cannot be read.
+    pub(super) fn of(cluster: &Cluster, mechanism: Mechanism) -> Result<Self, KafkaError> {
+        let value = |key| cluster.value(key).map(Option::unwrap_or_default);
+        let (username, password) = (value("sasl.username")?, value("sasl.password")?);
+        Ok(Self { mechanism, username, password, user: cluster.user() })
+    }
+
+    /// Whether this build has the mechanism: SCRAM comes with the feature `tls`, as librdkafka's.
+    pub(super) fn is_built(&self) -> bool {
+        match self.mechanism {
+            Mechanism::Plain => true,
+            Mechanism::ScramSha256 | Mechanism::ScramSha512 => cfg!(feature = "tls"),
+        }
+    }
+
+    /// Authenticates on a new connection, or again on one whose session ends soon. Returns how long
+    /// the session lasts, where it does not last for ever (KIP-368).
+    pub(super) fn authenticate(
+        &self,
+        stream: &mut Stream,
+        speaker: &Speaker,
+        versions: &Versions,
+    ) -> Result<Option<Duration>, Failure> {
+        let mechanism = StrBytes::from_static_str(self.mechanism.as_str());
+        let body = SaslHandshakeRequest::default().with_mechanism(mechanism);
+        let body = RequestKind::SaslHandshake(body);
+        let question = speaker.other(ApiKey::SaslHandshake, &body, versions);
+        let question = question.ok_or_else(|| self.refused("the broker offers no SASL"))?;
+        let answer = stream.exchange(&question)?;
+        let Some(ResponseKind::SaslHandshake(answer)) = question.answered(answer) else {
+            return Err(Failure::nonsense());
+        };
+        if answer.error_code != 0 {
+            let offered: Vec<&str> = answer.mechanisms.iter().map(StrBytes::as_str).collect();
+            let offered = format!("broker's supported mechanisms: {}", offered.join(","));
+            return Err(self.refused(&offered));
+        }
+        let mut exchange = self.begin()?;
+        let mut challenge: Option<Bytes> = None;
+        let mut lifetime_ms = 0;
+        for _ in 0..ROUNDS_MAX {
+            let Some(token) = self.step(&mut exchange, challenge.as_deref())? else {
+                let lasts = u64::try_from(lifetime_ms).ok().filter(|ms| *ms > 0);
+                return Ok(lasts.map(Duration::from_millis));
+            };
+            let answer = self.present(token, stream, speaker, versions)?;
+            lifetime_ms = answer.session_lifetime_ms;
+            challenge = Some(answer.auth_bytes);
+        }
+        Err(Failure::nonsense())
+    }
+
+    /// Sends what the mechanism says, and returns what the broker says to it.
+    fn present(
+        &self,
+        token: Vec<u8>,
+        stream: &mut Stream,
+        speaker: &Speaker,
+        versions: &Versions,
+    ) -> Result<SaslAuthenticateResponse, Failure> {
+        let body = SaslAuthenticateRequest::default().with_auth_bytes(token.into());
+        let body = RequestKind::SaslAuthenticate(body);
+        let question = speaker.other(ApiKey::SaslAuthenticate, &body, versions);
+        let question = question.ok_or_else(|| self.refused("the broker offers no SASL"))?;
+        let answer = stream.exchange(&question)?;
+        let Some(ResponseKind::SaslAuthenticate(answer)) = question.answered(answer) else {
+            return Err(Failure::nonsense());
+        };
+        if answer.error_code == 0 {
+            return Ok(answer);
+        }
+        let code = format!("error {}", answer.error_code);
+        Err(self.refused(answer.error_message.as_deref().unwrap_or(&code)))
+    }
+
+    fn begin(&self) -> Result<Exchange, Failure> {
+        match self.mechanism {
+            Mechanism::Plain => Ok(Exchange::Plain),
+            #[cfg(feature = "tls")]
+            Mechanism::ScramSha256 | Mechanism::ScramSha512 => {
+                let scram = Scram::begin(self.mechanism, &self.username, &self.password);
+                scram.map(Exchange::Scram).map_err(|why| self.refused(&why))
+            }
+            #[cfg(not(feature = "tls"))]
+            Mechanism::ScramSha256 | Mechanism::ScramSha512 => {
+                Err(self.refused("this build has no SCRAM"))
+            }
+        }
+    }
+
+    /// What to send next; none where the broker has proved all that it has to.
+    fn step(
+        &self,
+        exchange: &mut Exchange,
+        challenge: Option<&[u8]>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        match exchange {
+            // Brokers compare the bytes as they are, so they are not normalized here.
+            Exchange::Plain if challenge.is_none() => {
+                Ok(Some(format!("\0{}\0{}", self.username, self.password).into_bytes()))
+            }
+            Exchange::Plain => Ok(None),
+            #[cfg(feature = "tls")]
+            Exchange::Scram(scram) => scram.step(challenge).map_err(|why| self.refused(&why)),
+        }
+    }
+
+    fn refused(&self, reason: &str) -> Failure {
+        Failure::Refused(Trouble::Login { user: self.user.clone(), reason: reason.to_owned() })
+    }
+}

@@ -1,0 +1,227 @@
+//! Scenes of one connection: a broker that asks for a user, over plain text or TLS, and what the
+//! member makes of what it says.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use kafka_protocol::messages::api_versions_response::ApiVersion;
+use kafka_protocol::messages::{
+    ApiKey, ApiVersionsResponse, FindCoordinatorResponse, RequestHeader, RequestKind,
+    ResponseHeader, ResponseKind, SaslAuthenticateResponse, SaslHandshakeResponse,
+};
+use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
+
+use super::line::{Address, Answer, Line};
+use super::security::Security;
+use super::wire::Speaker;
+use crate::kafka::{Access, Cluster};
+use tandem_host::secret::Secret;
+use tandem_neli::membership::{Assignors, GroupConfig, Request, RequestId, Response};
+
+pub(super) const SOON: Duration = Duration::from_secs(20);
+
+/// What a broker of a scene has received, in order.
+pub(super) type Seen = Arc<Mutex<Vec<ApiKey>>>;
+
+/// Answers requests; the user is `m` with the password `open sesame`, and its session lasts this.
+pub(super) fn serve(mut stream: impl Read + Write, seen: &Seen, session_ms: i64) -> Option<()> {
+    loop {
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).ok()?;
+        let mut frame = vec![0; usize::try_from(u32::from_be_bytes(length)).unwrap()];
+        stream.read_exact(&mut frame).ok()?;
+        let key = ApiKey::try_from(i16::from_be_bytes([frame[0], frame[1]])).unwrap();
+        let version = i16::from_be_bytes([frame[2], frame[3]]);
+        let mut frame = Bytes::from(frame);
+        RequestHeader::decode(&mut frame, key.request_header_version(version)).unwrap();
+        let request = RequestKind::decode(key, &mut frame, version).unwrap();
+        seen.lock().unwrap().push(key);
+        let mut bytes = BytesMut::new();
+        bytes.put_i32(0);
+        let header = key.response_header_version(version);
+        ResponseHeader::default().encode(&mut bytes, header).unwrap();
+        answer(&request, session_ms).encode(&mut bytes, version).unwrap();
+        let length = u32::try_from(bytes.len() - 4).unwrap();
+        bytes[..4].copy_from_slice(&length.to_be_bytes());
+        stream.write_all(&bytes).ok()?;
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is asked")]
+fn answer(request: &RequestKind, session_ms: i64) -> ResponseKind {
+    match request {
+        RequestKind::ApiVersions(_) => {
+            let keys = [(10, 4), (17, 1), (18, 4), (36, 2)].map(|(key, newest)| {
+                ApiVersion::default().with_api_key(key).with_max_version(newest)
+            });
+            let versions = ApiVersionsResponse::default().with_api_keys(keys.to_vec());
+            ResponseKind::ApiVersions(versions)
+        }
+        RequestKind::SaslHandshake(it) => {
+            let known = it.mechanism.as_str() == "PLAIN";
+            let mechanisms = vec![StrBytes::from_static_str("PLAIN")];
+            let answer = SaslHandshakeResponse::default().with_mechanisms(mechanisms);
+            ResponseKind::SaslHandshake(answer.with_error_code(if known { 0 } else { 33 }))
+        }
+        RequestKind::SaslAuthenticate(it) => {
+            let answer = SaslAuthenticateResponse::default();
+            let given = String::from_utf8_lossy(&it.auth_bytes).into_owned();
+            ResponseKind::SaslAuthenticate(if given == "\0m\0open sesame" {
+                answer.with_session_lifetime_ms(session_ms)
+            } else {
+                let message = format!("not {given}\u{1b}[31m");
+                answer.with_error_code(58).with_error_message(Some(message.into()))
+            })
+        }
+        RequestKind::FindCoordinator(_) => {
+            let answer = FindCoordinatorResponse::default();
+            let host = StrBytes::from_static_str("there");
+            ResponseKind::FindCoordinator(answer.with_host(host).with_port(9092))
+        }
+        other => panic!("not in this scene: {other:?}"),
+    }
+}
+
+/// A member's connection to `address`, with these properties, and these as secrets: each in a file.
+pub(super) struct Scene {
+    line: Line,
+    answers: Receiver<Answer>,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    pub(super) fn of(port: u16, properties: &[(&str, &str)], secrets: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let secret = |(key, value): &(&str, &str)| {
+            let file = folder.path().join(key);
+            std::fs::write(&file, value).unwrap();
+            ((*key).to_owned(), Secret::File(file.display().to_string()))
+        };
+        let property = |(key, it): &(&str, &str)| ((*key).to_owned(), (*it).to_owned());
+        let access = Access {
+            properties: properties.iter().map(property).collect::<BTreeMap<_, _>>(),
+            secrets: secrets.iter().map(secret).collect(),
+        };
+        let cluster = Cluster { bootstrap: format!("127.0.0.1:{port}"), access };
+        let security = Security::of(&cluster).unwrap_or_else(|error| panic!("{error}"));
+        let group = GroupConfig {
+            group: "g".parse().unwrap(),
+            topic: "t".parse().unwrap(),
+            width: std::num::NonZeroU32::MIN,
+            instance: None,
+            assignors: Assignors::parse("range").unwrap(),
+            session: Duration::from_secs(1),
+            heartbeat: Duration::from_millis(100),
+            rebalance: Duration::from_secs(10),
+            renews_id: false,
+            backoff: Duration::from_millis(20),
+            backoff_max: Duration::from_millis(200),
+            seed: 0,
+        };
+        let speaker = Arc::new(Speaker::new("m-1.1".to_owned(), &group));
+        let (to_answers, answers) = channel();
+        let address = Address { host: "127.0.0.1".to_owned(), port };
+        let line = Line::open(address, speaker, Arc::new(security), to_answers);
+        Self { line, answers, _folder: folder }
+    }
+
+    /// Finds the coordinator; the error is why that failed, and whether one side refuses the other.
+    pub(super) fn find(&mut self) -> Result<(), (String, bool)> {
+        assert!(self.line.send(RequestId(1), Request::FindCoordinator));
+        let answer = self.answers.recv_timeout(SOON).unwrap();
+        self.line.free();
+        match answer.response {
+            Ok(Response::Coordinator(broker)) => {
+                assert_eq!((broker.host.as_str(), broker.port), ("there", 9092));
+                Ok(())
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(broken) => Err((broken.why, broken.refused)),
+        }
+    }
+}
+
+/// A broker that speaks plain text, for one connection.
+fn plain(session_ms: i64) -> (u16, Seen) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let seen = Seen::default();
+    let shared = Arc::clone(&seen);
+    std::thread::spawn(move || serve(listener.accept().unwrap().0, &shared, session_ms));
+    (port, seen)
+}
+
+const PLAIN: [(&str, &str); 3] =
+    [("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanism", "PLAIN"), ("sasl.username", "m")];
+const LOGIN: [ApiKey; 2] = [ApiKey::SaslHandshake, ApiKey::SaslAuthenticate];
+
+#[test]
+fn a_user_authenticates_before_the_first_request_and_not_again() {
+    let (port, seen) = plain(0);
+    let mut scene = Scene::of(port, &PLAIN, &[("sasl.password", "open sesame\n")]);
+    scene.find().unwrap();
+    scene.find().unwrap();
+    let find = ApiKey::FindCoordinator;
+    let expected = [&[ApiKey::ApiVersions][..], &LOGIN, &[find, find]].concat();
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_session_that_ends_is_renewed_on_the_same_connection() {
+    let (port, seen) = plain(100);
+    let mut scene = Scene::of(port, &PLAIN, &[("sasl.password", "open sesame")]);
+    scene.find().unwrap();
+    // Longer than the session: the next request finds it over.
+    std::thread::sleep(Duration::from_millis(120));
+    scene.find().unwrap();
+    let find = [ApiKey::FindCoordinator];
+    let expected = [&[ApiKey::ApiVersions][..], &LOGIN, &find, &LOGIN, &find].concat();
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_refused_user_is_named_and_its_password_is_not() {
+    let (port, _) = plain(0);
+    let mut scene = Scene::of(port, &PLAIN, &[("sasl.password", "let me in")]);
+    let (why, refused) = scene.find().unwrap_err();
+    assert!(refused && why.starts_with("the cluster refuses user m: the name, the"), "{why}");
+    assert!(why.contains("***") && !why.contains("let me in"), "{why}");
+    assert!(!why.contains('\u{1b}'), "control characters are escaped: {why}");
+}
+
+#[test]
+fn a_mechanism_that_the_broker_lacks_is_refused_with_those_that_it_has() {
+    if !cfg!(feature = "tls") {
+        return;
+    }
+    let (port, _) = plain(0);
+    let scram = [PLAIN[0], ("sasl.mechanism", "SCRAM-SHA-256"), PLAIN[2]];
+    let mut scene = Scene::of(port, &scram, &[("sasl.password", "x")]);
+    let (why, refused) = scene.find().unwrap_err();
+    assert!(refused && why.contains("broker's supported mechanisms: PLAIN"), "{why}");
+}
+
+#[test]
+fn a_broker_that_goes_silent_holds_up_no_member_that_gives_up() {
+    for protocol in ["SASL_PLAINTEXT", "SASL_SSL"] {
+        if protocol == "SASL_SSL" && !cfg!(feature = "tls") {
+            continue;
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let properties = [("security.protocol", protocol), PLAIN[1], PLAIN[2]];
+        let mut scene = Scene::of(port, &properties, &[("sasl.password", "x")]);
+        assert!(scene.line.send(RequestId(1), Request::FindCoordinator));
+        let (mut silent, _) = listener.accept().unwrap();
+        // It has begun, and waits for an answer.
+        assert!(silent.read(&mut [0; 1]).unwrap() > 0);
+        drop(scene.line);
+        let answer = scene.answers.recv_timeout(SOON).unwrap();
+        assert!(answer.response.is_err_and(|broken| !broken.refused), "{protocol}");
+    }
+}

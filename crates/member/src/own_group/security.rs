@@ -1,0 +1,88 @@
+//! How a member's own connections are secured: TLS, then SASL.
+
+use std::net::TcpStream;
+
+use super::sasl::Login;
+use super::stream::{Failure, Stream};
+use crate::kafka::{Cluster, KafkaError, Redaction, Unfit};
+
+#[cfg(feature = "tls")]
+use super::tls::Tls;
+
+/// What every connection of a member to its cluster goes through. Secrets are read once, when the
+/// member starts, as librdkafka's are.
+pub(super) struct Security {
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
+    pub(super) login: Option<Login>,
+    redaction: Redaction,
+}
+
+impl Security {
+    /// Reads the client properties of a cluster.
+    ///
+    /// # Errors
+    /// A property is not supported, a secret or a file cannot be read, or this build lacks TLS.
+    pub(super) fn of(cluster: &Cluster) -> Result<Self, KafkaError> {
+        let unfit = |Unfit { what, possible }| KafkaError::OwnMembership {
+            cluster: cluster.bootstrap.clone(),
+            what,
+            possible,
+        };
+        let security = cluster.access.security().map_err(unfit)?;
+        let lean = |what: &str| KafkaError::Lean {
+            cluster: cluster.bootstrap.clone(),
+            what: what.to_owned(),
+        };
+        if security.tls && !cfg!(feature = "tls") {
+            return Err(lean("security.protocol"));
+        }
+        let login = security.sasl.map(|mechanism| Login::of(cluster, mechanism)).transpose()?;
+        if login.as_ref().is_some_and(|login| !login.is_built()) {
+            return Err(lean("sasl.mechanism"));
+        }
+        Ok(Self {
+            #[cfg(feature = "tls")]
+            tls: security.tls.then(|| Tls::of(cluster)).transpose()?,
+            login,
+            redaction: cluster.redaction()?,
+        })
+    }
+
+    /// Starts TLS on a connection, where the cluster asks for it.
+    #[cfg(feature = "tls")]
+    pub(super) fn secure(
+        &self,
+        (host, port): (&str, u16),
+        socket: TcpStream,
+    ) -> Result<Stream, Failure> {
+        match &self.tls {
+            None => Ok(Stream::Plain(socket)),
+            Some(tls) => tls.connect((host, port), socket).map(Stream::Tls),
+        }
+    }
+
+    /// A build without TLS speaks plain text.
+    #[cfg(not(feature = "tls"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as with TLS")]
+    pub(super) fn secure(&self, _: (&str, u16), socket: TcpStream) -> Result<Stream, Failure> {
+        Ok(Stream::Plain(socket))
+    }
+
+    /// What to make of an error on a connection that was made. With TLS 1.3 the broker checks our
+    /// certificate after our side of the handshake is complete.
+    pub(super) fn explain(&self, failure: Failure) -> Failure {
+        #[cfg(feature = "tls")]
+        if let (Some(tls), Failure::Connection(error)) = (&self.tls, &failure)
+            && let Some(trouble) = tls.alert(&error.to_string())
+        {
+            return Failure::Refused(trouble);
+        }
+        failure
+    }
+
+    /// The text of a failure, without secrets and control characters.
+    pub(super) fn shown(&self, failure: &Failure) -> String {
+        tandem_host::shown::line(&self.redaction.redact(&failure.to_string()))
+    }
+}
