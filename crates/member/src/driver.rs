@@ -194,10 +194,10 @@ impl State {
     /// Reports when the brokers become unreachable, and when they are reachable again.
     fn look_at_contact(&mut self, ears: &Ears) {
         let ((heard, first), (sent, second)) = (ears.consumer.errors(), self.producer.errors());
-        let (failed, refused) = ears.own.as_ref().map(OwnGroup::errors).unwrap_or_default();
+        let (refusals, refused) = ears.own.as_ref().map(OwnGroup::errors).unwrap_or_default();
         let counters = Counters {
             passed: self.heard + self.producer.delivered(),
-            errors: heard + sent + failed,
+            errors: heard + sent + refusals,
             // Why this member is refused says more than that a connection is gone.
             why: refused.or(first).or(second),
         };

@@ -1,13 +1,14 @@
 //! One connection to a broker: a thread that carries one request at a time.
 
 use std::io;
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
 use super::security::Security;
+use super::socket::Socket;
 use super::stream::{Failure, Stream};
 use super::wire::{Speaker, Versions};
 use tandem_facts::time::Mono;
@@ -17,6 +18,11 @@ use tandem_neli::membership::{Request, RequestId, Response};
 const CONNECT: Duration = Duration::from_secs(10);
 /// How much of a session of SASL is used before the next begins, in percent.
 const SESSION_USED: u32 = 80;
+/// How long both handshakes may take although the request that waits for them is given up. They
+/// take more round trips than a request, and begun anew each time they might never end.
+const HANDSHAKES: Duration = Duration::from_secs(2);
+/// The most requests that are given up and wait for that.
+const FORGOTTEN_MAX: usize = 64;
 
 /// Where a broker listens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +50,7 @@ pub(super) struct Answer {
 }
 
 /// Why a connection failed, without secrets.
+#[derive(Clone)]
 pub(super) struct Broken {
     pub(super) address: String,
     pub(super) why: String,
@@ -57,45 +64,7 @@ pub(super) struct Line {
     jobs: SyncSender<(RequestId, Request)>,
     busy: Option<RequestId>,
     socket: Arc<Socket>,
-}
-
-/// What both threads see of a connection.
-#[derive(Default)]
-struct Socket(Mutex<State>);
-
-#[derive(Default)]
-enum State {
-    /// Not made yet.
-    #[default]
-    Absent,
-    /// Made.
-    Open(TcpStream),
-    /// Not wanted any more, or failed.
-    Down,
-}
-
-impl Socket {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends the connection, and with it every wait for an answer on it.
-    fn close(&self) {
-        if let State::Open(stream) = std::mem::replace(&mut *self.state(), State::Down) {
-            // It may be closed already.
-            stream.shutdown(Shutdown::Both).ok();
-        }
-    }
-
-    /// Keeps the connection where it can be closed; false where it is not wanted any more.
-    fn opened(&self, stream: TcpStream) -> bool {
-        let mut state = self.state();
-        let wanted = matches!(*state, State::Absent);
-        if wanted {
-            *state = State::Open(stream);
-        }
-        wanted
-    }
+    opened: Mono,
 }
 
 impl Line {
@@ -106,14 +75,14 @@ impl Line {
         security: Arc<Security>,
         answers: Sender<Answer>,
     ) -> Self {
-        let (jobs, received) = sync_channel(1);
+        let (jobs, received) = sync_channel(FORGOTTEN_MAX);
         let socket = Arc::new(Socket::default());
         let (to, shared) = (address.clone(), Arc::clone(&socket));
         let carrier = Carrier { address: to, socket: shared, speaker, security, answers };
         let thread = Builder::new().name("group".to_owned());
         // Without a thread the receiver is dropped, and sending fails.
         thread.spawn(move || carrier.carry(&received)).ok();
-        Self { address, jobs, busy: None, socket }
+        Self { address, jobs, busy: None, socket, opened: Mono::now() }
     }
 
     pub(super) const fn address(&self) -> &Address {
@@ -130,6 +99,16 @@ impl Line {
         self.busy == Some(id)
     }
 
+    /// Gives its request up; false where the connection is to be closed.
+    pub(super) fn forget(&mut self, id: RequestId) -> bool {
+        let may_be_good = Mono::now().since(self.opened) < HANDSHAKES;
+        let forgotten = may_be_good && self.socket.forget(id);
+        if forgotten {
+            self.busy = None;
+        }
+        forgotten
+    }
+
     /// Its request was answered.
     pub(super) const fn free(&mut self) {
         self.busy = None;
@@ -144,7 +123,7 @@ impl Line {
     }
 
     pub(super) fn is_down(&self) -> bool {
-        matches!(*self.socket.state(), State::Down)
+        self.socket.is_down()
     }
 }
 
@@ -176,14 +155,27 @@ impl Carrier {
     fn carry(self, jobs: &Receiver<(RequestId, Request)>) {
         let mut spoken: Option<Spoken> = None;
         while let Ok((id, request)) = jobs.recv() {
-            let response = self.ask(&mut spoken, &request).map_err(|failure| {
+            let response = match self.prepare(&mut spoken) {
+                Ok(_) if self.socket.is_forgotten(id) => continue,
+                Ok(spoken) => self.ask(spoken, &request),
+                Err(failure) => Err(failure),
+            };
+            let response = response.map_err(|failure| {
                 // Before the answer: its receiver sees that the connection is down.
                 self.socket.close();
                 self.broken(failure)
             });
-            let failed = response.is_err();
+            let broken = response.as_ref().err().cloned();
             // The member is gone where nothing takes it.
-            if self.answers.send(Answer { id, response }).is_err() || failed {
+            if self.answers.send(Answer { id, response }).is_err() {
+                return;
+            }
+            if let Some(broken) = broken {
+                // What was sent meanwhile fails with it.
+                for (id, _) in jobs.try_iter() {
+                    let response = Err(broken.clone());
+                    self.answers.send(Answer { id, response }).ok();
+                }
                 return;
             }
         }
@@ -199,7 +191,8 @@ impl Carrier {
         }
     }
 
-    fn ask(&self, spoken: &mut Option<Spoken>, request: &Request) -> Result<Response, Failure> {
+    /// A connection that is good for a request.
+    fn prepare<'a>(&self, spoken: &'a mut Option<Spoken>) -> Result<&'a mut Spoken, Failure> {
         let spoken = match spoken {
             Some(spoken) => spoken,
             None => spoken.insert(self.connect()?),
@@ -207,6 +200,10 @@ impl Carrier {
         if spoken.until.is_some_and(|until| until <= Mono::now()) {
             self.authenticate(spoken)?;
         }
+        Ok(spoken)
+    }
+
+    fn ask(&self, spoken: &mut Spoken, request: &Request) -> Result<Response, Failure> {
         let Some(question) = self.speaker.question(request, &spoken.versions) else {
             return Ok(Speaker::too_old());
         };
@@ -228,6 +225,7 @@ impl Carrier {
         let versions = Versions::read(answer).ok_or_else(Failure::nonsense)?;
         let mut spoken = Spoken { stream, versions, until: None };
         self.authenticate(&mut spoken)?;
+        self.socket.ready();
         Ok(spoken)
     }
 

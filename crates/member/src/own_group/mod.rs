@@ -5,6 +5,7 @@
 //! takes its partitions away after a session, and not only after `max.poll.interval.ms`. The
 //! threads here carry bytes and decide nothing.
 
+mod errors;
 mod line;
 mod sasl;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod scenes_tls;
 #[cfg(feature = "tls")]
 mod scram;
 mod security;
+mod socket;
 mod stream;
 #[cfg(feature = "tls")]
 mod tls;
@@ -24,6 +26,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use errors::Errors;
 use line::{Address, Answer, Broken, Line};
 use security::Security;
 use wire::Speaker;
@@ -61,32 +64,6 @@ pub(crate) struct OwnGroup {
     /// When a member that was refused begins anew.
     again: Option<Mono>,
     errors: Errors,
-}
-
-/// What goes wrong with the group.
-#[derive(Default)]
-struct Errors {
-    count: u64,
-    /// Why a broker or the group does not accept this member; none once both do.
-    refused: Option<String>,
-    logged: Option<Mono>,
-}
-
-impl Errors {
-    /// A connection failed. The next attempt follows soon, and most fail for the same reason.
-    fn note(&mut self, now: Mono, Broken { address, why, refused }: Broken) {
-        self.count += 1;
-        let is_known = self.logged.is_some_and(|logged| now.since(logged) < REFUSED);
-        if refused && !(is_known && self.refused.is_some()) {
-            self.logged = Some(now);
-            tracing::warn!(address, why, "Group membership fails; the member tries again.");
-        } else {
-            tracing::debug!(address, why, "A connection to a coordinator failed.");
-        }
-        if refused {
-            self.refused = Some(why);
-        }
-    }
 }
 
 impl OwnGroup {
@@ -160,10 +137,10 @@ impl OwnGroup {
         self.core.held().collect()
     }
 
-    /// The number of connections and memberships that failed, and why this member is not accepted
-    /// now, if it is not.
+    /// How often a broker or the group has refused this member so far, and why it is refused now,
+    /// if it is.
     pub(crate) fn errors(&self) -> (u64, Option<String>) {
-        (self.errors.count, self.errors.refused.clone())
+        self.errors.summary()
     }
 
     /// Leaves the group, and returns once it has, or after `within`.
@@ -196,7 +173,7 @@ impl OwnGroup {
             Ok(response) => {
                 self.core.handle_response(now, id, response);
                 if self.core.is_stable() {
-                    self.errors.refused = None;
+                    self.errors.clear();
                 }
             }
             Err(broken) => {
@@ -222,7 +199,7 @@ impl OwnGroup {
                 }
                 events.push(event);
             } else if let Some(id) = self.core.poll_abandoned() {
-                self.lines.retain(|line| !line.carries(id));
+                self.lines.retain_mut(|line| !line.carries(id) || line.forget(id));
             } else if let Some(outgoing) = self.core.poll_request(Mono::now()) {
                 self.send(outgoing);
             } else {
@@ -234,9 +211,8 @@ impl OwnGroup {
     fn refused(&mut self, now: Mono, refusal: Refusal) {
         tracing::error!(%refusal, "The group refuses this member; it tries again in {REFUSED:?}.");
         self.again = Some(now + REFUSED);
-        self.errors.count += 1;
-        self.errors.refused =
-            Some(format!("consumer group {} refuses this member: {refusal}", self.config.group));
+        let group = &self.config.group;
+        self.errors.refuse(format!("consumer group {group} refuses this member: {refusal}"));
     }
 
     /// Hands a request to an idle connection to the right broker, or to a new one. A connection on

@@ -14,7 +14,7 @@ use super::wire::{Speaker, Versions};
 use crate::kafka::{Cluster, KafkaError, Mechanism, Trouble};
 
 #[cfg(feature = "tls")]
-use super::scram::Scram;
+use super::scram::{Credentials, Scram};
 
 /// More rounds than any mechanism takes.
 const ROUNDS_MAX: usize = 8;
@@ -22,8 +22,10 @@ const ROUNDS_MAX: usize = 8;
 /// The user of a member. It holds a password, so it has no `Debug`.
 pub(super) struct Login {
     mechanism: Mechanism,
-    username: String,
-    password: String,
+    /// What PLAIN says. Brokers compare the bytes as they are, so they are not normalized here.
+    plain: Vec<u8>,
+    #[cfg(feature = "tls")]
+    scram: std::sync::Arc<Credentials>,
     /// The user in messages.
     user: String,
 }
@@ -43,7 +45,13 @@ impl Login {
     pub(super) fn of(cluster: &Cluster, mechanism: Mechanism) -> Result<Self, KafkaError> {
         let value = |key| cluster.value(key).map(Option::unwrap_or_default);
         let (username, password) = (value("sasl.username")?, value("sasl.password")?);
-        Ok(Self { mechanism, username, password, user: cluster.user() })
+        Ok(Self {
+            mechanism,
+            plain: format!("\0{username}\0{password}").into_bytes(),
+            #[cfg(feature = "tls")]
+            scram: Credentials::new(mechanism, username, password).into(),
+            user: cluster.user(),
+        })
     }
 
     /// Whether this build has the mechanism: SCRAM comes with the feature `tls`, as librdkafka's.
@@ -119,7 +127,7 @@ impl Login {
             Mechanism::Plain => Ok(Exchange::Plain),
             #[cfg(feature = "tls")]
             Mechanism::ScramSha256 | Mechanism::ScramSha512 => {
-                let scram = Scram::begin(self.mechanism, &self.username, &self.password);
+                let scram = Scram::begin(&self.scram);
                 scram.map(Exchange::Scram).map_err(|why| self.refused(&why))
             }
             #[cfg(not(feature = "tls"))]
@@ -136,10 +144,7 @@ impl Login {
         challenge: Option<&[u8]>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         match exchange {
-            // Brokers compare the bytes as they are, so they are not normalized here.
-            Exchange::Plain if challenge.is_none() => {
-                Ok(Some(format!("\0{}\0{}", self.username, self.password).into_bytes()))
-            }
+            Exchange::Plain if challenge.is_none() => Ok(Some(self.plain.clone())),
             Exchange::Plain => Ok(None),
             #[cfg(feature = "tls")]
             Exchange::Scram(scram) => scram.step(challenge).map_err(|why| self.refused(&why)),

@@ -225,3 +225,25 @@ fn a_broker_that_goes_silent_holds_up_no_member_that_gives_up() {
         assert!(answer.response.is_err_and(|broken| !broken.refused), "{protocol}");
     }
 }
+
+#[test]
+fn handshakes_go_on_although_the_request_that_waits_for_them_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut scene = Scene::of(port, &PLAIN, &[("sasl.password", "open sesame")]);
+    assert!(scene.line.send(RequestId(1), Request::FindCoordinator));
+    let (slow, _) = listener.accept().unwrap();
+    assert_eq!(slow.peek(&mut [0; 1]).unwrap(), 1, "it has begun");
+    assert!(scene.line.forget(RequestId(1)));
+    assert!(!scene.line.is_busy());
+    assert!(scene.line.send(RequestId(2), Request::FindCoordinator));
+    let seen = Seen::default();
+    let shared = Arc::clone(&seen);
+    std::thread::spawn(move || serve(slow, &shared, 0));
+    let answer = scene.answers.recv_timeout(SOON).unwrap();
+    assert!(answer.id == RequestId(2) && answer.response.is_ok());
+    let find = ApiKey::FindCoordinator;
+    assert_eq!(*seen.lock().unwrap(), [&[ApiKey::ApiVersions][..], &LOGIN, &[find]].concat());
+    // Once requests go out, one that is given up takes its connection along.
+    assert!(!scene.line.forget(RequestId(2)));
+}

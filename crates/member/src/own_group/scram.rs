@@ -1,12 +1,82 @@
 //! SCRAM, by rsasl. Kafka does not normalize passwords, and neither does rsasl.
 
-use rsasl::prelude::{Mechname, MessageSent, SASLClient, SASLConfig, Session, State};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use openssl::error::ErrorStack;
+use openssl::hash::MessageDigest;
+use openssl::pkcs5::pbkdf2_hmac;
+use rsasl::callback::{Context, Request, SessionCallback, SessionData};
+use rsasl::mechanisms::scram::properties::{Iterations, Salt, SaltedPassword};
+use rsasl::prelude::{Mechname, MessageSent, SASLClient, SASLConfig, Session, SessionError, State};
+use rsasl::property::AuthId;
 
 use crate::kafka::Mechanism;
 
 /// A broker that asks for fewer rounds than RFC 7677 allows would learn the password more easily,
 /// and one that asks for many more would keep the member busy.
 const ITERATIONS: std::ops::RangeInclusive<u32> = 4096..=1 << 20;
+
+/// A user and its password, and what the broker's salt makes of that.
+pub(super) struct Credentials {
+    mechanism: Mechanism,
+    username: String,
+    password: String,
+    salted: Mutex<Option<Salted>>,
+}
+
+struct Salted {
+    salt: Vec<u8>,
+    iterations: u32,
+    password: Vec<u8>,
+}
+
+impl Credentials {
+    pub(super) fn new(mechanism: Mechanism, username: String, password: String) -> Self {
+        Self { mechanism, username, password, salted: Mutex::new(None) }
+    }
+
+    /// The salted password, which takes milliseconds to compute: only for the first connection.
+    fn salted(&self, salt: &[u8], iterations: u32) -> Result<Vec<u8>, ErrorStack> {
+        let mut known = self.salted.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = known.as_ref().filter(|it| it.salt == salt && it.iterations == iterations);
+        if let Some(fits) = fits {
+            return Ok(fits.password.clone());
+        }
+        let digest = match self.mechanism {
+            Mechanism::ScramSha256 => MessageDigest::sha256(),
+            Mechanism::ScramSha512 | Mechanism::Plain => MessageDigest::sha512(),
+        };
+        let mut password = vec![0; digest.size()];
+        let count = usize::try_from(iterations).unwrap_or(usize::MAX);
+        pbkdf2_hmac(self.password.as_bytes(), salt, count, digest, &mut password)?;
+        let salt = salt.to_vec();
+        *known = Some(Salted { salt, iterations, password: password.clone() });
+        Ok(password)
+    }
+}
+
+/// Answers what rsasl asks for.
+struct Answers(Arc<Credentials>);
+
+impl SessionCallback for Answers {
+    fn callback(
+        &self,
+        _: &SessionData,
+        context: &Context<'_>,
+        request: &mut Request<'_>,
+    ) -> Result<(), SessionError> {
+        if request.is::<SaltedPassword>()
+            && let (Some(salt), Some(iterations)) =
+                (context.get_ref::<Salt>(), context.get_ref::<Iterations>())
+        {
+            let salted = self.0.salted(salt, *iterations);
+            let salted = salted.map_err(|error| SessionError::Boxed(Box::new(error)))?;
+            request.satisfy::<SaltedPassword>(&salted)?;
+        }
+        request.satisfy::<AuthId>(&self.0.username)?;
+        Ok(())
+    }
+}
 
 /// One exchange.
 pub(super) struct Scram {
@@ -15,15 +85,13 @@ pub(super) struct Scram {
 }
 
 impl Scram {
-    pub(super) fn begin(
-        mechanism: Mechanism,
-        username: &str,
-        password: &str,
-    ) -> Result<Self, String> {
-        let (username, password) = (username.to_owned(), password.to_owned());
-        let config = SASLConfig::with_credentials(None, username, password).map_err(text)?;
-        let name = Mechname::parse(mechanism.as_str().as_bytes()).map_err(text)?;
-        let session = SASLClient::new(config).start_suggested(&[name]).map_err(text)?;
+    pub(super) fn begin(credentials: &Arc<Credentials>) -> Result<Self, String> {
+        let answers = Answers(Arc::clone(credentials));
+        let config = SASLConfig::builder().with_default_mechanisms().with_callback(answers);
+        let name = credentials.mechanism.as_str().as_bytes();
+        let name = Mechname::parse(name).map_err(text)?;
+        let client = SASLClient::new(config.map_err(text)?);
+        let session = client.start_suggested(&[name]).map_err(text)?;
         Ok(Self { session, is_done: false })
     }
 
@@ -66,9 +134,7 @@ fn text(error: impl std::error::Error + 'static) -> String {
 mod tests {
     use super::*;
     use openssl::base64::{decode_block, encode_block};
-    use openssl::hash::MessageDigest;
     use openssl::memcmp;
-    use openssl::pkcs5::pbkdf2_hmac;
     use openssl::pkey::PKey;
     use openssl::sha::sha512;
     use openssl::sign::Signer;
@@ -112,7 +178,9 @@ mod tests {
     }
 
     fn begin() -> (Scram, Vec<u8>) {
-        let mut scram = Scram::begin(Mechanism::ScramSha512, "a,b=c", "pencil").unwrap();
+        let (name, password) = ("a,b=c".to_owned(), "pencil".to_owned());
+        let credentials = Credentials::new(Mechanism::ScramSha512, name, password);
+        let mut scram = Scram::begin(&Arc::new(credentials)).unwrap();
         let first = scram.step(None).unwrap().unwrap();
         assert!(first.starts_with(b"n,,n=a=2Cb=3Dc,r="), "{}", String::from_utf8_lossy(&first));
         (scram, first)
