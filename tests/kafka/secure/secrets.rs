@@ -20,6 +20,15 @@ method:
   - {id: k, at: 500ms, jitter: 300ms, fault: kill, target: {leader_of: any, group: any}}
 objective: {leaders_per_group: 0}
 ";
+const KILL_AND_LEAVE: &str = "\
+version: 1
+name: kill-and-leave
+trials: 1
+method:
+  - {id: k, at: 500ms, jitter: 300ms, fault: kill, target: {leader_of: any, group: any}}
+  - {id: l, at: 6s, fault: leave, target: {leader_of: any, group: any}}
+objective: {leaders_per_group: 0}
+";
 const ISOLATE: &str = "\
 version: 1
 name: isolate
@@ -51,6 +60,9 @@ fn written(folder: &Path) -> Vec<(String, Vec<u8>)> {
 fn holds(text: &[u8], secret: &str) -> bool {
     text.windows(secret.len()).any(|part| part == secret.as_bytes())
 }
+
+const OWN: &[&str] = &["--set", "defaults.membership=own"];
+const OWN_BY_EDGES: &[&str] = &["--set", "defaults.membership=own", "--set", "edges=proxied"];
 
 /// A run, and which way its members go.
 struct Way {
@@ -121,6 +133,8 @@ fn runs_pass_and_leave_no_secret_anywhere() {
     let ways = [
         Way { experiment: KILL, more: &[], proxied: false },
         Way { experiment: KILL, more: &["--set", "edges=proxied"], proxied: true },
+        Way { experiment: KILL_AND_LEAVE, more: OWN, proxied: false },
+        Way { experiment: KILL_AND_LEAVE, more: OWN_BY_EDGES, proxied: true },
         // An experiment that cuts connections needs edges, even if the topology has none.
         Way { experiment: ISOLATE, more: &[], proxied: true },
     ];

@@ -88,13 +88,24 @@ impl Secured {
         doctor
     }
 
+    /// Where brokers, and clients with a certificate, connect to the first cluster.
+    pub(crate) fn by_certificate(&self) -> String {
+        let (host, port) = self.kafka.bootstraps[0].rsplit_once(':').unwrap();
+        format!("{host}:{}", port.parse::<u16>().unwrap() + 3)
+    }
+
+    /// One of Kafka's own tools, as the administrator of the first cluster.
+    pub(crate) fn admin(&self, class: &str) -> Command {
+        let mut tool = self.kafka.tool(class);
+        tool.args(["--bootstrap-server", &self.by_certificate(), "--command-config"]);
+        tool.arg(self.file("admin.properties"));
+        tool
+    }
+
     /// Grants or takes a right, as `--add` or `--remove`.
     pub(crate) fn acl(&self, act: &str, user: &str, operation: &str, resource: &[&str]) {
-        let (host, port) = self.kafka.bootstraps[0].rsplit_once(':').unwrap();
-        let port = port.parse::<u16>().unwrap() + 3;
-        let mut tool = self.kafka.tool("org.apache.kafka.tools.AclCommand");
-        tool.args(["--bootstrap-server", &format!("{host}:{port}"), "--command-config"]);
-        tool.arg(self.file("admin.properties")).arg(act);
+        let mut tool = self.admin("org.apache.kafka.tools.AclCommand");
+        tool.arg(act);
         tool.args(["--allow-principal", &format!("User:{user}"), "--operation", operation]);
         if act == "--remove" {
             tool.arg("--force");

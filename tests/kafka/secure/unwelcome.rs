@@ -128,8 +128,7 @@ fn by_passwords(secured: &Secured, old: &str) {
 }
 
 fn by_certificates(secured: &Secured, old: &str) {
-    let (host, port) = secured.kafka.bootstraps[0].rsplit_once(':').unwrap();
-    let bootstrap = format!("{host}:{}", port.parse::<u16>().unwrap() + 3);
+    let bootstrap = secured.by_certificate();
     let ca = secured.file("ca.pem").display().to_string();
     let shown = |who: &str| format!("ssl.certificate.location: {who}, ssl.key.location: {who}");
     let look = |member: &str, controller: &str| {

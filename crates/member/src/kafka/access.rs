@@ -41,10 +41,7 @@ impl Cluster {
         for (key, value) in &self.access.properties {
             config.set(key, value);
         }
-        let what = wants_tls(&config.config_map());
-        if let Some(what) = what.filter(|_| !has_tls) {
-            return Err(KafkaError::Lean { cluster: self.bootstrap.clone(), what });
-        }
+        self.fits_build(has_tls)?;
         let mut values = Vec::new();
         for key in self.access.secrets.keys() {
             let value = self.value(key)?.unwrap_or_default();
@@ -52,6 +49,19 @@ impl Cluster {
             values.push(value);
         }
         Ok(Redaction::of(values))
+    }
+
+    /// Whether this build supports what the properties require.
+    ///
+    /// # Errors
+    /// It lacks TLS, and a property requires it.
+    pub(crate) fn fits_build(&self, has_tls: bool) -> Result<(), KafkaError> {
+        match wants_tls(&self.access.properties) {
+            Some(what) if !has_tls => {
+                Err(KafkaError::Lean { cluster: self.bootstrap.clone(), what })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Redacts the secrets of this cluster.
@@ -112,7 +122,7 @@ impl Cluster {
 }
 
 /// The first property that requires a build with TLS, if there is one.
-fn wants_tls(config: &BTreeMap<&str, &str>) -> Option<String> {
+fn wants_tls(config: &BTreeMap<String, String>) -> Option<String> {
     let says = |key: &str, word: &str| {
         let value = config.get(key)?;
         value.to_ascii_lowercase().contains(word).then(|| format!("{key}: {value}"))

@@ -15,7 +15,7 @@ pub enum MembershipClient {
     #[default]
     #[serde(rename = "librdkafka")]
     Library,
-    /// Tandem itself, over plain connections of its own; librdkafka only reads and writes messages.
+    /// Tandem itself, over connections of its own; librdkafka only reads and writes messages.
     Own,
 }
 

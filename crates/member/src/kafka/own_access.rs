@@ -103,11 +103,7 @@ impl Access {
             }
         };
         if let Some(key) = self.keys().find(|key| tls && is_of_tls(key) && !TLS.contains(key)) {
-            return unfit(
-                key,
-                "certificates and keys in PEM, named by `ssl.ca`, \
-                               `ssl.certificate` and `ssl.key`",
-            );
+            return unfit(key, "`ssl.ca.*`, `ssl.certificate.*` and `ssl.key.*`, in PEM");
         }
         let sasl = if sasl { Some(self.mechanism()?) } else { None };
         Ok(Security { tls, sasl })

@@ -199,6 +199,7 @@ impl Carrier {
         };
         if spoken.until.is_some_and(|until| until <= Mono::now()) {
             self.authenticate(spoken)?;
+            tracing::debug!(host = self.address.host, "The session of SASL was renewed.");
         }
         Ok(spoken)
     }

@@ -54,14 +54,6 @@ impl Login {
         })
     }
 
-    /// Whether this build has the mechanism: SCRAM comes with the feature `tls`, as librdkafka's.
-    pub(super) fn is_built(&self) -> bool {
-        match self.mechanism {
-            Mechanism::Plain => true,
-            Mechanism::ScramSha256 | Mechanism::ScramSha512 => cfg!(feature = "tls"),
-        }
-    }
-
     /// Authenticates on a new connection, or again on one whose session ends soon. Returns how long
     /// the session lasts, where it does not last for ever (KIP-368).
     pub(super) fn authenticate(

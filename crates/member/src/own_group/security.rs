@@ -30,21 +30,11 @@ impl Security {
             possible,
         };
         let security = cluster.access.security().map_err(unfit)?;
-        let lean = |what: &str| KafkaError::Lean {
-            cluster: cluster.bootstrap.clone(),
-            what: what.to_owned(),
-        };
-        if security.tls && !cfg!(feature = "tls") {
-            return Err(lean("security.protocol"));
-        }
-        let login = security.sasl.map(|mechanism| Login::of(cluster, mechanism)).transpose()?;
-        if login.as_ref().is_some_and(|login| !login.is_built()) {
-            return Err(lean("sasl.mechanism"));
-        }
+        cluster.fits_build(cfg!(feature = "tls"))?;
         Ok(Self {
             #[cfg(feature = "tls")]
             tls: security.tls.then(|| Tls::of(cluster)).transpose()?,
-            login,
+            login: security.sasl.map(|mechanism| Login::of(cluster, mechanism)).transpose()?,
             redaction: cluster.redaction()?,
         })
     }
