@@ -12,7 +12,7 @@ use tandem_neli::membership::{Request, RequestId, Response};
 
 /// The longest answer that is read.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
-/// The longest that a connection may take; the core gives up waiting earlier.
+/// The longest wait for a connection; the core gives up earlier.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Where a broker listens.
@@ -34,13 +34,13 @@ impl Address {
     }
 }
 
-/// What became of a request: an answer, or a connection that failed.
+/// The outcome of a request: a response, or none if the connection failed.
 pub(super) struct Answer {
     pub(super) id: RequestId,
     pub(super) response: Option<Response>,
 }
 
-/// A connection, as the thread that works holds it. Dropped, it is closed.
+/// The member's side of a connection. Dropping it closes the connection.
 pub(super) struct Line {
     address: Address,
     jobs: SyncSender<(RequestId, Request)>,
@@ -48,7 +48,7 @@ pub(super) struct Line {
     socket: Arc<Socket>,
 }
 
-/// What both threads see of a connection.
+/// The state that both threads share.
 #[derive(Default)]
 struct Socket(Mutex<State>);
 
@@ -59,7 +59,7 @@ enum State {
     Absent,
     /// Made.
     Open(TcpStream),
-    /// Not wanted any more, or failed.
+    /// Closed or failed.
     Down,
 }
 
@@ -76,7 +76,7 @@ impl Socket {
         }
     }
 
-    /// Keeps the connection where it can be closed; false where it is not wanted any more.
+    /// Stores the connection so that it can be closed; false if it is closed already.
     fn opened(&self, stream: TcpStream) -> bool {
         let mut state = self.state();
         let wanted = matches!(*state, State::Absent);
@@ -88,14 +88,14 @@ impl Socket {
 }
 
 impl Line {
-    /// A connection that is made when it is first needed.
+    /// Prepares a connection; its thread connects at the first request.
     pub(super) fn open(address: Address, speaker: Arc<Speaker>, answers: Sender<Answer>) -> Self {
         let (jobs, received) = sync_channel(1);
         let socket = Arc::new(Socket::default());
         let (to, shared) = (address.clone(), Arc::clone(&socket));
         let carrier = Carrier { address: to, socket: shared, speaker, answers };
         let thread = Builder::new().name("group".to_owned());
-        // Without a thread the receiver is dropped, and sending fails.
+        // If no thread starts, the receiver is dropped and sending fails.
         thread.spawn(move || carrier.carry(&received)).ok();
         Self { address, jobs, busy: None, socket }
     }
@@ -104,7 +104,7 @@ impl Line {
         &self.address
     }
 
-    /// Hands over a request; false where the thread is gone.
+    /// Hands over a request; false if the thread has ended.
     pub(super) fn send(&mut self, id: RequestId, request: Request) -> bool {
         self.busy = Some(id);
         self.jobs.try_send((id, request)).is_ok()
@@ -114,7 +114,7 @@ impl Line {
         self.busy == Some(id)
     }
 
-    /// Its request was answered.
+    /// The request was answered.
     pub(super) const fn free(&mut self) {
         self.busy = None;
     }
@@ -138,7 +138,7 @@ impl Drop for Line {
     }
 }
 
-/// A connection, as its own thread holds it.
+/// The thread's side of a connection.
 struct Carrier {
     address: Address,
     socket: Arc<Socket>,
@@ -147,7 +147,7 @@ struct Carrier {
 }
 
 impl Carrier {
-    /// Carries requests until the other side of the channel or the connection is gone.
+    /// Carries requests until the member drops its side, or the connection fails.
     fn carry(self, jobs: &Receiver<(RequestId, Request)>) {
         let mut spoken: Option<(TcpStream, Versions)> = None;
         while let Ok((id, request)) = jobs.recv() {
@@ -155,12 +155,12 @@ impl Carrier {
             if let Err(error) = &response {
                 let address = format!("{}:{}", self.address.host, self.address.port);
                 tracing::debug!(%error, address, "A connection to a coordinator failed.");
-                // Before the answer: whoever takes that sees that the connection is down.
+                // Closed before the answer goes out: its receiver then drops the connection.
                 self.socket.close();
             }
             let response = response.ok();
             let failed = response.is_none();
-            // The member is gone where nothing takes it.
+            // Sending fails once the member is gone.
             if self.answers.send(Answer { id, response }).is_err() || failed {
                 return;
             }
@@ -183,7 +183,7 @@ impl Carrier {
         self.speaker.response(&question, answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Connects, and asks what the broker speaks.
+    /// Connects, and asks for the versions that the broker supports.
     fn connect(&self) -> io::Result<(TcpStream, Versions)> {
         let Address { host, port } = &self.address;
         let mut last = io::Error::from(io::ErrorKind::NotFound);
@@ -207,7 +207,7 @@ impl Carrier {
     }
 }
 
-/// Sends a question and waits for its answer, however long that takes.
+/// Sends a question and waits for its answer without a limit: closing the socket ends the wait.
 fn exchange(stream: &mut TcpStream, question: &Question) -> io::Result<Vec<u8>> {
     stream.write_all(&question.frame)?;
     let mut length = [0; 4];
@@ -218,7 +218,7 @@ fn exchange(stream: &mut TcpStream, question: &Question) -> io::Result<Vec<u8>> 
     }
     let mut answer = Vec::new();
     let wanted = u64::try_from(length).unwrap_or(u64::MAX);
-    // Memory is reserved as bytes come, not as they are announced.
+    // Memory grows with the bytes that arrive: the announced length is not trusted.
     if stream.take(wanted).read_to_end(&mut answer)? < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
