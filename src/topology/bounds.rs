@@ -88,14 +88,25 @@ fn pause(terms: &Terms, d: Duration) -> Bound {
     let threshold = terms.threshold;
     let asleep = d.min(threshold).saturating_sub(terms.soonest()).saturating_sub(terms.grace);
     let drained = asleep + terms.silence() + DRAIN;
-    let (back, overlap) = match terms.mode {
-        Mode::NonExclusive => (d, drained + threshold),
-        Mode::Fast => (d.saturating_add(FIRST_MESSAGE), drained),
-        Mode::Exclusive => (d.saturating_add(terms.first), Duration::ZERO),
+    let (longest, overlap) = match terms.mode {
+        Mode::NonExclusive => (d.min(terms.takeover()), drained + threshold),
+        Mode::Fast => (slept(terms, d, FIRST_MESSAGE), drained),
+        Mode::Exclusive => (slept(terms, d, terms.first), Duration::ZERO),
     };
-    Bound {
-        gap: Range::new(d.min(terms.soonest()), back.min(terms.takeover())),
-        overlap: to(overlap),
+    Bound { gap: Range::new(d.min(terms.soonest()), longest), overlap: to(overlap) }
+}
+
+/// The longest gap of a pause in a mode in which a revocation ends a claim. A member that wakes
+/// before it can be expelled leads again `first` later. One that wakes while its group gives its
+/// partitions away joins again, and may interrupt that just before the successor leads.
+fn slept(terms: &Terms, d: Duration, first: Duration) -> Duration {
+    let takeover = terms.takeover();
+    if d < terms.soonest() {
+        d + first
+    } else if d <= takeover {
+        takeover.max(d + terms.handover())
+    } else {
+        takeover
     }
 }
 
