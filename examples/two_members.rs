@@ -12,8 +12,8 @@ use std::time::Duration;
 use tandem_broker::broker::{Broker, BrokerSettings};
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::time::Span;
-use tandem_member::kafka::{Admin, Cluster, MembershipClient, TopicSettings};
-use tandem_member::{Config, Member, Mode, Pulse};
+use tandem_member::kafka::{Admin, Cluster, TopicSettings};
+use tandem_member::{Config, Member};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -23,22 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(20);
 
 fn config(life: &str, cluster: &Cluster) -> Result<Config, Box<dyn Error>> {
-    Ok(Config {
-        life: Life::try_from(life.to_owned())?,
-        cluster: cluster.clone(),
-        topic: "ledger".parse()?,
-        width: WIDTH,
-        consumer_group: "pricing".parse()?,
-        session: Duration::from_secs(1),
-        heartbeat: Duration::from_millis(100),
-        wake: Duration::from_millis(50),
-        beacon: Duration::from_millis(100),
-        threshold: Duration::from_secs(2),
-        mode: Mode::NonExclusive,
-        pulse: Pulse::Clock,
-        assignor: "roundrobin".to_owned(),
-        membership: MembershipClient::Library,
-    })
+    let life = Life::try_from(life.to_owned())?;
+    Ok(Config::new(life, cluster.clone(), "ledger".parse()?, WIDTH, "pricing".parse()?))
 }
 
 fn led(member: &Member) -> Vec<u32> {

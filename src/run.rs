@@ -15,7 +15,9 @@ use crate::time::Mono;
 
 mod ending;
 mod error;
+mod judged;
 mod pulse;
+mod recorded;
 mod replacing;
 mod request;
 mod stage;
@@ -25,7 +27,9 @@ mod up;
 
 use ending::Ending;
 pub use error::RunError;
+pub use judged::JudgedRun;
 use pulse::pulsed;
+pub use recorded::{JOURNAL_FILE, RecordedRun, read_run, reading};
 use replacing::Replacing;
 pub use request::{Milestone, OnMilestone, OnRecorder, RunRequest, TrialPlan};
 use stage::Stage;
@@ -34,13 +38,22 @@ pub use trial_cost::TrialCost;
 use trial_cost::TrialCosts;
 pub use up::{Ended, Service, UpkeepRequest, keep_up};
 
-/// Runs an experiment. When it returns, the journal is in the request's folder, and every process
-/// that the run started has ended.
+/// Runs an experiment and judges it. When it returns, the journal is in the request's folder, and
+/// every process that the run started has ended.
 ///
 /// # Errors
-/// The run could not start, or its journal could not be written to the end. What goes wrong after
-/// the members have started is recorded in the journal.
-pub async fn run(request: &RunRequest, interrupt: &CancellationToken) -> Result<(), RunError> {
+/// The run could not start, or its journal could not be written to the end or read back. What goes
+/// wrong after the members have started is recorded in the journal, and judged.
+pub async fn run(
+    request: &RunRequest,
+    interrupt: &CancellationToken,
+) -> Result<JudgedRun, RunError> {
+    record(request, interrupt).await?;
+    JudgedRun::of(&request.folder, |_| false).map_err(RunError::Unjudged)
+}
+
+/// Plays the experiment into the journal.
+async fn record(request: &RunRequest, interrupt: &CancellationToken) -> Result<(), RunError> {
     let spec = request.spec();
     let logs = spec.prepare_folder()?;
     let set = async {

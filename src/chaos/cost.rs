@@ -5,7 +5,8 @@ mod machine;
 
 use std::time::Duration;
 
-use super::{Pick, Step, Target};
+use super::faults::AnyFault;
+use super::{How, Pick, Step, Target};
 use crate::ids::GroupName;
 use crate::topology::{Address, Bound, Plan, PlannedGroup};
 
@@ -104,10 +105,25 @@ impl Hit<'_> {
 /// The most that a step can cost a group.
 pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) -> Cost {
     let Some(group) = plan.groups.get(name) else { return Cost::default() };
-    if let Target::Machine(_) = target {
-        return machine::machine(step, target.hosts(plan).into_iter(), plan, name);
+    let cost = if let Target::Machine(_) = target {
+        machine::machine(step, target.hosts(plan).into_iter(), plan, name)
+    } else {
+        step.fault.cost(&Hit { target, plan, name, group })
+    };
+    if group.pace.mode.is_exclusive() && is_covered_by_proof(step, target, plan, group) {
+        return Cost { overlap: Duration::ZERO, back: Duration::ZERO, ..cost };
     }
-    step.fault.cost(&Hit { target, plan, name, group })
+    cost
+}
+
+/// Whether the proof of the exclusive mode holds under this fault. It rests on brokers that keep
+/// their groups: an embedded one comes back without. A command of the user's own may do anything.
+fn is_covered_by_proof(step: &Step, target: &Target, plan: &Plan, group: &PlannedGroup) -> bool {
+    let cluster = plan.clusters.get(&group.cluster);
+    let embedded = cluster.is_some_and(|cluster| cluster.address == Address::Embedded);
+    let ends = matches!(step.fault.of_brokers(), Some((How::Kill | How::Stop, _)));
+    let forgets = embedded && ends && target.may_be_brokers();
+    !forgets && !matches!(step.fault, AnyFault::Exec(_))
 }
 
 /// How long the victims are away, if they come back.
@@ -147,6 +163,23 @@ impl Target {
             | Self::Brokers { .. }
             | Self::Host(_)
             | Self::Machine(_)
+            | Self::Cluster(_) => false,
+        }
+    }
+
+    /// Whether the target has brokers among its victims.
+    const fn may_be_brokers(&self) -> bool {
+        match self {
+            Self::Coordinator { .. }
+            | Self::Leading { .. }
+            | Self::Brokers { .. }
+            | Self::Machine(_) => true,
+            Self::Member(_)
+            | Self::LeaderOf { .. }
+            | Self::LeadersAcross { .. }
+            | Self::Group { .. }
+            | Self::GroupsAcross { .. }
+            | Self::Host(_)
             | Self::Cluster(_) => false,
         }
     }

@@ -34,6 +34,7 @@ macro_rules! shipped {
 /// All shipped files: topologies, experiments, suites, and the schemas that their first lines name.
 pub const SHIPPED: &[Shipped] = shipped![
     "topologies/duo.yaml",
+    "topologies/exclusive.yaml",
     "topologies/fast.yaml",
     "topologies/kafka-duo-three.yaml",
     "topologies/kafka-duo.yaml",

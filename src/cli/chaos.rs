@@ -15,7 +15,7 @@ use crate::built::Built;
 use crate::chaos::{Allowed, Choice, Permission, Prepared, Preview, is_inside, load, shown};
 use crate::guard::{heal_all, runs};
 use crate::journal::{Header, VERSION};
-use crate::run::{RunError, RunRequest, TrialPlan, run as play_request};
+use crate::run::{JudgedRun, RunError, RunRequest, TrialPlan, run as play_request};
 use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
 use crate::verdict::Exit;
@@ -136,11 +136,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let played = runtime.block_on(play(&request));
     // Do not wait for blocking calls of Kafka clients.
     runtime.shutdown_background();
-    played?;
+    let judged = played?;
     metering.conclude();
-    let concluded =
-        conclude(&request.folder, args.output, args.junit.as_deref(), sending, metering);
-    concluded.map_err(|error| Failure::new(Exit::Unable, &error))
+    let junit = args.junit.as_deref();
+    Ok(conclude(judged, &request.folder, args.output, junit, sending, metering))
 }
 
 /// Prints which files are the shipped ones, in case the user expects files of this folder.
@@ -236,7 +235,7 @@ pub(super) fn utc(at: Wall) -> String {
     time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string()
 }
 
-async fn play(request: &RunRequest) -> Result<(), Failure> {
+async fn play(request: &RunRequest) -> Result<JudgedRun, Failure> {
     let interrupt = Interrupt::default();
     let _signals = interrupt.listen()?;
     play_request(request, interrupt.token()).await.map_err(|error| could_not_run(&error))

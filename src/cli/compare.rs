@@ -4,10 +4,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::judged::{JOURNAL_FILE, RESULT_FILE};
-use super::recording::{RecordedRun, read_run};
+use super::judged::RESULT_FILE;
 use super::{Failure, Output};
 use crate::journal::open;
+use crate::run::{JOURNAL_FILE, RecordedRun, read_run};
 use crate::timeline::Timeline;
 use crate::verdict::{Counted, Difference, Differs, Exit, Row, Side, Tested, Verdict, undisturbed};
 

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Failure;
-use super::judged::{JOURNAL_FILE, Judged};
+use super::judged::Judged;
 use super::sending::{OtlpArgs, Sending};
 use crate::journal::list_parts;
+use crate::run::JOURNAL_FILE;
 use crate::telemetry::{ExportSettings, Live};
 use crate::time::Span;
 use crate::verdict::{Exit, Telemetry};

@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Output;
-use super::recording::{RecordedRun, read_run, reading};
-use super::upkeep;
+use super::upkeep::goes_on;
 use crate::html_report::{Subject, page};
 use crate::journal::{Header, JournalError, Reading};
+use crate::run::{JudgedRun, RecordedRun, reading};
 use crate::telemetry::document::{self, Written};
 use crate::telemetry::{RunContext, Traces};
 use crate::time::Mono;
 use crate::timeline::Timeline;
 use crate::verdict::{JunitError, JunitRun, JunitSuite, Report, Telemetry, junit, render_within};
 
-/// The journal, in the folder of a run.
-pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 /// The report as JSON, in the folder of a run.
 pub(super) const RESULT_FILE: &str = "result.json";
 /// The report for CI servers, in the folder of a run.
@@ -76,23 +74,18 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    /// Judges the run in `dir`. `chaos run` and `report` both use this, so their reports agree.
+    /// Judges the run in `dir`.
     pub(super) fn of(dir: &Path) -> Result<(Self, Timeline), ReportError> {
-        let facts = reading(dir).map_err(ReportError::Journal)?;
-        let judged = if facts.header.is_upkeep() {
-            upkeep::judge(dir, facts)
-        } else {
-            read_run(facts).map(|run| {
-                let RecordedRun { header, timeline, .. } = &run;
-                let Header { plan, brief, seed, zero, .. } = header;
-                let report = Report::of(plan, brief, *seed, *zero, timeline);
-                (run, report)
-            })
-        };
-        let (run, report) = judged.map_err(ReportError::Journal)?;
+        let judged = JudgedRun::of(dir, goes_on).map_err(ReportError::Journal)?;
+        Ok(Self::new(judged, dir))
+    }
+
+    /// The run in `dir`, with its report.
+    pub(super) fn new(judged: JudgedRun, dir: &Path) -> (Self, Timeline) {
+        let JudgedRun { run, report } = judged;
         let RecordedRun { header, timeline, last, logs } = run;
         let (journal, dir) = (dir.to_owned(), folder(dir));
-        Ok((Self { header, report, last, logs, journal, dir }, timeline))
+        (Self { header, report, last, logs, journal, dir }, timeline)
     }
 
     /// Opens its journal again.

@@ -55,7 +55,10 @@ pub(super) struct MemberArgs {
     /// T: how long a claim outlives the last message of its partition.
     #[arg(long, value_name = "DURATION", default_value = "3s")]
     threshold: Span,
-    /// When a claim holds and what ends it: non-exclusive, or fast.
+    /// In exclusive mode: how long a claim outlives a revocation.
+    #[arg(long, value_name = "DURATION", default_value = "0s")]
+    hold: Span,
+    /// When a claim holds and what ends it: non-exclusive, fast, or exclusive.
     #[arg(long, default_value = "non-exclusive", value_parser = mode)]
     mode: Mode,
     /// The partition assignor of the group.
@@ -116,6 +119,7 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
         wake: args.wake.get(),
         beacon: args.beacon.get(),
         threshold: args.threshold.get(),
+        hold: args.hold.get(),
         mode: args.mode,
         pulse: Pulse::Clock,
         assignor: args.assignor,

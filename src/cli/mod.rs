@@ -36,7 +36,6 @@ mod metering;
 mod parts;
 mod plan;
 mod progress;
-mod recording;
 mod report;
 mod running;
 mod sending;

@@ -9,6 +9,7 @@ use super::export::runs;
 use super::judged::{Judged, ReportError, colour, print};
 use super::metering::Metering;
 use super::sending::Sending;
+use crate::run::JudgedRun;
 use crate::telemetry::PATIENCE;
 use crate::timeline::Timeline;
 use crate::verdict::{Exit, Report, Telemetry, render_telemetry};
@@ -59,20 +60,20 @@ pub(super) fn run(args: &ReportArgs) -> Result<Exit, ReportError> {
     Ok(files.exit(&judged.report))
 }
 
-/// Judges the run in `dir`, which has just ended: prints the report, writes its files, and returns
-/// the exit code. Also sends the remaining telemetry, and waits for that within a bound.
+/// Prints the report on the run in `dir`, which has just ended, writes its files, and returns the
+/// exit code. Also sends the remaining telemetry, and waits for that within a bound.
 pub(super) fn conclude(
+    judged: JudgedRun,
     dir: &Path,
     output: Output,
     junit: Option<&Path>,
     sending: Option<Sending>,
     metering: Metering,
-) -> Result<Exit, ReportError> {
+) -> Exit {
     let mut files = Files::default();
-    let judged = judge(dir, output, junit, sending.as_ref(), &mut files);
-    // This prints losses, so it comes before an error of `judged` returns.
+    let (mut judged, timeline) = Judged::new(judged, dir);
+    let spans = files.publish(&judged, timeline, output, junit, sending.as_ref());
     let metrics = metering.finish();
-    let (mut judged, spans) = judged?;
     if let Some(sending) = sending {
         let telemetry = sending.finish(spans, judged.logs);
         let telemetry = Telemetry { metrics, ..telemetry };
@@ -89,27 +90,7 @@ pub(super) fn conclude(
             files.note(print(&text));
         }
     }
-    Ok(files.exit(&judged.report))
-}
-
-/// Judges the run, prints the report, writes its files, and passes its traces to `sending`. Also
-/// returns the number of spans.
-fn judge(
-    dir: &Path,
-    output: Output,
-    junit: Option<&Path>,
-    sending: Option<&Sending>,
-    files: &mut Files,
-) -> Result<(Judged, u64), ReportError> {
-    let (judged, timeline) = Judged::of(dir)?;
-    files.note(judged.print_report(output, colour()));
-    files.write(&judged, &timeline, [None, junit]);
-    let traces = Arc::new(judged.traces(timeline));
-    if let Some(sending) = sending {
-        sending.send(&traces, PATIENCE);
-    }
-    files.note(judged.write_traces(&traces));
-    Ok((judged, traces.count()))
+    files.exit(&judged.report)
 }
 
 /// The outputs of a report. An output that cannot be written is reported, and does not stop the
@@ -120,6 +101,26 @@ struct Files {
 }
 
 impl Files {
+    /// Prints the report, writes its files, and passes its traces to `sending`. Returns the number
+    /// of spans.
+    fn publish(
+        &mut self,
+        judged: &Judged,
+        timeline: Timeline,
+        output: Output,
+        junit: Option<&Path>,
+        sending: Option<&Sending>,
+    ) -> u64 {
+        self.note(judged.print_report(output, colour()));
+        self.write(judged, &timeline, [None, junit]);
+        let traces = Arc::new(judged.traces(timeline));
+        if let Some(sending) = sending {
+            sending.send(&traces, PATIENCE);
+        }
+        self.note(judged.write_traces(&traces));
+        traces.count()
+    }
+
     /// Writes result.json, junit.xml and report.html; the latter two also to `elsewhere`.
     fn write(&mut self, judged: &Judged, timeline: &Timeline, elsewhere: [Option<&Path>; 2]) {
         let [html, junit] = elsewhere;

@@ -1,10 +1,10 @@
-//! What must be known of the facts before an instant to read those after it alone: who lives, who
-//! is stopped, who claims what and for how long. A later file of a journal begins with it, and so
-//! does each window of the traces.
+//! The state that a reader of the facts after an instant needs: the living and the stopped members,
+//! and their claims. Each later file of a journal begins with it, and so does each window of the
+//! traces.
 //!
-//! What is carried is told again as facts: the controller's each with the stamp and the number
-//! that they had, a member's as the last that it said until then, its claims as one `renewed`. So
-//! what is missing before is seen to be missing, and nothing from there on.
+//! The state is written as facts. The controller's keep their stamps and numbers. A member's get
+//! the numbers of its latest facts, its claims as one `renewed`. So a reader notices facts that are
+//! missing before the instant, and finds none missing after it.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,16 +13,16 @@ use crate::ids::{ClusterName, GroupName, Life, MemberId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
 use crate::time::Mono;
 
-/// What holds after all facts so far.
+/// The state after all facts so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Carry {
     /// The number of the controller's latest fact.
     own: u64,
     /// The trial that is under way.
     judged: Option<What>,
-    /// Who answers where, and the process of the edges.
+    /// The addresses of brokers, and the process of the edges.
     started: BTreeMap<Option<ClusterName>, Fact>,
-    /// The latest death of each broker: the cause of what may still come of it.
+    /// The latest death of each broker: the cause of gaps that may follow.
     died: BTreeMap<ClusterName, Fact>,
     /// The same of each member that was not asked to leave.
     fallen: BTreeMap<MemberId, Fact>,
@@ -36,21 +36,21 @@ pub(crate) struct Carry {
 #[derive(Debug, Clone)]
 struct LastLife {
     life: Life,
-    /// It has ended: nothing of it is carried.
+    /// It has ended, so nothing of it is carried.
     dead: bool,
-    /// It said that it leaves.
+    /// It leaves.
     left: bool,
-    /// Nothing where that was told in a fact that was lost.
+    /// `None` if that fact was lost.
     started: Option<Fact>,
-    /// The latest stop and its end: each that it was not so yet, and that it is.
+    /// The latest stop and its end, each after its `not_yet`.
     stop: Vec<Fact>,
     not_yet: Option<Fact>,
     assigned: Option<Fact>,
     ticks: Option<Fact>,
-    /// The number and the stamp of what it said last.
+    /// The number and the stamp of its latest fact.
     last: Option<(u64, Mono)>,
-    /// The ends of the open claims, as last reported: where the end of one was lost there may be a
-    /// later one on the same partition.
+    /// The ends of the open claims, as last reported. If the end of one was lost, a later claim on
+    /// the same partition may stand beside it.
     claims: BTreeMap<(PartitionId, Term), Mono>,
 }
 
@@ -72,13 +72,13 @@ impl Carry {
         for known in self.lives.values().filter(|known| !known.dead) {
             facts.extend(known.started.clone());
             facts.extend(known.stop.iter().cloned());
-            facts.extend(known.said());
+            facts.extend(known.facts());
         }
         facts.extend(self.judged.clone().map(|what| self.own_fact(now, what)));
         facts
     }
 
-    /// Whether this life is known to be over: what it said may still be on its way.
+    /// Whether this life is known to be over. Facts of it may still arrive.
     pub(crate) fn has_outlived(&self, life: &Life) -> bool {
         let known = self.lives.get(&life.member);
         known.is_some_and(|known| match known.life.incarnation.cmp(&life.incarnation) {
@@ -88,13 +88,13 @@ impl Carry {
         })
     }
 
-    /// What closes a file that ends at `now`: what is judged in it ends here.
+    /// The fact that closes a file that ends at `now`: its trial ends here.
     pub(super) fn close(&self, now: Mono) -> Option<Fact> {
         let Some(What::TrialBegan { trial }) = self.judged else { return None };
         Some(self.own_fact(now, What::TrialEnded { trial, recovered: None }))
     }
 
-    /// It takes no number of its own: none is missing where it is left out.
+    /// A fact with the number of the one before, so that none is missing without it.
     fn own_fact(&self, t: Mono, what: What) -> Fact {
         Fact { t, seq: self.own, life: None, what }
     }
@@ -102,7 +102,7 @@ impl Carry {
     fn observe_run(&mut self, fact: &Fact) {
         match (&fact.what, &fact.life) {
             (What::Started { .. }, Some(life)) => {
-                // Its first words may have been quicker.
+                // The member's first facts may arrive earlier.
                 if let Some(known) = self.known(life) {
                     known.started = Some(fact.clone());
                 } else {
@@ -150,20 +150,20 @@ impl Carry {
         (known.life == *life && !known.dead).then_some(known)
     }
 
-    /// Takes what a member said; whether one did.
+    /// Takes a member's fact into account. Returns whether it was one.
     fn observe_member(&mut self, fact: &Fact) -> bool {
-        let said = fact.what.is_by_member();
-        if said && let Some(life) = &fact.life {
+        let by_member = fact.what.is_by_member();
+        if by_member && let Some(life) = &fact.life {
             let latest = self.lives.get(&life.member).map(|known| known.life.incarnation);
-            // Who speaks lives, though its start was told in a fact that was lost.
+            // A member that reports lives, even if the fact of its start was lost.
             if latest.is_none_or(|latest| latest < life.incarnation) {
                 self.lives.insert(life.member.clone(), LastLife::new(life.clone(), None));
             }
             if let Some(known) = self.known(life) {
-                known.hear(fact);
+                known.observe(fact);
             }
         }
-        said
+        by_member
     }
 }
 
@@ -192,13 +192,13 @@ impl LastLife {
         if fact.what == What::Stopped {
             self.stop.clear();
         }
-        // Its end is carried as well: the stop is the cause of what may still come of it.
+        // The end of a stop is carried as well: the stop is the cause of gaps that may follow.
         if fact.what == What::Stopped || !self.stop.is_empty() {
             self.stop.extend(not_yet.into_iter().chain([fact.clone()]));
         }
     }
 
-    fn hear(&mut self, fact: &Fact) {
+    fn observe(&mut self, fact: &Fact) {
         self.last = Some((fact.seq, fact.t));
         if let What::Claimed { partition, term, until, .. } = &fact.what {
             self.claims.insert((*partition, *term), *until);
@@ -218,9 +218,9 @@ impl LastLife {
         }
     }
 
-    /// What it holds, its last ticks and all its claims, as if it had told them in the last three
-    /// things that it said: a number may stand once only.
-    fn said(&self) -> Vec<Fact> {
+    /// Its assignment, its last ticks and its claims, with the numbers of its last three facts: no
+    /// number may occur twice.
+    fn facts(&self) -> Vec<Fact> {
         let Some((seq, t)) = self.last else { return Vec::new() };
         let numbered = |fact: &Option<Fact>, before: u64| {
             let seq = seq.saturating_sub(before);

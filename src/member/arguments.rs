@@ -22,6 +22,7 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         wake: group.pace.wake.get(),
         beacon: group.pace.beacon.get(),
         threshold: group.pace.threshold.get(),
+        hold: group.pace.hold.get(),
         mode: group.pace.mode,
         pulse: Pulse::Clock,
         assignor: group.pace.assignor.as_str().to_owned(),
@@ -46,6 +47,7 @@ pub fn arguments(config: &Config) -> Vec<String> {
     option("wake", Span(config.wake).to_string());
     option("beacon", Span(config.beacon).to_string());
     option("threshold", Span(config.threshold).to_string());
+    option("hold", Span(config.hold).to_string());
     option("mode", config.mode.as_str().to_owned());
     option("assignor", config.assignor.clone());
     option("membership", config.membership.as_str().to_owned());

@@ -51,6 +51,9 @@ pub enum RunError {
     /// The run is over and healed, but the disk did not accept the whole journal.
     #[error(transparent)]
     Unflushed(#[from] Unflushed),
+    /// The run is over, but its journal cannot be read back.
+    #[error("cannot judge the run")]
+    Unjudged(#[source] JournalError),
     /// A signal came before the members were started.
     #[error("interrupted before anything was measured")]
     Interrupted,

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::recorded::JOURNAL_FILE;
 use super::stage::StageSpec;
 use super::trial_cost::TrialCost;
 use crate::chaos::Experiment;
-use crate::controller::{LOOK_CLOSELY, Recorder};
+use crate::controller::Recorder;
 use crate::guard::Purpose;
 use crate::ids::TrialNumber;
 use crate::journal::Header;
@@ -76,7 +77,7 @@ impl RunRequest {
     /// The path of the journal.
     #[must_use]
     pub fn journal(&self) -> PathBuf {
-        self.folder.join("journal.jsonl")
+        self.folder.join(JOURNAL_FILE)
     }
 
     /// Reports the cost of a trial.
@@ -89,17 +90,8 @@ impl RunRequest {
     /// What the stage of this run needs.
     pub(super) fn spec(&self) -> StageSpec<'_> {
         let Self { header, folder, program, keep, on_milestone, .. } = self;
-        let look = LOOK_CLOSELY;
-        let purpose = Purpose::Experiment;
-        StageSpec {
-            header,
-            folder,
-            program,
-            keep: *keep,
-            look,
-            on_milestone: &**on_milestone,
-            purpose,
-        }
+        let (on_milestone, purpose) = (&**on_milestone, Purpose::Experiment);
+        StageSpec { header, folder, program, keep: *keep, on_milestone, purpose }
     }
 }
 

@@ -13,7 +13,8 @@ use super::ending::{Ending, unguarded, unhealed, without_guard};
 use super::pulse::pulsed;
 use super::{Milestone, RunError};
 use crate::controller::{
-    Canary, Clusters, Fleet, Provisioned, Recorder, Sentinels, SuspendWatch, provision,
+    Canary, Clusters, Fleet, LOOK_CLOSELY, LOOK_NOW_AND_THEN, Provisioned, Recorder, Sentinels,
+    SuspendWatch, provision,
 };
 use crate::guard::{Guard, GuardError, Purpose, Run};
 use crate::journal::Header;
@@ -35,8 +36,6 @@ pub(super) struct StageSpec<'a> {
     pub(super) program: &'a Path,
     /// Do not remove the topics that the run creates.
     pub(super) keep: bool,
-    /// How often to check for stopped members.
-    pub(super) look: Duration,
     /// Called at each milestone.
     pub(super) on_milestone: &'a (dyn Fn(Milestone) + Send + Sync),
     /// The purpose of the run.
@@ -55,6 +54,14 @@ pub(super) struct Stage {
 }
 
 impl StageSpec<'_> {
+    /// How often to check for stopped members.
+    const fn look(&self) -> Duration {
+        match self.purpose {
+            Purpose::Experiment => LOOK_CLOSELY,
+            Purpose::Upkeep => LOOK_NOW_AND_THEN,
+        }
+    }
+
     /// The description of the run that the guard writes to its ledger.
     fn guarded(&self) -> Run {
         let folder = fs::canonicalize(self.folder).unwrap_or_else(|_| self.folder.to_owned());
@@ -157,7 +164,7 @@ impl Stage {
     pub(super) fn fleet(&self, spec: &StageSpec<'_>, logs: &Path) -> Fleet {
         let Self { clusters, guard, record, .. } = self;
         let plan = &spec.header.plan;
-        Fleet::start(plan, clusters, spec.program, logs, guard, record, spec.look)
+        Fleet::start(plan, clusters, spec.program, logs, guard, record, spec.look())
     }
 
     /// Returns when the run must end: on an `interrupt`, when the journal fails, when the guard is

@@ -17,7 +17,7 @@ use super::ending::Ending;
 use super::pulse::pulsed;
 use super::stage::{Stage, StageSpec};
 use super::{OnMilestone, OnRecorder, RunError};
-use crate::controller::{Gate, LOOK_NOW_AND_THEN, Recorder};
+use crate::controller::{Gate, Recorder};
 use crate::guard::Purpose;
 use crate::ids::TrialNumber;
 use crate::journal::{Bounds, Header, Rolling};
@@ -71,17 +71,8 @@ pub struct Ended {
 impl UpkeepRequest {
     fn spec(&self) -> StageSpec<'_> {
         let Self { header, folder, program, keep, on_milestone, .. } = self;
-        let look = LOOK_NOW_AND_THEN;
-        let purpose = Purpose::Upkeep;
-        StageSpec {
-            header,
-            folder,
-            program,
-            keep: *keep,
-            look,
-            on_milestone: &**on_milestone,
-            purpose,
-        }
+        let (on_milestone, purpose) = (&**on_milestone, Purpose::Upkeep);
+        StageSpec { header, folder, program, keep: *keep, on_milestone, purpose }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The facts of a run without an end, cut into windows of time, each with what is known of it.
+//! Cuts the facts of a run without an end into windows of time, each with its timeline.
 //!
 //! ```text
 //!   record -- observe, miss ---> +--------+
@@ -13,8 +13,8 @@
 //! begins, taken [`BEFORE`] the start of the window: a carry lacks a few things that matter for a
 //! moment (since when no duty ticked, and requests without a confirmation).
 //!
-//! What is kept is bounded. A window in which more happens than [`FACTS_MAX`] ends early; where
-//! even that is not enough, facts are missed, and the time of what is missed is unknown.
+//! Memory is bounded. A window with more than [`FACTS_MAX`] facts ends early. If even that does not
+//! suffice, facts are dropped, and their time is unknown.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -30,31 +30,31 @@ use crate::time::Mono;
 use crate::timeline::{Interval, IntervalSet, Stretch, Timeline, Trial};
 use crate::topology::Plan;
 
-/// So long before a window facts are kept: for longer than a question of one window stays open, and
-/// as long as the live fold looks back.
+/// Facts are kept for this long before a window: longer than a gap stays undecided, and as long as
+/// the live fold looks back.
 const BEFORE: Duration = Duration::from_secs(10);
-/// The most facts of one window: those of fifty members, each of which leads something, in a minute
-/// and a half. They take some fifty megabytes.
+/// The most facts of one window: fifty members, all of them leaders, write as many in a minute and
+/// a half. They take about fifty megabytes.
 pub(super) const FACTS_MAX: usize = 150_000;
-/// The most that is kept of several windows and of the time before them.
+/// The most facts of several windows and of the time before them.
 const KEPT_MAX: usize = 2 * FACTS_MAX;
-/// What is judged reaches beyond a window by this at both ends, so that it is seen what goes on.
+/// A judged span reaches beyond its window by this at both ends, to show what goes on there.
 const BEYOND: Duration = Duration::from_nanos(1);
 
 /// A window that is over.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// Which, from 1.
+    /// Its number, from 1.
     pub(super) number: TrialNumber,
-    /// From when to when.
+    /// Its begin and end.
     pub(super) span: Interval,
-    /// It ended before its time, for too much happened.
+    /// It ended early, because of too many facts.
     pub(super) cut_short: bool,
-    /// None comes after it.
+    /// No window follows.
     pub(super) is_last: bool,
     /// How many facts were missed while it lasted.
     pub(super) missed: u64,
-    /// What is known of it, and of what lies right beside it; its only trial has this number.
+    /// Its timeline, and that of the moments beside it; its only trial has this number.
     pub(super) timeline: Timeline,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Cutter {
     roster: Roster,
     length: Duration,
     borders: Borders,
-    /// What was known before the facts that are kept.
+    /// The state before the kept facts.
     before: Carry,
     /// In the order of their arrival.
     facts: VecDeque<Arc<Fact>>,
@@ -98,7 +98,7 @@ pub(super) struct Cutter {
 #[derive(Debug, Clone, Default)]
 struct Missed {
     spans: IntervalSet,
-    /// Since when facts are missed; the next fact ends it.
+    /// When facts began to be missed; the next fact ends it.
     since: Option<Mono>,
     /// The stopped lives, and since when.
     stopped: BTreeMap<Life, Mono>,
@@ -107,7 +107,7 @@ struct Missed {
 }
 
 impl Cutter {
-    /// Of a run of `plan`, in windows of this length.
+    /// Cuts a run of `plan` into windows of this length.
     pub(super) fn new(plan: &Plan, length: Duration) -> Self {
         Self {
             roster: plan.into(),
@@ -164,7 +164,7 @@ impl Cutter {
         }
     }
 
-    /// So many facts came faster than they were taken.
+    /// This many facts were dropped, because they came too fast.
     pub(super) fn miss(&mut self, facts: u64) {
         self.missed.begin(self.latest);
         let under_way = self.open.as_mut().or(self.over.back_mut());
@@ -173,7 +173,7 @@ impl Cutter {
         }
     }
 
-    /// Lets time pass.
+    /// Time has passed.
     pub(super) fn handle_timeout(&mut self, now: Mono) {
         while let Some(open) = self.open
             && now >= open.until
@@ -201,7 +201,7 @@ impl Cutter {
         self.borders.window(at)
     }
 
-    /// No fact follows.
+    /// The run is over: no fact follows.
     pub(super) fn finish(&mut self) {
         self.end(self.latest);
     }

@@ -22,7 +22,7 @@ pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
     let (moved, joined) = match terms.mode {
         Mode::NonExclusive => (threshold, (terms.handover() + terms.age).saturating_sub(threshold)),
         // Each rebalance revokes, and a revocation ends the claim before the member joins again.
-        Mode::Fast => (Duration::ZERO, terms.handover()),
+        Mode::Fast | Mode::Exclusive => (Duration::ZERO, terms.handover()),
     };
     let moved = to(moved);
     Bounds {
@@ -30,9 +30,12 @@ pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
         leave: Bound { gap: to(terms.handover()), overlap: moved },
         isolation: Bound {
             gap: to(terms.seamless_threshold().saturating_sub(threshold)),
-            overlap: to((threshold + terms.clock)
-                .saturating_sub(terms.soonest())
-                .saturating_sub(terms.grace)),
+            overlap: to(match terms.mode {
+                Mode::NonExclusive | Mode::Fast => (threshold + terms.clock)
+                    .saturating_sub(terms.soonest())
+                    .saturating_sub(terms.grace),
+                Mode::Exclusive => Duration::ZERO,
+            }),
         },
         pause: pause(terms, longest_pause.unwrap_or(Duration::MAX)),
         restart: Bound { gap: to(joined), overlap: moved },
@@ -57,10 +60,13 @@ pub fn outage_bound(terms: &Terms, down: Duration, recall: Recall) -> Bound {
         }
     };
     let seamless = down + back + terms.age + terms.clock;
-    Bound {
-        gap: to(seamless.saturating_sub(terms.threshold)),
-        overlap: to(terms.threshold + terms.handover() + apart),
-    }
+    let overlap = match (terms.mode, recall) {
+        (Mode::NonExclusive | Mode::Fast, _) => terms.threshold + terms.handover() + apart,
+        // A proof from before the restart binds no broker that has forgotten its groups.
+        (Mode::Exclusive, Recall::Nothing) => terms.threshold,
+        (Mode::Exclusive, Recall::All | Recall::Reads) => Duration::ZERO,
+    };
+    Bound { gap: to(seamless.saturating_sub(terms.threshold)), overlap: to(overlap) }
 }
 
 /// What a restarted broker remembers of the groups that it coordinated.
@@ -77,16 +83,30 @@ pub enum Recall {
 /// A member that is paused for `d` serves nothing meanwhile. When it wakes, it still holds its
 /// earlier claims, and the messages that waited for it renew them once more. In the fast mode only
 /// a message that it sends after waking renews a claim, until its next heartbeat finds it expelled.
+/// In the exclusive mode only a proof that it asks for after waking does.
 fn pause(terms: &Terms, d: Duration) -> Bound {
     let threshold = terms.threshold;
     let asleep = d.min(threshold).saturating_sub(terms.soonest()).saturating_sub(terms.grace);
-    let (back, renewed) = match terms.mode {
-        Mode::NonExclusive => (d, threshold),
-        Mode::Fast => (d.saturating_add(FIRST_MESSAGE), Duration::ZERO),
+    let drained = asleep + terms.silence() + DRAIN;
+    let (longest, overlap) = match terms.mode {
+        Mode::NonExclusive => (d.min(terms.takeover()), drained + threshold),
+        Mode::Fast => (slept(terms, d, FIRST_MESSAGE), drained),
+        Mode::Exclusive => (slept(terms, d, terms.first), Duration::ZERO),
     };
-    Bound {
-        gap: Range::new(d.min(terms.soonest()), back.min(terms.takeover())),
-        overlap: to(asleep + renewed + terms.silence() + DRAIN),
+    Bound { gap: Range::new(d.min(terms.soonest()), longest), overlap: to(overlap) }
+}
+
+/// The longest gap of a pause in a mode in which a revocation ends a claim. A member that wakes
+/// before it can be expelled leads again `first` later. One that wakes while its group gives its
+/// partitions away joins again, and may interrupt that just before the successor leads.
+fn slept(terms: &Terms, d: Duration, first: Duration) -> Duration {
+    let takeover = terms.takeover();
+    if d < terms.soonest() {
+        d + first
+    } else if d <= takeover {
+        takeover.max(d + terms.handover())
+    } else {
+        takeover
     }
 }
 

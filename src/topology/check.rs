@@ -8,7 +8,7 @@ use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
     Cluster, Count, Edges, Elsewhere, GroupSettings, MembershipClient, Mode, OtherAccess, Pace,
-    Plan, Roles, Spec, defaults, is_secret,
+    Plan, Roles, Spec, defaults, exclusive, is_secret,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::time::Span;
@@ -182,6 +182,7 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
                 .hint("its only leader leads every role"),
         );
     }
+    problems.extend(exclusive::problems(&settings, &pace, name, places));
     problems.extend(pace_problem(&pace, name, places));
     if settings.retention.is_some_and(|retention| retention.get() < pace.threshold.get()) {
         let origin = places.setting(name, "retention");
@@ -231,7 +232,7 @@ fn membership_problem(
     name: &GroupName,
     places: Places<'_>,
 ) -> Option<Problem> {
-    let own = settings.membership == Some(MembershipClient::Own);
+    let own = defaults::pace(settings, 1).membership == MembershipClient::Own;
     let Cluster::Brokers(brokers) = cluster else { return None };
     let access = access(&brokers.properties, &brokers.secrets);
     let unfit = access.unfit_for_own_membership().filter(|_| own)?;
@@ -265,6 +266,11 @@ fn pace_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Pro
             at("threshold", format!("threshold {threshold} is not below session {session}"))
                 .hint("in fast mode a leader must fence itself before its group gives it up"),
         );
+    }
+    if pace.mode == Mode::Exclusive
+        && let Some((message, hint)) = exclusive::threshold_problem(pace)
+    {
+        return Some(at("threshold", message).hint(hint));
     }
     if pace.mode == Mode::NonExclusive && threshold <= session {
         return Some(

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::{Assignor, GroupSettings, Mode, Pace};
+use super::{Assignor, GroupSettings, MembershipClient, Mode, Pace};
 use crate::time::Span;
 
 const SESSION: Duration = Duration::from_secs(1);
@@ -46,6 +46,7 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32) -> Pace {
         Mode::NonExclusive => session.saturating_mul(3),
         // A leader that hears nothing knows it before its group gives it up.
         Mode::Fast => session / 2,
+        Mode::Exclusive => session * 4 / 5,
     };
     let threshold = settings.threshold.map_or(usual, Span::get);
     let beacon = settings.beacon.map_or_else(|| BEACON_MOST.min(threshold / 3), Span::get);
@@ -56,8 +57,12 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32) -> Pace {
         wake: Span(wake(heartbeat)),
         beacon: Span(share(beacon, threshold, sharing)),
         threshold: Span(threshold),
+        hold: settings.hold.unwrap_or_default(),
         assignor: settings.assignor.unwrap_or(Assignor::Roundrobin),
-        membership: settings.membership.unwrap_or_default(),
+        membership: settings.membership.unwrap_or(match mode {
+            Mode::NonExclusive | Mode::Fast => MembershipClient::Library,
+            Mode::Exclusive => MembershipClient::Own,
+        }),
     }
 }
 

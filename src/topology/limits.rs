@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{ClusterFacts, Plan, PlannedGroup, Shareable, shared_fate};
+use super::{ClusterFacts, Plan, PlannedGroup, Shareable, exclusive, shared_fate};
 use crate::ids::{ClusterName, GroupName};
 
 /// The severity of a finding.
@@ -28,7 +28,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(weight: Weight, text: String) -> Self {
+    pub(super) fn new(weight: Weight, text: String) -> Self {
         Self { weight, text }
     }
 }
@@ -51,6 +51,7 @@ pub fn judge(plan: &Plan, facts: &BTreeMap<ClusterName, ClusterFacts>) -> Vec<Fi
         session(name, group, facts, &mut findings);
         ledger(name, group, facts, &mut findings);
         findings.push(coordinator(name, group, facts));
+        findings.extend(exclusive::finding(name, group, facts));
     }
     findings.extend(shared(plan, facts));
     findings

@@ -8,6 +8,7 @@ mod access;
 mod bounds;
 mod check;
 mod defaults;
+mod exclusive;
 mod limits;
 mod pace;
 mod page;

@@ -22,6 +22,9 @@ pub struct Pace {
     pub beacon: Span,
     /// `T`: how long a claim outlives the last message of its partition.
     pub threshold: Span,
+    /// In the exclusive mode: how long a claim outlives a revocation.
+    #[serde(default, skip_serializing_if = "Span::is_zero")]
+    pub hold: Span,
     /// How the group hands out partitions.
     pub assignor: Assignor,
     /// What speaks for a member in its group.

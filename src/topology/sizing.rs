@@ -1,6 +1,6 @@
 //! Warnings about the sizes and the pace of a plan.
 
-use super::{Address, Mode, Plan, PlannedGroup, Terms, shared_fate};
+use super::{Address, Mode, Plan, PlannedGroup, Terms, exclusive, shared_fate};
 use crate::ids::GroupName;
 use crate::time::Span;
 
@@ -27,6 +27,7 @@ pub(super) fn warnings(plan: &Plan) -> Vec<String> {
             warnings.push(format!("clusters `{same}` and `{name}` are the same brokers"));
         }
     }
+    warnings.extend(exclusive::warnings(plan));
     for (name, group) in &plan.groups {
         sizes(plan, name, group, &mut warnings);
         pace(plan, name, group, &mut warnings);

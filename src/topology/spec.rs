@@ -113,7 +113,8 @@ macro_rules! settings {
 
 settings! {
     /// When a claim holds, and what ends it; default: `non-exclusive`. In `fast` mode a group has
-    /// one partition; its holder leads every role at once, and fences itself.
+    /// one partition; its holder leads every role at once, and fences itself. In `exclusive` mode
+    /// no two members of a group ever lead one role: a leader proves that its group counts it in.
     mode: Mode,
     /// How long the broker waits for a silent member before it reassigns its partitions; default:
     /// 1s.
@@ -125,11 +126,16 @@ settings! {
     /// whichever is less.
     beacon: Span,
     /// How long a claim outlives the last message of its partition; default: three sessions, in
-    /// `fast` mode half a session.
+    /// `fast` mode half a session. In `exclusive` mode also how long it outlives the last proof;
+    /// default: four fifths of a session.
     threshold: Span,
+    /// In `exclusive` mode: how long a claim outlives a revocation, so that a program can stop its
+    /// work. Each rebalance takes so much longer. Default: 0s.
+    hold: Span,
     /// How the consumer group assigns partitions; default: `roundrobin`.
     assignor: Assignor,
-    /// The client in the consumer group: `librdkafka` (default), or `own`, Tandem itself.
+    /// The client in the consumer group: `librdkafka` (default), or `own`, Tandem itself;
+    /// `exclusive` mode needs `own`.
     membership: MembershipClient,
     /// When a dead member is started again.
     restart: Restart,

@@ -12,6 +12,8 @@ const LATENCY: Duration = Duration::from_millis(20);
 /// From the need of a message on a partition to its receipt: a new owner publishes at once, and
 /// again each 10 ms until it receives its own message.
 pub(super) const FIRST_MESSAGE: Duration = LATENCY.saturating_add(Duration::from_millis(10));
+/// How long the answer to a request may wait until its member looks for it.
+const ANSWER: Duration = Duration::from_millis(5);
 /// librdkafka looks for a lost coordinator once per second (`rd_kafka_cgrp_serve`; no setting
 /// changes that). It finds new partition leaders sooner, because it looks for them more often.
 const SEARCH: Duration = Duration::from_secs(1);
@@ -34,17 +36,21 @@ pub struct Terms {
     pub wake: Duration,
     /// `x`: how late the broker notices that a session has expired.
     pub lag: Duration,
-    /// `B`: a rebalance. Live members learn of it at their next heartbeat, then join and sync.
+    /// `B`: a rebalance. Live members learn of it at their next heartbeat, then join and sync; in
+    /// the exclusive mode `hold` later.
     pub rebalance: Duration,
-    /// `F`: from an assignment to the claim: the first message, or nothing in the fast mode.
+    /// `F`: from an assignment to the claim: the first message, in the exclusive mode also the
+    /// first proof, nothing in the fast mode.
     pub first: Duration,
-    /// `a`: the age of the last message that a member has received when a fault hits.
+    /// `a`: the age of the last message that a member has received when a fault hits; in the
+    /// exclusive mode that of the last proof if it is older.
     pub age: Duration,
     /// `G`: how long a new owner waits before it claims; 0 for non-exclusive claims.
     pub grace: Duration,
     /// `e`: the error between two clocks; 0 on one host.
     pub clock: Duration,
-    /// `T`, in the fast mode `Q`: how long a claim outlives the last message.
+    /// `T`, in the fast mode `Q`: how long a claim outlives the last message, in the exclusive mode
+    /// also the last proof.
     pub threshold: Duration,
     /// `D`: how long until other brokers take over from one that died.
     pub failover: Duration,
@@ -59,6 +65,7 @@ impl Terms {
     #[must_use]
     pub fn of(pace: &Pace, address: &Address) -> Self {
         let (heartbeat, wake) = (pace.heartbeat.get(), pace.wake.get());
+        let (threshold, heard) = (pace.threshold.get(), pace.beacon.get() + LATENCY);
         let rtt = match address {
             Address::Embedded => RTT_EMBEDDED,
             Address::Bootstrap(_) => RTT_BROKERS,
@@ -70,16 +77,21 @@ impl Terms {
             wake,
             lag: EXPIRY_LAG,
             // h' + poll + 2 rtt; the longest wait in one poll is the wake period.
-            rebalance: heartbeat + wake + wake + 2 * rtt,
+            rebalance: heartbeat + wake + wake + 2 * rtt + pace.hold.get(),
             first: match pace.mode {
                 Mode::NonExclusive => FIRST_MESSAGE,
                 // It leads from the assignment on.
                 Mode::Fast => Duration::ZERO,
+                // A heartbeat and a commit, one after the other.
+                Mode::Exclusive => FIRST_MESSAGE.max(2 * (rtt + ANSWER)),
             },
-            age: pace.beacon.get() + LATENCY,
+            age: match pace.mode {
+                Mode::NonExclusive | Mode::Fast => heard,
+                Mode::Exclusive => heard.max(heartbeat.max(threshold / 4) + wake + 2 * rtt),
+            },
             grace: Duration::ZERO,
             clock: Duration::ZERO,
-            threshold: pace.threshold.get(),
+            threshold,
             failover: Duration::ZERO,
             search: SEARCH,
             start_up: Duration::ZERO,

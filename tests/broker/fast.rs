@@ -10,7 +10,7 @@ use std::time::Duration;
 use support::foreign::confluent::script;
 use support::foreign::{Background, Broker, eventually};
 use tandem::ids::{Life, PartitionId};
-use tandem::kafka::{Admin, Cluster, MembershipClient, TopicSettings};
+use tandem::kafka::{Admin, Cluster, TopicSettings};
 use tandem::time::{Mono, Span};
 use tandem_member::{Config, Event, Member, Mode, Pulse};
 
@@ -22,21 +22,15 @@ const GROUP: &str = "scheduler";
 const ROUNDS: usize = 4;
 
 fn config(name: &str, broker: &Broker, pulse: Pulse) -> Config {
+    let life = Life::try_from(name.to_owned()).unwrap();
+    let cluster = Cluster { bootstrap: broker.address.clone(), ..Cluster::default() };
+    let (topic, group) = (TOPIC.parse().unwrap(), GROUP.parse().unwrap());
     Config {
-        life: Life::try_from(name.to_owned()).unwrap(),
-        cluster: Cluster { bootstrap: broker.address.clone(), ..Cluster::default() },
-        topic: TOPIC.parse().unwrap(),
-        width: NonZeroU32::MIN,
-        consumer_group: GROUP.parse().unwrap(),
         session: SESSION,
-        heartbeat: Duration::from_millis(100),
-        wake: Duration::from_millis(50),
-        beacon: Duration::from_millis(100),
         threshold: FENCE,
         mode: Mode::Fast,
         pulse,
-        assignor: "roundrobin".to_owned(),
-        membership: MembershipClient::default(),
+        ..Config::new(life, cluster, topic, NonZeroU32::MIN, group)
     }
 }
 
@@ -53,7 +47,7 @@ fn ledger() -> Broker {
     broker
 }
 
-/// From when until when somebody led; an end that is open lasts.
+/// The begin and end of each claim; no end while it lasts.
 type Led = Arc<Mutex<Vec<(Mono, Option<Mono>)>>>;
 
 fn began(led: &Led, at: Mono) {

@@ -5,6 +5,7 @@ mod clocks;
 mod cluster;
 mod disturbed_live;
 mod duplicates;
+mod exclusive;
 mod fast;
 mod hosts;
 mod isolation;

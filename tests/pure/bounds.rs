@@ -64,7 +64,7 @@ impl Fall {
 /// have sent theirs; at best it was sent a whole period ago, and the others are about to send.
 fn fall(terms: Terms, luck: Luck) -> Fall {
     let (width, round) = match terms.mode {
-        Mode::NonExclusive => (3, ROUND),
+        Mode::NonExclusive | Mode::Exclusive => (3, ROUND),
         Mode::Fast => (1, terms.age),
     };
     let mut world = World::new(terms, luck, 3, width, round);

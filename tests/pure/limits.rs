@@ -33,6 +33,7 @@ fn terms(threshold: u64) -> Terms {
         wake: tandem::time::Span::ms(50),
         beacon: tandem::time::Span::ms(100),
         threshold: tandem::time::Span::ms(threshold),
+        hold: tandem::time::Span::ms(0),
         assignor: Assignor::Roundrobin,
         membership: MembershipClient::Library,
     };

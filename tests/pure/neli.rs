@@ -1,10 +1,11 @@
 //! The protocol of one member, as transcripts under `tests/data/neli/`: an input a line, and below
 //! `----` what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
-//! Inputs: `member width=W threshold=MS beacon=MS` begins, at 0; `fast` and `pulsed` behind it
-//! choose the mode and the pacing of the beacons. Then, each with `at=MS`: `heard partition=K`
-//! (`sent=MS` of a message of its own), `pulse`, `assigned K,K`, `revoked K,K`, `lost K,K`,
-//! `timeout`, `leave`, and `who`, which asks for the partitions led. Instants are milliseconds.
+//! Inputs: `member width=W threshold=MS beacon=MS [hold=MS]` begins, at 0; `fast`, `exclusive` and
+//! `pulsed` behind it choose the mode and the pacing of the beacons. Then, each with `at=MS`:
+//! `heard partition=K` (`sent=MS` of a message of its own), `proof since=MS`, `unproved`, `pulse`,
+//! `assigned K,K`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`, which asks for the
+//! partitions led. Instants are milliseconds.
 
 #![allow(
     clippy::as_conversions,
@@ -36,7 +37,12 @@ fn begin(command: &Command) -> (Neli, NonZeroU32) {
         width,
         threshold: Duration::from_millis(command.number("threshold")),
         beacon: Duration::from_millis(command.number("beacon")),
-        mode: if command.has("fast") { Mode::Fast } else { Mode::NonExclusive },
+        hold: Duration::from_millis(command.optional("hold").unwrap_or(0)),
+        mode: match (command.has("fast"), command.has("exclusive")) {
+            (true, _) => Mode::Fast,
+            (_, true) => Mode::Exclusive,
+            (false, false) => Mode::NonExclusive,
+        },
         pulse: if command.has("pulsed") { Pulse::Program } else { Pulse::Clock },
     };
     (Neli::new(Mono::ZERO, config), width)
@@ -64,6 +70,8 @@ fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
         "revoked" => core.handle_membership(now, &Membership::Revoked(partitions(command))),
         "lost" => core.handle_membership(now, &Membership::Lost(partitions(command))),
         "timeout" => core.handle_timeout(now),
+        "proof" => core.handle_proof(now, Some(ms(command.number("since")))),
+        "unproved" => core.handle_proof(now, None),
         "pulse" => core.handle_pulse(now),
         "leave" => core.handle_leave(now),
         "who" => {

@@ -21,6 +21,7 @@ fn member(width: u32) -> Neli {
     let config = Config {
         width: NonZeroU32::new(width).unwrap(),
         threshold: Duration::from_millis(T),
+        hold: Duration::ZERO,
         beacon: Duration::from_millis(TAU),
         mode: Mode::NonExclusive,
         pulse: Pulse::Clock,
@@ -159,6 +160,7 @@ fn fast(pulse: Pulse) -> Neli {
     let config = Config {
         width: NonZeroU32::MIN,
         threshold: Duration::from_millis(T),
+        hold: Duration::ZERO,
         beacon: Duration::from_millis(TAU),
         mode: Mode::Fast,
         pulse,
@@ -201,7 +203,7 @@ fn in_fast_mode_a_revocation_ends_the_claim() {
 
 proptest! {
     /// Fast: "fenced when nothing is heard for `Q`", where only the owner's own messages count, and
-    /// each by the instant of its sending. Whatever arrives and however late, a claim reaches `Q`
+    /// each by the instant of its sending. For any arrivals and delays, a claim reaches `Q`
     /// from the latest of its own messages, or from the assignment, and no further.
     #[test]
     fn in_fast_mode_a_claim_reaches_q_from_the_latest_own_message(
@@ -244,5 +246,85 @@ proptest! {
             sent += count;
         }
         prop_assert!(sent <= pulses.len() && (sent > 0 || pulses.is_empty()));
+    }
+}
+
+/// What happens to a member in exclusive mode.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Heard,
+    /// A proof, of this age.
+    Proof(u64),
+    Assigned,
+    Revoked,
+    Lost,
+}
+
+fn step() -> impl Strategy<Value = (u64, Step)> {
+    let what = prop_oneof![
+        6 => Just(Step::Heard),
+        6 => (0_u64..50).prop_map(Step::Proof),
+        2 => Just(Step::Assigned),
+        1 => Just(Step::Revoked),
+        1 => Just(Step::Lost),
+    ];
+    (0_u64..T / 2, what)
+}
+
+proptest! {
+    /// Exclusive: "a member claims `k` only while `k` is assigned in this generation and `now -
+    /// min(H, A) < T`", and it leads partition `i` "iff `V[i] > t - T`", where both count since the
+    /// assignment. Against these sentences, word by word.
+    #[test]
+    fn in_exclusive_mode_a_member_leads_while_it_hears_and_proves(
+        steps in proptest::collection::vec(step(), 0..60)
+    ) {
+        let config = Config {
+            width: NonZeroU32::MIN,
+            threshold: Duration::from_millis(T),
+            hold: Duration::ZERO,
+            beacon: Duration::from_millis(TAU),
+            mode: Mode::Exclusive,
+            pulse: Pulse::Clock,
+        };
+        let (mut core, k) = (Neli::new(Mono::ZERO, config), PartitionId(0));
+        let (mut assigned, mut heard, mut proved) = (false, None::<u64>, None::<u64>);
+        let mut now = 0;
+        for (after, step) in steps {
+            // No claim begins between two inputs, so that one is enough to look at.
+            for at in [now + after / 2, now + after] {
+                let fresh = |it: Option<u64>| it.is_some_and(|it| it + T > at);
+                let sentence = assigned && fresh(heard) && fresh(proved);
+                prop_assert_eq!(core.leads(ms(at), k), sentence, "at {}", at);
+            }
+            now += after;
+            match step {
+                Step::Heard => {
+                    core.handle_heard(ms(now), Heard { partition: k, sent: None });
+                    heard = Some(now).filter(|_| assigned).or(heard);
+                }
+                Step::Proof(age) => {
+                    // A proof is of this generation, and never older than the last.
+                    let since = now.saturating_sub(age).max(proved.unwrap_or(0));
+                    core.handle_proof(ms(now), Some(ms(since)));
+                    proved = Some(since);
+                }
+                Step::Assigned => {
+                    let partitions = vec![k];
+                    let given = Assignment { generation: None, member_id: None, partitions };
+                    core.handle_membership(ms(now), &Membership::Assigned(given));
+                    (assigned, heard, proved) = (true, None, None);
+                }
+                Step::Revoked | Step::Lost => {
+                    let change = match step {
+                        Step::Revoked => Membership::Revoked(vec![k]),
+                        _ => Membership::Lost(vec![k]),
+                    };
+                    core.handle_membership(ms(now), &change);
+                    (assigned, heard, proved) = (false, None, None);
+                }
+            }
+            core.handle_timeout(ms(now));
+        }
     }
 }

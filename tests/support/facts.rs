@@ -74,6 +74,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         wake: Span::ms(50),
         beacon: Span::ms(100),
         threshold: Span::ms(3_000),
+        hold: Span::ms(0),
         assignor: Assignor::Roundrobin,
         membership: MembershipClient::Library,
     };

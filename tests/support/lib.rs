@@ -18,6 +18,7 @@ pub mod chance;
 pub mod coordinator;
 pub mod described;
 pub mod edge;
+pub mod exclusive;
 pub mod experiment;
 pub mod facts;
 pub mod foreign;

@@ -70,8 +70,8 @@ impl World {
     /// So many members join at once.
     pub fn new(terms: Terms, luck: Luck, members: usize, width: u32, beacon: Duration) -> Self {
         let width = NonZeroU32::new(width).unwrap();
-        let (mode, pulse) = (terms.mode, Pulse::Clock);
-        let config = Config { width, threshold: terms.threshold, beacon, mode, pulse };
+        let (mode, pulse, hold) = (terms.mode, Pulse::Clock, Duration::ZERO);
+        let config = Config { width, threshold: terms.threshold, hold, beacon, mode, pulse };
         let client = || Client {
             core: Neli::new(Mono::ZERO, config),
             member_id: String::new(),

@@ -15,7 +15,7 @@ use support::up::{Up, nothing_is_left};
 use tandem::ids::{GroupName, Life, PartitionId};
 use tandem::kafka::{Cluster, MembershipClient};
 use tandem::live_view::Level;
-use tandem_member::{Config, Event, Member, Mode, Pulse};
+use tandem_member::{Config, Event, Member};
 
 const WIDTH: u32 = 6;
 const SOON: Duration = Duration::from_secs(30);
@@ -29,21 +29,13 @@ struct One {
 impl One {
     fn join(broker: &Alone, life: &str, group: &str, assignor: &str, by: MembershipClient) -> Self {
         let cluster = Cluster { bootstrap: broker.address.clone(), ..Cluster::default() };
+        let life = Life::try_from(life.to_owned()).unwrap();
+        let width = NonZeroU32::new(WIDTH).unwrap();
+        let (topic, group) = ("ledger".parse().unwrap(), group.parse().unwrap());
         let config = Config {
-            life: Life::try_from(life.to_owned()).unwrap(),
-            cluster,
-            topic: "ledger".parse().unwrap(),
-            width: NonZeroU32::new(WIDTH).unwrap(),
-            consumer_group: group.parse().unwrap(),
-            session: Duration::from_secs(1),
-            heartbeat: Duration::from_millis(100),
-            wake: Duration::from_millis(50),
-            beacon: Duration::from_millis(100),
-            threshold: Duration::from_secs(2),
-            mode: Mode::NonExclusive,
-            pulse: Pulse::Clock,
             assignor: assignor.to_owned(),
             membership: by,
+            ..Config::new(life, cluster, topic, width, group)
         };
         let held = Arc::<Mutex<BTreeSet<PartitionId>>>::default();
         let seen = Arc::clone(&held);

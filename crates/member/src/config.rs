@@ -32,14 +32,49 @@ pub struct Config {
     /// `tau`: the interval at which the member publishes a beacon on every partition, in the fast
     /// mode on those that it holds.
     pub beacon: Duration,
-    /// `T`, in the fast mode `Q`: how long a claim outlives the last message of its partition.
+    /// `T`, in the fast mode `Q`: how long a claim outlives the last message of its partition, and
+    /// in the exclusive mode the last proof of membership. There it must be less than the session.
     pub threshold: Duration,
+    /// In the exclusive mode: how long a claim outlives a revocation, so that the program can stop
+    /// its work. The member does not let the group give the partition away meanwhile.
+    pub hold: Duration,
     /// When a claim holds and what ends it.
     pub mode: Mode,
-    /// What makes it publish.
+    /// What makes the member publish.
     pub pulse: Pulse,
     /// `partition.assignment.strategy`.
     pub assignor: String,
-    /// What speaks for the member in its group.
+    /// The client that joins the group. The exclusive mode needs [`MembershipClient::Own`].
     pub membership: MembershipClient,
+}
+
+impl Config {
+    /// A member in the non-exclusive mode with a session of a second, a heartbeat and a beacon each
+    /// 100 ms, and a claim that outlives the last message by two sessions.
+    #[must_use]
+    pub fn new(
+        life: Life,
+        cluster: Cluster,
+        topic: TopicName,
+        width: NonZeroU32,
+        consumer_group: ConsumerGroup,
+    ) -> Self {
+        Self {
+            life,
+            cluster,
+            topic,
+            width,
+            consumer_group,
+            session: Duration::from_secs(1),
+            heartbeat: Duration::from_millis(100),
+            wake: Duration::from_millis(50),
+            beacon: Duration::from_millis(100),
+            threshold: Duration::from_secs(2),
+            hold: Duration::ZERO,
+            mode: Mode::NonExclusive,
+            pulse: Pulse::Clock,
+            assignor: "roundrobin".to_owned(),
+            membership: MembershipClient::Library,
+        }
+    }
 }

@@ -36,6 +36,7 @@ pub(crate) enum Command {
 enum Input {
     Heard(Heard),
     Group(Membership),
+    Proof(Option<Mono>),
     Quiet,
     Command(Command),
 }
@@ -46,12 +47,13 @@ pub(crate) type OnEvent = Box<dyn FnMut(Mono, Event) + Send>;
 /// A member whose clients have started.
 pub(crate) struct Driver {
     state: State,
-    ears: Ears,
+    clients: Clients,
 }
 
-/// What a member hears with, and what speaks for it in its group where that is not the same.
-struct Ears {
+/// The clients of a member, apart from its producer.
+struct Clients {
     consumer: Consumer,
+    /// Its group membership, unless that is the consumer's.
     own: Option<OwnGroup>,
     wake: Duration,
 }
@@ -61,10 +63,11 @@ struct State {
     claims: Arc<Claims>,
     on_event: OnEvent,
     producer: Producer,
-    /// The life that marks its beacons, in the modes that need a mark.
+    /// The life that marks its beacons, in a mode that needs marks.
     mark: Option<Life>,
     /// The clock that stamps beacons. Claims depend on monotonic time alone.
     clock: WallClock,
+    hold: Duration,
     renewed: Mono,
     contact: Contact,
     /// The number of messages received.
@@ -107,6 +110,7 @@ impl Driver {
         let protocol = tandem_neli::Config {
             width: config.width,
             threshold: config.threshold,
+            hold: config.hold,
             beacon: config.beacon,
             mode: config.mode,
             pulse: config.pulse,
@@ -119,28 +123,29 @@ impl Driver {
             producer,
             mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
             clock: WallClock::TRUE,
+            hold: config.hold,
             renewed: Mono::ZERO,
             contact: Contact::new(now),
             heard: 0,
         };
-        Ok(Self { state: member, ears: Ears { consumer, own, wake: config.wake } })
+        Ok(Self { state: member, clients: Clients { consumer, own, wake: config.wake } })
     }
 
     /// Runs until a command to leave arrives. The caller drops the returned producer.
     pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
-        self.state.live(self.ears, commands);
+        self.state.live(self.clients, commands);
         self.state.producer
     }
 }
 
-impl Ears {
-    /// The next message within `wait`, or less where the group wants something.
+impl Clients {
+    /// The next message within `wait`, or within less if the group has something due.
     fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Heard>, KafkaError> {
         let group = self.own.as_ref().map(|own| own.patience(now));
         self.consumer.heard(now, wait.min(self.wake).min(group.unwrap_or(self.wake)))
     }
 
-    /// What the group gave and took since the last call.
+    /// The changes of the assignment since the last call.
     fn changes(&mut self) -> Vec<Membership> {
         let Some(own) = &mut self.own else { return self.consumer.changes() };
         let changes: Vec<Membership> = own.turn();
@@ -150,15 +155,20 @@ impl Ears {
         changes
     }
 
-    /// Leaves the group, says so to `left`, and closes the client. Closing can hang.
-    fn leave(self, left: impl FnOnce()) {
+    /// The last proof of membership, as far as the group membership has proofs.
+    fn proof(&self) -> Option<Mono> {
+        self.own.as_ref()?.proof()
+    }
+
+    /// Leaves the group within `within`, calls `left`, and closes the client. Closing can hang.
+    fn leave(self, within: Duration, left: impl FnOnce()) {
         match self.own {
             None => {
                 self.consumer.leave();
                 left();
             }
             Some(own) => {
-                own.leave(LEAD_ON);
+                own.leave(within);
                 left();
                 self.consumer.leave();
             }
@@ -167,9 +177,9 @@ impl Ears {
 }
 
 impl State {
-    fn live(&mut self, mut ears: Ears, commands: &Receiver<Command>) {
+    fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) {
         loop {
-            for input in self.next(&mut ears, commands) {
+            for input in self.next(&mut clients, commands) {
                 let now = Mono::now();
                 match input {
                     Input::Heard(heard) => {
@@ -177,8 +187,9 @@ impl State {
                         self.core.handle_heard(now, heard);
                     }
                     Input::Group(change) => self.regroup(now, &change),
+                    Input::Proof(since) => self.core.handle_proof(now, since),
                     Input::Quiet => self.core.handle_timeout(now),
-                    Input::Command(Command::Leave) => return self.leave(ears),
+                    Input::Command(Command::Leave) => return self.leave(clients),
                     Input::Command(Command::Pulse) => self.core.handle_pulse(now),
                     Input::Command(Command::Clock(skew)) => {
                         self.clock = WallClock::shifted(skew, now);
@@ -187,14 +198,14 @@ impl State {
                 }
                 self.drain(now);
             }
-            self.look_at_contact(&ears);
+            self.look_at_contact(&clients);
         }
     }
 
     /// Reports when the brokers become unreachable, and when they are reachable again.
-    fn look_at_contact(&mut self, ears: &Ears) {
-        let ((heard, first), (sent, second)) = (ears.consumer.errors(), self.producer.errors());
-        let (refusals, refused) = ears.own.as_ref().map(OwnGroup::errors).unwrap_or_default();
+    fn look_at_contact(&mut self, clients: &Clients) {
+        let ((heard, first), (sent, second)) = (clients.consumer.errors(), self.producer.errors());
+        let (refusals, refused) = clients.own.as_ref().map(OwnGroup::errors).unwrap_or_default();
         let counters = Counters {
             passed: self.heard + self.producer.delivered(),
             errors: heard + sent + refusals,
@@ -208,7 +219,7 @@ impl State {
     }
 
     /// The inputs of one wake period, in order.
-    fn next(&self, ears: &mut Ears, commands: &Receiver<Command>) -> Vec<Input> {
+    fn next(&self, clients: &mut Clients, commands: &Receiver<Command>) -> Vec<Input> {
         match commands.try_recv() {
             Ok(command) => return vec![Input::Command(command)],
             // The program dropped the member.
@@ -217,8 +228,9 @@ impl State {
         }
         let now = Mono::now();
         let due = self.core.poll_timeout().map(|due| due.since(now));
-        let heard = ears.heard(now, due.unwrap_or(ears.wake));
-        let mut inputs: Vec<Input> = ears.changes().into_iter().map(Input::Group).collect();
+        let heard = clients.heard(now, due.unwrap_or(clients.wake));
+        let mut inputs: Vec<Input> = clients.changes().into_iter().map(Input::Group).collect();
+        inputs.push(Input::Proof(clients.proof()));
         match heard {
             Ok(Some(heard)) => inputs.push(Input::Heard(heard)),
             Ok(None) => inputs.push(Input::Quiet),
@@ -287,10 +299,11 @@ impl State {
     /// Leaves the group. The member leads until it has left, since the other members learn of its
     /// leave only at their next heartbeats; then it ends every claim and reports it. It waits for
     /// no successor: break before make.
-    fn leave(&mut self, ears: Ears) {
+    fn leave(&mut self, clients: Clients) {
         self.producer.discard();
-        if self.mark.is_some() {
-            // In the fast mode the successor leads at once: no claim outlasts the membership.
+        let within = LEAD_ON + self.hold;
+        // In the other modes a successor leads at once: no claim may outlast the membership.
+        if self.core.mode() != Mode::NonExclusive {
             let now = Mono::now();
             self.core.handle_leave(now);
             self.drain(now);
@@ -298,16 +311,16 @@ impl State {
         let (done, closed) = std::sync::mpsc::channel();
         let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
             // The receiver is gone if closing took too long.
-            ears.leave(|| {
+            clients.leave(within, || {
                 done.send(()).ok();
             });
         });
-        let left = closing.is_ok() && closed.recv_timeout(LEAD_ON).is_ok();
+        let left = closing.is_ok() && closed.recv_timeout(within).is_ok();
         let now = Mono::now();
         self.core.handle_leave(now);
         self.drain(now);
         self.report(Mono::now(), Event::Left);
-        let rest = CLOSE.saturating_sub(LEAD_ON);
+        let rest = CLOSE.saturating_sub(within);
         if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {
             tracing::warn!(
                 "The client did not close within {CLOSE:?}; it goes on in the background."

@@ -19,6 +19,12 @@
 //! `now - V[k] < Q`. `V[k]` starts with the assignment; then only messages count that the member
 //! itself has published since, and each by the instant of its sending, so that a backlog renews
 //! nothing. A revocation ends the claim. Only the holder publishes.
+//!
+//! In the exclusive mode a member leads a partition that it holds while `now - V[k] < T` and
+//! `now - P < T`, where `V[k]` counts messages since the assignment, and `P` is the instant before
+//! it sent what last proved that its group counts it in ([`membership::Proof`]). With `T` below the
+//! session, no other member can hold the partition meanwhile. A revocation ends the claim after
+//! `hold`, for so long a promise to a program may last.
 
 // Tests may panic, shipped code may not. All other lints come from the workspace.
 #![warn(
@@ -53,8 +59,12 @@ use tandem_facts::time::Mono;
 pub struct Config {
     /// `|M|`, read once at start: the number of partitions does not change while a group runs.
     pub width: NonZeroU32,
-    /// `T`, in the fast mode `Q`: how long a claim outlives the last message of its partition.
+    /// `T`, in the fast mode `Q`: how long a claim outlives the last message of its partition, and
+    /// in the exclusive mode the last proof.
     pub threshold: Duration,
+    /// In the exclusive mode: how long a claim outlives a revocation. The member must let nobody
+    /// else have the partition meanwhile ([`membership::GroupConfig::hold`]).
+    pub hold: Duration,
     /// `tau`: the interval at which the member publishes a beacon on every partition, in the fast
     /// mode on those that it holds.
     pub beacon: Duration,
@@ -64,12 +74,22 @@ pub struct Config {
     pub pulse: Pulse,
 }
 
+/// A partition that the member holds.
+#[derive(Debug, Clone, Copy)]
+struct Holding {
+    since: Mono,
+    /// When the member last heard a message on it.
+    heard: Option<Mono>,
+}
+
 /// One member of a group.
 #[derive(Debug)]
 pub struct Neli {
     mode: Mode,
-    /// What the member holds, and since when.
-    held: BTreeMap<PartitionId, Mono>,
+    hold: Duration,
+    held: BTreeMap<PartitionId, Holding>,
+    /// The instant before the member sent what last proved its membership.
+    proof: Option<Mono>,
     vector: Vector,
     beacons: Beacons,
     events: VecDeque<Event>,
@@ -82,6 +102,8 @@ impl Neli {
     pub fn new(now: Mono, config: Config) -> Self {
         Self {
             mode: config.mode,
+            hold: if config.mode == Mode::Exclusive { config.hold } else { Duration::ZERO },
+            proof: None,
             held: BTreeMap::new(),
             vector: Vector::new(config.width, config.threshold),
             beacons: Beacons::new(now, &config),
@@ -93,7 +115,8 @@ impl Neli {
     /// A message reached this member.
     ///
     /// The non-exclusive mode uses the instant of receipt, so that clocks need not agree. The fast
-    /// mode counts only messages that this member has published since it holds the partition.
+    /// mode counts only messages that this member has published since it holds the partition. The
+    /// exclusive mode counts only messages on what the member holds, up to the last proof.
     pub fn handle_heard(&mut self, now: Mono, message: Heard) {
         self.handle_timeout(now);
         if self.gone {
@@ -104,9 +127,13 @@ impl Neli {
         let at = match self.mode {
             Mode::NonExclusive => Some(now),
             Mode::Fast => {
-                let since = self.held.get(&partition).copied();
+                let since = self.held.get(&partition).map(|it| it.since);
                 sent.filter(|&sent| sent <= now && since.is_some_and(|since| since <= sent))
             }
+            Mode::Exclusive => self.held.get_mut(&partition).and_then(|holding| {
+                holding.heard = Some(now);
+                self.proof
+            }),
         };
         if let Some(at) = at {
             self.claim(now, partition, at);
@@ -116,6 +143,8 @@ impl Neli {
     /// The group assigned or revoked partitions.
     pub fn handle_membership(&mut self, now: Mono, change: &Membership) {
         self.handle_timeout(now);
+        // It belongs to the generation before.
+        self.proof = None;
         match change {
             Membership::Assigned(assignment) => self.assigned(now, &assignment.partitions),
             Membership::Revoked(partitions) | Membership::Lost(partitions) => {
@@ -127,14 +156,16 @@ impl Neli {
 
     /// All that the member holds from now on.
     fn assigned(&mut self, now: Mono, partitions: &[PartitionId]) {
-        let gone = self.held.keys().copied().filter(|held| !partitions.contains(held));
+        // A proof of the generation before says nothing about this one.
+        let anew = self.mode == Mode::Exclusive;
+        let gone = self.held.keys().copied().filter(|held| anew || !partitions.contains(held));
         let gone: Vec<PartitionId> = gone.collect();
         self.given_up(now, &gone);
         for &partition in partitions {
             if self.held.contains_key(&partition) || self.gone {
                 continue;
             }
-            self.held.insert(partition, now);
+            self.held.insert(partition, Holding { since: now, heard: None });
             if self.mode == Mode::Fast {
                 self.claim(now, partition, now);
             }
@@ -148,10 +179,44 @@ impl Neli {
         for partition in partitions {
             self.held.remove(partition);
         }
-        if self.mode == Mode::Fast {
-            for claim in self.vector.drop_some(now, partitions) {
-                self.events.push_back(Event::Ended { claim, why: Ending::Revoked });
-            }
+        if self.mode != Mode::NonExclusive {
+            self.vector.curtail(now + self.hold, |partition| partitions.contains(&partition));
+            self.expire(now);
+        }
+    }
+
+    /// The group has counted this member in, in the generation of its assignment, at `since` or
+    /// later; none once a rebalance begins. Only the exclusive mode asks for that.
+    pub fn handle_proof(&mut self, now: Mono, since: Option<Mono>) {
+        self.handle_timeout(now);
+        self.proof = since;
+        let Some(since) = since.filter(|_| self.mode == Mode::Exclusive && !self.gone) else {
+            return;
+        };
+        let heard: Vec<(PartitionId, Mono)> =
+            self.held.iter().filter_map(|(k, it)| Some((*k, it.heard?))).collect();
+        for (partition, heard) in heard {
+            self.claim(now, partition, heard.min(since));
+        }
+    }
+
+    /// Ends claims that have lapsed.
+    fn expire(&mut self, now: Mono) {
+        for claim in self.vector.expire(now) {
+            let why = self.why_ended(claim);
+            self.events.push_back(Event::Ended { claim, why });
+        }
+    }
+
+    fn why_ended(&self, claim: Horizon) -> Ending {
+        let holding = self.held.get(&claim.partition);
+        let proved =
+            self.mode != Mode::Exclusive || holding.is_none_or(|it| it.heard <= self.proof);
+        match holding {
+            _ if self.gone => Ending::Left,
+            None if self.mode != Mode::NonExclusive => Ending::Revoked,
+            Some(_) if !proved => Ending::Unproven,
+            None | Some(_) => Ending::Silence,
         }
     }
 
@@ -170,21 +235,19 @@ impl Neli {
 
     /// Time has passed: claims that have lapsed end, beacons that are due become ready.
     pub fn handle_timeout(&mut self, now: Mono) {
-        for claim in self.vector.expire(now) {
-            self.events.push_back(Event::Ended { claim, why: Ending::Silence });
-        }
+        self.expire(now);
         self.beacons.advance(now);
     }
 
-    /// The member leaves: it claims and publishes nothing from now on.
+    /// The member leaves: it claims nothing more and publishes nothing. Its claims end now, in the
+    /// exclusive mode after `hold`.
     pub fn handle_leave(&mut self, now: Mono) {
         self.handle_timeout(now);
         self.gone = true;
         self.held.clear();
         self.beacons.silence();
-        for claim in self.vector.drop_all(now) {
-            self.events.push_back(Event::Ended { claim, why: Ending::Left });
-        }
+        self.vector.curtail(now + self.hold, |_| true);
+        self.expire(now);
     }
 
     /// The next change of leadership, in order.
@@ -198,12 +261,18 @@ impl Neli {
     #[must_use]
     pub fn poll_beacon(&mut self) -> Option<PartitionId> {
         match self.mode {
-            Mode::NonExclusive => self.beacons.poll(),
+            Mode::NonExclusive | Mode::Exclusive => self.beacons.poll(),
             Mode::Fast => {
                 let held = &self.held;
                 std::iter::from_fn(|| self.beacons.poll()).find(|it| held.contains_key(it))
             }
         }
+    }
+
+    /// The mode of its claims.
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.

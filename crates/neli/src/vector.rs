@@ -47,29 +47,20 @@ impl Vector {
     /// Ends claims that have lapsed: a member "leads partition `i` at `t` iff `V[i] > t - T`", so
     /// it no longer leads at `V[i] + T`.
     pub(super) fn expire(&mut self, now: Mono) -> Vec<Horizon> {
-        self.end(|_, until| (until <= now).then_some(until))
-    }
-
-    /// Ends all claims now.
-    pub(super) fn drop_all(&mut self, now: Mono) -> Vec<Horizon> {
-        self.end(|_, _| Some(now))
-    }
-
-    /// Ends the claims on these partitions now.
-    pub(super) fn drop_some(&mut self, now: Mono, partitions: &[PartitionId]) -> Vec<Horizon> {
-        self.end(|partition, _| partitions.contains(&partition).then_some(now))
-    }
-
-    /// Ends the claims for which `over` returns an end.
-    fn end(&mut self, over: impl Fn(PartitionId, Mono) -> Option<Mono>) -> Vec<Horizon> {
         let mut ended = Vec::new();
         for (partition, entry) in (0..).map(PartitionId).zip(&mut self.entries) {
-            if let Some(until) = entry.until.and_then(|until| over(partition, until)) {
-                entry.until = None;
+            if let Some(until) = entry.until.take_if(|until| *until <= now) {
                 ended.push(Horizon { partition, term: entry.term, until });
             }
         }
         ended
+    }
+
+    /// Lets the claims on these partitions last until `end` at the latest.
+    pub(super) fn curtail(&mut self, end: Mono, of: impl Fn(PartitionId) -> bool) {
+        for (partition, entry) in (0..).map(PartitionId).zip(&mut self.entries) {
+            entry.until = entry.until.map(|it| if of(partition) { it.min(end) } else { it });
+        }
     }
 
     pub(super) fn next_lapse(&self) -> Option<Mono> {

@@ -206,8 +206,8 @@ impl Fault for Network {
         let back = group.bounds.restart.overlap.high.get();
         let again = self.again(hit);
         let mut fault = self.isolation(&group.bounds, one_broker(plan, group));
-        if group.pace.mode == Mode::Fast {
-            // What moves once more costs a gap in this mode, and no overlap.
+        if group.pace.mode != Mode::NonExclusive {
+            // What moves once more costs a gap in these modes, and no overlap.
             fault.gap = fault.gap.max(again.saturating_add(group.bounds.leave.gap.high.get()));
         }
         let again = again.min(back);

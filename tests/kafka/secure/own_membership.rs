@@ -11,7 +11,7 @@ use support::experiment::eventually;
 use tandem::ids::{Life, PartitionId};
 use tandem::kafka::{Access, Cluster, MembershipClient};
 use tandem::topology::Secret;
-use tandem_member::{Config, Event, Member, Mode, Pulse};
+use tandem_member::{Config, Event, Member};
 
 use super::support::Secured;
 
@@ -34,20 +34,17 @@ struct Seen {
 impl One {
     fn join(life: &str, group: &str, cluster: Cluster, membership: MembershipClient) -> Self {
         let config = Config {
-            life: Life::try_from(life.to_owned()).unwrap(),
-            cluster,
-            topic: TOPIC.parse().unwrap(),
-            width: NonZeroU32::new(WIDTH).unwrap(),
-            consumer_group: group.parse().unwrap(),
             session: Duration::from_secs(2),
             heartbeat: Duration::from_millis(200),
-            wake: Duration::from_millis(50),
-            beacon: Duration::from_millis(100),
             threshold: Duration::from_secs(4),
-            mode: Mode::NonExclusive,
-            pulse: Pulse::Clock,
-            assignor: "roundrobin".to_owned(),
             membership,
+            ..Config::new(
+                Life::try_from(life.to_owned()).unwrap(),
+                cluster,
+                TOPIC.parse().unwrap(),
+                NonZeroU32::new(WIDTH).unwrap(),
+                group.parse().unwrap(),
+            )
         };
         let seen = Arc::<Mutex<Seen>>::default();
         let shared = Arc::clone(&seen);

@@ -62,7 +62,8 @@ fn holds(text: &[u8], secret: &str) -> bool {
 }
 
 const OWN: &[&str] = &["--set", "defaults.membership=own"];
-const OWN_BY_EDGES: &[&str] = &["--set", "defaults.membership=own", "--set", "edges=proxied"];
+// Exclusive mode has its own membership, and commits.
+const EXCLUSIVE_BY_EDGES: &[&str] = &["--set", "defaults.mode=exclusive", "--set", "edges=proxied"];
 
 /// A run, and which way its members go.
 struct Way {
@@ -134,7 +135,7 @@ fn runs_pass_and_leave_no_secret_anywhere() {
         Way { experiment: KILL, more: &[], proxied: false },
         Way { experiment: KILL, more: &["--set", "edges=proxied"], proxied: true },
         Way { experiment: KILL_AND_LEAVE, more: OWN, proxied: false },
-        Way { experiment: KILL_AND_LEAVE, more: OWN_BY_EDGES, proxied: true },
+        Way { experiment: KILL_AND_LEAVE, more: EXCLUSIVE_BY_EDGES, proxied: true },
         // An experiment that cuts connections needs edges, even if the topology has none.
         Way { experiment: ISOLATE, more: &[], proxied: true },
     ];

@@ -82,7 +82,7 @@ fn sticky_moves_no_more_than_an_even_share() {
 }
 
 #[test]
-fn what_the_latest_generation_says_counts_and_a_tie_is_nobodys() {
+fn the_latest_generation_counts_and_a_tie_gives_it_to_neither() {
     let all = topics(&[("t", 4)]);
     let owns = |id: &str, ks: &[u32], generation| Candidate {
         owned: [("t".to_owned(), ks.iter().copied().map(PartitionId).collect())].into(),

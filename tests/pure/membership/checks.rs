@@ -12,7 +12,8 @@ impl World {
     /// session, for what both hold. Nor do two members hold a partition that renew their ids: no
     /// Join that they gave up counts for them.
     pub(super) fn check_holders(&mut self) {
-        if self.epoch > 0 {
+        // Members that prove it lead by what they prove, and not by what they hold.
+        if self.epoch > 0 || self.story.proves.is_some() {
             return;
         }
         let sure = |core: &GroupMember| {

@@ -20,6 +20,11 @@ pub(super) enum Fault {
     HoldAnswer { place: usize, ms: u64 },
     /// The next answers are lost, and their connections with them.
     LoseAnswers { place: usize, times: u32 },
+    /// The process is stopped, and continues.
+    Stop { place: usize, ms: u64 },
+    /// The member reaches only a coordinator that was deposed and does not know it: it counts the
+    /// member in, and can replicate nothing.
+    Deposed { place: usize, ms: u64 },
     /// The coordinator is away, and another broker goes on with its state, or with none.
     Coordinator { ms: u64, forgets: bool },
 }
@@ -34,6 +39,8 @@ impl World {
         let now = self.now;
         if let Fault::Stall { ms: lasts, .. }
         | Fault::Reset { ms: lasts, .. }
+        | Fault::Stop { ms: lasts, .. }
+        | Fault::Deposed { ms: lasts, .. }
         | Fault::Coordinator { ms: lasts, .. } = fault
         {
             self.disturbs_until(now + ms(*lasts));
@@ -42,12 +49,16 @@ impl World {
             Fault::Kill { place, back_after_ms } => {
                 let place = self.place(place);
                 self.places[place].core = None;
+                self.places[place].neli = None;
                 self.come_back(place, back_after_ms);
             }
             Fault::Leave { place, back_after_ms } => {
                 let place = self.place(place);
-                if let Some(core) = &mut self.places[place].core {
+                if let Some(core) = self.awake(place) {
                     core.handle_leave(now);
+                    if let Some(neli) = &mut self.places[place].neli {
+                        neli.handle_leave(now);
+                    }
                     self.come_back(place, back_after_ms);
                 }
             }
@@ -58,6 +69,15 @@ impl World {
             Fault::Reset { place, ms: lasts } => {
                 let place = self.place(place);
                 self.places[place].link = Link::Reset(now + ms(lasts));
+            }
+            Fault::Stop { place, ms: lasts } => {
+                let place = self.place(place);
+                self.places[place].stopped = now + ms(lasts);
+                self.after(ms(lasts), Happening::Woken);
+            }
+            Fault::Deposed { place, ms: lasts } => {
+                let place = self.place(place);
+                self.wires.deposed.insert(place, now + ms(lasts));
             }
             Fault::HoldJoin { place, ms: lasts } => {
                 let place = self.place(place);

@@ -11,9 +11,9 @@ use super::faults::Fault;
 use super::world::{REBALANCE, SESSION, Story, World, ms};
 
 /// No fault lasts longer than this.
-const LONGEST_MS: u64 = 2_500;
+pub(super) const LONGEST_MS: u64 = 2_500;
 
-fn fault() -> impl Strategy<Value = Fault> {
+pub(super) fn fault() -> impl Strategy<Value = Fault> {
     let place = || 0_usize..4;
     let lasts = || 1..LONGEST_MS;
     let back = || prop_oneof![4 => (0_u64..1_500).prop_map(Some), 1 => Just(None)];
@@ -45,7 +45,17 @@ fn story() -> impl Strategy<Value = Story> {
         prop_oneof![2 => Just((true, false)), 3 => Just((false, false)), 3 => Just((false, true))];
     (any::<u64>(), 2_usize..=4, 1_u32..=8, assignor, kind, delay, faults).prop_map(
         |(seed, members, width, assignor, (is_static, renews_id), initial_delay_ms, faults)| {
-            Story { seed, members, width, assignor, is_static, renews_id, initial_delay_ms, faults }
+            Story {
+                seed,
+                members,
+                width,
+                assignor,
+                is_static,
+                renews_id,
+                proves: None,
+                initial_delay_ms,
+                faults,
+            }
         },
     )
 }
@@ -79,11 +89,12 @@ fn settles(world: &mut World) -> Duration {
 /// predecessor had not synced lets the coordinator wait for that one in vain, for as long as it
 /// waits for anyone.
 fn bound(story: &Story) -> Duration {
-    if story.is_static { REBALANCE + ms(500) } else { SESSION * 2 }
+    let hold = story.proves.map_or(Duration::ZERO, |it| it.hold);
+    if story.is_static { REBALANCE + ms(500) } else { SESSION * 2 + hold * 3 }
 }
 
 /// Plays a story to its end, and prints what happened where that is a bad one.
-fn play(story: &Story) -> World {
+pub(super) fn play(story: &Story) -> World {
     let mut world = World::new(story.clone());
     let took = catch_unwind(AssertUnwindSafe(|| {
         let took = settles(&mut world);
@@ -99,7 +110,7 @@ fn play(story: &Story) -> World {
     world
 }
 
-fn scene(renews_id: bool, faults: &[(u64, Fault)]) -> Story {
+pub(super) fn scene(renews_id: bool, faults: &[(u64, Fault)]) -> Story {
     Story {
         seed: 1,
         members: 3,
@@ -107,6 +118,7 @@ fn scene(renews_id: bool, faults: &[(u64, Fault)]) -> Story {
         assignor: Assignor::RoundRobin,
         is_static: false,
         renews_id,
+        proves: None,
         initial_delay_ms: 0,
         faults: faults.to_vec(),
     }

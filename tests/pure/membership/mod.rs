@@ -6,6 +6,7 @@ mod bytes;
 mod checks;
 mod faults;
 mod groups;
+mod leaders;
 mod network;
 mod transcripts;
 mod world;

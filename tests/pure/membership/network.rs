@@ -8,9 +8,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::world::{Happening, REBALANCE, SESSION, World};
 use tandem::groups::{
-    Coordinator, Departure, Fault, Heartbeat, Join, JoinReply, Leave, Protocol, ReplyBody, Sync,
-    SyncReply, Token,
+    Commit, CommittedOffset, Coordinator, Departure, Fault, Heartbeat, Join, JoinReply, Leave,
+    Position, Protocol, ReplyBody, Sync, SyncReply, Token, TopicPartition,
 };
+use tandem::ids::PartitionId;
 use tandem::neli::membership::{
     Joined, JoinedMember, Outgoing, Refusal, Request, RequestId, Response,
 };
@@ -39,6 +40,8 @@ pub(super) struct Wires {
     pub(super) hold: BTreeMap<usize, VecDeque<Duration>>,
     /// The next answer to a place is held for so long.
     pub(super) hold_answer: BTreeMap<usize, Duration>,
+    /// A place reaches only a deposed coordinator, until an instant.
+    pub(super) deposed: BTreeMap<usize, Mono>,
     /// The next answer to a place is lost, its connection with it.
     pub(super) lose: BTreeMap<usize, u32>,
 }
@@ -52,6 +55,7 @@ impl Wires {
             tokens: 0,
             hold: BTreeMap::new(),
             hold_answer: BTreeMap::new(),
+            deposed: BTreeMap::new(),
             lose: BTreeMap::new(),
         }
     }
@@ -165,6 +169,13 @@ impl World {
         if life < self.places[place].life && matches!(request, Request::Join(_)) {
             self.places[place].haunted = self.story.is_static;
         }
+        if self.wires.deposed.get(&place).is_some_and(|until| self.now < *until) {
+            // It writes no record for a heartbeat; what needs one is never answered.
+            if matches!(request, Request::Heartbeat { .. }) {
+                self.answer(place, life, id, Response::Done);
+            }
+            return;
+        }
         let refuse = |refusal| Response::Refused { refusal, member_id: None };
         let right = to.as_ref().is_none_or(|broker| broker.id == self.broker);
         if self.away_since.is_some() {
@@ -239,6 +250,17 @@ impl World {
                 let beat = Heartbeat { group, member_id, instance_id, generation };
                 self.coordinator.handle_heartbeat(now, &beat)
             }
+            Request::Commit { member_id, generation, partition } => {
+                let commit = Commit {
+                    group,
+                    member_id,
+                    instance_id,
+                    generation,
+                    knows_group_id_not_found: false,
+                    positions: vec![no_offset(partition)],
+                };
+                self.coordinator.handle_commit(now, &commit).map(|_| ())
+            }
             Request::Leave { member_id } => {
                 let leave = Leave { group, members: vec![Departure { member_id, instance_id }] };
                 let departed = self.coordinator.handle_leave(now, &leave);
@@ -263,6 +285,12 @@ impl World {
             }
         }
     }
+}
+
+fn no_offset(partition: PartitionId) -> Position {
+    let partition = i32::try_from(partition.0).unwrap();
+    let at = TopicPartition { topic: "t".to_owned(), partition };
+    (at, CommittedOffset { offset: -1, leader_epoch: -1, metadata: String::new() })
 }
 
 fn refused(fault: Fault) -> Response {

@@ -1,13 +1,13 @@
 //! One member, as transcripts under `tests/data/membership/`: an input a line, and below `----`
 //! what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
-//! `member assignor=A session=MS heartbeat=MS rebalance=MS [instance=I] [renews]` begins, at
-//! 0, on a topic `t` of 4 partitions. Then, each with `at=MS`:
+//! `member assignor=A session=MS heartbeat=MS rebalance=MS [instance=I] [renews] [commit=MS]
+//! [hold=MS]` begins, at 0, on a topic `t` of 4 partitions. Then, each with `at=MS`:
 //!
 //! - `coordinator broker=B`, `joined member=M generation=G leader=L [members=M,M]`,
 //!   `synced [partitions=K,K]`: the answer to the last such request;
 //! - `done R`, `refused R code=C [member=M]`, and `failed R`, where a connection is lost: to the
-//!   last request of the kind `R`, which is `find`, `join`, `sync`, `heartbeat` or `leave`;
+//!   last request of the kind `R`: `find`, `join`, `sync`, `heartbeat`, `commit` or `leave`;
 //! - `id=N` names another request than the last; `timeout`; `leave`; `proof`.
 
 use std::collections::BTreeMap;
@@ -45,6 +45,8 @@ fn begin(command: &Command) -> GroupMember {
         heartbeat: span("heartbeat"),
         rebalance: span("rebalance"),
         renews_id: command.words.iter().any(|word| word == "renews"),
+        commit: command.optional("commit").map(Duration::from_millis),
+        hold: Duration::from_millis(command.optional("hold").unwrap_or(0)),
         backoff: Duration::from_millis(20),
         backoff_max: Duration::from_millis(200),
         seed: 7,
@@ -121,6 +123,7 @@ fn kind(request: &Request) -> &'static str {
         Request::Join(_) => "join",
         Request::Sync(_) => "sync",
         Request::Heartbeat { .. } => "heartbeat",
+        Request::Commit { .. } => "commit",
         Request::Leave { .. } => "leave",
     }
 }
@@ -189,7 +192,7 @@ fn event_text(event: &GroupEvent) -> String {
 }
 
 fn request_text(request: &Request) -> String {
-    let name = |id: &str| if id.is_empty() { "nobody".to_owned() } else { id.to_owned() };
+    let name = |id: &str| if id.is_empty() { "anonymous".to_owned() } else { id.to_owned() };
     match request {
         Request::FindCoordinator => "FindCoordinator".to_owned(),
         Request::Join(join) => {
@@ -215,6 +218,9 @@ fn request_text(request: &Request) -> String {
         }
         Request::Heartbeat { member_id, generation } => {
             format!("Heartbeat {generation} of {member_id}")
+        }
+        Request::Commit { member_id, generation, partition } => {
+            format!("Commit {generation} of {member_id} for {partition}")
         }
         Request::Leave { member_id } => format!("Leave of {member_id}"),
     }

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use tandem::groups::{Coordinator, CoordinatorSettings};
 use tandem::ids::PartitionId;
-use tandem::neli::Membership;
 use tandem::neli::membership::{
     Assignor, Broker, GroupConfig, GroupEvent, GroupMember, Outgoing, Refusal, RequestId, Response,
 };
+use tandem::neli::{Membership, Neli};
 use tandem::time::Mono;
 
 use super::faults::Fault;
+use super::leaders::Proves;
 use super::network::{Link, Wires};
 
 pub(super) const SESSION: Duration = Duration::from_millis(1_000);
@@ -33,6 +34,8 @@ pub(super) struct Story {
     pub(super) assignor: Assignor,
     pub(super) is_static: bool,
     pub(super) renews_id: bool,
+    /// Members in exclusive mode, and how they prove their membership.
+    pub(super) proves: Option<Proves>,
     pub(super) initial_delay_ms: u64,
     /// Each with the milliseconds since the one before.
     pub(super) faults: Vec<(u64, Fault)>,
@@ -42,6 +45,10 @@ pub(super) struct Story {
 pub(super) struct Place {
     pub(super) life: u32,
     pub(super) core: Option<GroupMember>,
+    /// Its claims, in exclusive mode.
+    pub(super) neli: Option<Neli>,
+    /// Until when it is stopped.
+    pub(super) stopped: Mono,
     pub(super) link: Link,
     /// Why a life of it failed, if one did.
     pub(super) failed: Option<Refusal>,
@@ -78,6 +85,8 @@ pub(super) enum Happening {
         place: usize,
     },
     CoordinatorBack,
+    /// A stopped process runs again.
+    Woken,
 }
 
 pub(super) struct World {
@@ -106,6 +115,8 @@ pub(super) struct World {
     owners: BTreeMap<(u32, i32, PartitionId), usize>,
     /// Whether two members ever held one partition, sure of it or not.
     pub(super) was_doubled: bool,
+    /// Whether two members ever led one partition.
+    pub(super) was_led_twice: bool,
     pub(super) log: Vec<String>,
 }
 
@@ -133,12 +144,21 @@ impl World {
             calm_from: Mono::ZERO,
             owners: BTreeMap::new(),
             was_doubled: false,
+            was_led_twice: false,
             log: Vec::new(),
             story,
         };
         for place in 0..world.story.members {
             let link = Link::default();
-            world.places.push(Place { life: 0, core: None, link, failed: None, haunted: false });
+            world.places.push(Place {
+                life: 0,
+                core: None,
+                neli: None,
+                stopped: Mono::ZERO,
+                link,
+                failed: None,
+                haunted: false,
+            });
             world.begin(place);
         }
         let mut at = world.now;
@@ -192,13 +212,16 @@ impl World {
             heartbeat: HEARTBEAT,
             rebalance: REBALANCE,
             renews_id: self.story.renews_id,
+            commit: self.story.proves.and_then(|it| it.commit),
+            hold: self.story.proves.map_or(Duration::ZERO, |it| it.hold),
             backoff: ms(20),
             backoff_max: ms(200),
             seed: self.story.seed ^ (u64::from(life) << 32) ^ u64::try_from(place).unwrap(),
         };
         let core = GroupMember::new(self.now, config);
+        let neli = self.story.proves.map(|it| it.leads(self.now, self.story.width));
         let at = &mut self.places[place];
-        (at.life, at.core) = (life, Some(core));
+        (at.life, at.core, at.neli, at.stopped) = (life, Some(core), neli, Mono::ZERO);
         self.note(&format!("m{place}.{life} begins"));
     }
 
@@ -212,7 +235,8 @@ impl World {
             assert!(turn < 1_000_000, "an alarm that never ends");
             self.drain();
             let queued = self.queue.keys().next().map(|(at, _)| *at);
-            let cores = self.places.iter().filter_map(|place| place.core.as_ref());
+            let awake = self.places.iter().filter(|place| place.stopped <= self.now);
+            let cores = awake.filter_map(|place| place.core.as_ref());
             let alarms = cores.filter_map(GroupMember::poll_timeout).min();
             let own = self.coordinator_alarm();
             let next = [queued, alarms, own].into_iter().flatten().min();
@@ -224,7 +248,7 @@ impl World {
             // Members first: the coordinator gives them at least as long as they give themselves.
             for place in 0..self.places.len() {
                 let now = self.now;
-                if let Some(core) = &mut self.places[place].core {
+                if let Some(core) = self.awake(place) {
                     core.handle_timeout(now);
                 }
             }
@@ -240,7 +264,13 @@ impl World {
     }
 
     fn happen(&mut self, what: Happening) {
+        if let Happening::Answered { place, .. } | Happening::Lost { place, .. } = &what
+            && self.places[*place].stopped > self.now
+        {
+            return self.at(self.places[*place].stopped, what);
+        }
         match what {
+            Happening::Woken => {}
             Happening::Arrives { place, life, outgoing } => self.arrive(place, life, outgoing),
             Happening::Answered { place, life, id, epoch, response } => {
                 self.answering = epoch;
@@ -276,13 +306,19 @@ impl World {
         if at.life == life { at.core.as_mut() } else { None }
     }
 
+    /// The member in a place, unless it is stopped.
+    pub(super) fn awake(&mut self, place: usize) -> Option<&mut GroupMember> {
+        let at = &mut self.places[place];
+        if at.stopped <= self.now { at.core.as_mut() } else { None }
+    }
+
     /// Takes everything out of every member, and looks at what must hold.
     fn drain(&mut self) {
         for place in 0..self.places.len() {
             let now = self.now;
             loop {
                 let life = self.places[place].life;
-                let Some(core) = &mut self.places[place].core else { break };
+                let Some(core) = self.awake(place) else { break };
                 if let Some(event) = core.poll_event() {
                     self.see(place, life, &event);
                 } else if let Some(id) = core.poll_abandoned() {
@@ -299,11 +335,16 @@ impl World {
                 }
             }
         }
+        self.lead();
         self.check_holders();
     }
 
     fn see(&mut self, place: usize, life: u32, event: &GroupEvent) {
         self.note(&format!("m{place}.{life} == {event:?}"));
+        let now = self.now;
+        if let (Some(neli), GroupEvent::Group(change)) = (&mut self.places[place].neli, event) {
+            neli.handle_membership(now, change);
+        }
         match event {
             GroupEvent::Group(Membership::Assigned(assignment)) => {
                 let generation = assignment.generation.unwrap();

@@ -53,6 +53,8 @@ pub enum Ending {
     Left,
     /// The group revoked the partition, in a mode in which that ends a claim.
     Revoked,
+    /// The member could not prove any longer that its group counts it in.
+    Unproven,
 }
 
 /// When a claim holds and what ends it.
@@ -68,11 +70,20 @@ pub enum Mode {
     /// The assignee of the only partition leads at once, and as long as it hears its own messages
     /// there. Revocation ends a claim.
     Fast,
+    /// An assignee leads while it hears messages, and while it can prove that its group counts it
+    /// in. Revocation ends a claim.
+    Exclusive,
 }
 
 impl Mode {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::NonExclusive, Self::Fast];
+    pub const ALL: [Self; 3] = [Self::NonExclusive, Self::Fast, Self::Exclusive];
+
+    /// Whether it promises that no two members of a group lead a role at once.
+    #[must_use]
+    pub const fn is_exclusive(self) -> bool {
+        matches!(self, Self::Exclusive)
+    }
 
     /// The word that topologies write.
     #[must_use]
@@ -80,6 +91,7 @@ impl Mode {
         match self {
             Self::NonExclusive => "non-exclusive",
             Self::Fast => "fast",
+            Self::Exclusive => "exclusive",
         }
     }
 }

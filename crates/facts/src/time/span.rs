@@ -66,6 +66,12 @@ impl Span {
         Self(Duration::from_millis(ms))
     }
 
+    /// Whether it is 0.
+    #[must_use]
+    pub const fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+
     /// The duration itself.
     #[must_use]
     pub const fn get(self) -> Duration {

@@ -55,6 +55,7 @@ fn excuses(mode: Mode, measure: Measure) -> bool {
         // A mode that rules out two leaders rules them out on a stalling host, too.
         Measure::Overlap => match mode {
             Mode::NonExclusive | Mode::Fast => true,
+            Mode::Exclusive => false,
         },
     }
 }

@@ -22,6 +22,10 @@ pub struct ClusterFacts {
     /// The broker that leads each partition of `__consumer_offsets`, by the partition's number;
     /// `None` while the partition has no leader.
     pub offsets_leaders: Vec<Option<i32>>,
+    /// `min.insync.replicas` of `__consumer_offsets`.
+    pub offsets_insync: Option<u32>,
+    /// `unclean.leader.election.enable` of `__consumer_offsets`.
+    pub offsets_unclean: Option<bool>,
     /// The number of partitions of each of the plan's topics that exists.
     pub widths: BTreeMap<TopicName, u32>,
     /// For each missing topic that the cluster would not create, the reason.

@@ -16,6 +16,9 @@ use tandem_facts::ids::{PartitionId, TopicName};
 use tandem_facts::time::Mono;
 use tandem_neli::{Assignment, Heard, Membership};
 
+/// The longest wait for the leaders of partitions, once in the life of a member.
+const LOOK_UP: Duration = Duration::from_millis(200);
+
 /// A consumer in a group, subscribed to one topic.
 pub struct Consumer {
     inner: BaseConsumer<Rebalances>,
@@ -26,6 +29,8 @@ pub struct Consumer {
     woken: Mono,
     /// Whether the client itself is in the group.
     subscribed: bool,
+    /// Whether it was made to hold partitions before, so that it knows their leaders.
+    looked_up: bool,
     topic: TopicName,
 }
 
@@ -66,7 +71,8 @@ impl Consumer {
             config.create_with_context(context).map_err(refused)?;
         let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
         let (topic, wake) = (settings.topic.clone(), settings.wake);
-        Ok(Self { inner, bootstrap, life, wake, woken: Mono::ZERO, subscribed: false, topic })
+        let (subscribed, looked_up, woken) = (false, false, Mono::ZERO);
+        Ok(Self { inner, bootstrap, life, wake, woken, subscribed, looked_up, topic })
     }
 
     /// Reads these partitions from now on, and no others: a new one from its end, one that was read
@@ -82,6 +88,12 @@ impl Consumer {
                 Some(_) | None => Offset::End,
             };
             report(list.add_partition_offset(self.topic.as_str(), number, offset));
+        }
+        if !partitions.is_empty() && !self.looked_up {
+            // Without a known leader librdkafka asks for the end of a partition 500 ms later
+            // (`rd_kafka_toppar_offset_retry`). If the broker does not answer, it does so anyway.
+            let _known = self.inner.fetch_metadata(Some(self.topic.as_str()), LOOK_UP);
+            self.looked_up = true;
         }
         report(self.inner.assign(&list));
     }

@@ -62,6 +62,12 @@ impl Admin {
             facts.strangers.insert(group.clone(), strangers.collect());
         }
         facts.offsets_leaders = self.offsets_leaders().await?;
+        if let Some(config) = self.config_of(ResourceSpecifier::Topic(OFFSETS)).await? {
+            let insync = value(&config, "min.insync.replicas");
+            facts.offsets_insync = insync.and_then(|text| text.parse().ok());
+            let unclean = value(&config, "unclean.leader.election.enable");
+            facts.offsets_unclean = unclean.and_then(|text| text.parse().ok());
+        }
         Ok(facts)
     }
 
@@ -122,23 +128,37 @@ impl Admin {
 
     /// Reads limits from a broker's configuration; leaves out those that are not visible.
     async fn limits(&self, broker: i32, facts: &mut ClusterFacts) -> Result<(), KafkaError> {
-        let options = AdminOptions::new().request_timeout(Some(REQUEST));
-        let asked = [ResourceSpecifier::Broker(broker)];
-        let answer = self.admin.describe_configs(&asked, &options).await;
-        let mut answers = answer.map_err(self.failed("describe its configuration"))?;
-        let config = match answers.pop() {
-            Some(Ok(config)) => config,
-            Some(Err(RDKafkaErrorCode::ClusterAuthorizationFailed)) | None => return Ok(()),
-            Some(Err(code)) => {
-                let source = rdkafka::error::KafkaError::AdminOp(code);
-                return Err(self.failed("describe its configuration")(source));
-            }
+        let Some(config) = self.config_of(ResourceSpecifier::Broker(broker)).await? else {
+            return Ok(());
         };
         facts.session_least = span(&config, "group.min.session.timeout.ms");
         facts.session_most = span(&config, "group.max.session.timeout.ms");
         facts.initial_delay = span(&config, "group.initial.rebalance.delay.ms");
         facts.protocol = value(&config, "inter.broker.protocol.version");
         Ok(())
+    }
+
+    /// The configuration of a broker or topic; none if it is not visible.
+    async fn config_of(
+        &self,
+        what: ResourceSpecifier<'_>,
+    ) -> Result<Option<ConfigResource>, KafkaError> {
+        let options = AdminOptions::new().request_timeout(Some(REQUEST));
+        let answer = self.admin.describe_configs(&[what], &options).await;
+        let mut answers = answer.map_err(self.failed("describe its configuration"))?;
+        match answers.pop() {
+            Some(Ok(config)) => Ok(Some(config)),
+            Some(Err(
+                RDKafkaErrorCode::ClusterAuthorizationFailed
+                | RDKafkaErrorCode::TopicAuthorizationFailed
+                | RDKafkaErrorCode::UnknownTopicOrPartition,
+            ))
+            | None => Ok(None),
+            Some(Err(code)) => {
+                let source = rdkafka::error::KafkaError::AdminOp(code);
+                Err(self.failed("describe its configuration")(source))
+            }
+        }
     }
 
     /// Looks up the group's coordinator by asking it for an offset. Joins no group.

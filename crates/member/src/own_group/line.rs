@@ -14,7 +14,7 @@ use super::wire::{Speaker, Versions};
 use tandem_facts::time::Mono;
 use tandem_neli::membership::{Request, RequestId, Response};
 
-/// The longest that a connection may take; the core gives up waiting earlier.
+/// The longest wait for a connection; the core gives up earlier.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How much of a session of SASL is used before the next begins, in percent.
 const SESSION_USED: u32 = 80;
@@ -43,7 +43,7 @@ impl Address {
     }
 }
 
-/// What became of a request: an answer, or a connection that failed.
+/// The outcome of a request: a response, or why the connection failed.
 pub(super) struct Answer {
     pub(super) id: RequestId,
     pub(super) response: Result<Response, Broken>,
@@ -58,7 +58,7 @@ pub(super) struct Broken {
     pub(super) refused: bool,
 }
 
-/// A connection, as the thread that works holds it. Dropped, it is closed.
+/// The member's side of a connection. Dropping it closes the connection.
 pub(super) struct Line {
     address: Address,
     jobs: SyncSender<(RequestId, Request)>,
@@ -68,7 +68,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A connection that is made when it is first needed.
+    /// Prepares a connection; its thread connects at the first request.
     pub(super) fn open(
         address: Address,
         speaker: Arc<Speaker>,
@@ -80,7 +80,7 @@ impl Line {
         let (to, shared) = (address.clone(), Arc::clone(&socket));
         let carrier = Carrier { address: to, socket: shared, speaker, security, answers };
         let thread = Builder::new().name("group".to_owned());
-        // Without a thread the receiver is dropped, and sending fails.
+        // If no thread starts, the receiver is dropped and sending fails.
         thread.spawn(move || carrier.carry(&received)).ok();
         Self { address, jobs, busy: None, socket, opened: Mono::now() }
     }
@@ -89,7 +89,7 @@ impl Line {
         &self.address
     }
 
-    /// Hands over a request; false where the thread is gone.
+    /// Hands over a request; false if the thread has ended.
     pub(super) fn send(&mut self, id: RequestId, request: Request) -> bool {
         self.busy = Some(id);
         self.jobs.try_send((id, request)).is_ok()
@@ -109,7 +109,7 @@ impl Line {
         forgotten
     }
 
-    /// Its request was answered.
+    /// The request was answered.
     pub(super) const fn free(&mut self) {
         self.busy = None;
     }
@@ -133,7 +133,7 @@ impl Drop for Line {
     }
 }
 
-/// A connection, as its own thread holds it.
+/// The thread's side of a connection.
 struct Carrier {
     address: Address,
     socket: Arc<Socket>,
@@ -151,7 +151,7 @@ struct Spoken {
 }
 
 impl Carrier {
-    /// Carries requests until the other side of the channel or the connection is gone.
+    /// Carries requests until the member drops its side, or the connection fails.
     fn carry(self, jobs: &Receiver<(RequestId, Request)>) {
         let mut spoken: Option<Spoken> = None;
         while let Ok((id, request)) = jobs.recv() {
@@ -161,12 +161,12 @@ impl Carrier {
                 Err(failure) => Err(failure),
             };
             let response = response.map_err(|failure| {
-                // Before the answer: its receiver sees that the connection is down.
+                // Closed before the answer goes out: its receiver then drops the connection.
                 self.socket.close();
                 self.broken(failure)
             });
             let broken = response.as_ref().err().cloned();
-            // The member is gone where nothing takes it.
+            // Sending fails once the member is gone.
             if self.answers.send(Answer { id, response }).is_err() {
                 return;
             }

@@ -40,28 +40,28 @@ use tandem_neli::membership::{
     Assignors, GroupConfig, GroupEvent, GroupMember, Outgoing, Refusal, RequestId,
 };
 
-/// How long others wait for this member to join again, at the least; as librdkafka's members say.
+/// The shortest time that other members wait for this one to join again; librdkafka's minimum, too.
 const REBALANCE_LEAST: Duration = Duration::from_secs(10);
 const BACKOFF: Duration = Duration::from_millis(20);
 const BACKOFF_MOST: Duration = Duration::from_millis(200);
-/// How soon an answer is looked for while the group rebalances.
+/// The interval between looks for an answer while the group rebalances or a proof is missing.
 const HURRY: Duration = Duration::from_millis(5);
-/// A member that the group refuses tries again after this: a right may be granted meanwhile.
+/// A refused member tries again after this: a right may have been granted meanwhile.
 const REFUSED: Duration = Duration::from_secs(5);
 
-/// A member's own place in its group.
+/// The membership of one member, and its connections to brokers.
 pub(crate) struct OwnGroup {
     config: GroupConfig,
     core: GroupMember,
     speaker: Arc<Speaker>,
     security: Arc<Security>,
     bootstrap: Vec<Address>,
-    /// Which address of the bootstrap list is asked next.
+    /// The index of the next bootstrap address.
     next: usize,
     lines: Vec<Line>,
     answers: Receiver<Answer>,
     to_answers: Sender<Answer>,
-    /// When a member that was refused begins anew.
+    /// When a refused member tries again.
     again: Option<Mono>,
     errors: Errors,
 }
@@ -80,6 +80,7 @@ impl OwnGroup {
             what: format!("assignor: {}", config.assignor),
             possible: "roundrobin, range or cooperative-sticky",
         })?;
+        let proves = config.mode.is_exclusive();
         let group = GroupConfig {
             group: config.consumer_group.clone(),
             topic: config.topic.clone(),
@@ -89,10 +90,12 @@ impl OwnGroup {
             session: config.session,
             heartbeat: config.heartbeat,
             rebalance: config.session.max(REBALANCE_LEAST),
-            renews_id: false,
+            renews_id: proves,
+            commit: proves.then(|| config.threshold / 4),
+            hold: config.hold,
             backoff: BACKOFF,
             backoff_max: BACKOFF_MOST,
-            // Two lives never begin in the same nanosecond of a host, and if they did, no harm.
+            // Only spreads retries, so equal seeds do no harm.
             seed: now.0,
         };
         let speaker = Speaker::new(config.life.to_string(), &group);
@@ -112,7 +115,7 @@ impl OwnGroup {
         })
     }
 
-    /// Takes in what was answered, sends what is due, and returns what the group gave and took.
+    /// Handles answers, sends due requests, and returns the changes of the assignment.
     pub(crate) fn turn(&mut self) -> Vec<Membership> {
         while let Ok(answer) = self.answers.try_recv() {
             self.take(answer);
@@ -125,11 +128,11 @@ impl OwnGroup {
         events.filter_map(change).collect()
     }
 
-    /// How long the caller may wait before the next [`turn`](Self::turn), at the most.
+    /// The longest wait before the next [`turn`](Self::turn).
     pub(crate) fn patience(&self, now: Mono) -> Duration {
         let due = [self.core.poll_timeout(), self.again].into_iter().flatten().min();
         let wait = due.map_or(REFUSED, |due| due.since(now));
-        if self.core.is_stable() { wait } else { wait.min(HURRY) }
+        if self.core.awaits_answers() { wait.min(HURRY) } else { wait }
     }
 
     /// All that the member holds.
@@ -143,7 +146,12 @@ impl OwnGroup {
         self.errors.summary()
     }
 
-    /// Leaves the group, and returns once it has, or after `within`.
+    /// The instant before the member sent what last proved that the group counts it in.
+    pub(crate) fn proof(&self) -> Option<Mono> {
+        self.core.proof().map(|proof| proof.since)
+    }
+
+    /// Leaves the group. Returns after the answer, and after `within` at the latest.
     pub(crate) fn leave(mut self, within: Duration) {
         let end = Mono::now() + within;
         self.core.handle_leave(Mono::now());
@@ -155,7 +163,7 @@ impl OwnGroup {
             if now >= end {
                 return;
             }
-            // Nothing is due right now: an answer, or the next instant.
+            // Wait for an answer, or for the next timeout.
             let wait = due.since(now).max(Duration::from_millis(1));
             if let Ok(answer) = self.answers.recv_timeout(wait) {
                 self.take(answer);
@@ -237,11 +245,11 @@ impl OwnGroup {
         }
     }
 
-    /// The answer to a request that could not even be handed over: it comes like any other.
+    /// Answers a request that could not be sent.
     fn fail(&self, id: RequestId) {
         let why = "the system refuses a thread".to_owned();
         let broken = Broken { address: String::new(), why, refused: false };
-        // The receiver is this value's own.
+        // The receiver lives as long as this value.
         self.to_answers.send(Answer { id, response: Err(broken) }).ok();
     }
 

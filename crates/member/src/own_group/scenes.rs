@@ -119,6 +119,8 @@ impl Scene {
             heartbeat: Duration::from_millis(100),
             rebalance: Duration::from_secs(10),
             renews_id: false,
+            commit: None,
+            hold: Duration::ZERO,
             backoff: Duration::from_millis(20),
             backoff_max: Duration::from_millis(200),
             seed: 0,

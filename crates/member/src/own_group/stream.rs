@@ -63,7 +63,7 @@ impl Write for Stream {
 }
 
 impl Stream {
-    /// Sends a question and waits for its answer, however long that takes.
+    /// Sends a question and waits for its answer without a limit: closing the socket ends the wait.
     pub(super) fn exchange(&mut self, question: &Question) -> io::Result<Vec<u8>> {
         self.write_all(&question.frame)?;
         let mut length = [0; 4];

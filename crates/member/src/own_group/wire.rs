@@ -5,22 +5,30 @@ use std::collections::BTreeMap;
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
 use kafka_protocol::messages::leave_group_request::MemberIdentity;
+use kafka_protocol::messages::offset_commit_request::{
+    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
+};
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest,
-    JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, RequestHeader, RequestKind,
-    ResponseHeader, ResponseKind, SyncGroupRequest,
+    JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, OffsetCommitRequest,
+    OffsetCommitResponse, RequestHeader, RequestKind, ResponseHeader, ResponseKind,
+    SyncGroupRequest,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
+use tandem_facts::ids::PartitionId;
 use tandem_neli::membership::{
     Broker, GroupConfig, Join, Joined, JoinedMember, Refusal, Request, Response, Sync,
 };
 
 /// The type of every consumer's group.
 const CONSUMER: &str = "consumer";
+/// The offset that clients of Kafka take for none.
+const NO_OFFSET: i64 = -1;
 
 /// The oldest and the newest version of a request that is spoken here: below, a new member's first
-/// Join would not be answered with an id; above, FindCoordinator names several groups.
+/// Join would not be answered with an id, and a commit would have a retention; above,
+/// FindCoordinator names several groups, and a commit names its topic by id.
 const fn spoken(key: ApiKey) -> Option<(i16, i16)> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is asked")]
     match key {
@@ -32,6 +40,7 @@ const fn spoken(key: ApiKey) -> Option<(i16, i16)> {
         // Version 0 of the first goes on without the frames of the second.
         ApiKey::SaslHandshake => Some((1, 1)),
         ApiKey::SaslAuthenticate => Some((0, 2)),
+        ApiKey::OffsetCommit => Some((5, 9)),
         _ => None,
     }
 }
@@ -78,6 +87,7 @@ impl Question {
 pub(super) struct Speaker {
     client_id: StrBytes,
     group: StrBytes,
+    topic: StrBytes,
     instance: Option<StrBytes>,
     session_ms: i32,
     rebalance_ms: i32,
@@ -89,6 +99,7 @@ impl Speaker {
         Self {
             client_id: text(client_id),
             group: text(group.group.to_string()),
+            topic: text(group.topic.to_string()),
             instance: group.instance.clone().map(text),
             session_ms: ms(group.session),
             rebalance_ms: ms(group.rebalance),
@@ -112,6 +123,7 @@ impl Speaker {
             Request::Join(_) => ApiKey::JoinGroup,
             Request::Sync(_) => ApiKey::SyncGroup,
             Request::Heartbeat { .. } => ApiKey::Heartbeat,
+            Request::Commit { .. } => ApiKey::OffsetCommit,
             Request::Leave { .. } => ApiKey::LeaveGroup,
         };
         let version = versions.common(key)?;
@@ -162,6 +174,14 @@ impl Speaker {
                     .with_generation_id(*generation)
                     .with_group_instance_id(self.instance.clone().filter(|_| version >= 3)),
             ),
+            Request::Commit { member_id, generation, partition } => RequestKind::OffsetCommit(
+                OffsetCommitRequest::default()
+                    .with_group_id(group())
+                    .with_member_id(text(member_id.clone()))
+                    .with_generation_id_or_member_epoch(*generation)
+                    .with_group_instance_id(self.instance.clone().filter(|_| version >= 7))
+                    .with_topics(vec![self.committed(*partition)]),
+            ),
             Request::Leave { member_id } if version >= 3 => {
                 let member = MemberIdentity::default()
                     .with_member_id(text(member_id.clone()))
@@ -175,6 +195,16 @@ impl Speaker {
                     .with_member_id(text(member_id.clone())),
             ),
         }
+    }
+
+    fn committed(&self, partition: PartitionId) -> OffsetCommitRequestTopic {
+        let partition = OffsetCommitRequestPartition::default()
+            .with_partition_index(i32::try_from(partition.0).unwrap_or(i32::MAX))
+            .with_committed_offset(NO_OFFSET)
+            .with_committed_metadata(Some(StrBytes::default()));
+        OffsetCommitRequestTopic::default()
+            .with_name(self.topic.clone().into())
+            .with_partitions(vec![partition])
     }
 
     fn join(&self, join: &Join, version: i16) -> JoinGroupRequest {
@@ -227,6 +257,7 @@ impl Speaker {
                 refused(it.error_code).unwrap_or_else(|| Response::Synced(it.assignment.to_vec())),
             ),
             ResponseKind::Heartbeat(it) => Some(refused(it.error_code).unwrap_or(Response::Done)),
+            ResponseKind::OffsetCommit(it) => committed(&it),
             ResponseKind::LeaveGroup(it) => Some(departed(&it)),
             _ => None,
         }
@@ -255,6 +286,12 @@ fn joined(it: JoinGroupResponse) -> Response {
         skip_assignment: it.skip_assignment,
         members: members.collect(),
     })
+}
+
+/// The answer for the one partition; none if it is missing.
+fn committed(it: &OffsetCommitResponse) -> Option<Response> {
+    let partition = it.topics.first()?.partitions.first()?;
+    Some(refused(partition.error_code).unwrap_or(Response::Done))
 }
 
 /// From version 3 on each member has an error of its own.

@@ -1,18 +1,19 @@
-//! What a member makes of answers.
+//! How a member handles answers.
 
 use super::flight::{Flight, Kind};
 use super::refusal::Remedy;
 use super::{Assignor, GroupMember, Joined, Phase, Refusal, RequestId, Response};
 use tandem_facts::time::Mono;
 
-/// How often in a row a member asks again after a refusal that says nothing.
+/// The number of retries in a row after refusals with an unknown cause.
 const OBSCURE_MOST: u32 = 10;
 
 impl GroupMember {
     /// A broker answered. An answer to a request that the member gave up is no news, except where
     /// it tells the id that a Join without one was given.
+    ///
+    /// A member that was stopped finds answers that came in time: they count before the timeouts.
     pub fn handle_response(&mut self, now: Mono, id: RequestId, response: Response) {
-        self.handle_timeout(now);
         if self.prompt.as_ref().is_some_and(|flight| flight.id == id) {
             if let Some(flight) = self.prompt.take() {
                 self.answered_prompt(now, flight, response);
@@ -24,7 +25,7 @@ impl GroupMember {
         } else if self.orphans.remove(&id).is_some() {
             self.answered_orphan(now, response);
         }
-        self.end_if_gone(now);
+        self.handle_timeout(now);
     }
 
     /// The connection on which a request was sent is lost, or could not be made: the broker may
@@ -45,15 +46,14 @@ impl GroupMember {
         match (flight.kind, response) {
             (Kind::Find, Response::Coordinator(broker)) => self.found(now, broker),
             (Kind::Find, Response::Refused { refusal, .. }) => self.refused(now, refusal),
-            (Kind::Heartbeat { generation }, Response::Done) => {
-                if self.is_current(&flight.member_id, generation) {
-                    self.alive(now, &flight);
-                }
-            }
-            (Kind::Heartbeat { generation }, Response::Refused { refusal, .. }) => {
-                if self.is_current(&flight.member_id, generation) {
-                    self.refused_heartbeat(now, &flight, refusal);
-                }
+            (
+                Kind::Heartbeat { generation } | Kind::Commit { generation },
+                Response::Done | Response::Refused { .. },
+            ) if !self.is_current(&flight.member_id, generation) => {}
+            (Kind::Heartbeat { .. }, Response::Done) => self.alive(now, &flight),
+            (Kind::Commit { .. }, Response::Done) => self.kept(&flight),
+            (Kind::Heartbeat { .. } | Kind::Commit { .. }, Response::Refused { refusal, .. }) => {
+                self.refused_sign(now, &flight, refusal);
             }
             (Kind::Leave, Response::Refused { refusal, .. })
                 if matches!(refusal.remedy(), Remedy::Retry | Remedy::Find) =>
@@ -82,7 +82,7 @@ impl GroupMember {
         match self.phase {
             // What was sent before the share came proves nothing about it.
             Phase::Stable { since } if beat.sent < since => {}
-            Phase::Stable { .. } => self.proved = Some(beat.sent),
+            Phase::Stable { .. } => self.beaten = Some(beat.sent),
             // Nothing rebalances there, so the coordinator does not have this member's Join.
             Phase::Joining => self.resend_overdue(now, beat),
             Phase::Syncing { .. } => self.resend_suspect(now),
@@ -90,7 +90,18 @@ impl GroupMember {
         }
     }
 
-    fn refused_heartbeat(&mut self, now: Mono, beat: &Flight, refusal: Refusal) {
+    /// A commit was acknowledged.
+    fn kept(&mut self, commit: &Flight) {
+        self.backoff.succeeded();
+        if let Phase::Stable { since } = self.phase
+            && commit.sent >= since
+        {
+            self.committed = Some(commit.sent);
+        }
+    }
+
+    /// A heartbeat or a commit was refused.
+    fn refused_sign(&mut self, now: Mono, beat: &Flight, refusal: Refusal) {
         match (refusal, &self.phase) {
             (Refusal::RebalanceInProgress, phase) => {
                 self.contact = self.contact.max(beat.sent);
@@ -207,7 +218,7 @@ impl GroupMember {
         } else if self.config.instance.is_some() {
             // It took the place of the id that this member has now.
             if !matches!(self.phase, Phase::Leaving { .. } | Phase::Ended) {
-                self.lose();
+                self.lose(now);
                 self.name(id);
                 self.rejoin(now, now);
             }
@@ -219,7 +230,7 @@ impl GroupMember {
         }
     }
 
-    /// What a refusal asks for, whatever was refused.
+    /// Reacts to a refusal of any request.
     fn refused(&mut self, now: Mono, refusal: Refusal) {
         self.obscure = if refusal.is_obscure() { self.obscure + 1 } else { self.obscure };
         if self.obscure > OBSCURE_MOST {
@@ -230,7 +241,7 @@ impl GroupMember {
             Remedy::Find => self.seek(now),
             Remedy::Rejoin => {
                 if refusal == Refusal::IllegalGeneration {
-                    self.lose();
+                    self.lose(now);
                 }
                 let at = self.soon(now);
                 self.rejoin(now, at);
@@ -246,7 +257,7 @@ impl GroupMember {
         }
     }
 
-    /// At once the first time, later if that happens again and again.
+    /// Retries at once the first time, and with a backoff after that.
     fn soon(&mut self, now: Mono) -> Mono {
         let first = self.backoff.failures() == 0;
         let wait = self.backoff.failed();

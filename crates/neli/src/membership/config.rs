@@ -31,6 +31,13 @@ pub struct GroupConfig {
     ///
     /// [`GroupMember::proof`]: super::GroupMember::proof
     pub renews_id: bool,
+    /// How often the member commits an offset while it holds partitions; none if never. An
+    /// acknowledged commit proves that the coordinator is not deposed: brokers replicate it, and a
+    /// Heartbeat leaves no record.
+    pub commit: Option<Duration>,
+    /// How long a claim may outlive the end of an assignment: the member sends no JoinGroup and no
+    /// LeaveGroup within this time after it gave partitions back or lost them.
+    pub hold: Duration,
     /// The wait before the first retry; each further one is twice as long.
     pub backoff: Duration,
     /// The longest wait before a retry.

@@ -14,45 +14,51 @@ impl GroupMember {
     /// Joins again under the id that it has, if any; an eager member gives everything back first.
     pub(super) fn rejoin(&mut self, now: Mono, at: Mono) {
         if !self.config.assignors.are_cooperative() {
-            self.revoke_all();
+            self.revoke_all(now);
         }
         self.abandon_waiting(now);
         self.phase = Phase::Joining;
-        self.proved = None;
+        self.unprove();
         self.due = at;
     }
 
     /// The member has fallen out of its generation: what it held may be another member's.
-    pub(super) fn lose(&mut self) {
+    pub(super) fn lose(&mut self, now: Mono) {
         self.generation = None;
-        self.proved = None;
+        self.unprove();
         let lost: Vec<PartitionId> = std::mem::take(&mut self.held).into_iter().collect();
         if !lost.is_empty() {
+            self.promised = now + self.config.hold;
             self.events.push_back(GroupEvent::Group(Membership::Lost(lost)));
         }
     }
 
     /// Joins again as a new member.
     pub(super) fn restart(&mut self, now: Mono, at: Mono) {
-        self.lose();
+        self.lose(now);
         self.member_id.clear();
         self.confirmed = false;
         self.abandon_waiting(now);
         self.rejoin(now, at);
     }
 
-    pub(super) fn revoke_all(&mut self) {
-        let held: Vec<PartitionId> = std::mem::take(&mut self.held).into_iter().collect();
-        self.revoke(held);
+    pub(super) const fn unprove(&mut self) {
+        (self.beaten, self.committed) = (None, None);
     }
 
-    fn revoke(&mut self, partitions: Vec<PartitionId>) {
+    pub(super) fn revoke_all(&mut self, now: Mono) {
+        let held: Vec<PartitionId> = std::mem::take(&mut self.held).into_iter().collect();
+        self.revoke(now, held);
+    }
+
+    fn revoke(&mut self, now: Mono, partitions: Vec<PartitionId>) {
         if !partitions.is_empty() {
+            self.promised = now + self.config.hold;
             self.events.push_back(GroupEvent::Group(Membership::Revoked(partitions)));
         }
     }
 
-    /// What the member offers as it joins.
+    /// The subscription that the member sends as it joins.
     pub(super) fn protocols(&self) -> Vec<(&'static str, Vec<u8>)> {
         let offer = |assignor: Assignor| (assignor.name(), self.subscription(assignor).encode());
         self.config.assignors.iter().map(offer).collect()
@@ -66,7 +72,7 @@ impl GroupMember {
             }
             (Assignor::Range | Assignor::RoundRobin, _) | (_, None) => Vec::new(),
         };
-        // Whoever holds nothing belongs to no generation as far as a leader is concerned.
+        // A leader ignores the generation of a member that holds nothing.
         let generation = if self.held.is_empty() { None } else { self.generation };
         Subscription {
             topics: BTreeSet::from([self.config.topic.to_string()]),
@@ -88,7 +94,7 @@ impl GroupMember {
         if joined.leader != joined.member_id || joined.skip_assignment {
             return Vec::new();
         }
-        // A subscription that makes no sense wants nothing.
+        // An unreadable subscription gets no partitions.
         let candidates = joined.members.into_iter().map(|member| {
             let subscription = Subscription::decode(&member.metadata).unwrap_or_default();
             protocol.candidate(member.member_id, member.instance_id, subscription)
@@ -107,7 +113,7 @@ impl GroupMember {
         given.retain(|partition| partition.0 < width);
         let taken: Vec<PartitionId> = self.held.difference(&given).copied().collect();
         let gave_back = !taken.is_empty();
-        self.revoke(taken);
+        self.revoke(now, taken);
         self.held.clone_from(&given);
         let assignment = Assignment {
             generation: Some(generation),
@@ -117,7 +123,7 @@ impl GroupMember {
         self.events.push_back(GroupEvent::Group(Membership::Assigned(assignment)));
         self.previous = Some(Previous { generation, partitions: given });
         self.phase = Phase::Stable { since: now };
-        self.beat_due = now;
+        self.hurry(now);
         if gave_back {
             // Cooperative: what was given back can be given away in the next generation.
             self.rejoin(now, now);

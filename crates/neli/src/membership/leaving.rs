@@ -1,11 +1,12 @@
-//! How a member goes: it gives its partitions back and leaves for every id that it was given.
+//! How a member leaves: it gives its partitions back and sends a LeaveGroup for each of its ids.
 
-use super::flight::Kind;
+use super::flight::{Flight, Kind};
 use super::{GroupEvent, GroupMember, Phase, Refusal};
 use tandem_facts::time::Mono;
 
 impl GroupMember {
-    /// The member goes: it gives its partitions back at once. A dynamic member leaves the group,
+    /// The member goes: it gives its partitions back at once, and sends no LeaveGroup within
+    /// [`GroupConfig::hold`](super::GroupConfig::hold). A dynamic member leaves the group,
     /// so that they move at once; a static one only falls silent, as clients of Kafka do, and a
     /// successor with its instance id gets them.
     pub fn handle_leave(&mut self, now: Mono) {
@@ -19,16 +20,17 @@ impl GroupMember {
             return;
         }
         match failed {
-            Some(_) => self.lose(),
-            None => self.revoke_all(),
+            Some(_) => self.lose(now),
+            None => self.revoke_all(now),
         }
-        self.proved = None;
+        self.unprove();
         self.generation = None;
         // An anonymous join has to be answered first: only the answer says whom to leave for.
         if self.waiting.as_ref().is_some_and(|flight| !flight.is_anonymous_join()) {
             self.abandon_waiting(now);
         }
-        if self.prompt.as_ref().is_some_and(|it| matches!(it.kind, Kind::Heartbeat { .. })) {
+        let is_sign = |it: &Flight| matches!(it.kind, Kind::Heartbeat { .. } | Kind::Commit { .. });
+        if self.prompt.as_ref().is_some_and(is_sign) {
             self.abandon_prompt();
         }
         let stays =

@@ -4,7 +4,7 @@
 //!   brokers ---- handle_response ---> +-------------+ ---- poll_request ----> brokers
 //!   network ---- handle_failure ----> | GroupMember | ---- poll_abandoned --> network
 //!   clock ------ handle_timeout ----> |             | ---- poll_timeout ----> clock
-//!   anyone ----- handle_leave ------> +-------------+ ---- poll_event ------> member
+//!   member ----- handle_leave ------> +-------------+ ---- poll_event ------> member
 //! ```
 //!
 //! Feed it what happened, then drain every `poll_*` until it is silent. It finds the coordinator,
@@ -75,12 +75,13 @@ pub enum GroupEvent {
 pub struct Proof {
     /// The generation, of which the member holds an assignment.
     pub generation: i32,
-    /// `H`: the instant before the member sent the last Heartbeat of this generation that was
-    /// answered without an error.
+    /// The earlier of `H` and `A`: the instant before the member sent the last Heartbeat, and the
+    /// last OffsetCommit, of this generation that was answered without an error. It is `H` alone
+    /// for a member that does not commit ([`GroupConfig::commit`]).
     pub since: Mono,
 }
 
-/// Where a member stands.
+/// The state of a member.
 #[derive(Debug)]
 enum Phase {
     /// It has to join, or waits for the answer to a Join.
@@ -89,9 +90,9 @@ enum Phase {
     Syncing { protocol: Assignor, assignments: Vec<(String, Vec<u8>)> },
     /// It has its share, since an instant.
     Stable { since: Mono },
-    /// It goes.
+    /// It leaves.
     Leaving { until: Mono, failed: Option<Refusal> },
-    /// It is out for good.
+    /// It has left or given up.
     Ended,
 }
 
@@ -118,7 +119,7 @@ pub struct GroupMember {
     /// The generation that it joined last and has not fallen out of.
     generation: Option<i32>,
     held: BTreeSet<PartitionId>,
-    /// What it was given last, whatever became of that.
+    /// The last assignment, even if it was lost since.
     previous: Option<Previous>,
     /// The Join or Sync under way.
     waiting: Option<Flight>,
@@ -133,9 +134,15 @@ pub struct GroupMember {
     /// When the next request other than a heartbeat may leave.
     due: Mono,
     beat_due: Mono,
+    commit_due: Mono,
+    /// Until when claims may outlive what the member gave back or lost last.
+    promised: Mono,
     /// The instant before it sent the last request by which it knows that it was counted in.
     contact: Mono,
-    proved: Option<Mono>,
+    /// `H`.
+    beaten: Option<Mono>,
+    /// `A`.
+    committed: Option<Mono>,
     /// How many refusals in a row said nothing that is known.
     obscure: u32,
     events: VecDeque<GroupEvent>,
@@ -165,8 +172,11 @@ impl GroupMember {
             departures: VecDeque::new(),
             due: now,
             beat_due: now,
+            commit_due: now,
+            promised: now,
             contact: now,
-            proved: None,
+            beaten: None,
+            committed: None,
             obscure: 0,
             events: VecDeque::new(),
             abandoned: VecDeque::new(),
@@ -211,8 +221,8 @@ impl GroupMember {
     }
 
     /// The last proof of membership in the present generation. There is none before the first
-    /// heartbeat after an assignment, and none from the first answer on that says that the group
-    /// rebalances.
+    /// heartbeat and commit after an assignment are answered, and none from the first answer on
+    /// that says that the group rebalances.
     ///
     /// Nor is there one while the network may hold a Join of this member that it gave up: delivered
     /// in a later rebalance, it counts as the member's own, and the coordinator gives the member's
@@ -223,8 +233,18 @@ impl GroupMember {
         if self.tainted || self.config.instance.is_some() {
             return None;
         }
-        let (generation, since) = (self.generation?, self.proved?);
+        let (generation, beaten) = (self.generation?, self.beaten?);
+        let since = match self.config.commit {
+            Some(_) => beaten.min(self.committed?),
+            None => beaten,
+        };
         Some(Proof { generation, since })
+    }
+
+    /// Whether the next answer decides what the member holds or can prove.
+    #[must_use]
+    pub const fn awaits_answers(&self) -> bool {
+        !self.is_stable() || (self.config.commit.is_some() && self.prompt.is_some())
     }
 
     /// Whether the member waits for neither a Join nor a Sync and holds its share.

@@ -131,7 +131,7 @@ impl Refusal {
         }
     }
 
-    /// Whether nobody knows if a retry helps, so that a member tries only a few times.
+    /// Whether it is unknown if a retry helps; a member then retries only a few times.
     pub(super) const fn is_obscure(self) -> bool {
         matches!(self, Self::UnknownServerError | Self::Other(_))
     }

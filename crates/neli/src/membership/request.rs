@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Refusal;
+use tandem_facts::ids::PartitionId;
 
 /// A number by which the answer to a request is known again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +54,16 @@ pub enum Request {
         /// Its generation; -1 where it has none.
         generation: i32,
     },
+    /// OffsetCommit of "no offset", -1, for one partition: clients that share the group read it as
+    /// if there were none.
+    Commit {
+        /// The member that holds the partition.
+        member_id: String,
+        /// Its generation.
+        generation: i32,
+        /// The partition.
+        partition: PartitionId,
+    },
     /// LeaveGroup.
     Leave {
         /// The member that goes.
@@ -101,7 +112,7 @@ pub enum Response {
     Joined(Joined),
     /// To SyncGroup: the encoded share.
     Synced(Vec<u8>),
-    /// To Heartbeat and LeaveGroup.
+    /// To Heartbeat, OffsetCommit and LeaveGroup.
     Done,
     /// To any of them.
     Refused {

@@ -41,7 +41,7 @@ impl GroupMember {
     /// which nothing proves any more that the member holds them are lost.
     pub fn handle_timeout(&mut self, now: Mono) {
         if self.held_too_long(now) {
-            self.lose();
+            self.lose(now);
             if !matches!(self.phase, Phase::Joining) {
                 self.rejoin(now, now);
             }
@@ -70,11 +70,21 @@ impl GroupMember {
         let ended = matches!(self.phase, Phase::Ended);
         if ended || self.prompt.is_some() {
             None
-        } else if self.coordinator.is_none() || !self.departures.is_empty() {
+        } else if self.coordinator.is_none() {
             Some(self.due)
+        } else if !self.departures.is_empty() {
+            Some(self.due.max(self.promised))
         } else {
-            self.confirmed_member().is_some().then_some(self.beat_due)
+            self.confirmed_member()?;
+            let commit = self.next_commit_due().unwrap_or(self.beat_due);
+            Some(self.beat_due.min(commit))
         }
+    }
+
+    /// When to commit next, while there is anything to prove.
+    fn next_commit_due(&self) -> Option<Mono> {
+        let wanted = self.config.commit.is_some() && self.is_stable() && !self.held.is_empty();
+        wanted.then_some(self.commit_due)
     }
 
     fn next_prompt(&mut self, now: Mono) -> Option<Request> {
@@ -88,8 +98,18 @@ impl GroupMember {
             return Some(Request::Leave { member_id });
         }
         let member_id = self.confirmed_member()?.to_owned();
-        self.beat_due = now + self.config.heartbeat;
-        Some(Request::Heartbeat { member_id, generation: self.generation.unwrap_or(-1) })
+        let generation = self.generation.unwrap_or(-1);
+        let commits = self.next_commit_due().is_some_and(|due| due < self.beat_due);
+        match (self.config.commit, self.held.first()) {
+            (Some(interval), Some(&partition)) if commits => {
+                self.commit_due = now + interval;
+                Some(Request::Commit { member_id, generation, partition })
+            }
+            (_, _) => {
+                self.beat_due = now + self.config.heartbeat;
+                Some(Request::Heartbeat { member_id, generation })
+            }
+        }
     }
 
     /// The id under which heartbeats make sense: the coordinator has counted it in.
@@ -99,7 +119,9 @@ impl GroupMember {
 
     fn next_waiting_due(&self) -> Option<Mono> {
         let wants = matches!(self.phase, Phase::Joining | Phase::Syncing { .. });
-        (wants && self.waiting.is_none() && self.coordinator.is_some()).then_some(self.due)
+        let promised = matches!(self.phase, Phase::Joining).then_some(self.promised);
+        let due = promised.map_or(self.due, |promised| self.due.max(promised));
+        (wants && self.waiting.is_none() && self.coordinator.is_some()).then_some(due)
     }
 
     fn next_waiting(&self, now: Mono) -> Option<Request> {
@@ -132,6 +154,7 @@ impl GroupMember {
             Request::Join(Join { member_id, .. })
             | Request::Sync(Sync { member_id, .. })
             | Request::Heartbeat { member_id, .. }
+            | Request::Commit { member_id, .. }
             | Request::Leave { member_id } => member_id.clone(),
         };
         let deadline = now + self.patience(waits && !self.answers_at_once(&request));
@@ -166,8 +189,14 @@ impl GroupMember {
         if let Some(waiting) = &mut self.waiting {
             waiting.suspect = true;
         }
-        self.beat_due = now;
+        self.hurry(now);
         self.seek(now);
+    }
+
+    /// The next heartbeat and the next commit leave at once.
+    pub(super) const fn hurry(&mut self, now: Mono) {
+        self.beat_due = now;
+        self.commit_due = now;
     }
 
     /// The Join or Sync failed. The id stays: the coordinator may have got it.
@@ -179,11 +208,11 @@ impl GroupMember {
             self.abandoned.push_back(flight.id);
         }
         self.seek(now);
-        self.taint(&flight);
+        self.taint(now, &flight);
     }
 
     /// A Join under an id is given up, and the coordinator may still get it.
-    fn taint(&mut self, flight: &Flight) {
+    fn taint(&mut self, now: Mono, flight: &Flight) {
         if flight.kind != Kind::Join || flight.member_id.is_empty() {
             return;
         }
@@ -192,7 +221,7 @@ impl GroupMember {
             && self.config.instance.is_none()
             && flight.member_id == self.member_id
         {
-            self.lose();
+            self.lose(now);
             self.departures.push_back(std::mem::take(&mut self.member_id));
             self.confirmed = false;
         }
@@ -208,7 +237,7 @@ impl GroupMember {
     pub(super) fn found(&mut self, now: Mono, broker: Broker) {
         let moved = self.waiting.as_ref().is_some_and(|flight| flight.to.as_ref() != Some(&broker));
         self.coordinator = Some(broker);
-        self.beat_due = now;
+        self.hurry(now);
         self.due = now;
         if moved {
             self.abandon_waiting(now);
@@ -222,7 +251,7 @@ impl GroupMember {
             self.orphan(now, &flight, true);
         } else {
             self.abandoned.push_back(flight.id);
-            self.taint(&flight);
+            self.taint(now, &flight);
         }
     }
 

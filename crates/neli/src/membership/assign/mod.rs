@@ -20,8 +20,8 @@ pub enum Assignor {
     RoundRobin,
     /// Even shares, with as few partitions moved as that takes.
     Sticky,
-    /// The same, in two generations: a partition that moves is given up in the first and given
-    /// away in the second, and no other is let go of meanwhile (KIP-429).
+    /// The same in two generations: in the first a partition that moves is given up, in the second
+    /// its new owner gets it. All other partitions stay (KIP-429).
     CooperativeSticky,
 }
 
@@ -80,7 +80,7 @@ impl Assignor {
         let Subscription { topics, user_data, owned, generation } = subscription;
         let sticky = StickyData::decode(&user_data);
         let (owned, generation) = match self {
-            // They do not look at it.
+            // These assignors do not use it.
             Self::Range | Self::RoundRobin => (Partitions::new(), None),
             // Eager members hold nothing as they join: the user data says what they held.
             Self::Sticky => sticky.map_or_else(
@@ -88,8 +88,9 @@ impl Assignor {
                 |sticky| (sticky.previous, sticky.generation),
             ),
             Self::CooperativeSticky => {
-                let told = || sticky.and_then(|it| it.generation).or_else(|| lone(&user_data));
-                (owned, generation.or_else(told))
+                let in_user_data =
+                    || sticky.and_then(|it| it.generation).or_else(|| lone(&user_data));
+                (owned, generation.or_else(in_user_data))
             }
         };
         Candidate { member_id, instance_id, topics, owned, generation }

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use super::judged::JOURNAL_FILE;
 use crate::journal::{Header, JournalError, Reading, list_parts, open, open_parts};
 use crate::observation::What;
 use crate::telemetry::{Logbook, RunContext};
 use crate::time::Mono;
 use crate::timeline::{Timeline, TimelineBuilder};
 
+/// The journal, in the folder of a run.
+pub const JOURNAL_FILE: &str = "journal.jsonl";
+
 /// A run, read from its journal.
-pub(super) struct RecordedRun {
+#[derive(Debug)]
+pub struct RecordedRun {
     /// The header of the journal.
     pub header: Header,
     /// The timeline of claims, faults and gaps.
@@ -22,7 +25,10 @@ pub(super) struct RecordedRun {
 }
 
 /// Opens the journal of the run in `dir`, which may also be a journal file.
-pub(super) fn reading(dir: &Path) -> Result<Reading, JournalError> {
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub fn reading(dir: &Path) -> Result<Reading, JournalError> {
     if dir.is_file() {
         return open(dir);
     }
@@ -37,13 +43,16 @@ pub(super) fn reading(dir: &Path) -> Result<Reading, JournalError> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct JournalEnd {
     /// The run has ended in it.
-    pub run_ended: bool,
+    pub(super) run_ended: bool,
     /// Its last line closes the file, and the next file continues.
-    pub file_closed: bool,
+    pub(super) file_closed: bool,
 }
 
 /// Reads the journal of an experiment, fact by fact, without keeping the facts.
-pub(super) fn read_run(reading: Reading) -> Result<RecordedRun, JournalError> {
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn read_run(reading: Reading) -> Result<RecordedRun, JournalError> {
     read_run_with(reading, |_, builder, _| builder.finish())
 }
 

@@ -1,0 +1,55 @@
+//! Groups in exclusive mode, with real processes: in all that is done to a leader, two never lead
+//! one role, and gaps are within the printed bounds.
+
+use support::exclusive::{KINDS, Kind};
+use support::experiment::{Experiment, Finished, Running};
+use support::measured::{measured_together, require};
+
+/// How many kinds are tried at once, each on a topology of its own.
+const TOGETHER: usize = 4;
+const TRIALS: u32 = 3;
+
+/// Starts trials of a kind, with `set` replaced in the topology.
+fn start(kind: &Kind, set: &str) -> Running {
+    let text = kind.experiment(TRIALS);
+    let experiment = Experiment::of("exclusive.yaml", &text).with("-f topologies/exclusive.yaml");
+    experiment.with(set).with_rule().start()
+}
+
+fn is_right(kind: &Kind, run: &Finished) -> Result<(), String> {
+    let Kind { name, bites, .. } = kind;
+    require(run.code() == Some(0), || format!("{name} passes"))?;
+    for of in run.timeline().groups.values() {
+        require(of.findings.overlaps.is_empty(), || format!("no overlap in {name}"))?;
+        let gaps = of.findings.gaps.len();
+        let enough = !bites || gaps >= run.played();
+        require(enough, || format!("a gap in each trial of {name}, not {gaps}"))?;
+    }
+    require(run.played() >= 3, || format!("three trials of {name}"))
+}
+
+/// Tries these kinds at once.
+fn play(kinds: [&Kind; TOGETHER], set: &str) {
+    let runs = measured_together(
+        || kinds.map(|kind| start(kind, set)).map(Running::finish),
+        |runs| kinds.iter().zip(runs).try_for_each(|(kind, run)| is_right(kind, run)),
+    );
+    drop(runs);
+}
+
+#[test]
+fn two_never_lead_in_exclusive_mode() {
+    let (fours, rest) = KINDS.as_chunks::<TOGETHER>();
+    assert!(rest.is_empty(), "each kind is tried");
+    for kinds in fours {
+        play(kinds.each_ref(), "");
+    }
+}
+
+/// Each rebalance waits for claims that outlive a revocation.
+#[test]
+fn claims_may_outlive_a_revocation() {
+    let named = |name: &str| KINDS.iter().find(|kind| kind.name == name).unwrap();
+    let kinds = ["kill", "leave", "pause-beyond", "isolation"].map(named);
+    play(kinds, "--set defaults.hold=200ms");
+}

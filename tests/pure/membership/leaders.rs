@@ -1,0 +1,124 @@
+//! Members in exclusive mode: no two of a group ever lead one partition, whatever the network, the
+//! hosts and the coordinator do. What rests on heartbeats alone does not keep that.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tandem::ids::PartitionId;
+use tandem::neli::membership::Assignor;
+use tandem::neli::{Config, Heard, Neli, Pulse};
+use tandem::observation::Mode;
+use tandem::time::Mono;
+
+use super::faults::Fault;
+use super::groups::{LONGEST_MS, fault, play, scene};
+use super::world::{Story, World, ms};
+
+/// `T`, below the session of a second.
+const THRESHOLD: Duration = Duration::from_millis(800);
+
+/// How members prove their membership.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Proves {
+    /// How often they commit, if they do.
+    pub(super) commit: Option<Duration>,
+    /// How long their claims outlive a revocation.
+    pub(super) hold: Duration,
+}
+
+/// By heartbeats and commits.
+const BOTH: Proves = Proves { commit: Some(Duration::from_millis(200)), hold: Duration::ZERO };
+
+impl Proves {
+    pub(super) fn leads(self, now: Mono, width: u32) -> Neli {
+        let config = Config {
+            width: NonZeroU32::new(width).unwrap(),
+            threshold: THRESHOLD,
+            hold: self.hold,
+            beacon: ms(100),
+            mode: Mode::Exclusive,
+            pulse: Pulse::Clock,
+        };
+        Neli::new(now, config)
+    }
+}
+
+impl World {
+    /// Every member that runs hears its ledger, and asks for its proof.
+    pub(super) fn lead(&mut self) {
+        let now = self.now;
+        for place in &mut self.places {
+            let Some(neli) = place.neli.as_mut().filter(|_| place.stopped <= now) else { continue };
+            if let Some(core) = &place.core {
+                neli.handle_proof(now, core.proof().map(|proof| proof.since));
+                for partition in core.held() {
+                    neli.handle_heard(now, Heard { partition, sent: None });
+                }
+            }
+            while neli.poll_event().is_some() || neli.poll_beacon().is_some() {}
+        }
+        // A coordinator without its state knows of no member, and of no proof.
+        if self.epoch > 0 {
+            return;
+        }
+        for partition in (0..self.story.width).map(PartitionId) {
+            let leads = |at: &&Neli| at.leads(now, partition);
+            let count = self.places.iter().filter_map(|at| at.neli.as_ref()).filter(leads).count();
+            if count > 1 && !self.was_led_twice {
+                self.was_led_twice = true;
+                self.note(&format!("!! {count} lead {partition}"));
+            }
+        }
+    }
+}
+
+fn exclusive(proves: Proves, faults: &[(u64, Fault)]) -> Story {
+    Story { proves: Some(proves), ..scene(true, faults) }
+}
+
+/// A member reaches only a coordinator that was deposed, and the group goes on without it.
+const DEPOSED: [(u64, Fault); 1] = [(1_500, Fault::Deposed { place: 0, ms: 2_500 })];
+
+#[test]
+fn a_deposed_coordinator_misleads_a_member_that_counts_heartbeats_alone() {
+    let heartbeats = Proves { commit: None, ..BOTH };
+    assert!(play(&exclusive(heartbeats, &DEPOSED)).was_led_twice, "the scene shows what it is for");
+    assert!(!play(&exclusive(BOTH, &DEPOSED)).was_led_twice);
+}
+
+#[test]
+fn a_claim_may_outlive_a_revocation_as_long_as_the_member_holds_its_join_back() {
+    let faults = [(1_500, Fault::Leave { place: 1, back_after_ms: Some(100) })];
+    let hold = Proves { hold: ms(200), ..BOTH };
+    assert!(!play(&exclusive(hold, &faults)).was_led_twice);
+}
+
+fn story() -> impl Strategy<Value = Story> {
+    let assignor =
+        prop_oneof![Just(Assignor::Range), Just(Assignor::RoundRobin), Just(Assignor::Sticky)];
+    let stops = (0_usize..4, 1..LONGEST_MS).prop_map(|(place, ms)| Fault::Stop { place, ms });
+    let deposed = (0_usize..4, 1..LONGEST_MS).prop_map(|(place, ms)| Fault::Deposed { place, ms });
+    let any_fault = prop_oneof![6 => fault(), 2 => stops, 2 => deposed];
+    let faults = prop::collection::vec((0_u64..2_000, any_fault), 0..8);
+    let hold = prop_oneof![Just(ms(0)), Just(ms(200))];
+    (any::<u64>(), 2_usize..=4, 1_u32..=8, assignor, hold, faults).prop_map(
+        |(seed, members, width, assignor, hold, faults)| {
+            let proves = Some(Proves { hold, ..BOTH });
+            let story = scene(true, &faults);
+            Story { seed, members, width, assignor, proves, ..story }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 600, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn two_never_lead_in_exclusive_mode(story in story()) {
+        let world = play(&story);
+        prop_assert!(!world.was_led_twice, "{}", world.log.join("\n"));
+    }
+}

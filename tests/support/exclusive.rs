@@ -1,0 +1,59 @@
+//! What is done to a leader of a group in exclusive mode, and what must hold of it.
+
+/// A kind of trial.
+pub struct Kind {
+    pub name: &'static str,
+    /// The step, without its target.
+    pub step: &'static str,
+    /// Whether a role has no leader for a while in each trial.
+    pub bites: bool,
+    /// Whether the plan knows a bound for the gap.
+    pub bounded: bool,
+}
+
+const fn kind(name: &'static str, step: &'static str) -> Kind {
+    Kind { name, step, bites: true, bounded: true }
+}
+
+/// One that may cost nothing.
+const fn mild(name: &'static str, step: &'static str) -> Kind {
+    Kind { bites: false, ..kind(name, step) }
+}
+
+const fn unbounded(name: &'static str, step: &'static str) -> Kind {
+    Kind { bites: false, bounded: false, ..kind(name, step) }
+}
+
+/// With a session of a second: the threshold is 800 ms.
+pub const KINDS: [Kind; 16] = [
+    kind("kill", "fault: kill"),
+    kind("leave", "fault: leave"),
+    mild("pause-below", "fault: pause, for: 500ms"),
+    mild("pause-threshold", "fault: pause, for: 850ms"),
+    mild("pause-session", "fault: pause, for: 1s"),
+    kind("pause-beyond", "fault: pause, for: 3s"),
+    kind("isolation", "fault: partition, for: 3s, behavior: drop"),
+    kind("isolation-stalled", "fault: partition, for: 3s, behavior: stall"),
+    kind("isolation-reset", "fault: partition, for: 3s, behavior: reset"),
+    unbounded("requests-lost", "fault: partition, for: 3s, direction: to_broker"),
+    unbounded("answers-lost", "fault: partition, for: 3s, direction: to_member"),
+    unbounded("coordinator", "fault: protocol, apis: [coordinator], behavior: drop, for: 3s"),
+    unbounded("heartbeats", "fault: protocol, apis: [heartbeat], behavior: drop, for: 3s"),
+    unbounded("joins", "fault: protocol, apis: [join_group], behavior: stall, for: 3s"),
+    mild("clock", "fault: clock, for: 3s, ahead: 2s, step_every: 500ms"),
+    mild("duplicate", "fault: duplicate, for: 2s"),
+];
+
+impl Kind {
+    /// An experiment that does this to the leader of a role.
+    pub fn experiment(&self, trials: u32) -> String {
+        let Self { name, step, bounded, .. } = self;
+        let gap = if *bounded { "  - group.gap.max <= bound.group.gap\n" } else { "" };
+        format!(
+            "version: 1\nname: exclusive-{name}\ntrials: {trials}\ndisturbed: {{stall: 50ms}}\n\
+             method:\n  - {{id: f, at: 300ms, jitter: 300ms, {step}, target: {{leader_of: any}}}}\n\
+             objective: {{group_gap: 30s, joint_gap: 30s}}\nassert:\n{gap}  \
+             - group.overlap.max == 0ms\n"
+        )
+    }
+}
