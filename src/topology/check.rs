@@ -232,14 +232,19 @@ fn membership_problem(
     name: &GroupName,
     places: Places<'_>,
 ) -> Option<Problem> {
-    let own = defaults::pace(settings, 1).membership == MembershipClient::Own;
+    let pace = defaults::pace(settings, 1);
+    let own = pace.membership == MembershipClient::Own;
     let Cluster::Brokers(brokers) = cluster else { return None };
     let access = access(&brokers.properties, &brokers.secrets);
     let unfit = access.unfit_for_own_membership().filter(|_| own)?;
     let message = format!("`membership: own` does not support `{}`", unfit.what);
     let problem = Problem::at(places.setting(name, "membership"), message);
-    let library = MembershipClient::Library;
-    Some(problem.hint(format!("it supports {}; or use `membership: {library}`", unfit.possible)))
+    let possible = unfit.possible;
+    Some(problem.hint(if pace.mode.is_exclusive() {
+        format!("it supports {possible}, and exclusive mode needs `membership: own`")
+    } else {
+        format!("it supports {possible}; or use `membership: {}`", MembershipClient::Library)
+    }))
 }
 
 /// The first rule that a pace breaks; the later rules depend on the earlier.

@@ -44,7 +44,7 @@ pub enum KafkaError {
     /// Group membership of our own does not go with this.
     #[error(
         "{cluster} is to be used with `{what}`, which `membership: own` does not support: it \
-         supports {possible}; or use `membership: librdkafka`"
+         supports {possible}"
     )]
     OwnMembership {
         /// The cluster's address.

@@ -18,9 +18,6 @@ use tandem_neli::membership::{Request, RequestId, Response};
 const CONNECT: Duration = Duration::from_secs(10);
 /// How much of a session of SASL is used before the next begins, in percent.
 const SESSION_USED: u32 = 80;
-/// How long both handshakes may take although the request that waits for them is given up. They
-/// take more round trips than a request, and begun anew each time they might never end.
-const HANDSHAKES: Duration = Duration::from_secs(2);
 /// The most requests that are given up and wait for that.
 const FORGOTTEN_MAX: usize = 64;
 
@@ -65,6 +62,8 @@ pub(super) struct Line {
     busy: Option<RequestId>,
     socket: Arc<Socket>,
     opened: Mono,
+    /// How long its handshakes may take, although the request that waits for them is given up.
+    handshakes: Duration,
 }
 
 impl Line {
@@ -76,13 +75,14 @@ impl Line {
         answers: Sender<Answer>,
     ) -> Self {
         let (jobs, received) = sync_channel(FORGOTTEN_MAX);
+        let handshakes = security.handshakes;
         let socket = Arc::new(Socket::default());
         let (to, shared) = (address.clone(), Arc::clone(&socket));
         let carrier = Carrier { address: to, socket: shared, speaker, security, answers };
         let thread = Builder::new().name("group".to_owned());
         // If no thread starts, the receiver is dropped and sending fails.
         thread.spawn(move || carrier.carry(&received)).ok();
-        Self { address, jobs, busy: None, socket, opened: Mono::now() }
+        Self { address, jobs, busy: None, socket, opened: Mono::now(), handshakes }
     }
 
     pub(super) const fn address(&self) -> &Address {
@@ -101,7 +101,7 @@ impl Line {
 
     /// Gives its request up; false where the connection is to be closed.
     pub(super) fn forget(&mut self, id: RequestId) -> bool {
-        let may_be_good = Mono::now().since(self.opened) < HANDSHAKES;
+        let may_be_good = Mono::now().since(self.opened) < self.handshakes;
         let forgotten = may_be_good && self.socket.forget(id);
         if forgotten {
             self.busy = None;

@@ -73,7 +73,7 @@ impl OwnGroup {
     /// A client property is not supported, a secret or a file cannot be read, or the assignor is
     /// not known.
     pub(crate) fn new(now: Mono, config: &Config) -> Result<Self, KafkaError> {
-        let security = Security::of(&config.cluster)?;
+        let security = Security::of(&config.cluster, config.session)?;
         let assignors = Assignors::parse(&config.assignor);
         let assignors = assignors.ok_or_else(|| KafkaError::OwnMembership {
             cluster: config.cluster.bootstrap.clone(),

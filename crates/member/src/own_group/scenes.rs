@@ -108,7 +108,7 @@ impl Scene {
             secrets: secrets.iter().map(secret).collect(),
         };
         let cluster = Cluster { bootstrap: format!("127.0.0.1:{port}"), access };
-        let security = Security::of(&cluster).unwrap_or_else(|error| panic!("{error}"));
+        let security = Security::of(&cluster, SOON).unwrap_or_else(|error| panic!("{error}"));
         let group = GroupConfig {
             group: "g".parse().unwrap(),
             topic: "t".parse().unwrap(),

@@ -14,7 +14,7 @@ use openssl::symm::Cipher;
 use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
 use openssl::x509::{X509, X509NameBuilder};
 
-use super::scenes::{Scene, Seen, serve};
+use super::scenes::{SOON, Scene, Seen, serve};
 use super::security::Security;
 use crate::kafka::{Access, Cluster};
 
@@ -164,7 +164,7 @@ fn files_that_cannot_be_used_are_named() {
         let properties = [set(SSL), set((property, value))].into();
         let access = Access { properties, ..Access::default() };
         let cluster = Cluster { bootstrap: "h:1".to_owned(), access };
-        let error = Security::of(&cluster).err().unwrap();
+        let error = Security::of(&cluster, SOON).err().unwrap();
         let text = tandem_host::error::chain(&error);
         let expected = format!("cannot connect to h:1: TLS fails: cannot use `{property}`: ");
         assert!(text.starts_with(&expected), "{text}");

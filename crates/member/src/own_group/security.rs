@@ -1,6 +1,7 @@
 //! How a member's own connections are secured: TLS, then SASL.
 
 use std::net::TcpStream;
+use std::time::Duration;
 
 use super::sasl::Login;
 use super::stream::{Failure, Stream};
@@ -9,12 +10,19 @@ use crate::kafka::{Cluster, KafkaError, Redaction, Unfit};
 #[cfg(feature = "tls")]
 use super::tls::Tls;
 
+/// The least and the most time for handshakes.
+const HANDSHAKES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];
+
 /// What every connection of a member to its cluster goes through. Secrets are read once, when the
 /// member starts, as librdkafka's are.
 pub(super) struct Security {
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
     pub(super) login: Option<Login>,
+    /// How long handshakes may take at least. They take more round trips than the request for which
+    /// they are made, and begun anew whenever that is given up they might never end. After a broken
+    /// network a new connection is faster, so there is a limit.
+    pub(super) handshakes: Duration,
     redaction: Redaction,
 }
 
@@ -23,7 +31,7 @@ impl Security {
     ///
     /// # Errors
     /// A property is not supported, a secret or a file cannot be read, or this build lacks TLS.
-    pub(super) fn of(cluster: &Cluster) -> Result<Self, KafkaError> {
+    pub(super) fn of(cluster: &Cluster, session: Duration) -> Result<Self, KafkaError> {
         let unfit = |Unfit { what, possible }| KafkaError::OwnMembership {
             cluster: cluster.bootstrap.clone(),
             what,
@@ -31,10 +39,13 @@ impl Security {
         };
         let security = cluster.access.security().map_err(unfit)?;
         cluster.fits_build(cfg!(feature = "tls"))?;
+        let [least, most] = HANDSHAKES;
+        let is_plain = !security.tls && security.sasl.is_none();
         Ok(Self {
             #[cfg(feature = "tls")]
             tls: security.tls.then(|| Tls::of(cluster)).transpose()?,
             login: security.sasl.map(|mechanism| Login::of(cluster, mechanism)).transpose()?,
+            handshakes: if is_plain { Duration::ZERO } else { session.clamp(least, most) },
             redaction: cluster.redaction()?,
         })
     }
