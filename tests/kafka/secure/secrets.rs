@@ -44,8 +44,8 @@ fn command_lines() -> Vec<String> {
     lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).collect()
 }
 
-/// All files under a folder, but for those of the clusters: they come and go, are the clusters' own,
-/// and hold the passwords.
+/// All files under a folder, but for those of the clusters: these come and go, and hold the
+/// passwords.
 fn written(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
