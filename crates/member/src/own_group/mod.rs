@@ -5,6 +5,7 @@
 //! takes its partitions away after a session, and not only after `max.poll.interval.ms`. The
 //! threads here carry bytes and decide nothing.
 
+mod departure;
 mod line;
 mod wire;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+pub use departure::leave_for;
 use line::{Address, Answer, Line};
 use wire::Speaker;
 
