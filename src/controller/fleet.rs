@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::info_span;
 
+use super::departure::Departures;
 use super::log_file::LogFile;
 use super::stop_watcher::StopWatcher;
 use super::{Clusters, Phase, Process, ProcessEnd, ProcessError, Recorder, Slot, Twin, TwinError};
@@ -46,6 +47,7 @@ pub struct Fleet {
 struct Recipe {
     config: Config,
     program: PathBuf,
+    departures: Departures,
     log: Arc<LogFile>,
     guard: Arc<Guard>,
     record: Arc<Recorder>,
@@ -80,8 +82,10 @@ impl Fleet {
                 let slot = Arc::new(Slot::new(member.clone()));
                 fleet.slots.insert(member.clone(), Arc::clone(&slot));
                 let life = Life { member: member.clone(), incarnation: Incarnation(1) };
+                let config = config_of(life, group, &cluster);
                 let recipe = Recipe {
-                    config: config_of(life, group, &cluster),
+                    departures: Departures::of(group, &config, clusters),
+                    config,
                     program: program.to_owned(),
                     log: Arc::new(LogFile::at(logs.join(format!("{member}.log")))),
                     guard: Arc::clone(guard),
@@ -198,7 +202,8 @@ impl Keeper {
         let record = &self.recipe.record;
         let born = record.note(Some(life), What::Started { pid: process.pid() });
         self.slot.born(born, life.incarnation, Arc::clone(&process));
-        let died = live_out(life, &process, facts, record).await;
+        let on_death = |member_id| self.recipe.departures.leave_for(life, member_id);
+        let died = live_out(life, &process, facts, record, on_death).await;
         self.slot.turn(died, Phase::Absent);
         died
     }
@@ -211,14 +216,17 @@ fn next_life(born: Mono, died: Mono, restart_after: Duration) -> Mono {
 }
 
 /// Records what a process writes as facts of `life`, until it has ended and its output is read.
-/// Records its death as well, and returns when that was.
+/// Records its death as well, and returns when that was. Calls `on_death` at once when it died,
+/// with the id by which its group knew it last.
 pub(super) async fn live_out(
     life: &Life,
     process: &Process,
     facts: ChildStdout,
     record: &Recorder,
+    on_death: impl FnOnce(Option<String>),
 ) -> Mono {
-    let mut relay = pin!(relay(life, facts, record));
+    let known = Mutex::default();
+    let mut relay = pin!(relay(life, facts, record, &known));
     let mut drained = false;
     let exit: ProcessEnd = tokio::select! {
         biased;
@@ -229,6 +237,7 @@ pub(super) async fn live_out(
         }
     };
     let died = Mono::now();
+    on_death(lock(&known).take());
     // Its last facts are still in the pipe, and must be recorded before its death.
     if !drained {
         tokio::time::timeout(DRAIN, relay).await.ok();
@@ -238,15 +247,27 @@ pub(super) async fn live_out(
     died
 }
 
-/// Passes each line of a member to the recorder, as a fact of `life`.
-async fn relay(life: &Life, facts: ChildStdout, record: &Recorder) {
+fn lock(known: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Passes each line of a member to the recorder, as a fact of `life`. Keeps the id by which its
+/// group knows it in `known`, while it has not left.
+async fn relay(life: &Life, facts: ChildStdout, record: &Recorder, known: &Mutex<Option<String>>) {
     let mut lines = BufReader::new(facts).lines();
     loop {
         match lines.next_line().await {
             Ok(Some(line)) => match serde_json::from_str::<Fact>(&line) {
                 // A second process of a member uses the name of the first, so the life that the
                 // process was started for counts.
-                Ok(fact) => record.take(Fact { life: Some(life.clone()), ..fact }),
+                Ok(fact) => {
+                    if let What::Assigned { member_id, .. } = &fact.what {
+                        lock(known).clone_from(member_id);
+                    } else if fact.what == What::Leaving {
+                        *lock(known) = None;
+                    }
+                    record.take(Fact { life: Some(life.clone()), ..fact });
+                }
                 // Its sequence number will be missing, so the report counts its time as unknown.
                 Err(error) => tracing::warn!(%life, %error, line, "A member wrote a bad line."),
             },

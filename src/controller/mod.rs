@@ -6,6 +6,7 @@ mod brokers;
 mod canary;
 mod cluster;
 mod created;
+mod departure;
 mod deployed;
 mod edges;
 mod embedded;

@@ -47,7 +47,7 @@ impl Twin {
         let mut keeper = JoinSet::new();
         let (own, its) = (life.clone(), Arc::clone(&process));
         keeper.spawn(async move {
-            live_out(&own, &its, facts, &record).await;
+            live_out(&own, &its, facts, &record, |_| {}).await;
         });
         Self { life, process, keeper }
     }

@@ -24,9 +24,9 @@ pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
         // Each rebalance revokes, and a revocation ends the claim before the member joins again.
         Mode::Fast | Mode::Exclusive => (Duration::ZERO, terms.handover()),
     };
-    let moved = to(moved);
+    let (moved, (soonest, latest)) = (to(moved), terms.death());
     Bounds {
-        kill: Bound { gap: Range::new(terms.soonest(), terms.takeover()), overlap: moved },
+        kill: Bound { gap: Range::new(soonest, latest), overlap: moved },
         leave: Bound { gap: to(terms.handover()), overlap: moved },
         isolation: Bound {
             gap: to(terms.seamless_threshold().saturating_sub(threshold)),

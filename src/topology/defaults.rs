@@ -58,6 +58,7 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32) -> Pace {
         beacon: Span(share(beacon, threshold, sharing)),
         threshold: Span(threshold),
         hold: settings.hold.unwrap_or_default(),
+        on_death: settings.on_death.unwrap_or_default(),
         assignor: settings.assignor.unwrap_or(Assignor::Roundrobin),
         membership: settings.membership.unwrap_or(match mode {
             Mode::NonExclusive | Mode::Fast => MembershipClient::Library,

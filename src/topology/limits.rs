@@ -321,6 +321,34 @@ defaults: {session: 1s}
         assert!(findings[1].1.contains("refuses to create it (not allowed)"), "{findings:?}");
         assert!(findings[2].1.contains("members that are not ours (x)"), "{findings:?}");
     }
+
+    /// A coordinator that was replaced must not be able to acknowledge a commit.
+    #[test]
+    fn exclusive_groups_need_offsets_that_are_replicated() {
+        let text = TEXT.replace("{session: 1s}", "{session: 1s, mode: exclusive}");
+        let judged = |insync, unclean| {
+            let facts = ClusterFacts {
+                offsets_insync: Some(insync),
+                offsets_unclean: Some(unclean),
+                ..facts()
+            };
+            found(&text, facts)
+        };
+        assert_eq!(judged(2, false), []);
+        for (insync, unclean, setting) in [
+            (1, false, "set `min.insync.replicas=2` on topic __consumer_offsets"),
+            (2, true, "set `unclean.leader.election.enable=false` on topic __consumer_offsets"),
+        ] {
+            let findings = judged(insync, unclean);
+            assert_eq!(findings.len(), 2, "one a group");
+            assert_eq!(findings[0].0, Weight::Refused);
+            assert!(findings[0].1.contains(setting), "{findings:?}");
+        }
+        assert_eq!(found(&text, facts())[0].0, Weight::Warned, "it is not known");
+        let alone = ClusterFacts { brokers: [(1, "h:1".to_owned())].into(), ..facts() };
+        assert!(found(&text, alone).iter().all(|it| !it.1.contains("__consumer_offsets")));
+    }
+
     #[test]
     fn more_replicas_in_sync_than_there_are_brokers_are_refused() {
         let text = TEXT.replace("{session: 1s}", "{session: 1s, min_insync_replicas: 4}");

@@ -30,7 +30,7 @@ pub use crate::roster::{Bound, Bounds, Mode, Objective, Range};
 pub use crate::secret::Secret;
 pub use bounds::{RECONNECT, Recall, bounds, outage_bound};
 pub use limits::{Finding, Weight, judge};
-pub use pace::{Assignor, Pace};
+pub use pace::{Assignor, OnDeath, Pace};
 pub use page::Page;
 pub use plan::{Address, Edges, Plan, PlannedCluster, PlannedGroup};
 pub use planning::plan;

@@ -30,6 +30,20 @@ pub struct Pace {
     /// What speaks for a member in its group.
     #[serde(default)]
     pub membership: MembershipClient,
+    /// What happens to a dead member's place in its group.
+    #[serde(default)]
+    pub on_death: OnDeath,
+}
+
+/// What happens to a member's place in its group when its process dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnDeath {
+    /// The group waits for the rest of its session.
+    #[default]
+    Expire,
+    /// The controller leaves the group for it at once.
+    Leave,
 }
 
 /// `partition.assignment.strategy`, a property of the consumer.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{
-    Address, Bound, Edges, MembershipClient, Plan, PlannedGroup, Range, Recall, Terms,
+    Address, Bound, Edges, MembershipClient, OnDeath, Plan, PlannedGroup, Range, Recall, Terms,
     outage_bound, shared_fate,
 };
 use crate::ids::{ClusterName, GroupName, HostName, MemberId};
@@ -81,9 +81,13 @@ fn group_section(
     let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
     writeln!(
         f,
-        "  members         {}, started again {} after a death",
+        "  members         {}, started again {} after a death{}",
         abridged(&members),
-        group.restart_after
+        group.restart_after,
+        match pace.on_death {
+            OnDeath::Expire => "",
+            OnDeath::Leave => "; the controller leaves for the dead",
+        }
     )?;
     writeln!(f, "  roles           {}", roles(plan, group))?;
     writeln!(
@@ -96,6 +100,11 @@ fn group_section(
         pace.mode.as_str()
     )?;
     writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
+    costs(f, plan, group)
+}
+
+/// The bounds of a group's faults.
+fn costs(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::Result {
     writeln!(
         f,
         "  what a fault may cost at most, ms; a kill or a leave also costs the victim's restart;"
@@ -122,7 +131,7 @@ fn group_section(
         Some(cluster) => {
             let embedded = cluster.address == Address::Embedded;
             let recall = if embedded { Recall::Nothing } else { Recall::Reads };
-            outage(f, &Terms::on(pace, cluster), recall)
+            outage(f, &Terms::on(&group.pace, cluster), recall)
         }
         None => Ok(()),
     }

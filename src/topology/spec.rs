@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Allowance, Assignor, Cluster, Edges, MembershipClient, Mode, Objective, Roles, Shareable,
+    Allowance, Assignor, Cluster, Edges, MembershipClient, Mode, Objective, OnDeath, Roles,
+    Shareable,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, HostName, TopicName, TopologyName};
 use crate::time::Span;
@@ -137,6 +138,9 @@ settings! {
     /// The client in the consumer group: `librdkafka` (default), or `own`, Tandem itself;
     /// `exclusive` mode needs `own`.
     membership: MembershipClient,
+    /// What happens when a member's process dies: `expire` (default) waits until its session is
+    /// over; `leave` leaves the group for it at once, and needs `membership: own`.
+    on_death: OnDeath,
     /// When a dead member is started again.
     restart: Restart,
     /// The topic's replication factor; default: the cluster's.

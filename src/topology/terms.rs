@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Address, Mode, Pace, PlannedCluster};
+use super::{Address, Mode, OnDeath, Pace, PlannedCluster};
 use crate::time::Span;
 
 /// How late a broker notices that a session has expired; measured on Apache Kafka: 0 to 14 ms.
@@ -14,6 +14,8 @@ const LATENCY: Duration = Duration::from_millis(20);
 pub(super) const FIRST_MESSAGE: Duration = LATENCY.saturating_add(Duration::from_millis(10));
 /// How long the answer to a request may wait until its member looks for it.
 const ANSWER: Duration = Duration::from_millis(5);
+/// From the death of a process until its parent knows.
+const NOTICE: Duration = Duration::from_millis(10);
 /// librdkafka looks for a lost coordinator once per second (`rd_kafka_cgrp_serve`; no setting
 /// changes that). It finds new partition leaders sooner, because it looks for them more often.
 const SEARCH: Duration = Duration::from_secs(1);
@@ -58,6 +60,8 @@ pub struct Terms {
     pub search: Duration,
     /// The time from the start of a cluster's last broker until the cluster serves.
     pub start_up: Duration,
+    /// How long after a death the group knows of it, where the controller leaves for the dead.
+    pub departure: Option<Duration>,
 }
 
 impl Terms {
@@ -95,6 +99,8 @@ impl Terms {
             failover: Duration::ZERO,
             search: SEARCH,
             start_up: Duration::ZERO,
+            // It finds the coordinator, connects and leaves.
+            departure: (pace.on_death == OnDeath::Leave).then(|| NOTICE + 4 * rtt),
         }
     }
 
@@ -130,11 +136,20 @@ impl Terms {
         self.session + self.lag + self.handover()
     }
 
+    /// From a death to a successor's service, at the least and at the most.
+    #[must_use]
+    pub fn death(&self) -> (Duration, Duration) {
+        match self.departure {
+            None => (self.soonest(), self.takeover()),
+            Some(departure) => (Duration::ZERO, departure + self.handover()),
+        }
+    }
+
     /// `S + B + F`: a member that comes back earlier makes the group wait for the rest of the dead
-    /// member's session.
+    /// member's session, unless the controller has left for it.
     #[must_use]
     pub fn soonest_restart(&self) -> Duration {
-        self.session + self.rebalance + self.first
+        self.departure.unwrap_or(self.session) + self.rebalance + self.first
     }
 
     /// `S + x + B + F + G + a + e`: with a shorter threshold an isolation leaves a gap.

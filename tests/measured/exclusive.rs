@@ -1,9 +1,11 @@
 //! Groups in exclusive mode, with real processes: in all that is done to a leader, two never lead
 //! one role, and gaps are within the printed bounds.
 
+use std::time::Duration;
+
 use support::exclusive::{KINDS, Kind};
 use support::experiment::{Experiment, Finished, Running};
-use support::measured::{measured_together, require};
+use support::measured::{measured, measured_together, require};
 
 /// How many kinds are tried at once, each on a topology of its own.
 const TOGETHER: usize = 4;
@@ -28,6 +30,10 @@ fn is_right(kind: &Kind, run: &Finished) -> Result<(), String> {
     require(run.played() >= 3, || format!("three trials of {name}"))
 }
 
+fn named(name: &str) -> &'static Kind {
+    KINDS.iter().find(|kind| kind.name == name).unwrap()
+}
+
 /// Tries these kinds at once.
 fn play(kinds: [&Kind; TOGETHER], set: &str) {
     let runs = measured_together(
@@ -49,7 +55,30 @@ fn two_never_lead_in_exclusive_mode() {
 /// Each rebalance waits for claims that outlive a revocation.
 #[test]
 fn claims_may_outlive_a_revocation() {
-    let named = |name: &str| KINDS.iter().find(|kind| kind.name == name).unwrap();
     let kinds = ["kill", "leave", "pause-beyond", "isolation"].map(named);
     play(kinds, "--set defaults.hold=200ms");
+}
+
+/// A parent that leaves for its dead costs the group a rebalance instead of a session of ten
+/// seconds.
+#[test]
+fn the_dead_are_left_for_at_once() {
+    let run = measured(
+        || {
+            let text = named("kill").experiment(TRIALS);
+            let set = "--set defaults.session=10s --set defaults.heartbeat=100ms \
+                       --set defaults.on_death=leave --set defaults.restart.after=1500ms";
+            let topology = format!("-f topologies/exclusive.yaml {set}");
+            Experiment::of("exclusive.yaml", &text).with(&topology)
+        },
+        |run| {
+            is_right(named("kill"), run)?;
+            let timeline = run.timeline();
+            let gaps = timeline.groups.values().flat_map(|of| &of.findings.gaps);
+            let longest = gaps.map(|gap| gap.span.length()).max();
+            let soon = longest.is_some_and(|gap| gap < Duration::from_millis(500));
+            require(soon, || format!("a gap of {longest:?}"))
+        },
+    );
+    assert!(run.is_none_or(|run| run.played() >= 3), "each kill is tried");
 }

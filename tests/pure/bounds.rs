@@ -38,6 +38,7 @@ fn terms() -> Terms {
         failover: Duration::ZERO,
         search: Duration::ZERO,
         start_up: Duration::ZERO,
+        departure: None,
     }
 }
 

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use tandem::chaos::{self, Choice, Preview, experiment, fits, load};
 use tandem::time::Span;
 use tandem::topology::{
-    Address, Assignor, Bound, MembershipClient, Mode, Pace, Page, Range, Terms, bounds, plan,
+    Address, Assignor, Bound, Bounds, MembershipClient, Mode, OnDeath, Pace, Page, Range, Recall,
+    Terms, bounds, outage_bound, plan,
 };
 use tandem::verdict::{Brief, Limits};
 
@@ -25,8 +26,8 @@ fn both(bound: Bound) -> [(u128, u128); 2] {
 }
 
 /// S = 1000, h = 100, wake = 50, so h' = 150; x = 15; B = 150 + 50 + 2 * 5 = 210; F = 30; a = 120.
-fn terms(threshold: u64) -> Terms {
-    let pace = Pace {
+fn pace(threshold: u64) -> Pace {
+    Pace {
         mode: Mode::NonExclusive,
         session: tandem::time::Span::ms(1_000),
         heartbeat: tandem::time::Span::ms(100),
@@ -36,8 +37,12 @@ fn terms(threshold: u64) -> Terms {
         hold: tandem::time::Span::ms(0),
         assignor: Assignor::Roundrobin,
         membership: MembershipClient::Library,
-    };
-    Terms::of(&pace, &Address::Embedded)
+        on_death: OnDeath::default(),
+    }
+}
+
+fn terms(threshold: u64) -> Terms {
+    Terms::of(&pace(threshold), &Address::Embedded)
 }
 
 #[test]
@@ -63,6 +68,58 @@ fn isolation_costs_the_time_beyond_the_threshold() {
     assert_eq!(both(bounds(&terms(3_000), None).isolation), [(0, 0), (0, 2_150)]);
     // 1375 would be seamless.
     assert_eq!(both(bounds(&terms(1_200), None).isolation), [(0, 175), (0, 350)]);
+}
+
+/// In exclusive mode no bound allows an overlap but that of a broker that forgets its groups.
+#[test]
+fn exclusive_groups_have_no_overlap() {
+    let pace = |hold| Pace {
+        mode: Mode::Exclusive,
+        threshold: tandem::time::Span::ms(800),
+        hold: tandem::time::Span::ms(hold),
+        ..pace(3_000)
+    };
+    // F = 30, for two answers of at most 10 ms each come meanwhile; a = max(120, 200 + 50 + 10).
+    let of = |hold| bounds(&Terms::of(&pace(hold), &Address::Embedded), Some(ms(500)));
+    let Bounds { kill, leave, isolation, pause, restart, .. } = of(0);
+    assert_eq!(both(kill), [(850, 1_255), (0, 0)]);
+    assert_eq!(both(leave), [(0, 240), (0, 0)]);
+    assert_eq!(both(restart), [(0, 240), (0, 0)]);
+    assert_eq!(both(isolation), [(0, 1_255 + 260 - 800), (0, 0)]);
+    assert_eq!(both(pause), [(500, 530), (0, 0)]);
+    // Each rebalance waits for claims that outlive a revocation.
+    assert_eq!(both(of(200).leave), [(0, 440), (0, 0)]);
+    let terms = Terms::of(&pace(0), &Address::Embedded);
+    let overlap = |recall| both(outage_bound(&terms, ms(500), recall))[1];
+    assert_eq!(overlap(Recall::Nothing), (0, 800));
+    assert_eq!([overlap(Recall::All), overlap(Recall::Reads)], [(0, 0); 2]);
+}
+
+/// A member that wakes while its group gives its partitions away interrupts that once.
+#[test]
+fn a_pause_of_a_session_costs_a_takeover_or_a_rebalance_after_it() {
+    let pace = Pace { mode: Mode::Exclusive, ..pace(800) };
+    let terms = Terms::of(&pace, &Address::Embedded);
+    let longest = |pause| both(bounds(&terms, Some(ms(pause))).pause)[0].1;
+    assert_eq!(
+        [849, 850, 1_015, 1_100, 1_255, 1_256, 9_000].map(longest),
+        [879, 1_255, 1_255, 1_340, 1_495, 1_255, 1_255]
+    );
+}
+
+/// A controller that leaves for the dead: 10 ms until it knows, four round trips, and a rebalance.
+#[test]
+fn a_death_that_is_left_for_costs_a_rebalance_at_any_session() {
+    for session in [1_000, 10_000] {
+        let pace = Pace {
+            session: tandem::time::Span::ms(session),
+            on_death: OnDeath::Leave,
+            ..pace(3 * session)
+        };
+        let terms = Terms::of(&pace, &Address::Embedded);
+        assert_eq!(both(bounds(&terms, None).kill)[0], (0, 10 + 4 * 5 + 240));
+        assert_eq!(terms.soonest_restart(), ms(30 + 240));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
+use support::exclusive::{self, never_two};
 use support::experiment::{Experiment, Running};
 use support::isolations;
 use support::leftovers::{GONE, family_in_trial, gone_after_a_kill};
@@ -70,6 +71,13 @@ fn isolate_leader() {
 fn isolate_leader_short() {
     let name = "isolate-leader-short";
     isolations::short(Series::play(name, "isolate-leader", isolations::SHORT, 50));
+}
+
+#[test]
+#[ignore = "takes minutes: tests/long exclusive"]
+fn exclusive() {
+    let on = "-f topologies/exclusive.yaml";
+    never_two(exclusive::series("exclusive", 4, |experiment| experiment.with(on)));
 }
 
 fn calms(name: &'static str, lasts: &'static str) {

@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 
 use support::alone::Alone;
 use support::edge::carried::{Carried, carried};
+use support::exclusive::{self, never_two};
 use support::experiment::Experiment;
 use support::isolations;
 use support::kafka::{Kafka, described};
@@ -101,6 +102,29 @@ fn kafka_isolate_leader() {
 #[ignore = "takes a quarter of an hour: tests/long kafka-isolate-leader-short"]
 fn kafka_isolate_leader_short() {
     isolations::short(isolated_leaders("kafka-isolate-leader-short", isolations::SHORT));
+}
+
+/// A group in exclusive mode on one cluster.
+fn exclusives(name: &'static str, version: &str, trials: u32) {
+    let kafka = Kafka::up(1, &["--version", version]);
+    let args = format!(
+        "-f topologies/kafka-solo.yaml --set defaults.mode=exclusive {}",
+        kafka.placed().join(" ")
+    );
+    let place = |experiment: Experiment| experiment.with(&args).in_state(&kafka.state());
+    never_two(exclusive::series(name, trials, place));
+}
+
+#[test]
+#[ignore = "takes half an hour: tests/long kafka-exclusive"]
+fn kafka_exclusive() {
+    exclusives("kafka-exclusive", "4.3.0", 13);
+}
+
+#[test]
+#[ignore = "takes minutes: tests/long kafka-3-exclusive"]
+fn kafka_3_exclusive() {
+    exclusives("kafka-3-exclusive", "3.9.1", 2);
 }
 
 /// The broker that coordinates a group is killed, ten times.

@@ -1,5 +1,9 @@
 //! What is done to a leader of a group in exclusive mode, and what must hold of it.
 
+use super::experiment::Experiment;
+use super::results::tried;
+use super::series::{Series, shown};
+
 /// A kind of trial.
 pub struct Kind {
     pub name: &'static str,
@@ -56,4 +60,29 @@ impl Kind {
              - group.overlap.max == 0ms\n"
         )
     }
+}
+
+/// A series of `trials` of each kind, each placed on a topology.
+pub fn series(name: &'static str, trials: u32, place: impl Fn(Experiment) -> Experiment) -> Series {
+    let trials = tried().unwrap_or(trials);
+    let experiments = KINDS.iter().map(|kind| {
+        let text = kind.experiment(trials);
+        (kind.name, place(Experiment::of("exclusive.yaml", &text)))
+    });
+    Series::of_each(name, experiments)
+}
+
+/// Two never lead, and each kind that must bite bites.
+pub fn never_two(mut series: Series) {
+    let overlaps = series.overlaps();
+    series.claims.add("two never lead", shown(&overlaps), overlaps.is_empty());
+    let bitten = KINDS.iter().zip(&series.parts).filter(|(kind, _)| kind.bites);
+    let blunt: Vec<_> = bitten
+        .filter(|(_, part)| part.timeline.groups.values().all(|it| it.findings.gaps.is_empty()))
+        .map(|(kind, _)| kind.name)
+        .collect();
+    let text = if blunt.is_empty() { "all".to_owned() } else { format!("not {blunt:?}") };
+    series.claims.add("what must cost a gap does", text, blunt.is_empty());
+    let text = format!("{} kinds; group gaps {}", KINDS.len(), shown(&series.group_gaps()));
+    series.conclude(&text);
 }

@@ -10,7 +10,7 @@ use tandem::roles::{Count, Roles};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
     Access, Address, Allowance, Assignor, Bound, Bounds, Edges, MembershipClient, Mode, Objective,
-    Pace, Plan, PlannedCluster, PlannedGroup, Range,
+    OnDeath, Pace, Plan, PlannedCluster, PlannedGroup, Range,
 };
 use tandem::verdict::{Brief, Limits};
 
@@ -77,6 +77,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         hold: Span::ms(0),
         assignor: Assignor::Roundrobin,
         membership: MembershipClient::Library,
+        on_death: OnDeath::default(),
     };
     let group = |&(group, partitions, members): &(&str, u32, u32)| {
         let width = NonZeroU32::new(partitions).unwrap();

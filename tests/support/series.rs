@@ -226,6 +226,18 @@ impl Series {
         Self { name, folder, parts, claims: Claims::default() }
     }
 
+    /// Plays several experiments, one part each.
+    pub fn of_each(
+        name: &'static str,
+        experiments: impl IntoIterator<Item = (&'static str, Experiment)>,
+    ) -> Self {
+        let folder = folder(name);
+        let part =
+            |(kind, experiment): (&str, Experiment)| Part::play(&folder.join(kind), || experiment);
+        let parts = experiments.into_iter().map(part).collect();
+        Self { name, folder, parts, claims: Claims::default() }
+    }
+
     /// All gaps, of groups or joint, with the stalls of the host in the midst of each.
     pub fn spans<'a>(&'a self, of: impl Fn(&'a Timeline) -> Vec<&'a Finding>) -> Vec<Span> {
         let mut spans: Vec<_> = self.parts.iter().flat_map(|part| part.spans(&of)).collect();

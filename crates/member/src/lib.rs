@@ -50,5 +50,6 @@ pub use claims::Claims;
 pub use config::Config;
 pub use event::Event;
 pub use handle::{JoinError, Member};
+pub use own_group::leave_for;
 pub use tandem_facts::observation::Mode;
 pub use tandem_neli::Pulse;

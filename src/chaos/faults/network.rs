@@ -161,7 +161,11 @@ impl Network {
         match self.effect {
             // A delayed join arrives from a member that is gone; the group waits until its session
             // has expired.
-            Effect::Stall => bounds.kill.gap.high.get(),
+            Effect::Stall => {
+                let cluster = hit.plan.clusters.get(&hit.group.cluster);
+                let terms = cluster.map(|cluster| Terms::on(&hit.group.pace, cluster));
+                terms.map_or(Duration::ZERO, |terms| terms.takeover())
+            }
             Effect::Drop | Effect::Reset if hit.target.is_one_member() => Duration::ZERO,
             Effect::Drop | Effect::Reset => RECONNECT + bounds.leave.gap.high.get(),
             // There is no bound to add to.

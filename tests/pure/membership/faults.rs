@@ -1,13 +1,15 @@
 //! What disturbs a group.
 
+use tandem::neli::membership::{GroupMember, Outgoing, Request, RequestId};
+
 use super::network::Link;
-use super::world::{Happening, World, ms};
+use super::world::{Happening, Place, World, ms};
 
 /// A disturbance. Places are counted modulo the number of members.
 #[derive(Debug, Clone)]
 pub(super) enum Fault {
-    /// The process dies; another life begins after a while, if ever.
-    Kill { place: usize, back_after_ms: Option<u64> },
+    /// The process dies; another life begins after a while, if ever. Its parent may leave for it.
+    Kill { place: usize, back_after_ms: Option<u64>, left_for: bool },
     /// The member leaves.
     Leave { place: usize, back_after_ms: Option<u64> },
     /// Packets are held, and delivered when the network heals.
@@ -46,8 +48,11 @@ impl World {
             self.disturbs_until(now + ms(*lasts));
         }
         match *fault {
-            Fault::Kill { place, back_after_ms } => {
+            Fault::Kill { place, back_after_ms, left_for } => {
                 let place = self.place(place);
+                if left_for {
+                    self.leave_for(place);
+                }
                 self.places[place].core = None;
                 self.places[place].neli = None;
                 self.come_back(place, back_after_ms);
@@ -101,6 +106,18 @@ impl World {
                     self.after(ms(lasts), Happening::CoordinatorBack);
                 }
             }
+        }
+    }
+
+    /// The parent of a dead process leaves for it, by the id that the coordinator gave it.
+    fn leave_for(&mut self, place: usize) {
+        let Place { life, core, .. } = &self.places[place];
+        let id = core.as_ref().and_then(GroupMember::member_id);
+        if let Some(member_id) = id.map(ToOwned::to_owned) {
+            let (life, id) = (*life, RequestId(u64::MAX));
+            let to = Some(self.where_is_the_coordinator());
+            let outgoing = Outgoing { id, to, request: Request::Leave { member_id } };
+            self.after(ms(5), Happening::Arrives { place, life, outgoing });
         }
     }
 

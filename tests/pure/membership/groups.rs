@@ -18,8 +18,9 @@ pub(super) fn fault() -> impl Strategy<Value = Fault> {
     let lasts = || 1..LONGEST_MS;
     let back = || prop_oneof![4 => (0_u64..1_500).prop_map(Some), 1 => Just(None)];
     prop_oneof![
-        3 => (place(), back())
-            .prop_map(|(place, back_after_ms)| Fault::Kill { place, back_after_ms }),
+        3 => (place(), back(), any::<bool>()).prop_map(|(place, back_after_ms, left_for)| {
+            Fault::Kill { place, back_after_ms, left_for }
+        }),
         2 => (place(), back())
             .prop_map(|(place, back_after_ms)| Fault::Leave { place, back_after_ms }),
         3 => (place(), lasts()).prop_map(|(place, ms)| Fault::Stall { place, ms }),

@@ -113,7 +113,7 @@ fn story() -> impl Strategy<Value = Story> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 600, failure_persistence: None, ..ProptestConfig::default()
+        cases: 300, failure_persistence: None, ..ProptestConfig::default()
     })]
 
     #[test]

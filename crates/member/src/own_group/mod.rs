@@ -5,6 +5,7 @@
 //! takes its partitions away after a session, and not only after `max.poll.interval.ms`. The
 //! threads here carry bytes and decide nothing.
 
+mod departure;
 mod errors;
 mod line;
 mod sasl;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+pub use departure::leave_for;
 use errors::Errors;
 use line::{Address, Answer, Broken, Line};
 use security::Security;

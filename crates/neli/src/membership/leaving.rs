@@ -1,12 +1,24 @@
 //! How a member leaves: it gives its partitions back and sends a LeaveGroup for each of its ids.
 
 use super::flight::{Flight, Kind};
-use super::{GroupEvent, GroupMember, Phase, Refusal};
+use super::{GroupConfig, GroupEvent, GroupMember, Phase, Refusal};
 use tandem_facts::time::Mono;
 
 impl GroupMember {
+    /// Leaves the group for a member that is dead, by the id that the coordinator gave it. The
+    /// coordinator takes it out at once instead of after a session; a later life of the member has
+    /// another id, and stays.
+    #[must_use]
+    pub fn departing(now: Mono, config: GroupConfig, member_id: String) -> Self {
+        let until = now + config.session;
+        let mut member = Self::new(now, config);
+        member.phase = Phase::Leaving { until, failed: None };
+        member.departures.push_back(member_id);
+        member
+    }
+
     /// The member goes: it gives its partitions back at once, and sends no LeaveGroup within
-    /// [`GroupConfig::hold`](super::GroupConfig::hold). A dynamic member leaves the group,
+    /// [`GroupConfig::hold`]. A dynamic member leaves the group,
     /// so that they move at once; a static one only falls silent, as clients of Kafka do, and a
     /// successor with its instance id gets them.
     pub fn handle_leave(&mut self, now: Mono) {
