@@ -65,7 +65,8 @@ fn holds(text: &[u8], secret: &str) -> bool {
     text.windows(secret.len()).any(|part| part == secret.as_bytes())
 }
 
-const OWN: &[&str] = &["--set", "defaults.membership=own"];
+// The controller leaves for the dead with the rights of a member.
+const OWN: &[&str] = &["--set", "defaults.membership=own", "--set", "defaults.on_death=leave"];
 // Exclusive mode has its own membership, and commits.
 const EXCLUSIVE_BY_EDGES: &[&str] = &["--set", "defaults.mode=exclusive", "--set", "edges=proxied"];
 
