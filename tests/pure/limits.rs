@@ -1,170 +1,18 @@
-//! Bounds and limits, worked by hand: what a fault may cost a group, and what the steps of an
-//! experiment may cost all of them.
+//! Limits, worked by hand: what the steps of an experiment may cost all groups.
 
 use std::path::Path;
 use std::time::Duration;
 
-use proptest::prelude::*;
 use tandem::chaos::{self, Choice, Preview, experiment, fits, load};
 use tandem::time::Span;
-use tandem::topology::{
-    Address, Assignor, Bound, Bounds, MembershipClient, Mode, OnDeath, Pace, Page, Range, Recall,
-    Terms, bounds, outage_bound, plan,
-};
+use tandem::topology::{Page, plan};
 use tandem::verdict::{Brief, Limits};
+
+const DUO: &str = include_str!("../../topologies/duo.yaml");
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
-
-fn span(range: Range) -> (u128, u128) {
-    (range.low.get().as_millis(), range.high.get().as_millis())
-}
-
-fn both(bound: Bound) -> [(u128, u128); 2] {
-    [span(bound.gap), span(bound.overlap)]
-}
-
-/// S = 1000, h = 100, wake = 50, so h' = 150; x = 15; B = 150 + 50 + 2 * 5 = 210; F = 30; a = 120.
-fn pace(threshold: u64) -> Pace {
-    Pace {
-        mode: Mode::NonExclusive,
-        session: tandem::time::Span::ms(1_000),
-        heartbeat: tandem::time::Span::ms(100),
-        wake: tandem::time::Span::ms(50),
-        beacon: tandem::time::Span::ms(100),
-        threshold: tandem::time::Span::ms(threshold),
-        hold: tandem::time::Span::ms(0),
-        assignor: Assignor::Roundrobin,
-        membership: MembershipClient::Library,
-        on_death: OnDeath::default(),
-    }
-}
-
-fn terms(threshold: u64) -> Terms {
-    Terms::of(&pace(threshold), &Address::Embedded)
-}
-
-#[test]
-fn the_terms_follow_from_the_pace_and_the_cluster() {
-    let terms = terms(3_000);
-    assert_eq!(terms.silence(), ms(150));
-    assert_eq!(terms.rebalance, ms(210));
-    assert_eq!((terms.first, terms.age, terms.lag), (ms(30), ms(120), ms(15)));
-    assert_eq!((terms.grace, terms.clock), (Duration::ZERO, Duration::ZERO));
-    assert_eq!(terms.seamless_threshold(), ms(1_000 + 15 + 210 + 30 + 120));
-}
-
-#[test]
-fn a_death_costs_a_session_and_a_rebalance() {
-    let bounds = bounds(&terms(3_000), None);
-    assert_eq!(both(bounds.kill), [(850, 1_255), (0, 3_000)]);
-    assert_eq!(both(bounds.leave), [(0, 240), (0, 3_000)]);
-    assert_eq!(both(bounds.restart), [(0, 0), (0, 3_000)]);
-}
-
-#[test]
-fn isolation_costs_the_time_beyond_the_threshold() {
-    assert_eq!(both(bounds(&terms(3_000), None).isolation), [(0, 0), (0, 2_150)]);
-    // 1375 would be seamless.
-    assert_eq!(both(bounds(&terms(1_200), None).isolation), [(0, 175), (0, 350)]);
-}
-
-/// In exclusive mode no bound allows an overlap but that of a broker that forgets its groups.
-#[test]
-fn exclusive_groups_have_no_overlap() {
-    let pace = |hold| Pace {
-        mode: Mode::Exclusive,
-        threshold: tandem::time::Span::ms(800),
-        hold: tandem::time::Span::ms(hold),
-        ..pace(3_000)
-    };
-    // F = 30, for two answers of at most 10 ms each come meanwhile; a = max(120, 200 + 50 + 10).
-    let of = |hold| bounds(&Terms::of(&pace(hold), &Address::Embedded), Some(ms(500)));
-    let Bounds { kill, leave, isolation, pause, restart, .. } = of(0);
-    assert_eq!(both(kill), [(850, 1_255), (0, 0)]);
-    assert_eq!(both(leave), [(0, 240), (0, 0)]);
-    assert_eq!(both(restart), [(0, 240), (0, 0)]);
-    assert_eq!(both(isolation), [(0, 1_255 + 260 - 800), (0, 0)]);
-    assert_eq!(both(pause), [(500, 530), (0, 0)]);
-    // Each rebalance waits for claims that outlive a revocation.
-    assert_eq!(both(of(200).leave), [(0, 440), (0, 0)]);
-    let terms = Terms::of(&pace(0), &Address::Embedded);
-    let overlap = |recall| both(outage_bound(&terms, ms(500), recall))[1];
-    assert_eq!(overlap(Recall::Nothing), (0, 800));
-    assert_eq!([overlap(Recall::All), overlap(Recall::Reads)], [(0, 0); 2]);
-}
-
-/// A member that wakes while its group gives its partitions away interrupts that once.
-#[test]
-fn a_pause_of_a_session_costs_a_takeover_or_a_rebalance_after_it() {
-    let pace = Pace { mode: Mode::Exclusive, ..pace(800) };
-    let terms = Terms::of(&pace, &Address::Embedded);
-    let longest = |pause| both(bounds(&terms, Some(ms(pause))).pause)[0].1;
-    assert_eq!(
-        [849, 850, 1_015, 1_100, 1_255, 1_256, 9_000].map(longest),
-        [879, 1_255, 1_255, 1_340, 1_495, 1_255, 1_255]
-    );
-}
-
-/// A controller that leaves for the dead: 10 ms until it knows, four round trips, and a rebalance.
-#[test]
-fn a_death_that_is_left_for_costs_a_rebalance_at_any_session() {
-    for session in [1_000, 10_000] {
-        let pace = Pace {
-            session: tandem::time::Span::ms(session),
-            on_death: OnDeath::Leave,
-            ..pace(3 * session)
-        };
-        let terms = Terms::of(&pace, &Address::Embedded);
-        assert_eq!(both(bounds(&terms, None).kill)[0], (0, 10 + 4 * 5 + 240));
-        assert_eq!(terms.soonest_restart(), ms(30 + 240));
-    }
-}
-
-#[test]
-fn a_pause_costs_itself_or_a_takeover_plus_the_stale_claims() {
-    let pause = |longest| both(bounds(&terms(3_000), longest).pause);
-    assert_eq!(pause(Some(ms(200))), [(200, 200), (0, 3_350)]);
-    assert_eq!(pause(Some(ms(900))), [(850, 900), (0, 50 + 3_350)]);
-    assert_eq!(pause(Some(ms(3_000))), [(850, 1_255), (0, 2_150 + 3_350)]);
-    assert_eq!(pause(None), pause(Some(ms(60_000))));
-}
-
-#[test]
-fn a_dead_broker_costs_failover_search_and_isolation() {
-    let terms = Terms { failover: ms(4_000), ..terms(3_000) };
-    // A second to find it, a second because it reads: 4000 + 2000 + 1375 - 3000. Members may join
-    // these two seconds apart, and what moved is claimed twice for T, B and F.
-    assert_eq!(both(bounds(&terms, None).broker), [(0, 4_375), (0, 5_240)]);
-}
-
-proptest! {
-    /// A bound that is too wide proves nothing.
-    #[test]
-    fn a_gap_is_known_to_within_its_terms(
-        session in 100u64..60_000, heartbeat in 1u64..100, wake in 10u64..50,
-        threshold in 1u64..200_000, pause in prop::option::of(0u64..100_000),
-    ) {
-        let terms = Terms {
-            session: ms(session),
-            heartbeat: ms(heartbeat),
-            wake: ms(wake),
-            threshold: ms(threshold.max(session + 1)),
-            rebalance: ms(heartbeat + 2 * wake + 10),
-            ..self::terms(3_000)
-        };
-        let width = terms.silence() + terms.rebalance + terms.first + terms.lag + ms(100);
-        let bounds = bounds(&terms, pause.map(ms));
-        for gap in [bounds.kill.gap, bounds.pause.gap] {
-            prop_assert!(gap.low <= gap.high);
-            prop_assert!(gap.high.get() - gap.low.get() <= width);
-        }
-        prop_assert!(bounds.isolation.gap.high <= bounds.kill.gap.high.max(bounds.leave.gap.high));
-    }
-}
-
-const DUO: &str = include_str!("../../topologies/duo.yaml");
 
 fn brief(method: &str) -> Brief {
     let text = format!("version: 1\nname: x\nmethod:\n{method}");

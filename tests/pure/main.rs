@@ -21,6 +21,7 @@ mod rolling;
 mod schedule;
 mod standing;
 mod statistics;
+mod terms;
 mod timeline;
 mod verdict;
 mod windows;
