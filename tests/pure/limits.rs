@@ -1,7 +1,6 @@
 //! Limits, worked by hand: what the steps of an experiment may cost all groups.
 
 use std::path::Path;
-use std::time::Duration;
 
 use tandem::chaos::{self, Choice, Preview, experiment, fits, load};
 use tandem::time::Span;
@@ -9,10 +8,6 @@ use tandem::topology::{Page, plan};
 use tandem::verdict::{Brief, Limits};
 
 const DUO: &str = include_str!("../../topologies/duo.yaml");
-
-fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
 
 fn brief(method: &str) -> Brief {
     let text = format!("version: 1\nname: x\nmethod:\n{method}");
