@@ -19,7 +19,12 @@
 //! so a thread that was stopped finds its claim expired. In the non-exclusive mode two members of a
 //! group may lead one partition for up to the threshold `T` after the partition moved. In the fast
 //! mode a member that hears no message of its own for `Q` leads no more, and neither does one whose
-//! partition the group takes away.
+//! partition the group takes away. In the exclusive mode no two members of a group ever lead one
+//! partition, because each proves again and again that its group counts it in; a program that needs
+//! time to stop its work sets [`Config::hold`].
+//!
+//! A process that starts members, and learns of their deaths, can leave their groups for them with
+//! [`leave_for`]: another member then takes over within two heartbeats, at any session.
 //!
 //! | module | holds |
 //! |---|---|

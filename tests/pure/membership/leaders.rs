@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tandem::ids::PartitionId;
-use tandem::neli::membership::Assignor;
-use tandem::neli::{Config, Heard, Neli, Pulse};
+use tandem::neli::membership::{
+    Assignor, Broker, GroupConfig, GroupEvent, GroupMember, Joined, Refusal, Request, Response,
+    encode_assignment,
+};
+use tandem::neli::{Config, Heard, Membership, Neli, Pulse};
 use tandem::observation::Mode;
 use tandem::time::Mono;
 
@@ -92,6 +95,68 @@ fn a_claim_may_outlive_a_revocation_as_long_as_the_member_holds_its_join_back() 
     let faults = [(1_500, Fault::Leave { place: 1, back_after_ms: Some(100) })];
     let hold = Proves { hold: ms(200), ..BOTH };
     assert!(!play(&exclusive(hold, &faults)).was_led_twice);
+}
+
+/// A member that holds a partition of a group of its own.
+fn holder() -> GroupMember {
+    let config = GroupConfig {
+        group: "g".parse().unwrap(),
+        topic: "t".parse().unwrap(),
+        width: NonZeroU32::MIN,
+        instance: None,
+        assignors: Assignor::Range.into(),
+        session: ms(1_000),
+        heartbeat: ms(100),
+        rebalance: ms(3_000),
+        renews_id: true,
+        commit: BOTH.commit,
+        hold: Duration::ZERO,
+        backoff: ms(20),
+        backoff_max: ms(200),
+        seed: 1,
+    };
+    let (now, mut core) = (Mono::ZERO, GroupMember::new(Mono::ZERO, config));
+    let own = |member_id: &str| {
+        Response::Joined(Joined {
+            member_id: member_id.to_owned(),
+            generation: 1,
+            protocol: "range".to_owned(),
+            leader: member_id.to_owned(),
+            skip_assignment: true,
+            members: Vec::new(),
+        })
+    };
+    let share = [("t".to_owned(), [PartitionId(0)].into())].into();
+    let broker = Broker { id: 1, host: "h".to_owned(), port: 1 };
+    let answers =
+        [Response::Coordinator(broker), own("m"), Response::Synced(encode_assignment(&share))];
+    for answer in answers {
+        // A heartbeat may go first.
+        let mut outgoing = core.poll_request(now).unwrap();
+        if matches!(outgoing.request, Request::Heartbeat { .. }) {
+            outgoing = core.poll_request(now).unwrap();
+        }
+        core.handle_response(now, outgoing.id, answer);
+    }
+    assert!(matches!(core.poll_event(), Some(GroupEvent::Group(Membership::Assigned(_)))));
+    core
+}
+
+/// A Join lets partitions go. A member that is stopped between the two must not lead beside another
+/// one that has them, so its claims end first.
+#[test]
+fn no_join_leaves_before_the_member_knows_of_the_revocation() {
+    let (now, mut core) = (Mono::ZERO, holder());
+    let beat = core.poll_request(now).unwrap();
+    assert!(matches!(beat.request, Request::Heartbeat { .. }), "{beat:?}");
+    let refusal = Refusal::RebalanceInProgress;
+    core.handle_response(now, beat.id, Response::Refused { refusal, member_id: None });
+    let sent = |core: &mut GroupMember| {
+        std::iter::from_fn(|| core.poll_request(now)).any(|it| it.request.waits_for_others())
+    };
+    assert!(!sent(&mut core), "the event is not taken yet");
+    assert!(matches!(core.poll_event(), Some(GroupEvent::Group(Membership::Revoked(_)))));
+    assert!(sent(&mut core));
 }
 
 fn story() -> impl Strategy<Value = Story> {

@@ -202,6 +202,8 @@ impl OwnGroup {
             self.core = GroupMember::new(now, GroupConfig { seed: now.0, ..self.config.clone() });
         }
         let mut events = Vec::new();
+        // A Join or Leave lets partitions go: the caller ends its claims first, and it leaves with
+        // the next call.
         loop {
             if let Some(event) = self.core.poll_event() {
                 if let GroupEvent::Failed(refusal) = event {
@@ -210,7 +212,9 @@ impl OwnGroup {
                 events.push(event);
             } else if let Some(id) = self.core.poll_abandoned() {
                 self.lines.retain_mut(|line| !line.carries(id) || line.forget(id));
-            } else if let Some(outgoing) = self.core.poll_request(Mono::now()) {
+            } else if events.is_empty()
+                && let Some(outgoing) = self.core.poll_request(now)
+            {
                 self.send(outgoing);
             } else {
                 return events;

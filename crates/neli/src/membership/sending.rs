@@ -8,10 +8,14 @@ use tandem_facts::time::Mono;
 const ORPHANED: u32 = 10;
 
 impl GroupMember {
-    /// A request that is to be sent now.
+    /// A request that is to be sent now. There is none while an event waits to be taken: a member
+    /// ends its claims before a request lets its partitions go.
     #[must_use]
     pub fn poll_request(&mut self, now: Mono) -> Option<Outgoing> {
         self.handle_timeout(now);
+        if !self.events.is_empty() {
+            return None;
+        }
         let prompt = if self.prompt.is_none() { self.next_prompt(now) } else { None };
         let request = match prompt {
             Some(request) => request,
