@@ -230,7 +230,9 @@ impl State {
         let due = self.core.poll_timeout().map(|due| due.since(now));
         let heard = clients.heard(now, due.unwrap_or(clients.wake));
         let mut inputs: Vec<Input> = clients.changes().into_iter().map(Input::Group).collect();
-        inputs.push(Input::Proof(clients.proof()));
+        if self.core.mode().is_exclusive() {
+            inputs.push(Input::Proof(clients.proof()));
+        }
         match heard {
             Ok(Some(heard)) => inputs.push(Input::Heard(heard)),
             Ok(None) => inputs.push(Input::Quiet),

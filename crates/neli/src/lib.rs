@@ -189,6 +189,9 @@ impl Neli {
     /// later; none once a rebalance begins. Only the exclusive mode asks for that.
     pub fn handle_proof(&mut self, now: Mono, since: Option<Mono>) {
         self.handle_timeout(now);
+        if self.proof == since {
+            return;
+        }
         self.proof = since;
         let Some(since) = since.filter(|_| self.mode == Mode::Exclusive && !self.gone) else {
             return;
