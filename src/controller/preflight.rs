@@ -48,6 +48,7 @@ fn ledger(group: &PlannedGroup) -> Ledger {
         group: group.consumer_group.clone(),
         topic: group.topic.clone(),
         settings: topic_settings(group),
+        proves: group.pace.mode.is_exclusive(),
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Ledger {
     pub topic: TopicName,
     /// The settings with which a missing topic is created.
     pub settings: TopicSettings,
+    /// Whether the group relies on the brokers' replicas of its commits.
+    pub proves: bool,
 }
 
 impl Admin {
@@ -49,7 +51,7 @@ impl Admin {
         if let Some(broker) = facts.brokers.keys().next() {
             self.limits(*broker, &mut facts).await?;
         }
-        for Ledger { group, topic, settings } in ledgers {
+        for Ledger { group, topic, settings, .. } in ledgers {
             match self.topic(topic)? {
                 Found::Width(width) => drop(facts.widths.insert(topic.clone(), width)),
                 Found::Absent => {
@@ -62,7 +64,9 @@ impl Admin {
             facts.strangers.insert(group.clone(), strangers.collect());
         }
         facts.offsets_leaders = self.offsets_leaders().await?;
-        if let Some(config) = self.config_of(ResourceSpecifier::Topic(OFFSETS)).await? {
+        if ledgers.iter().any(|ledger| ledger.proves)
+            && let Some(config) = self.config_of(ResourceSpecifier::Topic(OFFSETS)).await?
+        {
             let insync = value(&config, "min.insync.replicas");
             facts.offsets_insync = insync.and_then(|text| text.parse().ok());
             let unclean = value(&config, "unclean.leader.election.enable");
