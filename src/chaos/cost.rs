@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::faults::AnyFault;
 use super::{How, Pick, Step, Target};
 use crate::ids::GroupName;
-use crate::topology::{Address, Bound, Plan, PlannedGroup};
+use crate::topology::{Address, Bound, Plan, PlannedGroup, Terms};
 
 /// From a process's start to its first request, when no other member could lead meanwhile.
 pub(super) const START_UP: Duration = Duration::from_secs(1);
@@ -75,6 +75,12 @@ pub(super) struct Price {
 }
 
 impl Hit<'_> {
+    /// The terms of the group on its cluster.
+    pub(super) fn terms(&self) -> Option<Terms> {
+        let cluster = self.plan.clusters.get(&self.group.cluster)?;
+        Some(Terms::on(&self.group.pace, cluster))
+    }
+
     /// When the topology starts a victim again.
     pub(super) fn usual_restart(&self) -> Duration {
         self.group.restart_after.get()
@@ -169,19 +175,7 @@ impl Target {
 
     /// Whether the target has brokers among its victims.
     const fn may_be_brokers(&self) -> bool {
-        match self {
-            Self::Coordinator { .. }
-            | Self::Leading { .. }
-            | Self::Brokers { .. }
-            | Self::Machine(_) => true,
-            Self::Member(_)
-            | Self::LeaderOf { .. }
-            | Self::LeadersAcross { .. }
-            | Self::Group { .. }
-            | Self::GroupsAcross { .. }
-            | Self::Host(_)
-            | Self::Cluster(_) => false,
-        }
+        self.names_brokers() || matches!(self, Self::Machine(_))
     }
 
     /// Whether the target can be every member of a group of `members`.

@@ -93,21 +93,20 @@ impl Target {
         }
     }
 
+    /// Whether its victims are brokers alone.
+    pub(super) const fn names_brokers(&self) -> bool {
+        matches!(self, Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. })
+    }
+
     /// The groups whose members it can hit.
     #[must_use]
     pub fn manned(&self, plan: &Plan) -> BTreeSet<GroupName> {
-        match self {
-            Self::Machine(host) => Self::Host(host.clone()).groups(plan),
-            Self::Coordinator { .. } | Self::Leading { .. } | Self::Brokers { .. } => {
-                BTreeSet::new()
-            }
-            Self::Member(_)
-            | Self::LeaderOf { .. }
-            | Self::LeadersAcross { .. }
-            | Self::Group { .. }
-            | Self::GroupsAcross { .. }
-            | Self::Host(_)
-            | Self::Cluster(_) => self.groups(plan),
+        if self.names_brokers() {
+            BTreeSet::new()
+        } else if let Self::Machine(host) = self {
+            Self::Host(host.clone()).groups(plan)
+        } else {
+            self.groups(plan)
         }
     }
 

@@ -18,7 +18,7 @@ use crate::chaos::{Injection, Target};
 use crate::edge::{Direction, Effect};
 use crate::ids::{ClusterName, GroupName, RoleName};
 use crate::time::Span;
-use crate::topology::{Address, Bounds, Mode, Plan, PlannedGroup, RECONNECT, Terms};
+use crate::topology::{Address, Bounds, Mode, Plan, PlannedGroup, RECONNECT};
 use crate::wire::{COORDINATOR, DATA, api_name};
 use crate::yaml::Problem;
 
@@ -147,9 +147,8 @@ impl Network {
 
     /// How long a role has no leader if all members were cut off: each keeps its claims for a
     /// threshold; a request delayed until the heal waits for its session to expire.
-    fn returned(&self, plan: &Plan, group: &PlannedGroup) -> Duration {
-        let Some(cluster) = plan.clusters.get(&group.cluster) else { return Duration::ZERO };
-        let terms = Terms::on(&group.pace, cluster);
+    fn returned(&self, hit: &Hit<'_>) -> Duration {
+        let Some(terms) = hit.terms() else { return Duration::ZERO };
         let again = terms.age + terms.takeover() + terms.handover();
         (self.lasts.get() + again).saturating_sub(terms.threshold)
     }
@@ -161,11 +160,7 @@ impl Network {
         match self.effect {
             // A delayed join arrives from a member that is gone; the group waits until its session
             // has expired.
-            Effect::Stall => {
-                let cluster = hit.plan.clusters.get(&hit.group.cluster);
-                let terms = cluster.map(|cluster| Terms::on(&hit.group.pace, cluster));
-                terms.map_or(Duration::ZERO, |terms| terms.takeover())
-            }
+            Effect::Stall => hit.terms().map_or(Duration::ZERO, |terms| terms.takeover()),
             Effect::Drop | Effect::Reset if hit.target.is_one_member() => Duration::ZERO,
             Effect::Drop | Effect::Reset => RECONNECT + bounds.leave.gap.high.get(),
             // There is no bound to add to.
@@ -218,7 +213,7 @@ impl Fault for Network {
         hit.total(Price {
             fault,
             away: self.lasts.get(),
-            unled: Some(self.returned(plan, group)),
+            unled: Some(self.returned(hit)),
             moved: again,
             moved_soon: again + back,
         })
