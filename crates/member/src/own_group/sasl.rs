@@ -64,11 +64,9 @@ impl Login {
     ) -> Result<Option<Duration>, Failure> {
         let mechanism = StrBytes::from_static_str(self.mechanism.as_str());
         let body = SaslHandshakeRequest::default().with_mechanism(mechanism);
-        let body = RequestKind::SaslHandshake(body);
-        let question = speaker.other(ApiKey::SaslHandshake, &body, versions);
-        let question = question.ok_or_else(|| self.refused("the broker offers no SASL"))?;
-        let answer = stream.exchange(&question)?;
-        let Some(ResponseKind::SaslHandshake(answer)) = question.answered(answer) else {
+        let question = (ApiKey::SaslHandshake, RequestKind::SaslHandshake(body));
+        let answer = self.ask(question, stream, speaker, versions)?;
+        let Some(ResponseKind::SaslHandshake(answer)) = answer else {
             return Err(Failure::nonsense());
         };
         if answer.error_code != 0 {
@@ -100,11 +98,9 @@ impl Login {
         versions: &Versions,
     ) -> Result<SaslAuthenticateResponse, Failure> {
         let body = SaslAuthenticateRequest::default().with_auth_bytes(token.into());
-        let body = RequestKind::SaslAuthenticate(body);
-        let question = speaker.other(ApiKey::SaslAuthenticate, &body, versions);
-        let question = question.ok_or_else(|| self.refused("the broker offers no SASL"))?;
-        let answer = stream.exchange(&question)?;
-        let Some(ResponseKind::SaslAuthenticate(answer)) = question.answered(answer) else {
+        let question = (ApiKey::SaslAuthenticate, RequestKind::SaslAuthenticate(body));
+        let answer = self.ask(question, stream, speaker, versions)?;
+        let Some(ResponseKind::SaslAuthenticate(answer)) = answer else {
             return Err(Failure::nonsense());
         };
         if answer.error_code == 0 {
@@ -112,6 +108,20 @@ impl Login {
         }
         let code = format!("error {}", answer.error_code);
         Err(self.refused(answer.error_message.as_deref().unwrap_or(&code)))
+    }
+
+    /// Asks the broker; none if its answer cannot be read.
+    fn ask(
+        &self,
+        (key, body): (ApiKey, RequestKind),
+        stream: &mut Stream,
+        speaker: &Speaker,
+        versions: &Versions,
+    ) -> Result<Option<ResponseKind>, Failure> {
+        let question = speaker.other(key, &body, versions);
+        let question = question.ok_or_else(|| self.refused("the broker offers no SASL"))?;
+        let answer = stream.exchange(&question)?;
+        Ok(question.answered(answer))
     }
 
     fn begin(&self) -> Result<Exchange, Failure> {
