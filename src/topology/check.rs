@@ -284,9 +284,9 @@ fn pace_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Pro
         );
     }
     if pace.mode == Mode::Exclusive
-        && let Some((message, hint)) = exclusive::threshold_problem(pace)
+        && let Some(problem) = exclusive::threshold_problem(pace, name, places)
     {
-        return Some(at("threshold", message).hint(hint));
+        return Some(problem);
     }
     if pace.mode == Mode::NonExclusive && threshold <= session {
         return Some(

@@ -49,16 +49,22 @@ pub(super) fn problems(
 }
 
 /// The rule for the threshold that a group breaks.
-pub(super) fn threshold_problem(pace: &Pace) -> Option<(String, String)> {
+pub(super) fn threshold_problem(
+    pace: &Pace,
+    name: &GroupName,
+    places: Places<'_>,
+) -> Option<Problem> {
+    let at = |message: String| Problem::at(places.setting(name, "threshold"), message);
     let Pace { threshold, session, heartbeat, .. } = *pace;
     let most = Span(session.get() - session.get() / MARGIN);
     let least = Span(2 * (heartbeat.get() + pace.wake.get()));
     if threshold > most {
         let message = format!("threshold {threshold} is not below session {session}");
-        Some((message, format!("at most {most}: a claim must end before its member is expelled")))
+        let hint = format!("at most {most}: a claim must end before its member is expelled");
+        Some(at(message).hint(hint))
     } else if threshold < least {
         let message = format!("threshold {threshold} is less than two heartbeats take");
-        Some((message, format!("at least {least}, or one late answer ends every claim")))
+        Some(at(message).hint(format!("at least {least}, or one late answer ends every claim")))
     } else {
         None
     }
