@@ -3,18 +3,26 @@
 //! expired.
 
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use tandem_facts::ids::PartitionId;
 use tandem_facts::observation::Horizon;
 use tandem_facts::time::Mono;
+use tokio::sync::watch;
 
 /// All claims of one member.
 #[derive(Debug)]
 pub struct Claims {
+    width: NonZeroU32,
+    /// The end of the claim on each partition, in nanoseconds of [`Mono`]; 0 without a claim. It is
+    /// read without a lock.
+    ends: Box<[AtomicU64]>,
     horizons: Mutex<Vec<Horizon>>,
     claimed: Condvar,
+    /// Wakes those who wait for a claim to begin, or to end sooner than they knew.
+    turns: watch::Sender<u64>,
 }
 
 impl Claims {
@@ -22,17 +30,59 @@ impl Claims {
     #[must_use]
     pub fn new(width: NonZeroU32) -> Self {
         let room = usize::try_from(width.get()).unwrap_or(0);
-        Self { horizons: Mutex::new(Vec::with_capacity(room)), claimed: Condvar::new() }
+        Self {
+            width,
+            ends: (0..room).map(|_| AtomicU64::new(0)).collect(),
+            horizons: Mutex::new(Vec::with_capacity(room)),
+            claimed: Condvar::new(),
+            turns: watch::Sender::new(0),
+        }
     }
 
-    /// Replaces the claims by those of the core.
+    /// The number of partitions, `|M|`.
+    #[must_use]
+    pub const fn width(&self) -> NonZeroU32 {
+        self.width
+    }
+
+    /// Replaces the claims by those of the core. When it returns, every later [`end`](Self::end)
+    /// is a new one.
     pub(crate) fn publish(&self, claims: impl Iterator<Item = Horizon>) {
         let mut horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
         horizons.clear();
         horizons.extend(claims);
+        let mut published = horizons.iter().peekable();
+        let mut turned = false;
+        for (partition, end) in (0..).map(PartitionId).zip(&self.ends) {
+            let claim = published.next_if(|claim| claim.partition == partition);
+            let new = claim.map_or(0, |claim| claim.until.0);
+            let old = end.load(Ordering::Relaxed);
+            if old != new {
+                // Before any later read of the clock by this thread, on every processor.
+                end.store(new, Ordering::SeqCst);
+                turned |= old == 0 || new < old;
+            }
+        }
         if !horizons.is_empty() {
             self.claimed.notify_all();
         }
+        drop(horizons);
+        if turned {
+            self.turns.send_modify(|count| *count = count.wrapping_add(1));
+        }
+    }
+
+    /// The first instant after the claim on `partition`, as far as it is renewed today, without a
+    /// lock; [`Mono::ZERO`] if there is no claim.
+    #[must_use]
+    pub fn end(&self, partition: PartitionId) -> Mono {
+        let end = self.ends.get(partition.index());
+        end.map_or(Mono::ZERO, |end| Mono(end.load(Ordering::SeqCst)))
+    }
+
+    /// Changes whenever a claim begins, ends, or is to end sooner than before.
+    pub(crate) fn turns(&self) -> watch::Receiver<u64> {
+        self.turns.subscribe()
     }
 
     /// Waits until there is a claim, for at most `within`. Returns whether there is still none.
@@ -57,5 +107,47 @@ impl Claims {
     #[must_use]
     pub fn led(&self, now: Mono) -> Vec<PartitionId> {
         self.at(now).into_iter().map(|claim| claim.partition).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tandem_facts::ids::Term;
+
+    fn claim(partition: u32, until: u64) -> Horizon {
+        Horizon { partition: PartitionId(partition), term: Term(1), until: Mono(until) }
+    }
+
+    #[test]
+    fn an_end_is_that_of_its_own_partition() {
+        let claims = Claims::new(NonZeroU32::new(4).unwrap());
+        claims.publish([claim(1, 100), claim(3, 300)].into_iter());
+        let ends = |claims: &Claims| (0..5).map(|k| claims.end(PartitionId(k)).0).collect();
+        let all: Vec<u64> = ends(&claims);
+        assert_eq!(all, [0, 100, 0, 300, 0]);
+        claims.publish([claim(0, 50)].into_iter());
+        let all: Vec<u64> = ends(&claims);
+        assert_eq!(all, [50, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_renewal_wakes_nobody_and_every_turn_does() {
+        let claims = Claims::new(NonZeroU32::MIN);
+        let mut turns = claims.turns();
+        let mut turned = |until: Option<u64>| {
+            claims.publish(until.map(|until| claim(0, until)).into_iter());
+            let turned = turns.has_changed().unwrap();
+            turns.borrow_and_update();
+            turned
+        };
+        turns_are(&mut turned, &[(None, false), (Some(100), true), (Some(200), false)]);
+        turns_are(&mut turned, &[(Some(150), true), (None, true), (None, false)]);
+    }
+
+    fn turns_are(turned: &mut impl FnMut(Option<u64>) -> bool, cases: &[(Option<u64>, bool)]) {
+        for (until, expected) in cases {
+            assert_eq!(turned(*until), *expected, "{until:?}");
+        }
     }
 }

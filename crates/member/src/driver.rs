@@ -11,6 +11,7 @@ use tandem_neli::{Event as Change, Heard, Membership, Neli};
 
 use crate::contact::{Contact, Counters};
 use crate::kafka::{Consumer, ConsumerSettings, KafkaError, MembershipClient, Producer};
+use crate::lives::Health;
 use crate::own_group::OwnGroup;
 use crate::{Claims, Config, Event};
 
@@ -32,6 +33,15 @@ pub(crate) enum Command {
     Pulse,
 }
 
+/// Why a driver has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was told to leave.
+    Left,
+    /// Its program is ill; the member joins again when it is well.
+    Ill,
+}
+
 /// An input of the member's loop.
 enum Input {
     Heard(Heard),
@@ -39,6 +49,8 @@ enum Input {
     Proof(Option<Mono>),
     Quiet,
     Command(Command),
+    /// Its program is ill.
+    Ill,
 }
 
 /// The receiver of events.
@@ -61,6 +73,7 @@ struct Clients {
 struct State {
     core: Neli,
     claims: Arc<Claims>,
+    health: Arc<Health>,
     on_event: OnEvent,
     producer: Producer,
     /// The life that marks its beacons, in a mode that needs marks.
@@ -94,6 +107,7 @@ impl Driver {
     pub(crate) fn new(
         config: &Config,
         claims: Arc<Claims>,
+        health: Arc<Health>,
         on_event: OnEvent,
     ) -> Result<Self, KafkaError> {
         let stale = config.threshold / 3;
@@ -119,6 +133,7 @@ impl Driver {
         let member = State {
             core: Neli::new(now, protocol),
             claims,
+            health,
             on_event,
             producer,
             mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
@@ -131,10 +146,11 @@ impl Driver {
         Ok(Self { state: member, clients: Clients { consumer, own, wake: config.wake } })
     }
 
-    /// Runs until a command to leave arrives. The caller drops the returned producer.
-    pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
-        self.state.live(self.clients, commands);
-        self.state.producer
+    /// Runs until a command to leave arrives, or the program is ill. The caller drops the returned
+    /// producer.
+    pub(crate) fn live(mut self, commands: &Receiver<Command>) -> (Outcome, Producer) {
+        let outcome = self.state.live(self.clients, commands);
+        (outcome, self.state.producer)
     }
 }
 
@@ -153,6 +169,13 @@ impl Clients {
             self.consumer.hold(&own.held());
         }
         changes
+    }
+
+    /// The program has been able to see since `now` that claims end sooner.
+    fn curtailed(&mut self, now: Mono) {
+        if let Some(own) = &mut self.own {
+            own.curtailed(now);
+        }
     }
 
     /// The last proof of membership, as far as the group membership has proofs.
@@ -177,10 +200,11 @@ impl Clients {
 }
 
 impl State {
-    fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) {
+    fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) -> Outcome {
         loop {
             for input in self.next(&mut clients, commands) {
                 let now = Mono::now();
+                let regroups = matches!(input, Input::Group(_));
                 match input {
                     Input::Heard(heard) => {
                         self.heard += 1;
@@ -189,7 +213,14 @@ impl State {
                     Input::Group(change) => self.regroup(now, &change),
                     Input::Proof(since) => self.core.handle_proof(now, since),
                     Input::Quiet => self.core.handle_timeout(now),
-                    Input::Command(Command::Leave) => return self.leave(clients),
+                    Input::Command(Command::Leave) => {
+                        self.leave(clients);
+                        return Outcome::Left;
+                    }
+                    Input::Ill => {
+                        self.leave(clients);
+                        return Outcome::Ill;
+                    }
                     Input::Command(Command::Pulse) => self.core.handle_pulse(now),
                     Input::Command(Command::Clock(skew)) => {
                         self.clock = WallClock::shifted(skew, now);
@@ -197,6 +228,9 @@ impl State {
                     }
                 }
                 self.drain(now);
+                if regroups {
+                    clients.curtailed(Mono::now());
+                }
             }
             self.look_at_contact(&clients);
         }
@@ -225,6 +259,9 @@ impl State {
             // The program dropped the member.
             Err(TryRecvError::Disconnected) => return vec![Input::Command(Command::Leave)],
             Err(TryRecvError::Empty) => {}
+        }
+        if !self.health.is_well() {
+            return vec![Input::Ill];
         }
         let now = Mono::now();
         let due = self.core.poll_timeout().map(|due| due.since(now));
