@@ -84,10 +84,13 @@ fn an_ill_member_hands_its_roles_over_and_leads_again_when_it_is_well() {
     }
 }
 
-/// The greatest promise that a program was given, asked for all the time.
-struct Asker {
-    stop: AtomicBool,
-    until: AtomicU64,
+/// Stops a thread, also when the test fails.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]
@@ -97,16 +100,16 @@ fn no_rebalance_breaks_a_promise() {
     let one = exclusive("one");
     eventually("all roles", || (led(&one) == 4).then_some(()));
     for round in 0..3 {
-        let asker = Asker { stop: AtomicBool::new(false), until: AtomicU64::new(0) };
+        let stop = AtomicBool::new(false);
         // The second member gets some of the partitions: the promises on each are kept apart.
         let promised: Vec<AtomicU64> = (0..WIDTH.get()).map(|_| AtomicU64::new(0)).collect();
         std::thread::scope(|scope| {
+            let stops = Stops(&stop);
             scope.spawn(|| {
-                while !asker.stop.load(Ordering::Relaxed) {
+                while !stop.load(Ordering::Relaxed) {
                     for (k, most) in (0..).map(PartitionId).zip(&promised) {
                         if let Some(claim) = one.claim(k) {
                             most.fetch_max(claim.until.0, Ordering::Relaxed);
-                            asker.until.fetch_max(claim.until.0, Ordering::Relaxed);
                         }
                     }
                     std::thread::sleep(Duration::from_micros(200));
@@ -122,7 +125,7 @@ fn no_rebalance_breaks_a_promise() {
             let until = Mono(promised[partition.index()].load(Ordering::Relaxed));
             assert!(until > Mono::ZERO, "nothing was promised on {partition}");
             assert!(until <= from, "promised until {until:?}, led by another from {from:?}");
-            asker.stop.store(true, Ordering::Relaxed);
+            drop(stops);
             two.leave();
         });
         eventually("all roles again", || (led(&one) == 4).then_some(()));
