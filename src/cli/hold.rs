@@ -2,16 +2,19 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tokio::task::JoinSet;
 
 use super::Failure;
 use super::console;
 use super::topology_args::{TopologyArgs, runtime};
+use crate::hold::serve::{Access, Sidecar};
 use crate::hold::{
     HoldError, Holder, NameLock, OnExit, Stopping, Wrapped, Wrapper, cluster_of, ensure_ledger,
 };
@@ -21,7 +24,6 @@ use crate::time::Span;
 use crate::topology::{Plan, PlannedGroup};
 use crate::verdict::Exit;
 use crate::yaml::choices;
-use tandem_member::{JoinError, Member};
 
 /// The least time between SIGKILL and the end of a claim.
 const MARGIN_LEAST: Duration = Duration::from_millis(50);
@@ -29,18 +31,29 @@ const MARGIN_LEAST: Duration = Duration::from_millis(50);
 const RENEWS: Duration = Duration::from_millis(40);
 /// The longest default wait between SIGTERM and SIGKILL.
 const GRACE_MOST: Duration = Duration::from_secs(5);
+/// How often a sidecar alone looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
 
-/// Run a command of yours while it leads a role.
+/// The role of a command, and how the command is stopped.
+type Work = ((RoleIndex, RoleName), Stopping);
+
+/// Hold a role with a program of yours: run a command while it leads, or answer a program that
+/// asks.
 ///
-/// Joins a group of the topology as one more member. While the member leads the role, the command
-/// runs; before the claim ends, the command gets SIGTERM, and then, with all that it has started,
-/// SIGKILL. A process beside the command (its keeper) sees to that, also if `tandem hold` hangs or
-/// is killed. The command learns what it leads from TANDEM_ROLE, TANDEM_GROUP, TANDEM_TOPOLOGY,
-/// TANDEM_NAME and TANDEM_INCARNATION. Its standard input is empty; its output is that of `tandem
-/// hold`.
+/// Joins a group of the topology as one more member. With a command (after --): while the member
+/// leads the role, the command runs; before the claim ends, the command gets SIGTERM, and then, with
+/// all that it has started, SIGKILL. A process beside the command (its keeper) sees to that, also if
+/// `tandem hold` hangs or is killed. The command learns what it leads from TANDEM_ROLE,
+/// TANDEM_GROUP, TANDEM_TOPOLOGY, TANDEM_NAME and TANDEM_INCARNATION. Its standard input is empty;
+/// its output is that of `tandem hold`.
 ///
-/// In exclusive mode the group must have a `hold`: for so long a promise to the command may last,
-/// and no other member leads before the command is known to be gone.
+/// With --serve: answers over HTTP. `GET /v1/roles/ROLE` is 200 while the member leads the role,
+/// with `remaining_ms`, counted from before the request was sent, and else 409. `GET /v1/events` is a
+/// stream of changes. `PUT /v1/health` with {"well": false} hands the roles over, and with true
+/// takes part again. Also /livez, /readyz, /metrics and /openapi.json.
+///
+/// In exclusive mode the group must have a `hold`: for so long a promise to a program may last, and
+/// no other member leads before the command is known to be gone.
 ///
 /// The cluster of the group has a `bootstrap`, or is an embedded one that a `tandem up` of yours
 /// keeps up. One process at a time may use a name; what an earlier one with this name has left
@@ -51,6 +64,8 @@ const GRACE_MOST: Duration = Duration::from_secs(5);
 Examples:
   tandem hold -f topologies/held.yaml --group p1 --name a --role nightly -- ./nightly.sh --all
   tandem hold -f mine.yaml --group p1 --name a --role eurusd --on-exit leave -- ./feed eurusd
+  tandem hold -f mine.yaml --group p1 --name a --serve 127.0.0.1:7070
+  curl -X PUT -d '{\"well\":false}' http://127.0.0.1:7070/v1/health
 
 Exit codes: 0 it was told to end, and the command is gone; 1 could not run, or the command does not
 end; 2 usage or invalid file. With --on-exit leave: the exit code of the command, or 128 and the
@@ -65,8 +80,8 @@ pub(super) struct HoldArgs {
     #[arg(long)]
     name: MemberId,
     /// The role for which the command runs.
-    #[arg(long)]
-    role: String,
+    #[arg(long, requires = "command")]
+    role: Option<String>,
     /// What happens when the command ends by itself: `restart` starts it again, after 100 ms, and
     /// after up to 10 s if it ends again and again; `leave` leaves the group, and ends with the
     /// exit code of the command.
@@ -74,10 +89,17 @@ pub(super) struct HoldArgs {
     on_exit: Restart,
     /// From SIGTERM to SIGKILL [default: half the hold in exclusive mode; else a quarter of the
     /// threshold, at most 5s].
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", requires = "command")]
     grace: Option<Span>,
+    /// Answer programs on this address; port 0 means any free port. The address is printed.
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "command")]
+    serve: Option<SocketAddr>,
+    /// A file with the token that requests must bear to change anything. Without one, only this
+    /// user and root may, and only on the loopback.
+    #[arg(long, value_name = "FILE", requires = "serve")]
+    token_file: Option<PathBuf>,
     /// The command and its arguments.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(last = true, requires = "role", value_name = "CMD")]
     command: Vec<OsString>,
 }
 
@@ -103,51 +125,77 @@ impl From<Restart> for OnExit {
 pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
     let plan = args.topology.plan()?;
     let group = args.group_of(&plan)?;
-    let role = args.role_of(&plan)?;
-    let stopping = args.stopping(group)?;
-    args.has_program()?;
-    let failed = |error: HoldError| Failure::new(Exit::Unable, &error);
+    let work = args.work(&plan, group)?;
+    args.promises(group)?;
+    let sidecar = args.sidecar()?;
     let stop = stop_flag()?;
     let runtime = runtime()?;
     let cluster = runtime.block_on(cluster_of(&plan, group)).map_err(failed)?;
     runtime.block_on(ensure_ledger(&args.group, group, &cluster)).map_err(failed)?;
     let name = NameLock::take(&plan.topology, &args.group, &args.name);
-    let name = name.map_err(HoldError::from).map_err(failed)?;
+    let name = name.map_err(|error| failed(error.into()))?;
     let life = Life { member: args.name.clone(), incarnation: name.incarnation };
-    let config = config_of(life.clone(), group, &cluster);
-    let member = Member::join(&config, |at, event| tracing::debug!(?at, ?event, "Member."));
-    let member = member.map_err(|error: JoinError| failed(error.into()))?;
-    let topology = (plan.topology.clone(), args.group.clone(), life);
-    let exclusive = group.pace.mode.is_exclusive();
-    let holder = Holder::new(topology, (plan.roles.clone(), exclusive), member, true);
-    let wrapper = Wrapper {
-        role,
-        command: args.command.clone(),
-        stopping,
-        on_exit: args.on_exit.into(),
-        mark: name.mark.clone(),
+    let config = config_of(life, group, &cluster);
+    let of = (plan.topology.clone(), args.group.clone());
+    let holder = Holder::join(of, plan.roles.clone(), &config, work.is_some());
+    let holder = Arc::new(holder.map_err(|error| failed(error.into()))?);
+    let mut serving = JoinSet::new();
+    let address = sidecar.as_ref().map(|sidecar| sidecar.address);
+    if let Some(sidecar) = sidecar {
+        say(&holder, &format_args!("answers on http://{}", sidecar.address));
+        serving.spawn_on(sidecar.serve(Arc::clone(&holder)), runtime.handle());
+    }
+    let done = match work {
+        Some((role, stopping)) => {
+            let wrapper = Wrapper {
+                role,
+                command: args.command.clone(),
+                stopping,
+                on_exit: args.on_exit.into(),
+                mark: name.mark.clone(),
+                sidecar: address,
+            };
+            say(&holder, &format_args!("waits to lead {}", wrapper.role.1));
+            wrapper.run(&holder, &stop, &mut |what| say(&holder, &what))
+        }
+        None => {
+            while !stop.load(Ordering::SeqCst) {
+                std::thread::sleep(LOOK);
+            }
+            Ok(Wrapped::Stopped)
+        }
     };
-    let of = format!("{} in {} as {}", wrapper.role.1, holder.group, holder.life);
-    say(&of, &"waits to lead");
-    match wrapper.run(&holder, &stop, &mut |what| say(&of, &what)) {
+    ended(done, &holder)
+}
+
+/// Leaves the group, unless the command may still run.
+fn ended(done: Result<Wrapped, HoldError>, holder: &Arc<Holder>) -> Result<u8, Failure> {
+    match done {
         Ok(wrapped) => {
-            holder.member.leave();
+            // The sidecar goes on answering meanwhile.
+            holder.member.depart();
             Ok(match wrapped {
                 Wrapped::Stopped => 0,
                 Wrapped::Ended(end) => end.code(),
             })
         }
         Err(error) => {
-            // The command may run: whoever leaves now gives its role to another.
-            std::mem::forget(holder);
+            // Whoever leaves now gives the role to another. The process ends without leaving.
+            std::mem::forget(Arc::clone(holder));
             Err(failed(error))
         }
     }
 }
 
-fn say(of: &str, what: &dyn std::fmt::Display) {
+#[expect(clippy::needless_pass_by_value, reason = "it ends here")]
+fn failed(error: HoldError) -> Failure {
+    Failure::new(Exit::Unable, &error)
+}
+
+fn say(holder: &Holder, what: &dyn std::fmt::Display) {
+    let (member, group) = (&holder.life.member, &holder.group);
     // A closed standard error is not an error.
-    writeln!(console::err(), "{of}: {what}").ok();
+    writeln!(console::err(), "{member} in {group}: {what}").ok();
 }
 
 /// Set by the signals that end the command.
@@ -173,16 +221,42 @@ impl HoldArgs {
         })
     }
 
-    fn role_of(&self, plan: &Plan) -> Result<(RoleIndex, RoleName), Failure> {
-        let name = self.role.parse::<RoleName>().ok();
-        let found = name.and_then(|name| plan.roles.find(&name).map(|role| (role, name)));
-        found.ok_or_else(|| {
-            let what = format!("--role: {} has no role `{}`", plan.topology, self.role);
-            invalid(match plan.roles.names().next() {
+    /// The role of the command, and how the command is stopped; none without a command.
+    fn work(&self, plan: &Plan, group: &PlannedGroup) -> Result<Option<Work>, Failure> {
+        let Some(name) = &self.role else { return Ok(None) };
+        let role = name.parse::<RoleName>().ok();
+        let role = role.and_then(|name| plan.roles.find(&name).map(|role| (role, name)));
+        let Some(role) = role else {
+            let what = format!("--role: {} has no role `{name}`", plan.topology);
+            return Err(invalid(match plan.roles.names().next() {
                 Some(first) => format!("{what}; it has {}, as `{first}`", plan.roles),
                 None => what,
-            })
-        })
+            }));
+        };
+        let stopping = self.stopping(group)?;
+        self.has_program()?;
+        Ok(Some((role, stopping)))
+    }
+
+    /// Without a hold, an exclusive group promises nothing, and every answer would be no.
+    fn promises(&self, group: &PlannedGroup) -> Result<(), Failure> {
+        if group.pace.mode.is_exclusive() && group.pace.hold.get().is_zero() {
+            let name = &self.group;
+            return Err(invalid(format!(
+                "group {name} is exclusive and has no hold, so it promises nothing to a program: \
+                 set one, as in --set groups.{name}.hold=500ms"
+            )));
+        }
+        Ok(())
+    }
+
+    fn sidecar(&self) -> Result<Option<Sidecar>, Failure> {
+        let Some(address) = self.serve else { return Ok(None) };
+        let access = Access::of(address, self.token_file.as_deref());
+        let access = access.map_err(|error| Failure::new(Exit::Invalid, &error))?;
+        let bound = Sidecar::bind(address, access);
+        let what = "the address of --serve cannot be used";
+        bound.map(Some).map_err(|source| failed(HoldError::System { what, source }))
     }
 
     /// How the command is stopped, if the claims of the group leave the time for it.

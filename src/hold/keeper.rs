@@ -108,10 +108,12 @@ impl Keeper<'_> {
         let wait = match kept.deadlines.act(now) {
             Act::Wait(until) => until.since(now),
             Act::Ask => {
+                tracing::debug!(pid = kept.pid, "The keeper asks the command to end.");
                 signal_all(&[Signal::TERM, Signal::CONT]);
                 Duration::ZERO
             }
             Act::Kill => {
+                tracing::debug!(pid = kept.pid, "The keeper kills the command.");
                 kept.killed |= signal_all(&[Signal::KILL]);
                 LOOK
             }
@@ -143,9 +145,14 @@ impl Keeper<'_> {
     }
 
     fn start(&mut self, until: Mono, environment: &BTreeMap<String, String>) {
+        let deadlines = Deadlines::new(self.stopping, until);
+        // The order is old: this process, or `tandem hold`, did not run meanwhile.
+        if !matches!({ deadlines }.act(Mono::now()), Act::Wait(_)) {
+            self.report(&Report::Ended(CommandEnd { asked: true, ..CommandEnd::default() }));
+            return;
+        }
         match self.spawn(environment) {
             Ok((pid, pidfd)) => {
-                let deadlines = Deadlines::new(self.stopping, until);
                 self.kept = Some(Kept { pid, pidfd, deadlines, ended: None, killed: false });
                 self.report(&Report::Started { pid });
             }
@@ -190,6 +197,7 @@ impl Keeper<'_> {
                 asked: kept.deadlines.was_asked(),
                 killed: kept.killed,
             };
+            tracing::debug!(?end, "Nothing of the command is left.");
             self.report(&Report::Ended(end));
         }
     }

@@ -25,6 +25,7 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// A running keeper.
 pub(super) struct Keeping {
+    pid: u32,
     socket: UnixStream,
     reports: Receiver<Report>,
 }
@@ -51,7 +52,7 @@ impl Keeping {
         let (socket, theirs) = UnixStream::pair()?;
         socket.set_write_timeout(Some(ROOM))?;
         let Stopping { grace, margin } = stopping;
-        Command::new(std::env::current_exe()?)
+        let child = Command::new(std::env::current_exe()?)
             .arg("keeper")
             .args(["--grace".to_owned(), Span(grace).to_string()])
             .args(["--margin".to_owned(), Span(margin).to_string()])
@@ -73,7 +74,12 @@ impl Keeping {
                 }
             }
         })?;
-        Ok(Self { socket, reports })
+        Ok(Self { pid: child.id(), socket, reports })
+    }
+
+    /// Its process id.
+    pub(super) const fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// Sends an order. One that finds no room is lost: the keeper is stopped, and the next one says

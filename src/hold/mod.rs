@@ -18,11 +18,16 @@ mod keeping;
 mod name_lock;
 mod place;
 mod protocol;
+pub mod serve;
 mod starter;
+mod status;
 mod wrapper;
 
 use std::io;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use course::OnExit;
@@ -37,8 +42,10 @@ pub use wrapper::{Happening, Wrapped, Wrapper};
 use crate::ids::{ClusterName, GroupName, Life, RoleIndex, RoleName, TopicName, TopologyName};
 use crate::kafka::KafkaError;
 use crate::roles::Roles;
+use crate::secret::SecretError;
 use crate::status_socket::StatusError;
-use tandem_member::{JoinError, Member};
+use status::Status;
+use tandem_member::{Config, JoinError, Member};
 
 /// Why a program cannot hold a role.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +95,18 @@ pub enum HoldError {
         #[source]
         source: io::Error,
     },
+    /// Other machines reach the sidecar, and nothing says who may change what.
+    #[error(
+        "a sidecar at {0} takes a --token-file: other machines reach it, and the kernel does not \
+         know their users"
+    )]
+    Open(SocketAddr),
+    /// The file of the token is empty.
+    #[error("the token file {} is empty", .0.display())]
+    NoToken(PathBuf),
+    /// The token cannot be read.
+    #[error("the token cannot be read")]
+    Token(#[from] SecretError),
     /// The command does not end, and its claim does.
     #[error(
         "the command does not end, not even by SIGKILL; this process ends without leaving its \
@@ -111,22 +130,40 @@ pub struct Holder {
     pub exclusive: bool,
     /// The member.
     pub member: Member,
+    status: Arc<Status>,
     well: AtomicBool,
     /// Whether a command has to end before the member may leave the group.
     works: bool,
 }
 
 impl Holder {
-    /// A member that has joined. With `works`, a [`Wrapper`] passes its health on.
-    #[must_use]
-    pub fn new(
-        (topology, group, life): (TopologyName, GroupName, Life),
-        (roles, exclusive): (Roles, bool),
-        member: Member,
+    /// A member that joins. With `works`, a [`Wrapper`] passes its health on.
+    ///
+    /// # Errors
+    /// The client refuses its configuration, or the system a thread.
+    pub fn join(
+        (topology, group): (TopologyName, GroupName),
+        roles: Roles,
+        config: &Config,
         works: bool,
-    ) -> Self {
-        let well = AtomicBool::new(true);
-        Self { topology, group, life, roles, exclusive, member, well, works }
+    ) -> Result<Self, JoinError> {
+        let status = Arc::new(Status::new());
+        let noted = Arc::clone(&status);
+        let member = Member::join(config, move |at, event| {
+            tracing::trace!(?at, ?event, "The member reports an event.");
+            noted.note(&event);
+        })?;
+        Ok(Self {
+            topology,
+            group,
+            life: config.life.clone(),
+            roles,
+            exclusive: config.mode.is_exclusive(),
+            member,
+            status,
+            well: AtomicBool::new(true),
+            works,
+        })
     }
 
     /// The role with this name.

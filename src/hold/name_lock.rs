@@ -80,7 +80,8 @@ impl NameLock {
             Err(error) => return Err(refused(error.into())),
         }
         let incarnation = next_life(&mut file).map_err(refused)?;
-        let mark = format!("{topology}/{group}/{name}");
+        // Where the lives of the name are counted: elsewhere the same name is another one.
+        let mark = path.display().to_string();
         end_all(&mark)?;
         Ok(Self { _file: file, incarnation, mark })
     }

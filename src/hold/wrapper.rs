@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::course::{Course, OnExit, Sequel, Step};
 use super::deadlines::Stopping;
+use super::family::family;
 use super::keeping::{Heard, Keeping, kill_all};
 use super::name_lock::MARK;
 use super::protocol::{CommandEnd, Order, Report};
@@ -18,8 +20,10 @@ use tandem_member::{Fence, Lead};
 
 /// How often the claim is compared with the clock, and renewed at the keeper.
 const TICK: Duration = Duration::from_millis(20);
-/// How long the last report of a keeper may take.
-const LAST: Duration = Duration::from_millis(5);
+/// How long the kernel has to end what is killed, where nothing is promised.
+const KILLED: Duration = Duration::from_secs(5);
+/// The same, where the promise has passed already.
+const LEAST: Duration = Duration::from_millis(100);
 
 /// A command, and how it is run.
 #[derive(Debug)]
@@ -34,6 +38,8 @@ pub struct Wrapper {
     pub on_exit: OnExit,
     /// What marks its processes.
     pub mark: String,
+    /// Where the sidecar answers, if there is one.
+    pub sidecar: Option<SocketAddr>,
 }
 
 /// What happens to the command.
@@ -154,9 +160,15 @@ impl Run<'_> {
                 let environment = self.environment(claim.and_then(|claim| claim.fence));
                 self.order(&Order::Start { until, environment });
             }
-            Step::Renew(until) => self.order(&Order::Renew { until }),
+            Step::Renew(until) => {
+                tracing::trace!(?now, ?until, "Renewed.");
+                self.order(&Order::Renew { until });
+            }
             Step::Stop(by) => self.order(&Order::Stop { by }),
-            Step::Overrun(until) => return self.overrun(until),
+            Step::Overrun(until) => {
+                tracing::debug!(?now, ?until, "The claim is about to end, and the command runs.");
+                self.overrun(until)?;
+            }
         }
         Ok(None)
     }
@@ -201,17 +213,18 @@ impl Run<'_> {
         }
     }
 
-    /// The claim is about to end. The keeper may have ended the command, and not said so yet.
-    fn overrun(&mut self, until: Mono) -> Result<Option<Wrapped>, HoldError> {
-        let over = self.listen(LAST)?;
-        if over.is_none() && self.course.runs() {
+    /// The claim is about to end. The keeper may have ended the command, and not said so yet: then
+    /// it has no child left. One that is stopped starts nothing later, since the claim is over.
+    fn overrun(&mut self, until: Mono) -> Result<(), HoldError> {
+        let is_gone = |keeping: &Keeping| family(keeping.pid()).is_empty();
+        if !self.keeping.as_ref().is_some_and(is_gone) {
             self.lost_by(Happening::Overrun, until)?;
         }
-        Ok(over)
+        Ok(())
     }
 
     fn lost(&mut self, what: Happening) -> Result<(), HoldError> {
-        let until = self.lead.claim().map_or_else(Mono::now, |claim| claim.until);
+        let until = self.lead.claim().map_or(Mono::ZERO, |claim| claim.until);
         self.lost_by(what, until)
     }
 
@@ -219,8 +232,10 @@ impl Run<'_> {
     fn lost_by(&mut self, what: Happening, until: Mono) -> Result<(), HoldError> {
         (self.say)(what);
         self.keeping = None;
-        let grace = Mono::now() + self.wrapper.stopping.grace;
-        if !kill_all(if self.holder.exclusive { until } else { grace }) {
+        let now = Mono::now();
+        let promised = self.holder.exclusive && self.course.runs();
+        let by = if promised { until.max(now + LEAST) } else { now + KILLED };
+        if !kill_all(by) {
             return Err(HoldError::Outlived);
         }
         self.course.lost(Mono::now());
@@ -238,6 +253,9 @@ impl Run<'_> {
             ("TANDEM_NAME".to_owned(), holder.life.member.to_string()),
             ("TANDEM_INCARNATION".to_owned(), holder.life.incarnation.to_string()),
         ]);
+        if let Some(address) = self.wrapper.sidecar {
+            all.insert("TANDEM_SIDECAR".to_owned(), format!("http://{address}"));
+        }
         if let Some(Fence { epoch, offset }) = fence {
             all.insert("TANDEM_FENCE".to_owned(), format!("{epoch}.{offset}"));
         }

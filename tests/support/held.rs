@@ -60,12 +60,30 @@ impl Stage {
     pub fn command_as(&self, file: &str, name: &str, more: &[&str], command: &[&str]) -> Command {
         let mut hold = Command::new(crate::program());
         hold.args(["hold", "-f", "t.yaml", "--group", "p1", "--name", name]);
-        hold.args(more).arg("--").args(command);
+        hold.args(more);
+        if !command.is_empty() {
+            hold.arg("--").args(command);
+        }
         hold.current_dir(self.folder.path()).env("XDG_STATE_HOME", self.path("state"));
+        hold.env("RUST_LOG", "warn,tandem::hold=debug,tandem::cli::hold=off");
         hold.stdin(Stdio::null());
         let file = |kind: &str| fs::File::create(self.path(&format!("{file}.{kind}"))).unwrap();
         hold.stdout(file("out")).stderr(file("err"));
         hold
+    }
+
+    /// Serves programs, without a command; also the port.
+    pub fn serve(&self, name: &str, more: &[&str]) -> (Hold, u16) {
+        let more = [&["--serve", "127.0.0.1:0"], more].concat();
+        let mut command = self.command(name, &more, &[]);
+        let hold = Hold { child: command.spawn().unwrap() };
+        let file = format!("{name}.err");
+        let port = eventually("the address", SOON, || {
+            let said = self.said(&file);
+            let address = said.split("answers on http://127.0.0.1:").nth(1)?;
+            address.split_once('\n')?.0.parse().ok()
+        });
+        (hold, port)
     }
 
     /// Holds role `r` with this command.

@@ -275,6 +275,11 @@ impl Member {
     /// released it, for at most 300 ms; then every claim has ended. Blocks: in an async function,
     /// drop the member instead, or leave on a thread that may block.
     pub fn leave(self) {
+        self.depart();
+    }
+
+    /// Leaves as [`leave`](Self::leave) does. The handle stays, and answers that nothing is led.
+    pub fn depart(&self) {
         self.commands.try_send(Command::Leave).ok();
         let within = LEAVE_MAX + self.promise.hold();
         let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,3 +4,4 @@
 mod ends;
 mod refused;
 mod runs;
+mod sidecar;

@@ -30,7 +30,7 @@ fn a_command_learns_its_role_and_ends_in_order() {
     assert_eq!(one.ends().code(), Some(0));
     assert_eq!(stage.said("asked"), "asked\n");
     let told = stage.said("a.err");
-    assert!(told.contains("r in p1 as a.1: leads; the command runs as process "), "{told}");
+    assert!(told.contains("a in p1: leads; the command runs as process "), "{told}");
     assert!(told.contains("the command was stopped: exit status 0"), "{told}");
 }
 
@@ -70,5 +70,5 @@ fn with_leave_the_end_of_the_command_is_that_of_the_member() {
             stage.command("a", &["--role", "r", "--on-exit", "leave"], &["sh", "-c", body]);
         assert_eq!(command.status().unwrap().code(), Some(code), "{body}");
     }
-    assert!(stage.said("a.err").contains("as a.3"), "each is a life of its own");
+    assert_eq!(stage.said("state/tandem/hold/held.p1.a"), "3\n", "each is a life of its own");
 }
