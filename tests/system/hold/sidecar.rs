@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -14,6 +13,7 @@ use support::web::{ask, get};
 use tandem::time::Mono;
 
 use crate::documented::python::{VALIDATOR, ask as ask_python};
+use crate::strangers::another::{answer, as_nobody, as_ourselves};
 
 /// The answer for role `r`, as status and JSON.
 fn role(port: u16) -> (u16, Value) {
@@ -111,17 +111,11 @@ fn only_who_may_changes_anything() {
     let wrong = ask(port, "PUT /v1/health", "Authorization: Bearer secret\r\n", "{}").unwrap();
     assert!(wrong.0 == 400 && wrong.1.contains("write {\\\"well\\\": true}"), "{wrong:?}");
     let (_hold, port) = stage.serve("b", &[]);
-    // Another user of this machine.
-    let script = format!(
-        "import urllib.request as r\n\
-         q = r.Request('http://127.0.0.1:{port}/v1/health', b'{{\"well\":true}}', method='PUT')\n\
-         try: print(r.urlopen(q).status)\n\
-         except Exception as e: print(e.code)"
-    );
-    let mut other = Command::new("setpriv");
-    other.args(["--reuid", "65534", "--clear-groups", "python3", "-c", &script]);
-    let said = other.current_dir("/").output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&said.stdout), "403\n", "{said:?}");
+    let request = b"PUT /v1/health HTTP/1.0\r\nContent-Length: 13\r\n\r\n{\"well\":true}";
+    let address = format!("127.0.0.1:{port}");
+    let status = |perl| String::from_utf8(answer(perl, &address, request)).unwrap();
+    assert!(status(as_ourselves("perl")).starts_with("HTTP/1.0 200"));
+    assert!(status(as_nobody("perl")).starts_with("HTTP/1.0 403"));
     let mut open = stage.command("c", &["--serve", "0.0.0.0:0"], &[]);
     assert_eq!(open.status().unwrap().code(), Some(2));
     assert!(stage.said("c.err").contains("takes a --token-file"), "{}", stage.said("c.err"));
