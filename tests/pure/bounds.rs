@@ -39,6 +39,7 @@ fn terms() -> Terms {
         search: Duration::ZERO,
         start_up: Duration::ZERO,
         departure: None,
+        statement: None,
     }
 }
 

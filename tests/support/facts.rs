@@ -77,6 +77,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         hold: Span::ms(0),
         assignor: Assignor::Roundrobin,
         membership: MembershipClient::Library,
+        handover: false,
         on_death: OnDeath::default(),
     };
     let group = |&(group, partitions, members): &(&str, u32, u32)| {

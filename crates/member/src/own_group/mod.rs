@@ -153,11 +153,16 @@ impl OwnGroup {
         self.core.proof().map(|proof| proof.since)
     }
 
+    /// Gives back what the member holds; with the next turns it leaves the group.
+    pub(crate) fn begin_leave(&mut self) {
+        self.core.handle_leave(Mono::now());
+        self.again = None;
+    }
+
     /// Leaves the group. Returns after the answer, and after `within` at the latest.
     pub(crate) fn leave(mut self, within: Duration) {
         let end = Mono::now() + within;
-        self.core.handle_leave(Mono::now());
-        self.again = None;
+        self.begin_leave();
         loop {
             let now = Mono::now();
             drop(self.advance(now));

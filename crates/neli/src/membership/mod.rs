@@ -30,7 +30,6 @@
 mod answers;
 mod assign;
 mod backoff;
-mod bytes;
 mod config;
 mod flight;
 mod grouping;
