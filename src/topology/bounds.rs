@@ -80,8 +80,8 @@ pub enum Recall {
 }
 
 /// A member that is paused for `d` serves nothing meanwhile. When it wakes, it still holds its
-/// earlier claims, and the messages that waited for it renew them once more; where members hand over,
-/// only until it learns of its expulsion and of its successors. In the fast mode only
+/// earlier claims, and the messages that waited for it renew them once more; where members hand
+/// over, until it learns of its expulsion and of its successors. In the fast mode only
 /// a message that it sends after waking renews a claim, until its next heartbeat finds it expelled.
 /// In the exclusive mode only a proof that it asks for after waking does.
 fn pause(terms: &Terms, d: Duration) -> Bound {

@@ -92,12 +92,13 @@ fn group_section(
     writeln!(f, "  roles           {}", roles(plan, group))?;
     writeln!(
         f,
-        "  pace            session {}, heartbeat {}, beacon {}, threshold {} ({})",
+        "  pace            session {}, heartbeat {}, beacon {}, threshold {} ({}{})",
         pace.session,
         pace.heartbeat,
         pace.beacon,
         pace.threshold,
-        pace.mode.as_str()
+        pace.mode.as_str(),
+        if pace.handover { ", handed over" } else { "" }
     )?;
     writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
     costs(f, plan, group)

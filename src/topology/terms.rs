@@ -56,8 +56,8 @@ pub struct Terms {
     /// `T`, in the fast mode `Q`: how long a claim outlives the last message, in the exclusive mode
     /// also the last proof.
     pub threshold: Duration,
-    /// How long after its claim began a new owner's statement reaches the others; none where members
-    /// do not hand over.
+    /// How long after its claim began a new owner's statement reaches the others; none where
+    /// members do not hand over.
     pub statement: Option<Duration>,
     /// `D`: how long until other brokers take over from one that died.
     pub failover: Duration,
@@ -130,7 +130,7 @@ impl Terms {
     pub fn moved(&self) -> Duration {
         match self.mode {
             Mode::NonExclusive => self.statement.unwrap_or(self.threshold).min(self.threshold),
-            // Each rebalance revokes, and a revocation ends the claim before the member joins again.
+            // A revocation ends the claim before the member joins again.
             Mode::Fast | Mode::Exclusive => Duration::ZERO,
         }
     }
@@ -147,8 +147,8 @@ impl Terms {
         self.rebalance + self.first + self.grace
     }
 
-    /// How long a role has no leader when its leader leaves. One that hands over leads on meanwhile,
-    /// as long as it waits and its claims last.
+    /// How long a role has no leader when its leader leaves. One that hands over leads on
+    /// meanwhile, as long as it waits and its claims last.
     #[must_use]
     pub fn left(&self) -> Duration {
         let waits = HAND_OVER.min(self.threshold.saturating_sub(self.age));

@@ -1,5 +1,6 @@
 //! Drives the core with Kafka: one thread owns the protocol and both clients.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
@@ -135,7 +136,9 @@ impl Driver {
         let now = Mono::now();
         let core = Neli::new(now, protocol);
         let (group, life) = (config.consumer_group.clone(), config.life.clone());
-        let me = Identity { group, life, address: None };
+        // Random without a package: each hasher begins elsewhere.
+        let process = RandomState::new().hash_one(&life);
+        let me = Identity { group, life, process, address: None };
         let member = State {
             core: if hands_over(config) { core.handing_over(me, DIRECT) } else { core },
             claims,
@@ -350,7 +353,7 @@ impl State {
     }
 
     /// Leaves the group. A member that hands over leads until others do. Another one in the
-    /// non-exclusive mode leads until it has left, since the other members learn of its leave only at
+    /// non-exclusive mode leads until it has left, since the others learn of its leave only at
     /// their next heartbeats. Then it ends every claim and reports it.
     fn leave(&mut self, mut clients: Clients) {
         if self.core.hands_over() {
