@@ -73,8 +73,8 @@ fn group_section(
     )?;
     let pace = &group.pace;
     let client = match pace.membership {
-        MembershipClient::Library => ", joined by librdkafka",
-        MembershipClient::Own => "",
+        client @ MembershipClient::Library => format!(", joined by {client}"),
+        MembershipClient::Own => String::new(),
     };
     let assignor = pace.assignor.as_str();
     writeln!(f, "  consumer group  {} ({assignor}{client})", group.consumer_group)?;
