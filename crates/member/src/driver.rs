@@ -1,5 +1,6 @@
 //! Drives the core with Kafka: one thread owns the protocol and both clients.
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -10,6 +11,7 @@ use tandem_facts::observation::{Horizon, Mode};
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
 use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement};
 
+use crate::clients::Clients;
 use crate::contact::{Contact, Counters};
 use crate::kafka::{
     Consumer, ConsumerSettings, Delivered, KafkaError, Mark, MembershipClient, Producer,
@@ -40,10 +42,12 @@ pub(crate) enum Command {
 }
 
 /// An input of the member's loop.
-enum Input {
+pub(crate) enum Input {
     Heard(Heard),
     Stated(Statement),
     Group(Membership),
+    /// Those of a generation.
+    Fences(i32, BTreeMap<PartitionId, i64>),
     Proof(Option<Mono>),
     Quiet,
     Pulse,
@@ -59,14 +63,6 @@ pub(crate) struct Driver {
     clients: Clients,
 }
 
-/// The clients of a member, apart from its producer.
-struct Clients {
-    consumer: Consumer,
-    /// Its group membership, unless that is the consumer's.
-    own: Option<OwnGroup>,
-    wake: Duration,
-}
-
 struct State {
     core: Neli,
     claims: Arc<Claims>,
@@ -77,6 +73,9 @@ struct State {
     /// The clock that stamps beacons. Claims depend on monotonic time alone.
     clock: WallClock,
     hold: Duration,
+    /// The fences, and the generation to which they belong.
+    fences: BTreeMap<PartitionId, i64>,
+    fenced: Option<i32>,
     renewed: Mono,
     contact: Contact,
     /// The number of messages received.
@@ -147,6 +146,8 @@ impl Driver {
             mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
             clock: WallClock::TRUE,
             hold: config.hold,
+            fences: BTreeMap::new(),
+            fenced: None,
             renewed: Mono::ZERO,
             contact: Contact::new(now),
             heard: 0,
@@ -158,51 +159,6 @@ impl Driver {
     pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
         self.state.live(self.clients, commands);
         self.state.producer
-    }
-}
-
-impl Clients {
-    /// The next message within `wait`, or within less if the group has something due.
-    fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Delivered>, KafkaError> {
-        let group = self.own.as_ref().map(|own| own.patience(now));
-        self.consumer.heard(now, wait.min(self.wake).min(group.unwrap_or(self.wake)))
-    }
-
-    /// The changes of the assignment since the last call.
-    fn changes(&mut self) -> Vec<Membership> {
-        let Some(own) = &mut self.own else { return self.consumer.changes() };
-        let changes: Vec<Membership> = own.turn();
-        if !changes.is_empty() {
-            self.consumer.hold(&own.held());
-        }
-        changes
-    }
-
-    /// The last proof of membership, as far as the group membership has proofs.
-    fn proof(&self) -> Option<Mono> {
-        self.own.as_ref()?.proof()
-    }
-
-    /// Gives back what the member holds. It leaves the group with the next turns.
-    fn begin_leave(&mut self) {
-        if let Some(own) = &mut self.own {
-            own.begin_leave();
-        }
-    }
-
-    /// Leaves the group within `within`, calls `left`, and closes the client. Closing can hang.
-    fn leave(self, within: Duration, left: impl FnOnce()) {
-        match self.own {
-            None => {
-                self.consumer.leave();
-                left();
-            }
-            Some(own) => {
-                own.leave(within);
-                left();
-                self.consumer.leave();
-            }
-        }
     }
 }
 
@@ -232,6 +188,9 @@ impl State {
                 }
                 Input::Stated(statement) => self.core.handle_statement(now, &statement),
                 Input::Group(change) => self.regroup(now, &change),
+                Input::Fences(generation, fences) => {
+                    (self.fenced, self.fences) = (Some(generation), fences);
+                }
                 Input::Proof(since) => self.core.handle_proof(now, since),
                 Input::Pulse => self.core.handle_pulse(now),
                 Input::Clock(skew) => {
@@ -267,7 +226,7 @@ impl State {
         let heard = clients.heard(now, due.unwrap_or(clients.wake));
         let mut inputs: Vec<Input> = clients.changes().into_iter().map(Input::Group).collect();
         if self.core.mode().is_exclusive() {
-            inputs.push(Input::Proof(clients.proof()));
+            inputs.extend(clients.proof(self.fenced));
         }
         match heard {
             Ok(Some(Delivered { heard, statement })) => {
@@ -299,7 +258,8 @@ impl State {
         while let Some(change) = self.core.poll_event() {
             let event = match change {
                 Change::Acquired { claim: Horizon { partition, term, until }, from } => {
-                    Event::Claimed { partition, term, from, until }
+                    let fence = self.fences.get(&partition).copied();
+                    Event::Claimed { partition, term, from, until, fence }
                 }
                 Change::Ended { claim: Horizon { partition, term, until: at }, why } => {
                     Event::Lapsed { partition, term, at, why }

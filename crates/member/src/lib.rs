@@ -44,6 +44,7 @@
 pub mod kafka;
 
 mod claims;
+mod clients;
 mod config;
 mod contact;
 mod driver;
