@@ -260,12 +260,7 @@ impl World {
                 self.coordinator.handle_heartbeat(now, &beat)
             }
             Request::Offsets { partitions, .. } => {
-                let last = partitions.into_iter().filter_map(|partition| {
-                    let at = topic_partition(partition);
-                    let last = self.coordinator.handle_fetch_offset(now, &group, &at)?;
-                    Some((partition, last.offset))
-                });
-                let last = last.collect();
+                let last = self.offsets(&group, partitions);
                 return self.answer(place, life, id, Response::Offsets(last));
             }
             Request::Commit { member_id, generation, offsets } => {
@@ -286,6 +281,15 @@ impl World {
             }
         };
         self.answer(place, life, id, done.map_or_else(refused, |()| Response::Done));
+    }
+
+    fn offsets(&mut self, group: &str, of: Vec<PartitionId>) -> BTreeMap<PartitionId, i64> {
+        let last = of.into_iter().filter_map(|partition| {
+            let at = topic_partition(partition);
+            let last = self.coordinator.handle_fetch_offset(self.now, group, &at)?;
+            Some((partition, last.offset))
+        });
+        last.collect()
     }
 
     /// Sends what the coordinator has ready.
