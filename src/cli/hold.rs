@@ -41,15 +41,15 @@ type Work = ((RoleIndex, RoleName), Stopping);
 /// asks.
 ///
 /// Joins a group of the topology as one more member. With a command (after --): while the member
-/// leads the role, the command runs; before the claim ends, the command gets SIGTERM, and then, with
-/// all that it has started, SIGKILL. A process beside the command (its keeper) sees to that, also if
-/// `tandem hold` hangs or is killed. The command learns what it leads from TANDEM_ROLE,
-/// TANDEM_GROUP, TANDEM_TOPOLOGY, TANDEM_NAME and TANDEM_INCARNATION. Its standard input is empty;
-/// its output is that of `tandem hold`.
+/// leads the role, the command runs; before the claim ends, the command gets SIGTERM, and then,
+/// with all that it has started, SIGKILL. A process beside the command (its keeper) sees to that,
+/// also if `tandem hold` hangs or is killed. The command learns what it leads from TANDEM_ROLE,
+/// TANDEM_GROUP, TANDEM_TOPOLOGY, TANDEM_NAME, TANDEM_INCARNATION and, in exclusive mode,
+/// TANDEM_FENCE. Its standard input is empty; its output is that of `tandem hold`.
 ///
 /// With --serve: answers over HTTP. `GET /v1/roles/ROLE` is 200 while the member leads the role,
-/// with `remaining_ms`, counted from before the request was sent, and else 409. `GET /v1/events` is a
-/// stream of changes. `PUT /v1/health` with {"well": false} hands the roles over, and with true
+/// with `remaining_ms`, counted from before the request was sent, and else 409. `GET /v1/events`
+/// is a stream of changes. `PUT /v1/health` with {"well": false} hands the roles over, and with true
 /// takes part again. Also /livez, /readyz, /metrics and /openapi.json.
 ///
 /// In exclusive mode the group must have a `hold`: for so long a promise to a program may last, and

@@ -40,8 +40,8 @@ struct Kept {
     pid: u32,
     pidfd: OwnedFd,
     deadlines: Deadlines,
-    /// How it ended, once it has.
-    ended: Option<WaitStatus>,
+    /// How it ended, once it has, and whether it was asked to before.
+    ended: Option<(WaitStatus, bool)>,
     killed: bool,
 }
 
@@ -188,13 +188,15 @@ impl Keeper<'_> {
         let (ended, all) = reap();
         let Some(kept) = &mut self.kept else { return };
         if let Some((_, status)) = ended.into_iter().find(|(pid, _)| *pid == kept.pid) {
-            kept.ended = Some(status);
+            kept.ended = Some((status, kept.deadlines.was_asked()));
         }
         if all && let Some(kept) = self.kept.take() {
+            let status = kept.ended.map(|(status, _)| status);
             let end = CommandEnd {
-                status: kept.ended.and_then(|status| status.exit_status()),
-                signal: kept.ended.and_then(|status| status.terminating_signal()),
-                asked: kept.deadlines.was_asked(),
+                status: status.and_then(WaitStatus::exit_status),
+                signal: status.and_then(WaitStatus::terminating_signal),
+                // What it left behind was asked as well; that says nothing of the command.
+                asked: kept.ended.is_some_and(|(_, asked)| asked),
                 killed: kept.killed,
             };
             tracing::debug!(?end, "Nothing of the command is left.");

@@ -16,7 +16,7 @@ use super::protocol::{CommandEnd, Order, Report};
 use super::{HoldError, Holder};
 use crate::ids::{RoleIndex, RoleName};
 use crate::time::{Mono, Span};
-use tandem_member::{Fence, Lead};
+use tandem_member::Lead;
 
 /// How often the claim is compared with the clock, and renewed at the keeper.
 const TICK: Duration = Duration::from_millis(20);
@@ -244,7 +244,7 @@ impl Run<'_> {
     }
 
     /// What the command learns of its role.
-    fn environment(&self, fence: Option<Fence>) -> BTreeMap<String, String> {
+    fn environment(&self, fence: Option<i64>) -> BTreeMap<String, String> {
         let holder = self.holder;
         let mut all = BTreeMap::from([
             ("TANDEM_ROLE".to_owned(), self.wrapper.role.1.to_string()),
@@ -256,8 +256,8 @@ impl Run<'_> {
         if let Some(address) = self.wrapper.sidecar {
             all.insert("TANDEM_SIDECAR".to_owned(), format!("http://{address}"));
         }
-        if let Some(Fence { epoch, offset }) = fence {
-            all.insert("TANDEM_FENCE".to_owned(), format!("{epoch}.{offset}"));
+        if let Some(fence) = fence {
+            all.insert("TANDEM_FENCE".to_owned(), fence.to_string());
         }
         all
     }

@@ -7,7 +7,7 @@ impl From<&Plan> for Roster {
     fn from(plan: &Plan) -> Self {
         let clusters = plan.clusters.keys().map(|name| (name.clone(), plan.on(name)));
         // What a group without members of ours leads is unknown, and nothing is claimed of it.
-        let observed = plan.groups.iter().filter(|(_, group)| !group.members.is_empty());
+        let observed = plan.groups.iter().filter(|(_, group)| group.has_members());
         let groups = observed.map(|(name, group)| {
             let group = RosterGroup {
                 members: group.members.clone(),

@@ -43,7 +43,7 @@ fn roles_are_led_on_their_partitions_and_their_names_are_known() {
     assert_eq!(member.role("e"), Some(RoleIndex(4)));
     assert_eq!(member.role("f"), None);
     let claim = member.claim(RoleIndex(4)).unwrap();
-    assert!(claim.fence.is_none(), "members announce nothing yet");
+    assert!(claim.fence.is_none(), "only exclusive groups keep fences");
     let left = claim.remaining(Mono::now());
     assert!(left > Duration::ZERO && left <= Duration::from_secs(2), "{left:?}");
     member.leave();
@@ -99,6 +99,7 @@ fn no_rebalance_breaks_a_promise() {
     let exclusive = |name: &str| builder(&broker, name).exclusive(HOLD).join().unwrap();
     let one = exclusive("one");
     eventually("all roles", || (led(&one) == 4).then_some(()));
+    let mut fence = one.claim(PartitionId(0)).unwrap().fence.unwrap();
     for round in 0..3 {
         let stop = AtomicBool::new(false);
         // The second member gets some of the partitions: the promises on each are kept apart.
@@ -128,7 +129,11 @@ fn no_rebalance_breaks_a_promise() {
             drop(stops);
             two.leave();
         });
-        eventually("all roles again", || (led(&one) == 4).then_some(()));
+        let again = eventually("all roles again", || {
+            (led(&one) == 4).then(|| one.claim(PartitionId(0))?.fence)?
+        });
+        assert!(again > fence, "fences rise: {again} after {fence}");
+        fence = again;
     }
     one.leave();
 }

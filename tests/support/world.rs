@@ -10,12 +10,16 @@ use tandem::groups::{
     Coordinator, CoordinatorSettings, Fault, Heartbeat, Join, JoinReply, Protocol, ReplyBody, Sync,
     SyncReply, Token,
 };
-use tandem::ids::PartitionId;
-use tandem::neli::{Assignment, Config, Event, Heard, Membership, Neli, Pulse};
+use tandem::ids::{Life, PartitionId};
+use tandem::neli::{
+    Assignment, Config, Event, Heard, Identity, Membership, Neli, Pulse, Statement,
+};
 use tandem::time::Mono;
 use tandem::topology::Terms;
 
 const GROUP: &str = "g";
+/// The partition on which members state what they hold and lead.
+const DIRECT: PartitionId = PartitionId(0);
 /// Of these, what a new owner's first message takes is made: the end of the log is looked up, then
 /// what is published after that travels.
 const LOOK_UP: Duration = Duration::from_millis(10);
@@ -33,6 +37,7 @@ enum Due {
     Joined(usize, JoinReply),
     Synced(usize, SyncReply),
     Message { to: usize, message: Heard },
+    Statement { to: usize, statement: Statement },
     Core(usize),
     Coordinator,
 }
@@ -53,6 +58,7 @@ pub struct World {
     terms: Terms,
     luck: Luck,
     width: NonZeroU32,
+    config: Config,
     coordinator: Coordinator,
     clients: Vec<Client>,
     agenda: BTreeMap<(Mono, u64), Due>,
@@ -64,6 +70,8 @@ pub struct World {
     pub ended: Vec<(Mono, usize, PartitionId)>,
     /// When the group was last given its partitions.
     pub settled: Mono,
+    /// Statements of these are lost that leave at once with a claim.
+    pub loses_announcements: bool,
 }
 
 impl World {
@@ -72,32 +80,42 @@ impl World {
         let width = NonZeroU32::new(width).unwrap();
         let (mode, pulse, hold) = (terms.mode, Pulse::Clock, Duration::ZERO);
         let config = Config { width, threshold: terms.threshold, hold, beacon, mode, pulse };
-        let client = || Client {
-            core: Neli::new(Mono::ZERO, config),
-            member_id: String::new(),
-            generation: -1,
-            holds: BTreeMap::new(),
-            cut: None,
-        };
         let mut world = Self {
             now: Mono::ZERO,
             terms,
             luck,
             width,
             coordinator: Coordinator::new(CoordinatorSettings::default()),
-            clients: (0..members).map(|_| client()).collect(),
+            config,
+            clients: Vec::new(),
             agenda: BTreeMap::new(),
             order: 0,
             tokens: BTreeMap::new(),
             acquired: Vec::new(),
             ended: Vec::new(),
             settled: Mono::ZERO,
+            loses_announcements: false,
         };
-        for index in 0..members {
-            world.at(Mono::ZERO, Due::Join(index));
-            world.at(Mono::ZERO, Due::Core(index));
-        }
+        (0..members).for_each(|_| world.enter());
         world
+    }
+
+    /// One more member joins.
+    pub fn enter(&mut self) {
+        let number = self.clients.len();
+        let core = self.core(number);
+        let (member_id, holds) = (String::new(), BTreeMap::new());
+        self.clients.push(Client { core, member_id, generation: -1, holds, cut: None });
+        self.at(self.now, Due::Join(number));
+        self.at(self.now, Due::Core(number));
+    }
+
+    fn core(&self, number: usize) -> Neli {
+        let core = Neli::new(self.now, self.config);
+        let life = Life::try_from(format!("g-{number}.1")).unwrap();
+        let (group, process) = (GROUP.parse().unwrap(), number as u64);
+        let me = Identity { group, life, process, address: None };
+        if self.terms.statement.is_some() { core.handing_over(me, DIRECT) } else { core }
     }
 
     fn lucky(&self, worst: Duration) -> Duration {
@@ -175,12 +193,17 @@ impl World {
                 self.drain(index);
             }
             Due::Message { to, message } if !self.is_cut(to) => self.deliver(to, message),
+            Due::Statement { to, statement } if !self.is_cut(to) => {
+                self.clients[to].core.handle_statement(self.now, &statement);
+                self.drain(to);
+            }
             Due::Beat(index) if !self.is_cut(index) => self.heartbeat(index),
             Due::Join(index) if !self.is_cut(index) => self.join(index),
             Due::Joined(index, reply) if !self.is_cut(index) => self.joined(index, reply),
             Due::Synced(index, reply) if !self.is_cut(index) => self.synced(index, reply),
             // A member that is cut off neither sends nor receives.
             Due::Message { .. }
+            | Due::Statement { .. }
             | Due::Beat(_)
             | Due::Join(_)
             | Due::Joined(..)
@@ -293,7 +316,8 @@ impl World {
         let partitions: Vec<_> = share.iter().map(|&k| PartitionId(u32::from(k))).collect();
         let sees = self.now + self.lucky(LOOK_UP);
         self.clients[index].holds = partitions.iter().map(|&k| (k, sees)).collect();
-        let assignment = Assignment { generation: None, member_id: None, partitions };
+        let generation = Some(self.clients[index].generation);
+        let assignment = Assignment { generation, member_id: None, partitions };
         self.clients[index].core.handle_membership(self.now, &Membership::Assigned(assignment));
         self.settled = self.now;
         self.at(self.now + self.terms.silence(), Due::Beat(index));
@@ -303,9 +327,11 @@ impl World {
     /// Carries out the outputs of a core: records claims, and delivers beacons to the members that
     /// see them.
     fn drain(&mut self, index: usize) {
+        let mut announces = false;
         while let Some(event) = self.clients[index].core.poll_event() {
             match event {
                 Event::Acquired { claim, from } => {
+                    announces = true;
                     self.acquired.push((from, index, claim.partition));
                 }
                 Event::Ended { claim, .. } => {
@@ -315,6 +341,12 @@ impl World {
         }
         while let Some(partition) = self.clients[index].core.poll_beacon() {
             let arrives = self.now + self.lucky(self.terms.first.saturating_sub(LOOK_UP));
+            let lost = announces && self.loses_announcements || self.is_cut(index);
+            let stated = self.clients[index].core.statement(partition).filter(|_| !lost);
+            for (to, statement) in (0..self.clients.len()).zip(stated.iter().cycle()) {
+                let statement = statement.clone();
+                self.at(arrives, Due::Statement { to, statement });
+            }
             for to in 0..self.clients.len() {
                 let sees = self.clients[to].holds.get(&partition).is_some_and(|s| *s <= self.now);
                 if sees && !self.is_cut(index) {

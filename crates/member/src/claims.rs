@@ -2,8 +2,9 @@
 //! read compares it with the clock, so a thread that was not scheduled for a while finds its claim
 //! expired.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub struct Claims {
     /// The end of the claim on each partition, in nanoseconds of [`Mono`]; 0 without a claim. It is
     /// read without a lock.
     ends: Box<[AtomicU64]>,
+    /// The fence of the claim on each partition; 0 without one.
+    fences: Box<[AtomicI64]>,
     horizons: Mutex<Vec<Horizon>>,
     claimed: Condvar,
     /// Wakes those who wait for a claim to begin, or to end sooner than they knew.
@@ -33,6 +36,7 @@ impl Claims {
         Self {
             width,
             ends: (0..room).map(|_| AtomicU64::new(0)).collect(),
+            fences: (0..room).map(|_| AtomicI64::new(0)).collect(),
             horizons: Mutex::new(Vec::with_capacity(room)),
             claimed: Condvar::new(),
             turns: watch::Sender::new(0),
@@ -47,17 +51,24 @@ impl Claims {
 
     /// Replaces the claims by those of the core. When it returns, every later [`end`](Self::end)
     /// is a new one.
-    pub(crate) fn publish(&self, claims: impl Iterator<Item = Horizon>) {
+    pub(crate) fn publish(
+        &self,
+        claims: impl Iterator<Item = Horizon>,
+        fences: &BTreeMap<PartitionId, i64>,
+    ) {
         let mut horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
         horizons.clear();
         horizons.extend(claims);
         let mut published = horizons.iter().peekable();
         let mut turned = false;
-        for (partition, end) in (0..).map(PartitionId).zip(&self.ends) {
+        let places = self.ends.iter().zip(&self.fences);
+        for (partition, (end, fence)) in (0..).map(PartitionId).zip(places) {
             let claim = published.next_if(|claim| claim.partition == partition);
             let new = claim.map_or(0, |claim| claim.until.0);
             let old = end.load(Ordering::Relaxed);
             if old != new {
+                // Before the end: who sees the claim sees its fence, or a later one of this member.
+                fence.store(fences.get(&partition).copied().unwrap_or(0), Ordering::SeqCst);
                 // Before any later read of the clock by this thread, on every processor.
                 end.store(new, Ordering::SeqCst);
                 turned |= old == 0 || new < old;
@@ -78,6 +89,13 @@ impl Claims {
     pub fn end(&self, partition: PartitionId) -> Mono {
         let end = self.ends.get(partition.index());
         end.map_or(Mono::ZERO, |end| Mono(end.load(Ordering::SeqCst)))
+    }
+
+    /// The fence of the claim on `partition`, read after its end.
+    #[must_use]
+    pub fn fence(&self, partition: PartitionId) -> Option<i64> {
+        let fence = self.fences.get(partition.index())?.load(Ordering::SeqCst);
+        (fence != 0).then_some(fence)
     }
 
     /// Changes whenever a claim begins, ends, or is to end sooner than before.
@@ -122,11 +140,15 @@ mod tests {
     #[test]
     fn an_end_is_that_of_its_own_partition() {
         let claims = Claims::new(NonZeroU32::new(4).unwrap());
-        claims.publish([claim(1, 100), claim(3, 300)].into_iter());
+        let fences = BTreeMap::from([(PartitionId(0), 7), (PartitionId(3), 9)]);
+        claims.publish([claim(1, 100), claim(3, 300)].into_iter(), &fences);
+        let of = |k| claims.fence(PartitionId(k));
+        assert_eq!([of(1), of(3), of(5)], [None, Some(9), None]);
         let ends = |claims: &Claims| (0..5).map(|k| claims.end(PartitionId(k)).0).collect();
         let all: Vec<u64> = ends(&claims);
         assert_eq!(all, [0, 100, 0, 300, 0]);
-        claims.publish([claim(0, 50)].into_iter());
+        claims.publish([claim(0, 50)].into_iter(), &fences);
+        assert_eq!(claims.fence(PartitionId(0)), Some(7));
         let all: Vec<u64> = ends(&claims);
         assert_eq!(all, [50, 0, 0, 0, 0]);
     }
@@ -136,7 +158,7 @@ mod tests {
         let claims = Claims::new(NonZeroU32::MIN);
         let mut turns = claims.turns();
         let mut turned = |until: Option<u64>| {
-            claims.publish(until.map(|until| claim(0, until)).into_iter());
+            claims.publish(until.map(|until| claim(0, until)).into_iter(), &BTreeMap::new());
             let turned = turns.has_changed().unwrap();
             turns.borrow_and_update();
             turned

@@ -271,9 +271,10 @@ impl Member {
     }
 
     /// Leaves the group, so that its partitions move at once, and waits for at most 3 s until it
-    /// has left, in the exclusive mode for a hold more. The member leads until the group has
-    /// released it, for at most 300 ms; then every claim has ended. Blocks: in an async function,
-    /// drop the member instead, or leave on a thread that may block.
+    /// has left, in the exclusive mode for a hold more. A member that hands over leads until others
+    /// do, for at most [`HAND_OVER`](crate::HAND_OVER); another one until the group has released
+    /// it, for at most 300 ms. Then every claim has ended. Blocks: in an async function, drop the
+    /// member instead, or leave on a thread that may block.
     pub fn leave(self) {
         self.depart();
     }

@@ -42,9 +42,10 @@ pub struct Claim {
     /// The first instant after the claim, on the clock of [`Mono::now`]. In the exclusive mode no
     /// other member leads before it, whatever happens; in the other modes the claim may end sooner.
     pub until: Mono,
-    /// The number that a store compares with those of earlier leaders. None today: members do not
-    /// announce their claims on the ledger yet.
-    pub fence: Option<Fence>,
+    /// In the exclusive mode: a number above that of every earlier leader of the role. A store that
+    /// refuses lower ones than it has seen refuses the writes of a leader that does not know of its
+    /// end. None in the other modes, and where the group keeps none.
+    pub fence: Option<i64>,
 }
 
 impl Claim {
@@ -53,16 +54,6 @@ impl Claim {
     pub fn remaining(&self, now: Mono) -> Duration {
         self.until.since(now)
     }
-}
-
-/// Orders the leaders of a role: each has a greater one than those before it. A store that refuses
-/// writes with a lesser one than it has seen is safe from leaders that do not know of their end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Fence {
-    /// The creation of the ledger, counted up.
-    pub epoch: u64,
-    /// The offset of the announcement of the claim.
-    pub offset: u64,
 }
 
 /// The member stopped leading the role, or was about to, before the work was done.
@@ -202,12 +193,13 @@ pub(crate) fn claim(claims: &Claims, partition: PartitionId, promise: Promise) -
         Promise::None => end,
         Promise::Hold(hold) => end.min(now + hold),
     };
-    (now < until).then_some(Claim { until, fence: None })
+    (now < until).then(|| Claim { until, fence: claims.fence(partition) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
     use tandem_facts::ids::Term;
     use tandem_facts::observation::Horizon;
 
@@ -220,7 +212,8 @@ mod tests {
     }
 
     fn publish(claims: &Claims, until: Mono) {
-        claims.publish([Horizon { partition: K, term: Term(1), until }].into_iter());
+        let claim = Horizon { partition: K, term: Term(1), until };
+        claims.publish([claim].into_iter(), &BTreeMap::new());
     }
 
     const SECOND: Duration = Duration::from_secs(1);

@@ -8,15 +8,6 @@ use crate::ids::{GroupName, MemberId, RoleName};
 use crate::time::Mono;
 use tandem_member::Claim;
 
-/// The number that a store compares with those of earlier leaders: by epoch, then by offset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FenceAnswer {
-    /// The creation of the ledger, counted up.
-    pub epoch: u64,
-    /// The offset of the announcement of the claim.
-    pub offset: u64,
-}
-
 /// The member leads the role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -33,10 +24,11 @@ pub struct Leading {
     /// Whether nothing ends the claim sooner, so that no other member of the group leads before
     /// then. True in exclusive mode.
     pub promised: bool,
-    /// The number that fences earlier leaders off. Absent today: members do not announce their
-    /// claims on the ledger yet.
+    /// In exclusive mode: a number above that of every earlier leader of the role. A store that
+    /// refuses lower ones than it has seen refuses the writes of a leader that does not know of its
+    /// end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fence: Option<FenceAnswer>,
+    pub fence: Option<i64>,
 }
 
 /// The member does not lead the role.
@@ -111,7 +103,7 @@ impl Leading {
             member: holder.life.member.clone(),
             remaining_ms: u64::try_from(left).unwrap_or(u64::MAX),
             promised: holder.exclusive,
-            fence: claim.fence.map(|it| FenceAnswer { epoch: it.epoch, offset: it.offset }),
+            fence: claim.fence,
         }
     }
 }

@@ -12,9 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 pub use access::Access;
-pub use answers::{
-    EventBody, FenceAnswer, HealthBody, Leading, NotLeading, Problem, Roles as PartitionRoles,
-};
+pub use answers::{EventBody, HealthBody, Leading, NotLeading, Problem, Roles as PartitionRoles};
 pub use openapi::openapi;
 
 use super::Holder;

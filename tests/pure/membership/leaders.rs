@@ -61,7 +61,10 @@ impl World {
             }
             while neli.poll_event().is_some() || neli.poll_beacon().is_some() {}
         }
-        // A coordinator without its state knows of no member, and of no proof.
+        if self.epoch == 0 {
+            self.compare_fences();
+        }
+        // A coordinator without its state knows of no member, no proof and no fence.
         if self.epoch > 0 {
             return;
         }
@@ -71,6 +74,25 @@ impl World {
             if count > 1 && !self.was_led_twice {
                 self.was_led_twice = true;
                 self.note(&format!("!! {count} lead {partition}"));
+            }
+        }
+    }
+}
+
+impl World {
+    /// A member that begins to lead has a higher fence than any that led before.
+    fn compare_fences(&mut self) {
+        let now = self.now;
+        for (who, place) in self.places.iter().enumerate() {
+            let (Some(core), Some(neli)) = (&place.core, &place.neli) else { continue };
+            let leads = core.held().filter(|partition| neli.leads(now, *partition));
+            let commits = self.story.proves.is_some_and(|it| it.commit.is_some());
+            for partition in leads.filter(|_| commits && core.proof().is_some()) {
+                let fence = core.fence(partition).expect("a proved claim has a fence");
+                let last = self.fenced.insert(partition, (who, fence));
+                let (before, below) = last.unwrap_or((who, 0));
+                let rises = fence > below || (fence == below && before == who);
+                assert!(rises, "{partition} of m{who} has {fence}, m{before} had {below}");
             }
         }
     }
@@ -98,7 +120,7 @@ fn a_claim_may_outlive_a_revocation_as_long_as_the_member_holds_its_join_back() 
 }
 
 /// A member that holds a partition of a group of its own.
-fn holder() -> GroupMember {
+fn holder(hold: Duration) -> GroupMember {
     let config = GroupConfig {
         group: "g".parse().unwrap(),
         topic: "t".parse().unwrap(),
@@ -110,7 +132,8 @@ fn holder() -> GroupMember {
         rebalance: ms(3_000),
         renews_id: true,
         commit: BOTH.commit,
-        hold: Duration::ZERO,
+        wall_ms: 0,
+        hold,
         backoff: ms(20),
         backoff_max: ms(200),
         seed: 1,
@@ -146,7 +169,7 @@ fn holder() -> GroupMember {
 /// one that has them, so its claims end first.
 #[test]
 fn no_join_leaves_before_the_member_knows_of_the_revocation() {
-    let (now, mut core) = (Mono::ZERO, holder());
+    let (now, mut core) = (Mono::ZERO, holder(Duration::ZERO));
     let beat = core.poll_request(now).unwrap();
     assert!(matches!(beat.request, Request::Heartbeat { .. }), "{beat:?}");
     let refusal = Refusal::RebalanceInProgress;
@@ -157,6 +180,24 @@ fn no_join_leaves_before_the_member_knows_of_the_revocation() {
     assert!(!sent(&mut core), "the event is not taken yet");
     assert!(matches!(core.poll_event(), Some(GroupEvent::Group(Membership::Revoked(_)))));
     assert!(sent(&mut core));
+}
+
+/// The member is stopped between the answer that revokes its partitions and the instant at which its
+/// program can see that: a promise that the program got just before that instant counts as well.
+#[test]
+fn no_join_leaves_before_the_last_promise_has_passed() {
+    let (hold, answered, seen) = (ms(200), Mono::ZERO + ms(10), Mono::ZERO + ms(700));
+    let mut core = holder(hold);
+    let beat = core.poll_request(Mono::ZERO).unwrap();
+    let refusal = Refusal::RebalanceInProgress;
+    core.handle_response(answered, beat.id, Response::Refused { refusal, member_id: None });
+    assert!(matches!(core.poll_event(), Some(GroupEvent::Group(Membership::Revoked(_)))));
+    core.handle_curtailed(seen);
+    let sent = |core: &mut GroupMember, now| {
+        std::iter::from_fn(|| core.poll_request(now)).any(|it| it.request.waits_for_others())
+    };
+    assert!(!sent(&mut core, seen + hold - ms(1)));
+    assert!(sent(&mut core, seen + hold));
 }
 
 fn story() -> impl Strategy<Value = Story> {

@@ -2,6 +2,8 @@
 //! another runs, whatever happens to `tandem hold`, to its keeper and to the brokers.
 
 mod ends;
+mod kept_up;
 mod refused;
 mod runs;
+mod scheduler;
 mod sidecar;

@@ -24,8 +24,7 @@ fn a_command_learns_its_role_and_ends_in_order() {
     ] {
         assert!(environment.lines().any(|one| one == line), "{line}: {environment}");
     }
-    // Nobody announces claims today.
-    assert!(!environment.contains("TANDEM_FENCE"), "{environment}");
+    assert!(environment.lines().any(|one| one.starts_with("TANDEM_FENCE=")), "{environment}");
     one.signal(Signal::TERM);
     assert_eq!(one.ends().code(), Some(0));
     assert_eq!(stage.said("asked"), "asked\n");
@@ -58,6 +57,22 @@ fn a_command_that_ends_by_itself_is_started_again_ever_later() {
     for line in ["ended by itself: exit status 3", "again in 100ms", "again in 200ms"] {
         assert!(told.contains(line), "{line}: {told}");
     }
+    one.signal(Signal::TERM);
+    assert_eq!(one.ends().code(), Some(0));
+}
+
+#[test]
+fn what_a_command_leaves_behind_is_ended_before_it_is_started_again() {
+    let stage = Stage::new("session: 2s, threshold: 6s");
+    let body = "setsid sh -c 'trap \"\" TERM; echo $$ > left; sleep 60' & \
+                while ! [ -s left ]; do sleep 0.01; done; cp left left.$$; rm left";
+    let mut one = stage.hold_alone("a", body);
+    let told = || stage.said("a.err");
+    eventually("two ends", SOON, || {
+        (told().matches("was killed: exit status 0").count() > 1).then_some(())
+    });
+    assert!(told().contains("it starts again in 200ms"), "it ended by itself: {}", told());
+    stage.was_alone();
     one.signal(Signal::TERM);
     assert_eq!(one.ends().code(), Some(0));
 }

@@ -31,6 +31,8 @@ impl Health {
             (0, 1.., _) => Self::Down,
             (_, _, 1..) => Self::Starting,
             (_, 1.., 0) => Self::Degraded,
+            // Nobody is observed, so nothing is known.
+            (0, 0, 0) => Self::Starting,
             (_, 0, 0) => Self::Led,
         }
     }
