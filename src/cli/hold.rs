@@ -49,8 +49,8 @@ type Work = ((RoleIndex, RoleName), Stopping);
 ///
 /// With --serve: answers over HTTP. `GET /v1/roles/ROLE` is 200 while the member leads the role,
 /// with `remaining_ms`, counted from before the request was sent, and else 409. `GET /v1/events`
-/// is a stream of changes. `PUT /v1/health` with {"well": false} hands the roles over, and with true
-/// takes part again. Also /livez, /readyz, /metrics and /openapi.json.
+/// is a stream of changes. `PUT /v1/health` with {"well": false} hands the roles over, and with
+/// true takes part again. Also /livez, /readyz, /metrics and /openapi.json.
 ///
 /// In exclusive mode the group must have a `hold`: for so long a promise to a program may last, and
 /// no other member leads before the command is known to be gone.

@@ -66,8 +66,8 @@ impl Course {
         matches!(self.phase, Phase::Runs { .. })
     }
 
-    /// What to do at `now`, with a claim that lasts until `claim`. `wanted` says whether the command
-    /// is to run at all.
+    /// What to do at `now`, with a claim that lasts until `claim`. `wanted` says whether the
+    /// command is to run at all.
     pub(super) fn step(&mut self, now: Mono, claim: Option<Mono>, wanted: bool) -> Step {
         let Stopping { grace, margin } = self.stopping;
         match &mut self.phase {

@@ -38,8 +38,8 @@
 //! mode a member that hears no message of its own for `Q` leads no more, and neither does one whose
 //! partition the group takes away. In the exclusive mode no two members of a group ever lead one
 //! partition, because each proves again and again that its group counts it in; a program that needs
-//! time to stop its work sets [`Config::hold`], and [`Member::claim`] then returns promises: nothing
-//! ends a claim before its [`Claim::until`].
+//! time to stop its work sets [`Config::hold`], and [`Member::claim`] then returns promises:
+//! nothing ends a claim before its [`Claim::until`].
 //!
 //! A program that cannot do the work of a leader says so with [`Member::health`]: its roles move at
 //! once, and come back when it is well. [`Member::events`] is what happens to the member, and a

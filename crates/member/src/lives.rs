@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The wait before the client is started again, if it refused.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Whether the program can do the work of a leader. The latest word counts, however many there were.
+/// Whether the program can do the work of a leader. The latest word counts.
 #[derive(Debug)]
 pub(crate) struct Health(AtomicBool);
 

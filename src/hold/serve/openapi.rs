@@ -62,7 +62,10 @@ pub fn openapi() -> Value {
         "200": text("The member is in its group, reaches its brokers, and the program is well."),
         "503": answer("It is not.", &problem),
     });
-    let page = |id: &str, what: &str, responses: Value| json!({"get": {"operationId": id, "summary": what, "responses": responses}});
+    let page = |id: &str, what: &str, responses: Value| {
+        let get = json!({"operationId": id, "summary": what, "responses": responses});
+        json!({"get": get})
+    };
     let alive = json!({"200": text("The process answers.")});
     let metrics = json!({"200": text("The text format of Prometheus.")});
     let paths = json!({

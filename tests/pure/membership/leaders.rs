@@ -182,8 +182,8 @@ fn no_join_leaves_before_the_member_knows_of_the_revocation() {
     assert!(sent(&mut core));
 }
 
-/// The member is stopped between the answer that revokes its partitions and the instant at which its
-/// program can see that: a promise that the program got just before that instant counts as well.
+/// The member is stopped between the answer that revokes its partitions and the instant at which
+/// its program can see that: a promise that the program got just before counts as well.
 #[test]
 fn no_join_leaves_before_the_last_promise_has_passed() {
     let (hold, answered, seen) = (ms(200), Mono::ZERO + ms(10), Mono::ZERO + ms(700));
