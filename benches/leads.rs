@@ -26,9 +26,11 @@ const CALLS: u32 = 1_000_000;
 const ROUNDS: usize = 21;
 
 /// Nanoseconds a call.
-fn timed(calls: u32, mut call: impl FnMut(u32)) -> f64 {
+fn timed<T>(calls: u32, mut call: impl FnMut(u32) -> T) -> f64 {
     let began = Mono::now();
-    (0..calls).for_each(&mut call);
+    for number in 0..calls {
+        black_box(call(number));
+    }
     Mono::now().since(began).as_nanos() as f64 / f64::from(calls)
 }
 
@@ -53,11 +55,11 @@ fn main() {
     ];
     for _ in 0..rounds {
         let numbers = [
-            timed(calls, |_| drop(black_box(end.load(Ordering::SeqCst)))),
-            timed(calls, |_| drop(black_box(Mono::now()))),
-            timed(calls, |_| drop(black_box(member.leads(RoleIndex(0))))),
-            timed(calls, |call| drop(black_box(member.leads(RoleIndex(call % ROLES))))),
-            timed(calls, |call| drop(black_box(member.claim(RoleIndex(call % ROLES))))),
+            timed(calls, |_| end.load(Ordering::SeqCst)),
+            timed(calls, |_| Mono::now()),
+            timed(calls, |_| member.leads(RoleIndex(0))),
+            timed(calls, |call| member.leads(RoleIndex(call % ROLES))),
+            timed(calls, |call| member.claim(RoleIndex(call % ROLES))),
         ];
         for ((_, row), number) in rows.iter_mut().zip(numbers) {
             row.push(number);

@@ -163,7 +163,7 @@ async fn work_ends_before_its_claim_when_a_member_joins() {
     // A rebalance takes every partition from everybody: that claim ended, and after the work did.
     let ended = tokio::task::block_in_place(|| {
         seen("the end of the claim", &mut events, |_, event| match event {
-            Event::Lapsed { partition, at, .. } if partition == PartitionId(0) => Some(at),
+            Event::Lapsed { partition: PartitionId(0), at, .. } => Some(at),
             _ => None,
         })
     });

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use ring::digest::{SHA256, digest};
 
 use crate::hold::HoldError;
@@ -54,7 +54,7 @@ impl Access {
     ) -> Result<(), (StatusCode, String)> {
         match self {
             Self::Token(token) => {
-                let sent = headers.get(header::AUTHORIZATION).map(|value| value.as_bytes());
+                let sent = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
                 let sent = sent.and_then(|value| value.strip_prefix(b"Bearer "));
                 // Of digests, so that the time it takes says nothing of the token.
                 let hash = |bytes: &[u8]| digest(&SHA256, bytes);
