@@ -13,6 +13,7 @@ mod limits;
 mod live;
 mod live_view;
 mod membership;
+mod mesh;
 mod neli;
 mod paper;
 mod plan;

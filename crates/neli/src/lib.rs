@@ -44,6 +44,7 @@ mod bytes;
 mod event;
 mod handover;
 pub mod membership;
+pub mod mesh;
 mod statement;
 mod vector;
 
