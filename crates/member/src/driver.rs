@@ -7,14 +7,15 @@ use std::time::Duration;
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::observation::{Horizon, Mode};
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
+use tandem_neli::mesh::Order;
 use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement};
 
+use crate::clients::Clients;
 use crate::contact::{Contact, Counters};
-use crate::kafka::{
-    Consumer, ConsumerSettings, Delivered, KafkaError, Mark, MembershipClient, Producer,
-};
+use crate::kafka::{Bell, Consumer, ConsumerSettings, Delivered, Mark, MembershipClient, Producer};
+use crate::mesh::Mesh;
 use crate::own_group::OwnGroup;
-use crate::{Claims, Config, Event};
+use crate::{Claims, Config, Event, JoinError};
 
 /// The longest wait for the client to close, since closing can hang.
 const CLOSE: Duration = Duration::from_secs(2);
@@ -42,6 +43,7 @@ pub(crate) enum Command {
 enum Input {
     Heard(Heard),
     Stated(Statement),
+    Order(Order),
     Group(Membership),
     Proof(Option<Mono>),
     Quiet,
@@ -58,16 +60,9 @@ pub(crate) struct Driver {
     clients: Clients,
 }
 
-/// The clients of a member, apart from its producer.
-struct Clients {
-    consumer: Consumer,
-    /// Its group membership, unless that is the consumer's.
-    own: Option<OwnGroup>,
-    wake: Duration,
-}
-
 struct State {
     core: Neli,
+    mesh: Option<Mesh>,
     claims: Arc<Claims>,
     on_event: OnEvent,
     producer: Producer,
@@ -101,21 +96,36 @@ fn consumer_settings(config: &Config) -> ConsumerSettings {
     }
 }
 
+/// The mesh of a member that has one.
+fn mesh(
+    config: &Config,
+    consumer: &mut Consumer,
+    claims: &Arc<Claims>,
+) -> std::io::Result<Option<Mesh>> {
+    let Some(settings) = config.mesh.as_ref().filter(|_| hands_over(config)) else {
+        return Ok(None);
+    };
+    let bell = Arc::new(Bell::default());
+    consumer.wake_by(&bell);
+    let me = (config.topic.clone(), config.consumer_group.clone(), config.life.clone());
+    Mesh::start(settings, me, bell, Arc::clone(claims)).map(Some)
+}
+
 impl Driver {
     /// Starts the clients.
     ///
     /// # Errors
-    /// The client refuses its configuration.
+    /// The client refuses its configuration, or the system what the mesh needs.
     pub(crate) fn new(
         config: &Config,
         claims: Arc<Claims>,
         on_event: OnEvent,
-    ) -> Result<Self, KafkaError> {
+    ) -> Result<Self, JoinError> {
         let stale = config.threshold / 3;
         let client_id = config.life.to_string();
         let producer = Producer::new(&config.cluster, &client_id, &config.topic, stale)?;
         let settings = consumer_settings(config);
-        let (consumer, own) = match config.membership {
+        let (mut consumer, own) = match config.membership {
             MembershipClient::Library => (Consumer::subscribe(&config.cluster, &settings)?, None),
             MembershipClient::Own => {
                 let own = OwnGroup::new(Mono::now(), config)?;
@@ -124,6 +134,7 @@ impl Driver {
                 (consumer, Some(own))
             }
         };
+        let mesh = mesh(config, &mut consumer, &claims).map_err(JoinError::Mesh)?;
         let protocol = tandem_neli::Config {
             width: config.width,
             threshold: config.threshold,
@@ -135,9 +146,10 @@ impl Driver {
         let now = Mono::now();
         let core = Neli::new(now, protocol);
         let (group, life) = (config.consumer_group.clone(), config.life.clone());
-        let me = Identity { group, life, address: None };
+        let me = Identity { group, life, address: mesh.as_ref().map(Mesh::address) };
         let member = State {
             core: if hands_over(config) { core.handing_over(me, DIRECT) } else { core },
+            mesh,
             claims,
             on_event,
             producer,
@@ -155,51 +167,6 @@ impl Driver {
     pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
         self.state.live(self.clients, commands);
         self.state.producer
-    }
-}
-
-impl Clients {
-    /// The next message within `wait`, or within less if the group has something due.
-    fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Delivered>, KafkaError> {
-        let group = self.own.as_ref().map(|own| own.patience(now));
-        self.consumer.heard(now, wait.min(self.wake).min(group.unwrap_or(self.wake)))
-    }
-
-    /// The changes of the assignment since the last call.
-    fn changes(&mut self) -> Vec<Membership> {
-        let Some(own) = &mut self.own else { return self.consumer.changes() };
-        let changes: Vec<Membership> = own.turn();
-        if !changes.is_empty() {
-            self.consumer.hold(&own.held());
-        }
-        changes
-    }
-
-    /// The last proof of membership, as far as the group membership has proofs.
-    fn proof(&self) -> Option<Mono> {
-        self.own.as_ref()?.proof()
-    }
-
-    /// Gives back what the member holds. It leaves the group with the next turns.
-    fn begin_leave(&mut self) {
-        if let Some(own) = &mut self.own {
-            own.begin_leave();
-        }
-    }
-
-    /// Leaves the group within `within`, calls `left`, and closes the client. Closing can hang.
-    fn leave(self, within: Duration, left: impl FnOnce()) {
-        match self.own {
-            None => {
-                self.consumer.leave();
-                left();
-            }
-            Some(own) => {
-                own.leave(within);
-                left();
-                self.consumer.leave();
-            }
-        }
     }
 }
 
@@ -228,6 +195,7 @@ impl State {
                     self.core.handle_heard(now, heard);
                 }
                 Input::Stated(statement) => self.core.handle_statement(now, &statement),
+                Input::Order(order) => self.core.handle_order(now, &order),
                 Input::Group(change) => self.regroup(now, &change),
                 Input::Proof(since) => self.core.handle_proof(now, since),
                 Input::Pulse => self.core.handle_pulse(now),
@@ -269,6 +237,9 @@ impl State {
         match heard {
             Ok(Some(Delivered { heard, statement })) => {
                 inputs.push(Input::Heard(heard));
+                if let (Some(mesh), Some(statement)) = (&self.mesh, &statement) {
+                    mesh.ledger(statement.clone());
+                }
                 inputs.extend(statement.map(Input::Stated));
             }
             Ok(None) => inputs.push(Input::Quiet),
@@ -277,6 +248,11 @@ impl State {
                 tracing::warn!(error, "The ledger could not be read.");
                 inputs.push(Input::Quiet);
             }
+        }
+        if let Some(mesh) = &self.mesh {
+            let news = mesh.news();
+            inputs.extend(news.stated.into_iter().map(Input::Stated));
+            inputs.extend(news.orders.into_values().map(Input::Order));
         }
         inputs
     }
@@ -295,8 +271,9 @@ impl State {
     fn drain(&mut self, now: Mono) {
         while let Some(change) = self.core.poll_event() {
             let event = match change {
-                Change::Acquired { claim: Horizon { partition, term, until }, from } => {
-                    Event::Claimed { partition, term, from, until }
+                Change::Acquired { claim, from, stands_in_for } => {
+                    let Horizon { partition, term, until } = claim;
+                    Event::Claimed { partition, term, from, until, stands_in_for }
                 }
                 Change::Ended { claim: Horizon { partition, term, until: at }, why } => {
                     Event::Lapsed { partition, term, at, why }
@@ -305,6 +282,9 @@ impl State {
             self.report(now, event);
         }
         self.claims.publish(self.core.claims());
+        if let Some(mesh) = &mut self.mesh {
+            mesh.own(self.core.statement(DIRECT));
+        }
         while let Some(partition) = self.core.poll_beacon() {
             let sent = Mono::now();
             let stamp = self.clock.read(sent, Wall::now());
@@ -375,6 +355,9 @@ impl State {
         let now = Mono::now();
         self.core.handle_leave(now);
         self.drain(now);
+        if let Some(mesh) = self.mesh.take() {
+            mesh.leave();
+        }
         self.report(Mono::now(), Event::Left);
         let rest = CLOSE.saturating_sub(within);
         if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {

@@ -32,6 +32,9 @@ pub enum JoinError {
     /// too.
     #[error("the member cannot start its Kafka client")]
     Kafka(#[from] KafkaError),
+    /// The mesh cannot listen; another attempt may succeed.
+    #[error("the member cannot listen for the other members of its group")]
+    Mesh(#[source] std::io::Error),
     /// The system refuses a thread; another attempt may succeed.
     #[error("the member cannot start its thread")]
     Thread(#[source] std::io::Error),

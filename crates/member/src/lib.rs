@@ -44,11 +44,13 @@
 pub mod kafka;
 
 mod claims;
+mod clients;
 mod config;
 mod contact;
 mod driver;
 mod event;
 mod handle;
+mod mesh;
 mod own_group;
 
 pub use claims::Claims;
@@ -56,6 +58,7 @@ pub use config::Config;
 pub use driver::HAND_OVER;
 pub use event::Event;
 pub use handle::{JoinError, Member};
+pub use mesh::MeshSettings;
 pub use own_group::leave_for;
 pub use tandem_facts::observation::Mode;
 pub use tandem_neli::Pulse;

@@ -64,6 +64,9 @@ pub enum What {
         /// The first instant after the claim, if it is not renewed.
         #[serde(rename = "until_ns")]
         until: Mono,
+        /// The life whose death or silence makes the member stand in for it, if that is why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stands_in_for: Option<Life>,
     },
     /// All claims of the member with their current ends; written every 100 ms while there are any.
     Renewed {
