@@ -80,20 +80,21 @@ pub enum Recall {
 }
 
 /// A member that is paused for `d` serves nothing meanwhile. When it wakes, it still holds its
-/// earlier claims, and the messages that waited for it renew them once more; where members hand over,
-/// only until it learns of its expulsion and of its successors. In the fast mode only
+/// earlier claims, and the messages that waited for it renew them once more; where members hand
+/// over, until it learns of its expulsion and of its successors. In the fast mode only
 /// a message that it sends after waking renews a claim, until its next heartbeat finds it expelled.
 /// In the exclusive mode only a proof that it asks for after waking does.
 fn pause(terms: &Terms, d: Duration) -> Bound {
     let threshold = terms.threshold;
-    let asleep = d.min(threshold).saturating_sub(terms.soonest()).saturating_sub(terms.grace);
+    let (soonest, latest) = terms.suspected().unwrap_or((terms.soonest(), terms.takeover()));
+    let asleep = d.min(threshold).saturating_sub(soonest).saturating_sub(terms.grace);
     let drained = asleep + terms.silence() + DRAIN;
     let (longest, overlap) = match terms.mode {
-        Mode::NonExclusive => (d.min(terms.takeover()), drained + terms.moved()),
+        Mode::NonExclusive => (d.min(latest), drained + terms.moved()),
         Mode::Fast => (slept(terms, d, FIRST_MESSAGE), drained),
         Mode::Exclusive => (slept(terms, d, terms.first), Duration::ZERO),
     };
-    Bound { gap: Range::new(d.min(terms.soonest()), longest), overlap: to(overlap) }
+    Bound { gap: Range::new(d.min(soonest), longest), overlap: to(overlap) }
 }
 
 /// The longest gap of a pause in a mode in which a revocation ends a claim. A member that wakes

@@ -7,8 +7,8 @@ use super::access::access;
 use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Count, Edges, Elsewhere, GroupSettings, MembershipClient, Mode, OnDeath, OtherAccess,
-    Pace, Plan, Roles, Spec, defaults, exclusive, is_secret,
+    Cluster, Count, Edges, Elsewhere, GroupSettings, MembershipClient, Mode, OtherAccess, Pace,
+    Plan, Roles, Spec, defaults, exclusive, is_secret, on_death,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::time::Span;
@@ -182,7 +182,7 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
                 .hint("its only leader leads every role"),
         );
     }
-    problems.extend(death_problem(&pace, name, places));
+    problems.extend(on_death::problem(group, &pace, name, places));
     problems.extend(handover_problem(&pace, name, places));
     problems.extend(exclusive::problems(&settings, &pace, name, places));
     problems.extend(pace_problem(&pace, name, places));
@@ -255,25 +255,16 @@ fn membership_problem(
     }))
 }
 
-/// The broker knows a member by an id that librdkafka does not tell.
-fn death_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Problem> {
-    let unknown = pace.on_death == OnDeath::Leave && pace.membership != MembershipClient::Own;
-    unknown.then(|| {
-        let message = "`on_death: leave` needs the id by which the broker knows a member";
-        Problem::at(places.setting(name, "on_death"), message)
-            .hint("write `membership: own` as well")
-    })
-}
-
-/// Only non-exclusive members lead what their group has taken from them, and only one that knows its
-/// generation can tell a later owner from a former one.
+/// Only non-exclusive members lead what their group has taken from them, and only one that knows
+/// its generation can tell a later owner from a former one.
 fn handover_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Problem> {
     let fits = pace.mode == Mode::NonExclusive && pace.membership == MembershipClient::Own;
     (pace.handover && !fits).then(|| {
         let message = "`handover: true` needs non-exclusive mode and `membership: own`";
         let hint = "in the other modes a revocation ends a claim, so nothing is handed over";
-        Problem::at(places.setting(name, "handover"), message)
-            .hint(if pace.mode == Mode::NonExclusive { "write `membership: own` as well" } else { hint })
+        Problem::at(places.setting(name, "handover"), message).hint(
+            if pace.mode == Mode::NonExclusive { "write `membership: own` as well" } else { hint },
+        )
     })
 }
 

@@ -140,13 +140,18 @@ settings! {
     /// `exclusive` mode needs `own`.
     membership: MembershipClient,
     /// Whether a member gives up its leadership as soon as another member, which the group has
-    /// assigned the partition, states that it leads; and whether a member that leaves waits for that.
-    /// Else both lead until the threshold has passed. Default: true in non-exclusive mode with
-    /// `membership: own`, which it needs.
+    /// assigned the partition, states that it leads; and whether a member that leaves waits for
+    /// that. Else both lead until the threshold has passed. Default: true in non-exclusive mode
+    /// with `membership: own`, which it needs.
     handover: bool,
     /// What happens when a member's process dies: `expire` (default) waits until its session is
-    /// over; `leave` leaves the group for it at once, and needs `membership: own`.
+    /// over; `leave` leaves the group for it at once, and needs `membership: own`; `stand-in` does
+    /// that, and the other members, which keep a connection to it, lead its partitions at once. It
+    /// needs non-exclusive mode and `handover`.
     on_death: OnDeath,
+    /// With `on_death: stand-in`: a member that is silent for this long is stood in for as well,
+    /// though it may live: then both lead. Default: only a dead one is.
+    suspect: Span,
     /// When a dead member is started again.
     restart: Restart,
     /// The topic's replication factor; default: the cluster's.

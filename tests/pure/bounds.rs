@@ -39,6 +39,8 @@ fn terms() -> Terms {
         search: Duration::ZERO,
         start_up: Duration::ZERO,
         departure: None,
+        stand_in: None,
+        suspicion: None,
         statement: None,
     }
 }
@@ -202,7 +204,8 @@ fn joined(terms: Terms, loses_announcements: bool) -> Duration {
     world.run(Mono::ZERO + 9000 * MS);
     let twice = world.acquired.iter().filter(|(at, ..)| *at > Mono::ZERO + 1000 * MS);
     let until = |(at, who, on): &(Mono, usize, PartitionId)| {
-        let other = |(end, by, of): &&(Mono, usize, PartitionId)| of == on && by != who && end >= at;
+        let other =
+            |(end, by, of): &&(Mono, usize, PartitionId)| of == on && by != who && end >= at;
         world.ended.iter().filter(other).map(|(end, ..)| end.since(*at)).max().unwrap()
     };
     twice.map(until).max().expect("roles move to the new member")

@@ -4,9 +4,10 @@
 //! Inputs: `member width=W threshold=MS beacon=MS [hold=MS]` begins, at 0; `fast`, `exclusive` and
 //! `pulsed` behind it choose the mode and the pacing of the beacons; `handing-over` makes it `p1-1.1`
 //! of group `g`, which states on partition 0 what it holds and leads. Then, each with `at=MS`:
-//! `stated by=LIFE generation=G [leads=K,K] [group=NAME] [going]`, `going`, and `relieved`, which
-//! asks whether a member that goes need not lead on; `stand_in partition=K generation=G until=MS of=LIFE` and
-//! `owner_lives partition=K`, the orders of the mesh; `heard partition=K` (`sent=MS` of a message of its own), `proof since=MS`, `unproved`, `pulse`,
+//! `stated by=LIFE [process=N] generation=G [leads=K,K] [group=NAME] [going]`, `going`, and
+//! `relieved`, which asks whether a member that goes need not lead on; the orders of the mesh,
+//! `stand_in partition=K generation=G until=MS of=LIFE` and `owner_lives partition=K`;
+//! `heard partition=K` (`sent=MS` of a message of its own), `proof since=MS`, `unproved`, `pulse`,
 //! `assigned K,K [generation=G]`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`, which asks for the
 //! partitions led. Instants are milliseconds.
 
@@ -53,7 +54,7 @@ fn begin(command: &Command) -> (Neli, NonZeroU32) {
         pulse: if command.has("pulsed") { Pulse::Program } else { Pulse::Clock },
     };
     let core = Neli::new(Mono::ZERO, config);
-    let me = Identity { group: name("g"), life: life("p1-1.1"), address: None };
+    let me = Identity { group: name("g"), life: life("p1-1.1"), process: 11, address: None };
     let hands_over = command.has("handing-over");
     (if hands_over { core.handing_over(me, PartitionId(0)) } else { core }, width)
 }
@@ -78,11 +79,19 @@ fn generation(command: &Command) -> Option<i32> {
     command.optional("generation").map(|generation| generation as i32)
 }
 
+/// Of `p1-2.3`: 23.
+fn process(command: &Command) -> u64 {
+    let Life { member, incarnation } = life(command.text("by").unwrap());
+    let number = member.as_str().rsplit('-').next().unwrap().parse::<u64>().unwrap();
+    number * 10 + u64::from(incarnation.0)
+}
+
 fn statement(command: &Command) -> Statement {
     let leads: BTreeSet<_> = listed(command.text("leads").unwrap_or("")).into_iter().collect();
     Statement {
         group: name(command.text("group").unwrap_or("g")),
         life: life(command.text("by").unwrap()),
+        process: command.optional("process").unwrap_or_else(|| process(command)),
         generation: generation(command).unwrap(),
         holds: leads.clone(),
         leads,

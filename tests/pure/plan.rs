@@ -55,8 +55,8 @@ fn a_plan_says_where_members_speak_for_themselves() {
         Page(&plan).to_string()
     };
     let line = "  consumer group  duo-p1 (roundrobin, membership of Tandem's own)\n";
-    assert!(page("groups.p1.membership=own").contains(line));
-    assert!(!page("groups.p2.membership=own").contains(line));
+    assert!(page("groups.p2.membership=librdkafka").contains(line));
+    assert!(!page("groups.p1.membership=librdkafka").contains(line));
     assert!(!page("defaults.membership=librdkafka").contains("of Tandem's own"));
 }
 

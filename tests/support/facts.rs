@@ -79,6 +79,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         membership: MembershipClient::Library,
         handover: false,
         on_death: OnDeath::default(),
+        suspect: None,
     };
     let group = |&(group, partitions, members): &(&str, u32, u32)| {
         let width = NonZeroU32::new(partitions).unwrap();

@@ -113,7 +113,8 @@ impl World {
     fn core(&self, number: usize) -> Neli {
         let core = Neli::new(self.now, self.config);
         let life = Life::try_from(format!("g-{number}.1")).unwrap();
-        let me = Identity { group: GROUP.parse().unwrap(), life, address: None };
+        let (group, process) = (GROUP.parse().unwrap(), number as u64);
+        let me = Identity { group, life, process, address: None };
         if self.terms.statement.is_some() { core.handing_over(me, DIRECT) } else { core }
     }
 

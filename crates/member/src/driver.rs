@@ -1,5 +1,6 @@
 //! Drives the core with Kafka: one thread owns the protocol and both clients.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::observation::{Horizon, Mode};
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
-use tandem_neli::mesh::Order;
+use tandem_neli::mesh::{Order, Process};
 use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement};
 
 use crate::clients::Clients;
@@ -99,6 +100,7 @@ fn consumer_settings(config: &Config) -> ConsumerSettings {
 /// The mesh of a member that has one.
 fn mesh(
     config: &Config,
+    process: u64,
     consumer: &mut Consumer,
     claims: &Arc<Claims>,
 ) -> std::io::Result<Option<Mesh>> {
@@ -107,7 +109,8 @@ fn mesh(
     };
     let bell = Arc::new(Bell::default());
     consumer.wake_by(&bell);
-    let me = (config.topic.clone(), config.consumer_group.clone(), config.life.clone());
+    let life = Process { life: config.life.clone(), number: process };
+    let me = (config.topic.clone(), config.consumer_group.clone(), life);
     Mesh::start(settings, me, bell, Arc::clone(claims)).map(Some)
 }
 
@@ -134,7 +137,9 @@ impl Driver {
                 (consumer, Some(own))
             }
         };
-        let mesh = mesh(config, &mut consumer, &claims).map_err(JoinError::Mesh)?;
+        // Random without a package: each hasher begins elsewhere.
+        let process = RandomState::new().hash_one(&config.life);
+        let mesh = mesh(config, process, &mut consumer, &claims).map_err(JoinError::Mesh)?;
         let protocol = tandem_neli::Config {
             width: config.width,
             threshold: config.threshold,
@@ -146,7 +151,8 @@ impl Driver {
         let now = Mono::now();
         let core = Neli::new(now, protocol);
         let (group, life) = (config.consumer_group.clone(), config.life.clone());
-        let me = Identity { group, life, address: mesh.as_ref().map(Mesh::address) };
+        let address = mesh.as_ref().map(Mesh::address);
+        let me = Identity { group, life, process, address };
         let member = State {
             core: if hands_over(config) { core.handing_over(me, DIRECT) } else { core },
             mesh,
@@ -330,7 +336,7 @@ impl State {
     }
 
     /// Leaves the group. A member that hands over leads until others do. Another one in the
-    /// non-exclusive mode leads until it has left, since the other members learn of its leave only at
+    /// non-exclusive mode leads until it has left, since the others learn of its leave only at
     /// their next heartbeats. Then it ends every claim and reports it.
     fn leave(&mut self, mut clients: Clients) {
         if self.core.hands_over() {

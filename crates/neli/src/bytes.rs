@@ -28,6 +28,10 @@ impl<'a> Reader<'a> {
         self.array().map(i32::from_be_bytes)
     }
 
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_be_bytes)
+    }
+
     /// The length of an array; one that is null is empty.
     pub(crate) fn length(&mut self) -> Option<usize> {
         match self.i32()? {
@@ -80,6 +84,10 @@ impl Writer {
     }
 
     pub(crate) fn i32(&mut self, value: i32) {
+        self.0.extend(value.to_be_bytes());
+    }
+
+    pub(crate) fn u64(&mut self, value: u64) {
         self.0.extend(value.to_be_bytes());
     }
 

@@ -28,6 +28,8 @@ pub struct Identity {
     pub group: ConsumerGroup,
     /// Its name and incarnation.
     pub life: Life,
+    /// Tells two processes that bear one name apart: a number drawn at random.
+    pub process: u64,
     /// Where it accepts connections of the others, as `host:port`.
     pub address: Option<String>,
 }
@@ -69,14 +71,16 @@ impl Handover {
 
     /// Takes a statement into account; false where it concerns this member in nothing.
     fn heard(&mut self, now: Mono, statement: &Statement) -> bool {
-        if statement.group != self.me.group || statement.life == self.me.life {
+        let Identity { group, life: me, process, .. } = &self.me;
+        if statement.group != *group || statement.process == *process {
             return false;
         }
         self.others.retain(|_, other| now.since(other.stated) < self.threshold);
         let Life { member, incarnation } = &statement.life;
         // The last statements of a former life may be late.
-        let known = self.others.get(member).map(|known| known.incarnation);
-        if *member != self.me.life.member && known.is_none_or(|known| known <= *incarnation) {
+        let mine = (*member == me.member).then_some(me.incarnation);
+        let known = self.others.get(member).map(|known| known.incarnation).or(mine);
+        if known.is_none_or(|known| known <= *incarnation) {
             let other = Other { incarnation: *incarnation, stated: now, going: statement.going };
             self.others.insert(member.clone(), other);
         }
@@ -141,6 +145,7 @@ impl Neli {
         Some(Statement {
             group: me.group.clone(),
             life: me.life.clone(),
+            process: me.process,
             generation: (*generation)?,
             holds: self.held.keys().copied().collect(),
             leads: self.held.iter().filter_map(leads).collect(),

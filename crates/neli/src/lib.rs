@@ -131,7 +131,8 @@ impl Neli {
     /// A message reached this member.
     ///
     /// The non-exclusive mode uses the instant of receipt, so that clocks need not agree; a member
-    /// that hands over counts only messages on what it holds, for it reads more. The fast mode counts only messages that this member has published since it holds the partition. The
+    /// that hands over counts only messages on what it holds, for it reads more. The fast mode
+    /// counts only messages that this member has published since it holds the partition. The
     /// exclusive mode counts only messages on what the member holds, up to the last proof.
     pub fn handle_heard(&mut self, now: Mono, message: Heard) {
         self.handle_timeout(now);

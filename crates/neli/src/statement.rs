@@ -1,8 +1,9 @@
 //! What a member states about itself to the others of its group, as a header of a beacon.
 //!
-//! Bytes: a version (16 bits), flags (16 bits: 1, it goes), the generation (32 bits), the group, the
-//! life, where it listens (16-bit lengths; empty where nowhere), and two bitmaps of partitions (32-bit
-//! lengths): held, and led. Numbers are big-endian. Later versions only add fields at the end.
+//! Bytes: a version (16 bits), flags (16 bits: 1, it goes), the generation (32 bits), the process
+//! (64 bits), the group, the life, where it listens (16-bit lengths; empty where nowhere), and two
+//! bitmaps of partitions (32-bit lengths): held, and led. Numbers are big-endian. Later versions
+//! only add fields at the end.
 
 use std::collections::BTreeSet;
 
@@ -20,6 +21,8 @@ pub struct Statement {
     pub group: ConsumerGroup,
     /// Its name and incarnation.
     pub life: Life,
+    /// Tells two processes that bear one name apart.
+    pub process: u64,
     /// The generation of its last assignment.
     pub generation: i32,
     /// What it holds by that assignment.
@@ -40,6 +43,7 @@ impl Statement {
         to.i16(VERSION);
         to.i16(if self.going { GOING } else { 0 });
         to.i32(self.generation);
+        to.u64(self.process);
         to.string(self.group.as_str());
         to.string(&self.life.to_string());
         to.string(self.address.as_deref().unwrap_or_default());
@@ -54,12 +58,12 @@ impl Statement {
         let mut from = Reader(bytes);
         from.i16().filter(|version| *version >= VERSION)?;
         let flags = from.i16()?;
-        let generation = from.i32()?;
+        let (generation, process) = (from.i32()?, from.u64()?);
         let group = from.string()?.try_into().ok()?;
         let life = from.string()?.try_into().ok()?;
         let address = Some(from.string()?).filter(|address| !address.is_empty());
         let (holds, leads) = (from.bitmap()?, from.bitmap()?);
         let going = flags & GOING != 0;
-        Some(Self { group, life, generation, holds, leads, going, address })
+        Some(Self { group, life, process, generation, holds, leads, going, address })
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use tandem::ids::{Life, PartitionId};
 use tandem::neli::Statement;
-use tandem::neli::mesh::{LinkId, Mesh, MeshConfig, Notice, Order, Share, StandIn, Word};
+use tandem::neli::mesh::{LinkId, Mesh, MeshConfig, Notice, Order, Process, Share, StandIn, Word};
 use tandem::time::Mono;
 
 const WIDTH: u32 = 8;
@@ -28,7 +28,7 @@ enum Item {
 
 struct Node {
     mesh: Mesh,
-    life: Life,
+    life: Process,
     alive: bool,
     /// Its last own statement; of generation 0 before the first.
     own: Statement,
@@ -45,6 +45,11 @@ struct World {
     draws: std::vec::IntoIter<u32>,
 }
 
+/// Each life has one process.
+fn process(life: &str) -> Process {
+    Process { life: Life::try_from(life.to_owned()).unwrap(), number: 7 }
+}
+
 fn share(generation: i32, place: usize, of: usize) -> BTreeSet<PartitionId> {
     let shift = generation as usize;
     (0..WIDTH).filter(|k| (*k as usize + shift) % of == place).map(PartitionId).collect()
@@ -56,7 +61,7 @@ impl World {
         let draws = draws.into_iter();
         let mut world = Self { now, nodes: Vec::new(), pipes, ledger: Vec::new(), draws };
         for place in 0..count {
-            world.add(Life::try_from(format!("p1-{}.1", place + 1)).unwrap());
+            world.add(process(&format!("p1-{}.1", place + 1)));
         }
         for place in 0..count {
             world.assign(place, 5, &share(5, place, count));
@@ -71,13 +76,14 @@ impl World {
     }
 
     /// A new process, with links to all that live.
-    fn add(&mut self, life: Life) -> usize {
+    fn add(&mut self, life: Process) -> usize {
         let group = "g".parse().unwrap();
-        let config = MeshConfig { group, life: life.clone(), stand_in: TERM, suspect: None };
+        let config = MeshConfig { group, me: life.clone(), stand_in: TERM, suspect: None };
         let (group, holds) = ("g".parse().unwrap(), BTreeSet::new());
         let own = Statement {
             group,
-            life: life.clone(),
+            life: life.life.clone(),
+            process: life.number,
             generation: 0,
             leads: holds.clone(),
             holds,
@@ -206,7 +212,7 @@ impl World {
     }
 
     /// Who stands in for a partition.
-    fn stand_ins(&self, partition: PartitionId) -> Vec<&Life> {
+    fn stand_ins(&self, partition: PartitionId) -> Vec<&Process> {
         let stands = |node: &&Node| node.alive && node.stands.contains_key(&partition);
         self.nodes.iter().filter(stands).map(|node| &node.life).collect()
     }
@@ -260,7 +266,7 @@ proptest! {
         let dead: Vec<usize> = (0..count).filter(|&at| !world.nodes[at].alive).collect();
         let again: Vec<usize> = dead
             .iter()
-            .map(|&at| world.add(Life::try_from(format!("p1-{}.2", at + 1)).unwrap()))
+            .map(|&at| world.add(process(&format!("p1-{}.2", at + 1))))
             .collect();
         let group = world.living();
         for (place, &at) in group.iter().enumerate() {

@@ -6,7 +6,8 @@
 //! [address=A] [going] [stranger]` and the same `word link=N …` for what is stated on a link;
 //! `notice link=N dead=L [generation=G holds=K,K]`; `linked link=N life=L`, `ended link=N`,
 //! `ask link=N`, `alive link=N`, `goodbye link=N`, `undialed life=L`, `timeout`, `leave`. Instants
-//! are milliseconds.
+//! are milliseconds. `process=N` tells a
+//! process from its twin of the same name.
 
 #![allow(
     clippy::as_conversions,
@@ -21,7 +22,7 @@ use std::time::Duration;
 use support::transcript::{Command, check_folder};
 use tandem::ids::{Life, PartitionId};
 use tandem::neli::Statement;
-use tandem::neli::mesh::{LinkId, Mesh, MeshConfig, Notice, Order, Share, StandIn, Word};
+use tandem::neli::mesh::{LinkId, Mesh, MeshConfig, Notice, Order, Process, Share, StandIn, Word};
 use tandem::time::Mono;
 
 fn ms(at: u64) -> Mono {
@@ -30,6 +31,11 @@ fn ms(at: u64) -> Mono {
 
 fn life(command: &Command, key: &str) -> Life {
     Life::try_from(command.values[key].clone()).unwrap()
+}
+
+/// Of the member's only process, if no `process=N` says otherwise.
+fn process(command: &Command, key: &str) -> Process {
+    Process { life: life(command, key), number: command.optional("process").unwrap_or(0) }
 }
 
 fn partitions(command: &Command, key: &str) -> BTreeSet<PartitionId> {
@@ -45,7 +51,7 @@ fn shown(partitions: &BTreeSet<PartitionId>) -> String {
 fn begin(command: &Command) -> Mesh {
     let config = MeshConfig {
         group: "g".parse().unwrap(),
-        life: life(command, "life"),
+        me: process(command, "life"),
         stand_in: Duration::from_millis(command.number("stand_in")),
         suspect: command.optional("suspect").map(Duration::from_millis),
     };
@@ -56,6 +62,7 @@ fn statement(command: &Command, life: Life) -> Statement {
     Statement {
         group: if command.has("stranger") { "other" } else { "g" }.parse().unwrap(),
         life,
+        process: command.optional("process").unwrap_or(0),
         generation: command.number("generation") as i32,
         holds: partitions(command, "holds"),
         leads: partitions(command, "leads"),
@@ -76,14 +83,14 @@ fn apply(mesh: &mut Mesh, me: &Life, command: &Command) {
             let generation = command.optional("generation").map(|it| it as i32);
             let partitions = partitions(command, "holds");
             let share = generation.map(|generation| Share { generation, partitions });
-            word(Word::Notice(Notice { dead: life(command, "dead"), share }));
+            word(Word::Notice(Notice { dead: process(command, "dead"), share }));
         }
         "ask" => word(Word::Ask),
         "alive" => word(Word::Alive),
         "goodbye" => word(Word::Goodbye),
-        "linked" => mesh.handle_linked(now, link.unwrap(), &life(command, "life")),
+        "linked" => mesh.handle_linked(now, link.unwrap(), &process(command, "life")),
         "ended" => mesh.handle_ended(now, link.unwrap()),
-        "undialed" => mesh.handle_undialed(now, &life(command, "life")),
+        "undialed" => mesh.handle_undialed(now, &process(command, "life")),
         "timeout" => mesh.handle_timeout(now),
         "leave" => mesh.handle_leave(now),
         other => panic!("no such input: {other}"),

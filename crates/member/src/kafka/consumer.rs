@@ -97,8 +97,8 @@ impl Consumer {
         self.bell = Some(Arc::clone(bell));
     }
 
-    /// Reads these partitions from now on, and no others but the one that it always reads: a new one
-    /// from its end, one that was read before from where that was.
+    /// Reads these partitions from now on, beside the one that it always reads: a new one from its
+    /// end, one that was read before from where that was.
     pub fn hold(&mut self, partitions: &[PartitionId]) {
         let mut list = TopicPartitionList::new();
         let read = self.inner.position().unwrap_or_default();

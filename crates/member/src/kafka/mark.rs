@@ -1,6 +1,6 @@
-//! What the headers of a beacon say. In the fast mode: the life of its sender and the instant of its
-//! sending; a message without them renews no claim in that mode. On the partition that all members
-//! read: what its sender states about itself. Else nothing.
+//! What the headers of a beacon say. In the fast mode: the life of its sender and the instant of
+//! its sending; a message without them renews no claim in that mode. On the partition that all
+//! members read: what its sender states about itself. Else nothing.
 
 use rdkafka::message::{Header, Headers, OwnedHeaders};
 

@@ -50,12 +50,7 @@ impl Producer {
     /// replaces. Returns false if the queue is full, as it is while the cluster is unreachable.
     /// A `mark` is what its headers say.
     #[must_use]
-    pub fn publish(
-        &self,
-        partition: PartitionId,
-        stamp: Wall,
-        mark: Option<Mark<'_>>,
-    ) -> bool {
+    pub fn publish(&self, partition: PartitionId, stamp: Wall, mark: Option<Mark<'_>>) -> bool {
         let Ok(number) = i32::try_from(partition.0) else { return false };
         let record = BaseRecord::<(), ()>::to(self.topic.as_str()).partition(number);
         let mut record = record.timestamp(stamp.0);

@@ -2,6 +2,7 @@
 //! end is its greeting, the others are [`Word`](tandem_neli::mesh::Word)s.
 
 use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
+use tandem_neli::mesh::Process;
 
 /// The longest frame: a statement of 65,536 partitions has 16 KiB.
 const FRAME_MOST: usize = 64 * 1024;
@@ -9,7 +10,7 @@ const FRAME_MOST: usize = 64 * 1024;
 const MAGIC: &[u8; 6] = b"tandem";
 const VERSION: u8 = 1;
 /// The texts of a greeting.
-const TEXTS: usize = 4;
+const TEXTS: usize = 6;
 
 /// The bytes of a frame.
 pub(super) fn frame(bytes: &[u8]) -> Vec<u8> {
@@ -37,18 +38,22 @@ pub(super) fn take_frame(read: &mut Vec<u8>) -> Result<Option<Vec<u8>>, &'static
 pub(super) struct Greeting {
     pub(super) topic: TopicName,
     pub(super) group: ConsumerGroup,
-    pub(super) from: Life,
+    pub(super) from: Process,
     /// Whom the dialing end means to reach; none from the other end.
-    pub(super) to: Option<Life>,
+    pub(super) to: Option<Process>,
 }
 
 impl Greeting {
-    /// The magic, the version, and four texts, each ended by a zero byte.
+    /// The magic, the version, and six texts, each ended by a zero byte: the ledger, the group, and
+    /// the life and the process of both ends. The other end of a greeting that answers is empty.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.push(VERSION);
-        let to = self.to.as_ref().map(ToString::to_string).unwrap_or_default();
-        for text in [self.topic.as_str(), self.group.as_str(), &self.from.to_string(), &to] {
+        let texts = |of: &Process| [of.life.to_string(), of.number.to_string()];
+        let [to, process] = self.to.as_ref().map(texts).unwrap_or_default();
+        let [from, number] = texts(&self.from);
+        let ends = [&from, &number, &to, &process].map(String::as_str);
+        for text in [self.topic.as_str(), self.group.as_str()].into_iter().chain(ends) {
             bytes.extend(text.as_bytes());
             bytes.push(0);
         }
@@ -65,10 +70,14 @@ impl Greeting {
         let mut texts = rest.split(|byte| *byte == 0).map(std::str::from_utf8);
         let mut text = || texts.next()?.ok();
         let (topic, group) = (text()?.parse().ok()?, text()?.parse().ok()?);
-        let from = Life::try_from(text()?.to_owned()).ok()?;
-        let to = match text()? {
-            "" => None,
-            to => Some(Life::try_from(to.to_owned()).ok()?),
+        let process = |life: &str, number: &str| {
+            let life = Life::try_from(life.to_owned()).ok()?;
+            Some(Process { life, number: number.parse().ok()? })
+        };
+        let from = process(text()?, text()?)?;
+        let to = match (text()?, text()?) {
+            ("", _) => None,
+            (life, number) => Some(process(life, number)?),
         };
         Some(Self { topic, group, from, to })
     }
@@ -80,7 +89,8 @@ mod tests {
 
     #[test]
     fn greetings_survive_their_bytes_and_no_prefix_is_one() {
-        let life = |text: &str| Life::try_from(text.to_owned()).unwrap();
+        let life =
+            |text: &str| Process { life: Life::try_from(text.to_owned()).unwrap(), number: 7 };
         for to in [None, Some(life("p1-2.1"))] {
             let (topic, group) = ("t".parse().unwrap(), "g".parse().unwrap());
             let greeting = Greeting { topic, group, from: life("p1-1.3"), to };

@@ -22,10 +22,10 @@ use crate::Claims;
 use crate::kafka::Bell;
 use mail::{Mail, News};
 use shell::Shell;
-use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
+use tandem_facts::ids::{ConsumerGroup, TopicName};
 use tandem_facts::time::Mono;
 use tandem_neli::Statement;
-use tandem_neli::mesh::{Mesh as Core, MeshConfig};
+use tandem_neli::mesh::{Mesh as Core, MeshConfig, Process};
 
 /// The longest that a leaving member waits until it has said goodbye.
 const GOODBYE: Duration = Duration::from_millis(100);
@@ -45,7 +45,7 @@ pub struct MeshSettings {
 /// The mesh as the member's loop sees it.
 pub(crate) struct Mesh {
     mail: Arc<Mail>,
-    life: Life,
+    me: Process,
     address: SocketAddr,
     own: Option<Statement>,
     /// Closed when the thread has ended.
@@ -59,7 +59,7 @@ impl Mesh {
     /// The address is not one of the loopback, or the system refuses a socket or a thread.
     pub(crate) fn start(
         settings: &MeshSettings,
-        (topic, group, life): (TopicName, ConsumerGroup, Life),
+        (topic, group, me): (TopicName, ConsumerGroup, Process),
         bell: Arc<Bell>,
         claims: Arc<Claims>,
     ) -> io::Result<Self> {
@@ -72,7 +72,7 @@ impl Mesh {
         let address = listener.local_addr()?;
         let mail = Arc::new(Mail::new(bell)?);
         let (stand_in, suspect) = (settings.stand_in, settings.suspect);
-        let config = MeshConfig { group, life: life.clone(), stand_in, suspect };
+        let config = MeshConfig { group, me: me.clone(), stand_in, suspect };
         let now = Mono::now();
         if let Some(suspect) = suspect {
             claims.expect_turns(now, suspect);
@@ -85,7 +85,7 @@ impl Mesh {
                 shell.run();
                 drop(ends);
             })?;
-        Ok(Self { mail, life, address, own: None, ended })
+        Ok(Self { mail, me, address, own: None, ended })
     }
 
     /// Where it listens, as `host:port`.
@@ -105,7 +105,7 @@ impl Mesh {
 
     /// What another member stated on the ledger.
     pub(crate) fn ledger(&self, statement: Statement) {
-        if statement.life != self.life {
+        if Process::of(&statement) != self.me {
             self.mail.post_ledger(statement);
         }
     }

@@ -13,7 +13,7 @@ use crate::kafka::Bell;
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::time::Mono;
 use tandem_neli::Statement;
-use tandem_neli::mesh::{Order, Word};
+use tandem_neli::mesh::{Order, Process, Word};
 
 /// Longer than anything here takes on a busy machine.
 const BOUND: Duration = Duration::from_secs(20);
@@ -22,10 +22,15 @@ fn life(text: &str) -> Life {
     Life::try_from(text.to_owned()).unwrap()
 }
 
+fn process(of: &str) -> Process {
+    Process { life: life(of), number: 7 }
+}
+
 fn statement(of: &str, holds: &[u32], address: Option<String>) -> Statement {
     Statement {
         group: "g".parse().unwrap(),
         life: life(of),
+        process: 7,
         generation: 5,
         holds: holds.iter().copied().map(PartitionId).collect(),
         leads: holds.iter().copied().map(PartitionId).collect(),
@@ -50,7 +55,7 @@ impl Member {
             stand_in: Duration::from_secs(10),
             suspect: None,
         };
-        let me = ("t".parse().unwrap(), "g".parse().unwrap(), life(of));
+        let me = ("t".parse().unwrap(), "g".parse().unwrap(), process(of));
         let mut mesh = Mesh::start(&settings, me, Arc::clone(&bell), claims).unwrap();
         mesh.own(Some(statement(of, holds, Some(mesh.address()))));
         Self { mesh, bell, heard: News::default() }
@@ -91,14 +96,14 @@ fn played(address: &str, greeting: &Greeting, holds: &[u32]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(BOUND)).unwrap();
     stream.write_all(&frame(&greeting.encode())).unwrap();
-    let word = Word::Statement(statement(&greeting.from.to_string(), holds, None));
+    let word = Word::Statement(statement(&greeting.from.life.to_string(), holds, None));
     stream.write_all(&frame(&word.encode())).unwrap();
     stream
 }
 
 fn greeting(from: &str, to: &str) -> Greeting {
     let (topic, group) = ("t".parse().unwrap(), "g".parse().unwrap());
-    Greeting { topic, group, from: life(from), to: Some(life(to)) }
+    Greeting { topic, group, from: process(from), to: Some(process(to)) }
 }
 
 #[test]
@@ -174,7 +179,7 @@ fn strangers_are_refused() {
     }
     let listen = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     let settings = MeshSettings { listen, stand_in: BOUND, suspect: None };
-    let me = ("t".parse().unwrap(), "g".parse().unwrap(), life("p1-1.1"));
+    let me = ("t".parse().unwrap(), "g".parse().unwrap(), process("p1-1.1"));
     let claims = Arc::new(Claims::new(std::num::NonZeroU32::MIN));
     assert!(Mesh::start(&settings, me, Arc::default(), claims).is_err(), "beyond the loopback");
 }

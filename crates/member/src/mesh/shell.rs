@@ -12,10 +12,10 @@ use super::frame::Greeting;
 use super::mail::Mail;
 use super::socket::{Socket, Stage};
 use crate::Claims;
-use tandem_facts::ids::{Life, TopicName};
+use tandem_facts::ids::TopicName;
 use tandem_facts::time::Mono;
 use tandem_host::Callers;
-use tandem_neli::mesh::{LinkId, Mesh, MeshConfig, Word};
+use tandem_neli::mesh::{LinkId, Mesh, MeshConfig, Process, Word};
 
 /// The longest wait for a connection, and for the greeting of the other end.
 const GREETING: Duration = Duration::from_secs(1);
@@ -134,9 +134,9 @@ impl Shell {
         self.sockets.insert(LinkId(self.last), socket);
     }
 
-    fn greeting(&self, to: Option<Life>) -> Vec<u8> {
-        let MeshConfig { group, life, .. } = &self.config;
-        let (topic, group, from) = (self.topic.clone(), group.clone(), life.clone());
+    fn greeting(&self, to: Option<Process>) -> Vec<u8> {
+        let MeshConfig { group, me, .. } = &self.config;
+        let (topic, group, from) = (self.topic.clone(), group.clone(), me.clone());
         Greeting { topic, group, from, to }.encode()
     }
 
@@ -164,7 +164,7 @@ impl Shell {
     }
 
     /// The kernel has made the connection, or could not: greet.
-    fn connected(&mut self, id: LinkId, to: &Life, until: Mono) -> io::Result<()> {
+    fn connected(&mut self, id: LinkId, to: &Process, until: Mono) -> io::Result<()> {
         let greeting = self.greeting(Some(to.clone()));
         let Some(socket) = self.sockets.get_mut(&id) else { return Ok(()) };
         socket.connected()?;
@@ -185,7 +185,7 @@ impl Shell {
                 let ours = greeting.topic == self.topic && greeting.group == self.config.group;
                 let meant = match (to, &greeting.to) {
                     (Some(to), None) => *to == greeting.from,
-                    (None, Some(meant)) => *meant == self.config.life,
+                    (None, Some(meant)) => *meant == self.config.me,
                     (Some(_), Some(_)) | (None, None) => false,
                 };
                 if ours && meant {
@@ -253,7 +253,7 @@ impl Shell {
         }
     }
 
-    fn dial(&mut self, life: &Life, address: &str) {
+    fn dial(&mut self, life: &Process, address: &str) {
         let until = Mono::now() + GREETING;
         // Members listen on the loopback alone.
         let address = address.parse().ok().filter(|it: &SocketAddr| it.ip().is_loopback());

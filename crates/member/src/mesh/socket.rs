@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use super::frame::{frame, take_frame};
-use tandem_facts::ids::Life;
 use tandem_facts::time::Mono;
+use tandem_neli::mesh::Process;
 
 /// The most bytes that wait for a slow reader; then the link ends.
 const WAITING_MOST: usize = 256 * 1024;
@@ -18,9 +18,9 @@ const READ_MOST: usize = 256 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Being made, to this life.
-    Connecting { to: Life, until: Mono },
+    Connecting { to: Process, until: Mono },
     /// Made; the greeting of the other end is awaited. `to` is the life that was dialed.
-    Greeting { to: Option<Life>, until: Mono },
+    Greeting { to: Option<Process>, until: Mono },
     /// Both ends have greeted.
     Linked,
 }
@@ -36,7 +36,7 @@ pub(super) struct Socket {
 
 impl Socket {
     /// Begins to connect.
-    pub(super) fn dial(address: SocketAddr, to: Life, until: Mono) -> io::Result<Self> {
+    pub(super) fn dial(address: SocketAddr, to: Process, until: Mono) -> io::Result<Self> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;

@@ -2,8 +2,8 @@
 
 use super::peer::{Link, Peer, State};
 use super::rendezvous::winner;
-use super::{Cause, DOUBT, LinkId, Mesh, Notice, REVIVALS, Share, Word};
-use tandem_facts::ids::{Life, PartitionId};
+use super::{Cause, DOUBT, LinkId, Mesh, Notice, Process, REVIVALS, Share, Word};
+use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
 
 impl Mesh {
@@ -23,7 +23,7 @@ impl Mesh {
     /// Another member says that one is dead.
     pub(super) fn noticed(&mut self, now: Mono, notice: &Notice) {
         let Notice { dead, share } = notice;
-        if *dead == self.config.life || self.gone {
+        if *dead == self.config.me || self.gone {
             return;
         }
         let Some(peer) = self.peer(now, dead) else { return };
@@ -49,7 +49,7 @@ impl Mesh {
             let doubt = peer.link.and_then(|link| link.doubt);
             doubt.is_some_and(|doubt| doubt <= now)
         };
-        let dead: Vec<Life> =
+        let dead: Vec<Process> =
             self.peers.iter().filter(|(_, it)| over(it)).map(|(life, _)| life.clone()).collect();
         for life in dead {
             if let Some(link) = self.peers.get_mut(&life).and_then(|peer| peer.link.take()) {
@@ -61,11 +61,11 @@ impl Mesh {
     }
 
     /// A tombstone for `life`.
-    fn bury(&mut self, now: Mono, life: &Life) {
+    fn bury(&mut self, now: Mono, life: &Process) {
         if self.gone {
             return;
         }
-        let dials = self.config.life < *life;
+        let dials = self.config.me < *life;
         if let Some(peer) = self.peers.get_mut(life) {
             peer.state = State::Dead(now);
             // A link that broke between two living members is replaced.
@@ -79,7 +79,7 @@ impl Mesh {
     }
 
     /// What a dead member owned has no owner; all others learn of it.
-    pub(super) fn bereave(&mut self, now: Mono, dead: &Life) {
+    pub(super) fn bereave(&mut self, now: Mono, dead: &Process) {
         let Some(peer) = self.peers.get(dead) else { return };
         if let Some(share) = &peer.share {
             self.orphans.add(dead, share, Cause::Death, now + self.config.stand_in);
@@ -99,12 +99,12 @@ impl Mesh {
             mine || peers.values().any(|peer| peer.leads_since(generation, partition))
         });
         let own_share = Share { generation: own.generation, partitions: own.holds.clone() };
-        let mut living: Vec<(&Life, Option<i32>, &Share)> = peers
+        let mut living: Vec<(&Process, Option<i32>, &Share)> = peers
             .iter()
             .filter(|(_, peer)| peer.is_living())
             .filter_map(|(life, peer)| Some((life, peer.since, peer.share.as_ref()?)))
             .collect();
-        living.push((&config.life, *since, &own_share));
+        living.push((&config.me, *since, &own_share));
         let is_mine = |partition: PartitionId, generation: i32| {
             let newer = |share: &&Share| {
                 share.generation > generation && share.partitions.contains(&partition)
@@ -113,14 +113,14 @@ impl Mesh {
             if let Some((owner, ..)) =
                 given.max_by_key(|(life, _, share)| (share.generation, *life))
             {
-                return **owner == config.life;
+                return **owner == config.me;
             }
             let was = |since: &Option<i32>| since.is_some_and(|since| since <= generation);
             let old = living.iter().filter(|(_, since, _)| was(since)).map(|(life, ..)| *life);
             // If all that were there are dead, those that came later will do.
             let taker = winner(partition, old)
                 .or_else(|| winner(partition, living.iter().map(|(life, ..)| *life)));
-            taker == Some(&config.life)
+            taker == Some(&config.me)
         };
         self.orders.extend(orphans.grant(is_mine));
     }

@@ -17,8 +17,8 @@
 //!   pass it on once, and again only if they know more of what the dead one owned. A member whose
 //!   own link to the dead one still stands asks there first, and believes the notice if nothing
 //!   is said for [`DOUBT`].
-//! - **Tombstones** name a life, so that late statements revive nobody, and no notice touches a
-//!   restarted member. Only a new link to the same life lifts one: then it was not dead, and its
+//! - **Tombstones** name a process, so that late statements revive nobody, and no notice touches a
+//!   restarted member. Only a new link to the same process lifts one: then it was not dead, and its
 //!   stand-ins end. The dead are dialed at once for that, [`REVIVALS`] times.
 //! - **Stand-ins.** An orphan is a partition whose last known owner is dead. Its next owner is a
 //!   living member that was given it in a later generation, and otherwise the winner of a
@@ -32,6 +32,7 @@
 mod death;
 mod orphans;
 mod peer;
+mod process;
 mod rendezvous;
 mod suspicion;
 mod word;
@@ -41,6 +42,7 @@ use std::time::Duration;
 
 use orphans::Orphans;
 use peer::{Dial, Link, Peer, State};
+pub use process::Process;
 pub use word::{Notice, Share, Word};
 
 use crate::Statement;
@@ -63,8 +65,8 @@ const REVIVALS: u32 = 2;
 pub struct MeshConfig {
     /// The member's group. Statements of other groups are ignored.
     pub group: ConsumerGroup,
-    /// The member.
-    pub life: Life,
+    /// The member's own process.
+    pub me: Process,
     /// The term of a stand-in: as long as the group may take to notice a death and to give the
     /// dead member's partitions to others, `S + x + B + F`.
     pub stand_in: Duration,
@@ -119,8 +121,8 @@ pub struct Mesh {
     own: Option<Statement>,
     /// The first generation in which this member was given anything or nothing.
     since: Option<i32>,
-    peers: BTreeMap<Life, Peer>,
-    links: BTreeMap<LinkId, Life>,
+    peers: BTreeMap<Process, Peer>,
+    links: BTreeMap<LinkId, Process>,
     orphans: Orphans,
     words: VecDeque<(LinkId, Word)>,
     closes: VecDeque<LinkId>,
@@ -175,11 +177,11 @@ impl Mesh {
     }
 
     fn stated(&mut self, now: Mono, statement: &Statement, in_order: bool) {
-        let Statement { group, life, .. } = statement;
-        if *group != self.config.group || *life == self.config.life || self.gone {
+        let life = &Process::of(statement);
+        if statement.group != self.config.group || *life == self.config.me || self.gone {
             return;
         }
-        let dials = self.config.life < *life;
+        let dials = self.config.me < *life;
         let Some(peer) = self.peer(now, life) else { return };
         let news = peer.state(now, statement, in_order);
         match peer.state {
@@ -191,15 +193,15 @@ impl Mesh {
                 self.grant();
             }
             // It came late, and says more than was known of what the dead one owned.
-            State::Dead(_) if news => self.bereave(now, &life.clone()),
+            State::Dead(_) if news => self.bereave(now, life),
             State::Dead(_) | State::Left(_) => {}
         }
     }
 
     /// A connection to `life` stands, whoever dialed; both ends have said who they are.
-    pub fn handle_linked(&mut self, now: Mono, link: LinkId, life: &Life) {
+    pub fn handle_linked(&mut self, now: Mono, link: LinkId, life: &Process) {
         self.turn(now);
-        let fits = *life != self.config.life && !self.gone;
+        let fits = *life != self.config.me && !self.gone;
         let Some(peer) = fits.then(|| self.peer(now, life)).flatten() else {
             self.closes.push_back(link);
             return;
@@ -222,7 +224,7 @@ impl Mesh {
     }
 
     /// A dial failed, or the process that answered is another one.
-    pub fn handle_undialed(&mut self, now: Mono, life: &Life) {
+    pub fn handle_undialed(&mut self, now: Mono, life: &Process) {
         self.turn(now);
         if let Some(peer) = self.peers.get_mut(life) {
             peer.undialed(now);
@@ -236,7 +238,7 @@ impl Mesh {
         self.spoke(now, &life);
         match word {
             // It speaks for itself alone.
-            Word::Statement(statement) if statement.life == life => {
+            Word::Statement(statement) if Process::of(&statement) == life => {
                 self.stated(now, &statement, true);
             }
             Word::Statement(_) | Word::Alive => {}
@@ -298,7 +300,7 @@ impl Mesh {
 
     /// The next member to dial, and where.
     #[must_use]
-    pub fn poll_dial(&mut self) -> Option<(Life, String)> {
+    pub fn poll_dial(&mut self) -> Option<(Process, String)> {
         let now = self.turned;
         self.peers.iter_mut().find_map(|(life, peer)| Some((life.clone(), peer.take_dial(now)?)))
     }
@@ -329,7 +331,7 @@ impl Mesh {
     }
 
     /// The entry of a life; none if there are too many.
-    fn peer(&mut self, now: Mono, life: &Life) -> Option<&mut Peer> {
+    fn peer(&mut self, now: Mono, life: &Process) -> Option<&mut Peer> {
         if !self.peers.contains_key(life) {
             if self.peers.len() >= PEERS_MOST {
                 let unlinked = self.peers.iter().filter(|(_, peer)| peer.link.is_none());

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use tandem_facts::ids::{Life, PartitionId};
+use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
 
-use super::{Cause, Order, Share, StandIn};
+use super::{Cause, Order, Process, Share, StandIn};
 
 /// A partition that lost its owner.
 #[derive(Debug)]
 struct Orphan {
-    owner: Life,
+    owner: Process,
     /// The generation in which the owner was given it. It stays, however often a stand-in dies.
     generation: i32,
     cause: Cause,
@@ -26,7 +26,7 @@ pub(super) struct Orphans(BTreeMap<PartitionId, Orphan>);
 
 impl Orphans {
     /// The share of `owner` loses it. What was given to somebody in a later generation stays.
-    pub(super) fn add(&mut self, owner: &Life, share: &Share, cause: Cause, until: Mono) {
+    pub(super) fn add(&mut self, owner: &Process, share: &Share, cause: Cause, until: Mono) {
         for &partition in &share.partitions {
             let known = self.0.get_mut(&partition);
             match known {
@@ -60,7 +60,7 @@ impl Orphans {
     }
 
     /// `owner` lives: it needs no stand-in, at most for another cause than `cause`.
-    pub(super) fn release(&mut self, owner: &Life, cause: Option<Cause>) -> Vec<Order> {
+    pub(super) fn release(&mut self, owner: &Process, cause: Option<Cause>) -> Vec<Order> {
         let mut ended = Vec::new();
         self.0.retain(|&partition, orphan| {
             let stays = orphan.owner != *owner || cause.is_some_and(|it| it != orphan.cause);
@@ -95,7 +95,7 @@ impl Orphans {
             {
                 orphan.granted = Some(until);
                 let (of, generation, cause) =
-                    (orphan.owner.clone(), orphan.generation, orphan.cause);
+                    (orphan.owner.life.clone(), orphan.generation, orphan.cause);
                 orders.push(Order::Stand(StandIn { partition, generation, until, of, cause }));
             }
         }

@@ -1,21 +1,23 @@
 //! Rendezvous hashing: every member computes alike who takes an orphaned partition. If one of the
 //! candidates goes, only what it would have taken moves.
 
-use tandem_facts::ids::{Life, PartitionId};
+use super::Process;
+use tandem_facts::ids::PartitionId;
 
 /// The candidate with the greatest weight for `partition`.
 pub(super) fn winner<'a>(
     partition: PartitionId,
-    candidates: impl Iterator<Item = &'a Life>,
-) -> Option<&'a Life> {
+    candidates: impl Iterator<Item = &'a Process>,
+) -> Option<&'a Process> {
     candidates.max_by_key(|life| (weight(life, partition), *life))
 }
 
-/// FNV-1a over the life as text and the partition, and the finalizer of MurmurHash3, since FNV
+/// FNV-1a over the life as text, the process and the partition, and the finalizer of MurmurHash3, since FNV
 /// mixes its last bytes little. All versions must compute the same.
-fn weight(life: &Life, partition: PartitionId) -> u64 {
+fn weight(life: &Process, partition: PartitionId) -> u64 {
     let text = life.to_string();
-    let bytes = text.bytes().chain([0]).chain(partition.0.to_be_bytes());
+    let numbers = life.number.to_be_bytes().into_iter().chain(partition.0.to_be_bytes());
+    let bytes = text.bytes().chain([0]).chain(numbers);
     let fnv = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -27,9 +29,14 @@ fn weight(life: &Life, partition: PartitionId) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tandem_facts::ids::Life;
 
-    fn lives(count: u32) -> Vec<Life> {
-        (1..=count).map(|n| Life::try_from(format!("p1-{n}.1")).unwrap()).collect()
+    fn process(life: &str, number: u64) -> Process {
+        Process { life: Life::try_from(life.to_owned()).unwrap(), number }
+    }
+
+    fn lives(count: u32) -> Vec<Process> {
+        (1..=count).map(|n| process(&format!("p1-{n}.1"), u64::from(n))).collect()
     }
 
     #[test]
@@ -49,11 +56,11 @@ mod tests {
 
     #[test]
     fn the_weights_never_change() {
-        let life = Life::try_from("p1-1.1".to_owned()).unwrap();
+        let life = process("p1-1.1", 7);
         let weights = [0, 1].map(|k| weight(&life, PartitionId(k)));
         assert_eq!(
             weights,
-            [0x3639_b545_c7d3_e1b6, 0x7b09_6868_a455_3c32],
+            [0x39f7_4791_9dc9_2523, 0xc6fc_1625_f92b_4b8c],
             "members of two versions must agree"
         );
     }

@@ -12,8 +12,7 @@
 use std::time::Duration;
 
 use super::peer::{Link, Peer};
-use super::{Cause, LinkId, Mesh, Word};
-use tandem_facts::ids::Life;
+use super::{Cause, LinkId, Mesh, Process, Word};
 use tandem_facts::time::Mono;
 
 /// The shortest time between two suspicions of one member.
@@ -34,7 +33,7 @@ impl Mesh {
     }
 
     /// A member spoke on its link.
-    pub(super) fn spoke(&mut self, now: Mono, life: &Life) {
+    pub(super) fn spoke(&mut self, now: Mono, life: &Process) {
         let Some(link) = self.peers.get_mut(life).and_then(|peer| peer.link.as_mut()) else {
             return;
         };
@@ -45,7 +44,7 @@ impl Mesh {
     }
 
     /// A member spoke on the ledger.
-    pub(super) fn vouched(&mut self, now: Mono, life: &Life) {
+    pub(super) fn vouched(&mut self, now: Mono, life: &Process) {
         let Some(link) = self.peers.get_mut(life).and_then(|peer| peer.link.as_mut()) else {
             return;
         };
@@ -73,14 +72,14 @@ impl Mesh {
             let soon = peer.suspected.is_some_and(|at| now.since(at) < AGAIN);
             peer.link.is_some_and(|link| silent(&link) && link.armed && !link.suspect) && !soon
         };
-        let suspects: Vec<Life> =
+        let suspects: Vec<Process> =
             self.peers.iter().filter(|(_, it)| is_new(it)).map(|(life, _)| life.clone()).collect();
         for life in suspects {
             self.suspect(now, &life);
         }
     }
 
-    fn suspect(&mut self, now: Mono, life: &Life) {
+    fn suspect(&mut self, now: Mono, life: &Process) {
         let Some(peer) = self.peers.get_mut(life) else { return };
         peer.suspected = Some(now);
         if let Some(link) = &mut peer.link {

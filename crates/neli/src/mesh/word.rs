@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tandem_facts::ids::{Life, PartitionId};
+use tandem_facts::ids::PartitionId;
 
+use super::Process;
 use crate::Statement;
 use crate::bytes::{Reader, Writer};
 
@@ -26,8 +27,8 @@ pub enum Word {
 /// if they have last heard different statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The name and the incarnation: a restarted member is not affected.
-    pub dead: Life,
+    /// The process: a restarted member is not affected.
+    pub dead: Process,
     /// What it owned, as far as the sender knows.
     pub share: Option<Share>,
 }
@@ -50,7 +51,7 @@ const GOODBYE: i16 = 5;
 
 impl Word {
     /// The bytes: the kind (16 bits), then a statement's own bytes (32-bit length), or of a notice
-    /// the life, and whether a share follows (16 bits): its generation (32 bits) and a bitmap of
+    /// the life and the process (64 bits), and whether a share follows (16 bits): its generation (32 bits) and a bitmap of
     /// its partitions. Numbers are big-endian. Later versions only add kinds, and fields at the end.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
@@ -62,7 +63,8 @@ impl Word {
             }
             Self::Notice(Notice { dead, share }) => {
                 to.i16(NOTICE);
-                to.string(&dead.to_string());
+                to.string(&dead.life.to_string());
+                to.u64(dead.number);
                 to.i16(i16::from(share.is_some()));
                 if let Some(Share { generation, partitions }) = share {
                     to.i32(*generation);
@@ -83,7 +85,8 @@ impl Word {
         match from.i16()? {
             STATEMENT => Statement::decode(from.bytes()?).map(Self::Statement),
             NOTICE => {
-                let dead = from.string()?.try_into().ok()?;
+                let life = from.string()?.try_into().ok()?;
+                let dead = Process { life, number: from.u64()? };
                 let share = match from.i16()? {
                     0 => None,
                     _ => Some(Share { generation: from.i32()?, partitions: from.bitmap()? }),
@@ -101,6 +104,7 @@ impl Word {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tandem_facts::ids::Life;
 
     fn life(text: &str) -> Life {
         Life::try_from(text.to_owned()).unwrap()
@@ -112,6 +116,7 @@ mod tests {
         let statement = Statement {
             group: "g".parse().unwrap(),
             life: life("p1-1.3"),
+            process: 77,
             generation: 7,
             holds: partitions.clone(),
             leads: BTreeSet::new(),
@@ -119,10 +124,11 @@ mod tests {
             address: Some("127.0.0.1:4000".to_owned()),
         };
         let share = Share { generation: 7, partitions };
+        let dead = Process { life: life("p1-2.1"), number: u64::MAX };
         let words = [
             Word::Statement(statement),
-            Word::Notice(Notice { dead: life("p1-2.1"), share: Some(share) }),
-            Word::Notice(Notice { dead: life("p1-2.1"), share: None }),
+            Word::Notice(Notice { dead: dead.clone(), share: Some(share) }),
+            Word::Notice(Notice { dead, share: None }),
             Word::Ask,
             Word::Alive,
             Word::Goodbye,
