@@ -90,14 +90,22 @@ impl Mesh {
         self.grant();
     }
 
-    /// Takes the orphans that fall to this member.
-    pub(super) fn grant(&mut self) {
-        let Self { orphans, own, peers, since, config, .. } = self;
-        let Some(own) = own.as_ref().filter(|own| !own.going) else { return };
+    /// Orphans that a newer owner leads are none.
+    pub(super) fn settle(&mut self) {
+        let Self { orphans, own, peers, .. } = self;
         orphans.settle(|generation, partition| {
-            let mine = own.generation > generation && own.leads.contains(&partition);
+            let mine = own
+                .as_ref()
+                .is_some_and(|own| own.generation > generation && own.leads.contains(&partition));
             mine || peers.values().any(|peer| peer.leads_since(generation, partition))
         });
+    }
+
+    /// Takes the orphans that fall to this member.
+    pub(super) fn grant(&mut self) {
+        self.settle();
+        let Self { orphans, own, peers, since, config, .. } = self;
+        let Some(own) = own.as_ref().filter(|own| !own.going) else { return };
         let own_share = Share { generation: own.generation, partitions: own.holds.clone() };
         let mut living: Vec<(&Process, Option<i32>, &Share)> = peers
             .iter()
