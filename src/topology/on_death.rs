@@ -8,6 +8,8 @@ use crate::yaml::Problem;
 
 /// Signs of life leave each eighth of that; a busy host delays them by some milliseconds.
 const SUSPECT_LEAST: Span = Span::ms(20);
+/// Every member is linked to every other.
+const LINKED_MOST: u32 = 100;
 /// Of two members none can tell whose silence it is.
 const SUSPECTING: u32 = 3;
 
@@ -43,6 +45,11 @@ pub(super) fn problem(
         OnDeath::StandIn if members < 2 => {
             let message = "a group of one member has nobody to stand in for it";
             Some(at("on_death", message).hint("write `members: 2` at least"))
+        }
+        OnDeath::StandIn if members > LINKED_MOST => {
+            let message = format!("{members} members are too many to be linked to each other");
+            let hint = format!("at most {LINKED_MOST} members stand in for each other");
+            Some(at("on_death", &message).hint(hint))
         }
         OnDeath::StandIn => suspicion(members, pace, name, places),
     }

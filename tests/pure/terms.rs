@@ -119,7 +119,7 @@ fn a_death_that_is_left_for_costs_a_rebalance_at_any_session() {
     }
 }
 
-/// Members that are linked: 20 ms, at any session. A silent one is suspected an eighth of the limit
+/// Members that are linked: 50 ms, at any session. A silent one is suspected an eighth of the limit
 /// early or late, and then stood in for.
 #[test]
 fn a_death_that_is_stood_in_for_costs_no_rebalance_and_a_suspected_pause_no_session() {
@@ -133,11 +133,11 @@ fn a_death_that_is_stood_in_for_costs_no_rebalance_and_a_suspected_pause_no_sess
             ..pace(3 * session)
         };
         let terms = Terms::of(&pace, &Address::Embedded);
-        assert_eq!(both(bounds(&terms, None).kill), [(0, 20), (0, 120)]);
+        assert_eq!(both(bounds(&terms, None).kill), [(0, 50), (0, 120)]);
         let pause = |longest| both(bounds(&terms, longest).pause)[0];
         assert_eq!(pause(Some(ms(50))), (50, 50));
         assert_eq!(pause(Some(ms(75))), (70, 75));
-        assert_eq!(pause(None), (70, 110));
+        assert_eq!(pause(None), (70, 140));
         // S + x + 2 (B + F): a second rebalance may interrupt the first.
         assert_eq!(terms.stand_in_term(), ms(session + 15 + 2 * 240));
         assert!(terms.stand_in_term() > terms.takeover());

@@ -13,6 +13,7 @@ use support::results::{Claims, Row, append, tried};
 use support::series::{
     Part, Series, disturbances, folder, group_gaps, kills, played, shown, verdicts,
 };
+use support::stand_in;
 use support::undone::{Blow, Embedded, Since, undone_after};
 use support::usage;
 use tandem::ids::TrialNumber;
@@ -78,6 +79,19 @@ fn isolate_leader_short() {
 fn exclusive() {
     let on = "-f topologies/exclusive.yaml";
     never_two(exclusive::series("exclusive", 4, |experiment| experiment.with(on)));
+}
+
+/// Sixty kills with a session of 10 s, by three and by five members.
+#[test]
+#[ignore = "takes a quarter of an hour: tests/long stand-in"]
+fn stand_in() {
+    let played = [("stand-in", "3"), ("stand-in-five", "5")].map(|(name, members)| {
+        let on = format!("-f topologies/stand-in.yaml --set groups.p1.members={members}");
+        let text = stand_in::experiment("kill", "fault: kill", 60);
+        let kill = || Experiment::of("kill.yaml", &text).with(&on);
+        std::panic::catch_unwind(|| stand_in::kills(Series::of(name, 60, kill), 2_000, 4_000))
+    });
+    assert!(played.iter().all(Result::is_ok), "by three and by five members");
 }
 
 fn calms(name: &'static str, lasts: &'static str) {
