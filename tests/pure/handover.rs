@@ -230,7 +230,9 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_statement_is_not_read_as_one(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn what_is_no_statement_is_not_read_as_one(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
         if let Some(statement) = Statement::decode(&bytes) {
             prop_assert_eq!(Statement::decode(&statement.encode()), Some(statement));
         }

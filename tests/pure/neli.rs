@@ -2,14 +2,15 @@
 //! `----` what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
 //! Inputs: `member width=W threshold=MS beacon=MS [hold=MS]` begins, at 0; `fast`, `exclusive` and
-//! `pulsed` behind it choose the mode and the pacing of the beacons; `handing-over` makes it `p1-1.1`
-//! of group `g`, which states on partition 0 what it holds and leads. Then, each with `at=MS`:
-//! `stated by=LIFE [process=N] generation=G [leads=K,K] [group=NAME] [going]`, `going`, and
-//! `relieved`, which asks whether a member that goes need not lead on; the orders of the mesh,
+//! `pulsed` behind it choose the mode and the pacing of the beacons; `handing-over` makes it
+//! `p1-1.1` of group `g`, which states on partition 0 what it holds and leads. Then, each with
+//! `at=MS`: `stated by=LIFE [process=N] generation=G [leads=K,K] [group=NAME] [going]`, `going`,
+//! and `relieved`, which asks whether a member that goes need not lead on; the orders of the mesh,
 //! `stand_in partition=K generation=G until=MS of=LIFE` and `owner_lives partition=K`;
-//! `heard partition=K` (`sent=MS` of a message of its own), `proof since=MS`, `unproved`, `pulse`,
-//! `assigned K,K [generation=G]`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`, which asks for the
-//! partitions led. Instants are milliseconds.
+//! `heard partition=K`
+//! (`sent=MS` of a message of its own), `proof since=MS`, `unproved`, `pulse`,
+//! `assigned K,K [generation=G]`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`, which
+//! asks for the partitions led. Instants are milliseconds.
 
 #![allow(
     clippy::as_conversions,

@@ -237,7 +237,9 @@ impl Story {
     pub fn claimed(&mut self, who: &str, partition: u32, term: u32, span: [u64; 2]) -> &mut Self {
         let (partition, term) = (PartitionId(partition), Term(term));
         let [from, until] = span.map(at);
-        self.says(who, span[0], What::Claimed { partition, term, from, until, stands_in_for: None })
+        let (stands_in_for, fence) = (None, None);
+        let claimed = What::Claimed { partition, term, from, until, stands_in_for, fence };
+        self.says(who, span[0], claimed)
     }
 
     /// All of a member's claims: partition, term and horizon.

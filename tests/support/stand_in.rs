@@ -78,7 +78,11 @@ pub fn kills(mut series: Series, p50_us: u128, p95_us: u128) {
         counts = (counts.0 + killed, counts.1 + without, counts.2 + twice);
     }
     let (killed, without, twice) = counts;
-    series.claims.add("each of the dead has a stand-in", format!("{without} have none"), without == 0);
+    series.claims.add(
+        "each of the dead has a stand-in",
+        format!("{without} have none"),
+        without == 0,
+    );
     let overlaps = shown(&series.overlaps());
     let text = format!(
         "{killed} kills: group gaps p50 {p50}, p95 {p95} us ({}); {twice} stood in for twice; \

@@ -1,14 +1,16 @@
-//! The clients of a member: what reads the ledger, and its group membership.
+//! The clients of a member, apart from its producer.
 
 use std::time::Duration;
 
 use tandem_facts::time::Mono;
 use tandem_neli::Membership;
+use tandem_neli::membership::Proof;
 
+use crate::driver::Input;
 use crate::kafka::{Consumer, Delivered, KafkaError};
 use crate::own_group::OwnGroup;
 
-/// The clients of a member, apart from its producer.
+/// What a member joins its group and reads its ledger with.
 pub(crate) struct Clients {
     pub(crate) consumer: Consumer,
     /// Its group membership, unless that is the consumer's.
@@ -37,9 +39,16 @@ impl Clients {
         changes
     }
 
-    /// The last proof of membership, as far as the group membership has proofs.
-    pub(crate) fn proof(&self) -> Option<Mono> {
-        self.own.as_ref()?.proof()
+    /// The last proof of membership, as far as the group membership has proofs; and the fences,
+    /// where they are of another generation than `known`.
+    pub(crate) fn proof(&self, known: Option<i32>) -> Vec<Input> {
+        let Some(own) = &self.own else { return vec![Input::Proof(None)] };
+        let proof = own.proof();
+        let since = Input::Proof(proof.map(|proof| proof.since));
+        match proof.filter(|proof| Some(proof.generation) != known) {
+            Some(Proof { generation, .. }) => vec![Input::Fences(generation, own.fences()), since],
+            None => vec![since],
+        }
     }
 
     /// Gives back what the member holds. It leaves the group with the next turns.

@@ -1,5 +1,6 @@
 //! Drives the core with Kafka: one thread owns the protocol and both clients.
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -41,11 +42,13 @@ pub(crate) enum Command {
 }
 
 /// An input of the member's loop.
-enum Input {
+pub(crate) enum Input {
     Heard(Heard),
     Stated(Statement),
     Order(Order),
     Group(Membership),
+    /// Those of a generation.
+    Fences(i32, BTreeMap<PartitionId, i64>),
     Proof(Option<Mono>),
     Quiet,
     Pulse,
@@ -72,6 +75,9 @@ struct State {
     /// The clock that stamps beacons. Claims depend on monotonic time alone.
     clock: WallClock,
     hold: Duration,
+    /// The fences, and the generation to which they belong.
+    fences: BTreeMap<PartitionId, i64>,
+    fenced: Option<i32>,
     renewed: Mono,
     contact: Contact,
     /// The number of messages received.
@@ -162,6 +168,8 @@ impl Driver {
             mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
             clock: WallClock::TRUE,
             hold: config.hold,
+            fences: BTreeMap::new(),
+            fenced: None,
             renewed: Mono::ZERO,
             contact: Contact::new(now),
             heard: 0,
@@ -203,6 +211,9 @@ impl State {
                 Input::Stated(statement) => self.core.handle_statement(now, &statement),
                 Input::Order(order) => self.core.handle_order(now, &order),
                 Input::Group(change) => self.regroup(now, &change),
+                Input::Fences(generation, fences) => {
+                    (self.fenced, self.fences) = (Some(generation), fences);
+                }
                 Input::Proof(since) => self.core.handle_proof(now, since),
                 Input::Pulse => self.core.handle_pulse(now),
                 Input::Clock(skew) => {
@@ -238,7 +249,7 @@ impl State {
         let heard = clients.heard(now, due.unwrap_or(clients.wake));
         let mut inputs: Vec<Input> = clients.changes().into_iter().map(Input::Group).collect();
         if self.core.mode().is_exclusive() {
-            inputs.push(Input::Proof(clients.proof()));
+            inputs.extend(clients.proof(self.fenced));
         }
         match heard {
             Ok(Some(Delivered { heard, statement })) => {
@@ -279,7 +290,8 @@ impl State {
             let event = match change {
                 Change::Acquired { claim, from, stands_in_for } => {
                     let Horizon { partition, term, until } = claim;
-                    Event::Claimed { partition, term, from, until, stands_in_for }
+                    let fence = self.fences.get(&partition).copied();
+                    Event::Claimed { partition, term, from, until, stands_in_for, fence }
                 }
                 Change::Ended { claim: Horizon { partition, term, until: at }, why } => {
                     Event::Lapsed { partition, term, at, why }

@@ -27,6 +27,9 @@ pub enum Event {
         until: Mono,
         /// The life whose death or silence makes the member stand in for it, if that is why.
         stands_in_for: Option<Life>,
+        /// In the exclusive mode: a number above that of every earlier owner of the partition. A
+        /// store that refuses lower ones refuses the writes of a former leader.
+        fence: Option<i64>,
     },
     /// All claims of the member with their current ends; every 100 ms while there are any.
     Renewed(Vec<Horizon>),

@@ -170,9 +170,18 @@ impl World {
             self.places[place].haunted = self.story.is_static;
         }
         if self.wires.deposed.get(&place).is_some_and(|until| self.now < *until) {
-            // It writes no record for a heartbeat; what needs one is never answered.
-            if matches!(request, Request::Heartbeat { .. }) {
-                self.answer(place, life, id, Response::Done);
+            // It writes no record for a heartbeat, and knows no offset of late; what needs a record
+            // is never answered.
+            match request {
+                Request::Heartbeat { .. } => self.answer(place, life, id, Response::Done),
+                Request::Offsets { .. } => {
+                    self.answer(place, life, id, Response::Offsets(BTreeMap::new()));
+                }
+                Request::FindCoordinator
+                | Request::Join(_)
+                | Request::Sync(_)
+                | Request::Commit { .. }
+                | Request::Leave { .. } => {}
             }
             return;
         }
@@ -250,14 +259,18 @@ impl World {
                 let beat = Heartbeat { group, member_id, instance_id, generation };
                 self.coordinator.handle_heartbeat(now, &beat)
             }
-            Request::Commit { member_id, generation, partition } => {
+            Request::Offsets { partitions, .. } => {
+                let last = self.offsets(&group, partitions);
+                return self.answer(place, life, id, Response::Offsets(last));
+            }
+            Request::Commit { member_id, generation, offsets } => {
                 let commit = Commit {
                     group,
                     member_id,
                     instance_id,
                     generation,
                     knows_group_id_not_found: false,
-                    positions: vec![no_offset(partition)],
+                    positions: offsets.into_iter().map(position).collect(),
                 };
                 self.coordinator.handle_commit(now, &commit).map(|_| ())
             }
@@ -268,6 +281,15 @@ impl World {
             }
         };
         self.answer(place, life, id, done.map_or_else(refused, |()| Response::Done));
+    }
+
+    fn offsets(&mut self, group: &str, of: Vec<PartitionId>) -> BTreeMap<PartitionId, i64> {
+        let last = of.into_iter().filter_map(|partition| {
+            let at = topic_partition(partition);
+            let last = self.coordinator.handle_fetch_offset(self.now, group, &at)?;
+            Some((partition, last.offset))
+        });
+        last.collect()
     }
 
     /// Sends what the coordinator has ready.
@@ -287,10 +309,13 @@ impl World {
     }
 }
 
-fn no_offset(partition: PartitionId) -> Position {
-    let partition = i32::try_from(partition.0).unwrap();
-    let at = TopicPartition { topic: "t".to_owned(), partition };
-    (at, CommittedOffset { offset: -1, leader_epoch: -1, metadata: String::new() })
+fn topic_partition(partition: PartitionId) -> TopicPartition {
+    TopicPartition { topic: "t".to_owned(), partition: i32::try_from(partition.0).unwrap() }
+}
+
+fn position((partition, offset): (PartitionId, i64)) -> Position {
+    let offset = CommittedOffset { offset, leader_epoch: -1, metadata: String::new() };
+    (topic_partition(partition), offset)
 }
 
 fn refused(fault: Fault) -> Response {

@@ -53,8 +53,8 @@ fn process(life: &str) -> Process {
 }
 
 fn share(generation: i32, place: usize, of: usize) -> BTreeSet<PartitionId> {
-    let shift = generation as usize;
-    (0..WIDTH).filter(|k| (*k as usize + shift) % of == place).map(PartitionId).collect()
+    let shift = generation.unsigned_abs();
+    (0..WIDTH).filter(|k| (*k + shift) as usize % of == place).map(PartitionId).collect()
 }
 
 impl World {
@@ -155,9 +155,7 @@ impl World {
                 let pipe = self.pipes.get_mut(&(at, to as usize));
                 pipe.into_iter().for_each(|pipe| pipe.push_back(Item::Word(word.clone())));
             }
-            while let Some(LinkId(to)) = node.mesh.poll_close() {
-                panic!("{} closes its link to {to}", node.life);
-            }
+            assert_eq!(node.mesh.poll_close(), None, "{} closes a link", node.life);
             // Nobody answers at the address of the dead.
             let Some((life, _)) = node.mesh.poll_dial() else { return };
             node.mesh.handle_undialed(self.now, &life);

@@ -67,6 +67,9 @@ pub enum What {
         /// The life whose death or silence makes the member stand in for it, if that is why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stands_in_for: Option<Life>,
+        /// In exclusive mode: a number above that of every earlier owner of the partition.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fence: Option<i64>,
     },
     /// All claims of the member with their current ends; written every 100 ms while there are any.
     Renewed {
