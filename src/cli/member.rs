@@ -74,8 +74,9 @@ pub(super) struct MemberArgs {
     /// it leads it.
     #[arg(long, value_name = "true|false", default_value_t = true, action = ArgAction::Set)]
     handover: bool,
-    /// With `--handover true`: accept connections of the other members of the group on this loopback
-    /// address. They learn of each other's deaths at once, and lead in the place of the dead.
+    /// With `--handover true`: accept connections of the other members of the group on this
+    /// loopback address. They learn of each other's deaths at once, and lead in the place of the
+    /// dead.
     #[arg(long, value_name = "IP")]
     mesh: Option<IpAddr>,
     /// With `--mesh`: how long it leads in the place of a dead member if no newer owner does. As

@@ -41,7 +41,7 @@ fn words(what: &Happening) -> String {
         Happening::Stopped { life } => format!("stopped life={life}"),
         Happening::Continued { life } => format!("continued life={life}"),
         Happening::StandsIn { life, partition, of } => {
-            format!("stands-in life={life} partition={partition} of={of}")
+            format!("stands_in life={life} partition={partition} of={of}")
         }
         Happening::Leaving { life } => format!("leaving life={life}"),
         Happening::ClusterStarted { cluster, address, pid } => {

@@ -19,8 +19,8 @@ const ANSWER: Duration = Duration::from_millis(5);
 /// From the death of a process until its parent knows.
 const NOTICE: Duration = Duration::from_millis(10);
 /// From the death of a process until another member leads in its place: the kernel ends its
-/// connections, two threads wake. That takes 2 to 7 ms beside a compiler; a host that keeps a thread
-/// waiting for longer than this disturbs the measurement.
+/// connections, two threads wake. That takes 2 to 7 ms beside a compiler; a host that keeps a
+/// thread waiting for longer than this disturbs the measurement.
 const STAND_IN: Duration = Duration::from_millis(50);
 /// librdkafka looks for a lost coordinator once per second (`rd_kafka_cgrp_serve`; no setting
 /// changes that). It finds new partition leaders sooner, because it looks for them more often.

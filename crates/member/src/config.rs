@@ -47,8 +47,8 @@ pub struct Config {
     /// waits for that when it leaves. Only in the non-exclusive mode, and only with
     /// [`MembershipClient::Own`].
     pub handover: bool,
-    /// How members learn of a death at once, and stand in for the dead. Only for a member that hands
-    /// over.
+    /// How members learn of a death at once, and stand in for the dead. Only for a member that
+    /// hands over.
     pub mesh: Option<MeshSettings>,
     /// `partition.assignment.strategy`.
     pub assignor: String,

@@ -24,9 +24,9 @@
 //!   living member that was given it in a later generation, and otherwise the winner of a
 //!   rendezvous hash over the living that were in the group in the orphan's generation. A member
 //!   that is only perhaps there is left out: a missing entry makes two stand-ins, one too many
-//!   none. Orphans are hashed again at each death, and only then: a
-//!   partition that has a stand-in needs no other until a newer owner leads. A stand-in ends when a newer owner leads (that
-//!   is [`Neli`](crate::Neli)'s part), or with its term.
+//!   none. Orphans are hashed again at each death, and only then: a partition that has a stand-in
+//!   needs no other until a newer owner leads. A stand-in ends when a newer owner leads (that is
+//!   [`Neli`](crate::Neli)'s part), or with its term.
 //! - **Suspicion**, off unless asked for: a member that is silent for so long is stood in for,
 //!   without tombstone or notice. See [`suspicion`](self::suspicion).
 

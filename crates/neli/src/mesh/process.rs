@@ -1,5 +1,5 @@
-//! The process of a member. Two processes may bear the name of one life by mistake, and the death of
-//! one is not that of the other.
+//! The process of a member. Two processes may bear the name of one life by mistake, and the death
+//! of one is not that of the other.
 
 use std::fmt;
 

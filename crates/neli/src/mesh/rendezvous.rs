@@ -12,8 +12,8 @@ pub(super) fn winner<'a>(
     candidates.max_by_key(|life| (weight(life, partition), *life))
 }
 
-/// FNV-1a over the life as text, the process and the partition, and the finalizer of MurmurHash3, since FNV
-/// mixes its last bytes little. All versions must compute the same.
+/// FNV-1a over the life as text, the process and the partition, and the finalizer of MurmurHash3,
+/// since FNV mixes its last bytes little. All versions must compute the same.
 fn weight(life: &Process, partition: PartitionId) -> u64 {
     let text = life.to_string();
     let numbers = life.number.to_be_bytes().into_iter().chain(partition.0.to_be_bytes());

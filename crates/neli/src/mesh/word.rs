@@ -51,8 +51,9 @@ const GOODBYE: i16 = 5;
 
 impl Word {
     /// The bytes: the kind (16 bits), then a statement's own bytes (32-bit length), or of a notice
-    /// the life and the process (64 bits), and whether a share follows (16 bits): its generation (32 bits) and a bitmap of
-    /// its partitions. Numbers are big-endian. Later versions only add kinds, and fields at the end.
+    /// the life and the process (64 bits), and whether a share follows (16 bits): its generation
+    /// (32 bits) and a bitmap of its partitions. Numbers are big-endian. Later versions only add
+    /// kinds, and fields at the end.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut to = Writer::default();
