@@ -107,6 +107,16 @@ fn stand_in() {
     assert!(played.iter().all(Result::is_ok), "by three and by five members");
 }
 
+/// Two of five members are killed at once.
+#[test]
+#[ignore = "takes minutes: tests/long stand-in-for-two"]
+fn stand_in_for_two() {
+    let on = "-f topologies/stand-in.yaml --set groups.p1.members=5";
+    let text = stand_in::hitting("two", "fault: kill, target: {group: p1, mode: minority}", 30);
+    let two = || Experiment::of("two.yaml", &text).with(on);
+    stand_in::kills(Series::of("stand-in-for-two", 30, two), 4_000, 10_000);
+}
+
 fn calms(name: &'static str, lasts: &'static str) {
     let folder = folder(name);
     let part = Part::play(&folder.join("part-0"), || Experiment::calm(lasts));

@@ -11,9 +11,14 @@ use super::series::{Series, shown};
 
 /// An experiment that does this to a leader.
 pub fn experiment(name: &str, step: &str, trials: u32) -> String {
+    hitting(name, &format!("{step}, target: {{leader_of: any}}"), trials)
+}
+
+/// An experiment with this step.
+pub fn hitting(name: &str, step: &str, trials: u32) -> String {
     format!(
         "version: 1\nname: {name}\ntrials: {trials}\ndisturbed: {{stall: 50ms}}\n\
-         method:\n  - {{id: f, at: 300ms, jitter: 300ms, {step}, target: {{leader_of: any}}}}\n\
+         method:\n  - {{id: f, at: 300ms, jitter: 300ms, {step}}}\n\
          objective: {{group_gap: 30s, joint_gap: 30s}}\nassert:\n  \
          - group.gap.max <= bound.group.gap\n  - group.overlap.max <= bound.group.overlap\n"
     )

@@ -21,6 +21,8 @@ use tandem_neli::mesh::{LinkId, Mesh, MeshConfig, Process, Word};
 const GREETING: Duration = Duration::from_secs(1);
 /// The most connections, those that are being made among them.
 const SOCKETS_MOST: usize = 512;
+/// The wait after a failed `accept`: the process may have too many open files.
+const REST: Duration = Duration::from_millis(100);
 /// The longest wait for anything: dead entries of the core are then forgotten.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -34,6 +36,8 @@ pub(super) struct Shell {
     claims: Arc<Claims>,
     sockets: BTreeMap<LinkId, Socket>,
     last: u64,
+    /// Until when it accepts nothing, because the system refused a connection.
+    rests: Mono,
 }
 
 /// What the kernel reports of the sockets.
@@ -54,8 +58,8 @@ impl Shell {
         // Every other address was refused.
         let here = SocketAddr::from(([127, 0, 0, 1], 0));
         let callers = Callers::of(listener.local_addr().unwrap_or(here), []);
-        let (sockets, last) = (BTreeMap::new(), 0);
-        Self { core, config, topic, listener, callers, mail, claims, sockets, last }
+        let (sockets, last, rests) = (BTreeMap::new(), 0, Mono::ZERO);
+        Self { core, config, topic, listener, callers, mail, claims, sockets, last, rests }
     }
 
     /// Runs until the member leaves.
@@ -91,12 +95,13 @@ impl Shell {
     fn wait(&self) -> Ready {
         let now = Mono::now();
         let greetings = self.sockets.values().filter_map(Socket::deadline);
-        let due = self.core.poll_timeout().into_iter().chain(greetings).min();
+        let rests = Some(self.rests).filter(|until| now < *until);
+        let due = self.core.poll_timeout().into_iter().chain(greetings).chain(rests).min();
         let wait = due.map_or(IDLE, |due| due.since(now)).min(IDLE);
         let timeout = Timespec::try_from(wait).ok();
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.mail.waker(), PollFlags::IN),
-            PollFd::new(&self.listener, PollFlags::IN),
+            PollFd::new(&self.listener, rests.map_or(PollFlags::IN, |_| PollFlags::empty())),
         ];
         for socket in self.sockets.values() {
             fds.push(PollFd::new(&socket.stream, socket.awaits()));
@@ -110,8 +115,16 @@ impl Shell {
     }
 
     fn accept(&mut self) {
-        // Until there is none; an error concerns one connection, or ends with it.
-        while let Ok((stream, peer)) = self.listener.accept() {
+        loop {
+            let (stream, peer) = match self.listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    tracing::warn!(%error, "The mesh cannot accept a connection.");
+                    self.rests = Mono::now() + REST;
+                    return;
+                }
+            };
             let local = stream.local_addr();
             let admitted = local.map(|local| self.callers.admit(local, peer));
             if !matches!(admitted, Ok(Ok(()))) || self.sockets.len() >= SOCKETS_MOST {
