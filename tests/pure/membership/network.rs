@@ -7,14 +7,9 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use super::world::{Happening, REBALANCE, SESSION, World};
-use tandem::groups::{
-    Commit, CommittedOffset, Coordinator, Departure, Fault, Heartbeat, Join, JoinReply, Leave,
-    Position, Protocol, ReplyBody, Sync, SyncReply, Token, TopicPartition,
-};
-use tandem::ids::PartitionId;
-use tandem::neli::membership::{
-    Joined, JoinedMember, Outgoing, Refusal, Request, RequestId, Response,
-};
+use model::{Asker, ask};
+use tandem::groups::{Coordinator, Token};
+use tandem::neli::membership::{Outgoing, Refusal, Request, RequestId, Response};
 use tandem::time::Mono;
 
 /// How a member's packets fare.
@@ -203,71 +198,22 @@ impl World {
     }
 
     fn coordinate(&mut self, place: usize, life: u32, id: RequestId, request: Request) {
-        let (now, group) = (self.coordinator_now(), "g".to_owned());
-        let instance_id = self.instance(place);
         self.wires.tokens += 1;
         let token = Token(self.wires.tokens);
-        let done = match request {
-            Request::FindCoordinator => return,
-            Request::Join(join) => {
-                self.wires.parked.insert(token, (place, life, id, self.epoch));
-                let protocols = join.protocols.into_iter().map(|(name, metadata)| Protocol {
-                    name: name.to_owned(),
-                    metadata: metadata.into(),
-                });
-                let join = Join {
-                    group,
-                    member_id: join.member_id,
-                    instance_id,
-                    client_id: format!("m{place}.{life}"),
-                    client_host: String::new(),
-                    suffix: token.0.to_string(),
-                    session: SESSION,
-                    rebalance: REBALANCE,
-                    protocol_type: "consumer".to_owned(),
-                    protocols: protocols.collect(),
-                    needs_known_id: true,
-                    can_skip_assignment: true,
-                };
-                return self.coordinator.handle_join(now, token, &join);
-            }
-            Request::Sync(sync) => {
-                self.wires.parked.insert(token, (place, life, id, self.epoch));
-                let shares = sync.assignments.into_iter().map(|(id, share)| (id, share.into()));
-                let sync = Sync {
-                    group,
-                    member_id: sync.member_id,
-                    instance_id,
-                    generation: sync.generation,
-                    protocol_type: Some("consumer".to_owned()),
-                    protocol: Some(sync.protocol.to_owned()),
-                    must_name_protocol: true,
-                    assignments: shares.collect(),
-                };
-                return self.coordinator.handle_sync(now, token, &sync);
-            }
-            Request::Heartbeat { member_id, generation } => {
-                let beat = Heartbeat { group, member_id, instance_id, generation };
-                self.coordinator.handle_heartbeat(now, &beat)
-            }
-            Request::Commit { member_id, generation, partition } => {
-                let commit = Commit {
-                    group,
-                    member_id,
-                    instance_id,
-                    generation,
-                    knows_group_id_not_found: false,
-                    positions: vec![no_offset(partition)],
-                };
-                self.coordinator.handle_commit(now, &commit).map(|_| ())
-            }
-            Request::Leave { member_id } => {
-                let leave = Leave { group, members: vec![Departure { member_id, instance_id }] };
-                let departed = self.coordinator.handle_leave(now, &leave);
-                departed.and_then(|departed| departed[0].outcome)
-            }
+        if request.waits_for_others() {
+            self.wires.parked.insert(token, (place, life, id, self.epoch));
+        }
+        let asker = Asker {
+            client_id: format!("m{place}.{life}"),
+            suffix: token.0.to_string(),
+            instance_id: self.instance(place),
+            session: SESSION,
+            rebalance: REBALANCE,
         };
-        self.answer(place, life, id, done.map_or_else(refused, |()| Response::Done));
+        let now = self.coordinator_now();
+        if let Some(response) = ask(&mut self.coordinator, now, asker, token, request) {
+            self.answer(place, life, id, response);
+        }
     }
 
     /// Sends what the coordinator has ready.
@@ -277,50 +223,8 @@ impl World {
             // A coordinator that was away meanwhile has lost the connection.
             let Some((place, life, id, epoch)) = parked else { continue };
             if epoch == self.epoch {
-                let response = match reply.body {
-                    ReplyBody::Join(reply) => joined(reply),
-                    ReplyBody::Sync(reply) => synced(reply),
-                };
-                self.answer(place, life, id, response);
+                self.answer(place, life, id, model::reply(reply.body));
             }
         }
     }
-}
-
-fn no_offset(partition: PartitionId) -> Position {
-    let partition = i32::try_from(partition.0).unwrap();
-    let at = TopicPartition { topic: "t".to_owned(), partition };
-    (at, CommittedOffset { offset: -1, leader_epoch: -1, metadata: String::new() })
-}
-
-fn refused(fault: Fault) -> Response {
-    Response::Refused { refusal: Refusal::from_code(fault.code()).unwrap(), member_id: None }
-}
-
-fn joined(reply: JoinReply) -> Response {
-    match reply.outcome {
-        Err(fault) => {
-            let refusal = Refusal::from_code(fault.code()).unwrap();
-            Response::Refused { refusal, member_id: Some(reply.member_id) }
-        }
-        Ok(joined) => {
-            let members = joined.members.into_iter().map(|member| JoinedMember {
-                member_id: member.member_id,
-                instance_id: member.instance_id,
-                metadata: member.metadata.to_vec(),
-            });
-            Response::Joined(Joined {
-                member_id: reply.member_id,
-                generation: joined.generation,
-                protocol: joined.protocol.unwrap_or_default(),
-                leader: joined.leader,
-                skip_assignment: joined.skip_assignment,
-                members: members.collect(),
-            })
-        }
-    }
-}
-
-fn synced(reply: SyncReply) -> Response {
-    reply.map_or_else(refused, |synced| Response::Synced(synced.assignment.to_vec()))
 }
