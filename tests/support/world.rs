@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tandem::groups::{
-    Coordinator, CoordinatorSettings, Fault, Heartbeat, Join, JoinReply, Protocol, ReplyBody, Sync,
-    SyncReply, Token,
+    Coordinator, CoordinatorSettings, Departure, Fault, Heartbeat, Join, JoinReply, Leave,
+    Protocol, ReplyBody, Sync, SyncReply, Token,
 };
 use tandem::ids::PartitionId;
 use tandem::neli::{Assignment, Config, Event, Heard, Membership, Neli, Pulse};
@@ -32,7 +32,16 @@ enum Due {
     Join(usize),
     Joined(usize, JoinReply),
     Synced(usize, SyncReply),
-    Message { to: usize, message: Heard },
+    Message {
+        to: usize,
+        message: Heard,
+    },
+    /// In exclusive mode: both answers have come, of which the earlier request left at `since`.
+    Proof {
+        of: usize,
+        generation: i32,
+        since: Mono,
+    },
     Core(usize),
     Coordinator,
 }
@@ -45,6 +54,8 @@ struct Client {
     holds: BTreeMap<PartitionId, Mono>,
     /// From here on nothing comes from it or reaches it.
     cut: Option<Mono>,
+    /// From here on it has no further proof.
+    proved: Option<Mono>,
 }
 
 /// One group, its coordinator, its ledger.
@@ -78,6 +89,7 @@ impl World {
             generation: -1,
             holds: BTreeMap::new(),
             cut: None,
+            proved: None,
         };
         let mut world = Self {
             now: Mono::ZERO,
@@ -136,6 +148,41 @@ impl World {
         assert_eq!(self.coordinator.handle_heartbeat(last_beat, &beat), Ok(()));
     }
 
+    /// The last proof of `client` is from `when`.
+    pub fn prove(&mut self, client: usize, when: Mono) {
+        self.clients[client].proved = Some(when);
+        let generation = self.clients[client].generation;
+        self.at(when, Due::Proof { of: client, generation, since: when });
+    }
+
+    /// `client` leaves.
+    pub fn leave(&mut self, client: usize) {
+        let member_id = self.clients[client].member_id.clone();
+        let members = vec![Departure { member_id, instance_id: None }];
+        let leave = Leave { group: GROUP.to_owned(), members };
+        self.clients[client].core.handle_leave(self.now);
+        self.drain(client);
+        self.silence(client);
+        self.clients[client].cut = Some(self.now);
+        self.coordinator.handle_leave(self.now, &leave).unwrap();
+        self.answer();
+    }
+
+    /// `client` stops.
+    pub fn pause(&mut self, client: usize) {
+        self.clients[client].cut = Some(self.now);
+        self.silence(client);
+    }
+
+    /// `client` goes on, after a pause: it reads what waited for it, and sends what is due.
+    pub fn wake(&mut self, client: usize) {
+        self.clients[client].cut = None;
+        for partition in self.holds(client) {
+            self.hear(client, partition);
+        }
+        self.at(self.now, Due::Beat(client));
+    }
+
     /// Forgets the heartbeats of `client` that are still to come.
     fn silence(&mut self, client: usize) {
         self.agenda.retain(|_, due| !matches!(due, Due::Beat(index) if *index == client));
@@ -175,12 +222,16 @@ impl World {
                 self.drain(index);
             }
             Due::Message { to, message } if !self.is_cut(to) => self.deliver(to, message),
+            Due::Proof { of, generation, since } if !self.is_cut(of) => {
+                self.prove_at(of, generation, since);
+            }
             Due::Beat(index) if !self.is_cut(index) => self.heartbeat(index),
             Due::Join(index) if !self.is_cut(index) => self.join(index),
             Due::Joined(index, reply) if !self.is_cut(index) => self.joined(index, reply),
             Due::Synced(index, reply) if !self.is_cut(index) => self.synced(index, reply),
             // A member that is cut off neither sends nor receives.
             Due::Message { .. }
+            | Due::Proof { .. }
             | Due::Beat(_)
             | Due::Join(_)
             | Due::Joined(..)
@@ -193,10 +244,27 @@ impl World {
         self.clients[client].cut.is_some_and(|cut| cut <= self.now)
     }
 
+    fn ask_for_proof(&mut self, of: usize) {
+        let (generation, since) = (self.clients[of].generation, self.now);
+        self.at(since + self.lucky(self.terms.first), Due::Proof { of, generation, since });
+    }
+
+    fn prove_at(&mut self, of: usize, generation: i32, since: Mono) {
+        let client = &mut self.clients[of];
+        let late = client.proved.is_some_and(|last| last < since);
+        if client.generation == generation && !client.holds.is_empty() && !late {
+            client.core.handle_proof(self.now, Some(since));
+            self.drain(of);
+        }
+    }
+
     fn heartbeat(&mut self, index: usize) {
         let beat = self.beat(index);
         match self.coordinator.handle_heartbeat(self.now, &beat) {
-            Ok(()) => self.at(self.now + self.terms.silence(), Due::Beat(index)),
+            Ok(()) => {
+                self.ask_for_proof(index);
+                self.at(self.now + self.terms.silence(), Due::Beat(index));
+            }
             Err(Fault::RebalanceInProgress) => {
                 // The broker tells it to rejoin, and it does so after its current poll.
                 self.at(self.now + self.lucky(self.terms.wake), Due::Join(index));
@@ -297,6 +365,7 @@ impl World {
         self.clients[index].core.handle_membership(self.now, &Membership::Assigned(assignment));
         self.settled = self.now;
         self.at(self.now + self.terms.silence(), Due::Beat(index));
+        self.ask_for_proof(index);
         self.drain(index);
     }
 

@@ -134,6 +134,11 @@ impl World {
         }
     }
 
+    /// Whether a place reaches only a deposed coordinator.
+    pub(super) fn is_deposed_for(&self, place: usize) -> bool {
+        self.wires.deposed.get(&place).is_some_and(|until| self.now < *until)
+    }
+
     pub(super) fn coordinator_now(&self) -> Mono {
         self.away_since.unwrap_or(self.now) - self.away
     }
@@ -164,7 +169,7 @@ impl World {
         if life < self.places[place].life && matches!(request, Request::Join(_)) {
             self.places[place].haunted = self.story.is_static;
         }
-        if self.wires.deposed.get(&place).is_some_and(|until| self.now < *until) {
+        if self.is_deposed_for(place) {
             // It writes no record for a heartbeat; what needs one is never answered.
             if matches!(request, Request::Heartbeat { .. }) {
                 self.answer(place, life, id, Response::Done);
@@ -203,13 +208,7 @@ impl World {
         if request.waits_for_others() {
             self.wires.parked.insert(token, (place, life, id, self.epoch));
         }
-        let asker = Asker {
-            client_id: format!("m{place}.{life}"),
-            suffix: token.0.to_string(),
-            instance_id: self.instance(place),
-            session: SESSION,
-            rebalance: REBALANCE,
-        };
+        let asker = Asker { client_id: format!("m{place}.{life}"), ..asker(self, place, token) };
         let now = self.coordinator_now();
         if let Some(response) = ask(&mut self.coordinator, now, asker, token, request) {
             self.answer(place, life, id, response);
@@ -226,5 +225,15 @@ impl World {
                 self.answer(place, life, id, model::reply(reply.body));
             }
         }
+    }
+}
+
+pub(super) fn asker(world: &World, place: usize, token: Token) -> Asker {
+    Asker {
+        client_id: String::new(),
+        suffix: token.0.to_string(),
+        instance_id: world.instance(place),
+        session: SESSION,
+        rebalance: REBALANCE,
     }
 }
