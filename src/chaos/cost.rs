@@ -81,6 +81,17 @@ impl Hit<'_> {
         Some(Terms::on(&self.group.pace, cluster))
     }
 
+    /// From the loss of an owner to the first service of its successor.
+    pub(super) fn succession(&self) -> Duration {
+        self.terms().map_or(Duration::ZERO, |terms| terms.succession())
+    }
+
+    /// How much a further rebalance adds to the overlap of a role that moves once more.
+    pub(super) fn moved_again(&self) -> Duration {
+        let Some(terms) = self.terms() else { return Duration::ZERO };
+        if terms.statement.is_some() { terms.moved() } else { terms.succession() }
+    }
+
     /// When the topology starts a victim again.
     pub(super) fn usual_restart(&self) -> Duration {
         self.group.restart_after.get()

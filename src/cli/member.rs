@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use clap::ArgAction;
+
 use super::Failure;
 use tandem_member::{Config, Mode, Pulse};
 
@@ -67,6 +69,10 @@ pub(super) struct MemberArgs {
     /// The client of the group: `librdkafka`, or `own`, which is Tandem itself.
     #[arg(long, value_name = "CLIENT", default_value_t)]
     membership: MembershipClient,
+    /// With `own` in non-exclusive mode: give up a partition as soon as another member states that
+    /// it leads it.
+    #[arg(long, value_name = "true|false", default_value_t = true, action = ArgAction::Set)]
+    handover: bool,
     /// A property of the Kafka client; can be repeated.
     #[arg(long = "property", value_name = "KEY=VALUE", value_parser = property)]
     properties: Vec<(String, String)>,
@@ -122,6 +128,7 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
         hold: args.hold.get(),
         mode: args.mode,
         pulse: Pulse::Clock,
+        handover: args.handover,
         assignor: args.assignor,
         membership: args.membership,
     };

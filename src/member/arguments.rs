@@ -25,6 +25,7 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         hold: group.pace.hold.get(),
         mode: group.pace.mode,
         pulse: Pulse::Clock,
+        handover: group.pace.handover,
         assignor: group.pace.assignor.as_str().to_owned(),
         membership: group.pace.membership,
     }
@@ -51,6 +52,7 @@ pub fn arguments(config: &Config) -> Vec<String> {
     option("mode", config.mode.as_str().to_owned());
     option("assignor", config.assignor.clone());
     option("membership", config.membership.as_str().to_owned());
+    option("handover", config.handover.to_string());
     for (key, value) in &config.cluster.access.properties {
         option("property", format!("{key}={value}"));
     }

@@ -19,15 +19,14 @@ const DRAIN: Duration = Duration::from_millis(200);
 #[must_use]
 pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
     let threshold = terms.threshold;
-    let (moved, joined) = match terms.mode {
-        Mode::NonExclusive => (threshold, (terms.handover() + terms.age).saturating_sub(threshold)),
-        // Each rebalance revokes, and a revocation ends the claim before the member joins again.
-        Mode::Fast | Mode::Exclusive => (Duration::ZERO, terms.handover()),
+    let joined = match terms.mode {
+        Mode::NonExclusive => (terms.succession() + terms.age).saturating_sub(threshold),
+        Mode::Fast | Mode::Exclusive => terms.succession(),
     };
-    let (moved, (soonest, latest)) = (to(moved), terms.death());
+    let (moved, (soonest, latest)) = (to(terms.moved()), terms.death());
     Bounds {
         kill: Bound { gap: Range::new(soonest, latest), overlap: moved },
-        leave: Bound { gap: to(terms.handover()), overlap: moved },
+        leave: Bound { gap: to(terms.left()), overlap: moved },
         isolation: Bound {
             gap: to(terms.seamless_threshold().saturating_sub(threshold)),
             overlap: to(match terms.mode {
@@ -52,7 +51,7 @@ pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
 pub fn outage_bound(terms: &Terms, down: Duration, recall: Recall) -> Bound {
     let (back, apart) = match recall {
         // An embedded broker keeps its address, and has no old names.
-        Recall::Nothing => (terms.handover(), RECONNECT),
+        Recall::Nothing => (terms.succession(), RECONNECT),
         Recall::All => (terms.search + terms.takeover(), RECONNECT),
         Recall::Reads => {
             let found = terms.search + JOIN_AGAIN;
@@ -61,7 +60,7 @@ pub fn outage_bound(terms: &Terms, down: Duration, recall: Recall) -> Bound {
     };
     let seamless = down + back + terms.age + terms.clock;
     let overlap = match (terms.mode, recall) {
-        (Mode::NonExclusive | Mode::Fast, _) => terms.threshold + terms.handover() + apart,
+        (Mode::NonExclusive | Mode::Fast, _) => terms.threshold + terms.succession() + apart,
         // A proof from before the restart binds no broker that has forgotten its groups.
         (Mode::Exclusive, Recall::Nothing) => terms.threshold,
         (Mode::Exclusive, Recall::All | Recall::Reads) => Duration::ZERO,
@@ -81,7 +80,8 @@ pub enum Recall {
 }
 
 /// A member that is paused for `d` serves nothing meanwhile. When it wakes, it still holds its
-/// earlier claims, and the messages that waited for it renew them once more. In the fast mode only
+/// earlier claims, and the messages that waited for it renew them once more; where members hand
+/// over, until it learns of its expulsion and of its successors. In the fast mode only
 /// a message that it sends after waking renews a claim, until its next heartbeat finds it expelled.
 /// In the exclusive mode only a proof that it asks for after waking does.
 fn pause(terms: &Terms, d: Duration) -> Bound {
@@ -89,7 +89,7 @@ fn pause(terms: &Terms, d: Duration) -> Bound {
     let asleep = d.min(threshold).saturating_sub(terms.soonest()).saturating_sub(terms.grace);
     let drained = asleep + terms.silence() + DRAIN;
     let (longest, overlap) = match terms.mode {
-        Mode::NonExclusive => (d.min(terms.takeover()), drained + threshold),
+        Mode::NonExclusive => (d.min(terms.takeover()), drained + terms.moved()),
         Mode::Fast => (slept(terms, d, FIRST_MESSAGE), drained),
         Mode::Exclusive => (slept(terms, d, terms.first), Duration::ZERO),
     };
@@ -104,7 +104,7 @@ fn slept(terms: &Terms, d: Duration, first: Duration) -> Duration {
     if d < terms.soonest() {
         d + first
     } else if d <= takeover {
-        takeover.max(d + terms.handover())
+        takeover.max(d + terms.succession())
     } else {
         takeover
     }

@@ -174,7 +174,7 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
             problems.push(Problem::at(place.key(key).origin(), message));
         }
     }
-    let pace = defaults::pace(&settings, 1);
+    let pace = defaults::pace(&settings, 1, own_fits(spec.clusters.get(&group.cluster)));
     if let (Mode::Fast, Some(count @ 2..)) = (pace.mode, group.partitions) {
         let message = format!("a group in fast mode has one partition, not {count}");
         problems.push(
@@ -183,6 +183,7 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
         );
     }
     problems.extend(death_problem(&pace, name, places));
+    problems.extend(handover_problem(&pace, name, places));
     problems.extend(exclusive::problems(&settings, &pace, name, places));
     problems.extend(pace_problem(&pace, name, places));
     if settings.retention.is_some_and(|retention| retention.get() < pace.threshold.get()) {
@@ -226,6 +227,12 @@ fn replica_problems(
     }
 }
 
+/// Whether membership of our own supports the properties of a cluster.
+fn own_fits(cluster: Option<&Cluster>) -> bool {
+    let Some(Cluster::Brokers(brokers)) = cluster else { return true };
+    access(&brokers.properties, &brokers.secrets).unfit_for_own_membership().is_none()
+}
+
 /// Membership of our own does not honour every client property.
 fn membership_problem(
     cluster: &Cluster,
@@ -233,7 +240,7 @@ fn membership_problem(
     name: &GroupName,
     places: Places<'_>,
 ) -> Option<Problem> {
-    let pace = defaults::pace(settings, 1);
+    let pace = defaults::pace(settings, 1, own_fits(Some(cluster)));
     let own = pace.membership == MembershipClient::Own;
     let Cluster::Brokers(brokers) = cluster else { return None };
     let access = access(&brokers.properties, &brokers.secrets);
@@ -255,6 +262,19 @@ fn death_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Pr
         let message = "`on_death: leave` needs the id by which the broker knows a member";
         Problem::at(places.setting(name, "on_death"), message)
             .hint("write `membership: own` as well")
+    })
+}
+
+/// Only non-exclusive members lead what their group has taken from them, and only one that knows
+/// its generation can tell a later owner from a former one.
+fn handover_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Problem> {
+    let fits = pace.mode == Mode::NonExclusive && pace.membership == MembershipClient::Own;
+    (pace.handover && !fits).then(|| {
+        let message = "`handover: true` needs non-exclusive mode and `membership: own`";
+        let hint = "in the other modes a revocation ends a claim, so nothing is handed over";
+        Problem::at(places.setting(name, "handover"), message).hint(
+            if pace.mode == Mode::NonExclusive { "write `membership: own` as well" } else { hint },
+        )
     })
 }
 

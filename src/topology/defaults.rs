@@ -36,8 +36,9 @@ pub(super) fn retention(settings: &GroupSettings, threshold: Duration) -> Durati
     settings.retention.map_or_else(|| RETENTION_LEAST.max(threshold), Span::get)
 }
 
-/// The pace of a group, when `sharing` groups publish on the same topic.
-pub(super) fn pace(settings: &GroupSettings, sharing: u32) -> Pace {
+/// The pace of a group, when `sharing` groups publish on the same topic. `own_fits` says whether
+/// membership of Tandem's own can connect to the group's cluster.
+pub(super) fn pace(settings: &GroupSettings, sharing: u32, own_fits: bool) -> Pace {
     let session = settings.session.map_or(SESSION, Span::get);
     let heartbeat =
         settings.heartbeat.map_or_else(|| (session / 10).max(HEARTBEAT_LEAST), Span::get);
@@ -50,6 +51,12 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32) -> Pace {
     };
     let threshold = settings.threshold.map_or(usual, Span::get);
     let beacon = settings.beacon.map_or_else(|| BEACON_MOST.min(threshold / 3), Span::get);
+    let membership = settings.membership.unwrap_or(match mode {
+        Mode::NonExclusive if own_fits => MembershipClient::Own,
+        Mode::NonExclusive | Mode::Fast => MembershipClient::Library,
+        Mode::Exclusive => MembershipClient::Own,
+    });
+    let knows = mode == Mode::NonExclusive && membership == MembershipClient::Own;
     Pace {
         mode,
         session: Span(session),
@@ -60,10 +67,8 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32) -> Pace {
         hold: settings.hold.unwrap_or_default(),
         on_death: settings.on_death.unwrap_or_default(),
         assignor: settings.assignor.unwrap_or(Assignor::Roundrobin),
-        membership: settings.membership.unwrap_or(match mode {
-            Mode::NonExclusive | Mode::Fast => MembershipClient::Library,
-            Mode::Exclusive => MembershipClient::Own,
-        }),
+        membership,
+        handover: settings.handover.unwrap_or(knows),
     }
 }
 

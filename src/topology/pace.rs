@@ -30,6 +30,9 @@ pub struct Pace {
     /// What speaks for a member in its group.
     #[serde(default)]
     pub membership: MembershipClient,
+    /// Whether a member gives up a partition as soon as another states that it leads it.
+    #[serde(default)]
+    pub handover: bool,
     /// What happens to a dead member's place in its group.
     #[serde(default)]
     pub on_death: OnDeath,

@@ -72,12 +72,12 @@ fn group_section(
         group.retention
     )?;
     let pace = &group.pace;
-    let own = match pace.membership {
-        MembershipClient::Library => "",
-        MembershipClient::Own => ", membership of Tandem's own",
+    let client = match pace.membership {
+        client @ MembershipClient::Library => format!(", joined by {client}"),
+        MembershipClient::Own => String::new(),
     };
     let assignor = pace.assignor.as_str();
-    writeln!(f, "  consumer group  {} ({assignor}{own})", group.consumer_group)?;
+    writeln!(f, "  consumer group  {} ({assignor}{client})", group.consumer_group)?;
     let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
     writeln!(
         f,
@@ -92,12 +92,13 @@ fn group_section(
     writeln!(f, "  roles           {}", roles(plan, group))?;
     writeln!(
         f,
-        "  pace            session {}, heartbeat {}, beacon {}, threshold {} ({})",
+        "  pace            session {}, heartbeat {}, beacon {}, threshold {} ({}{})",
         pace.session,
         pace.heartbeat,
         pace.beacon,
         pace.threshold,
-        pace.mode.as_str()
+        pace.mode.as_str(),
+        if pace.handover { ", handed over" } else { "" }
     )?;
     writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
     costs(f, plan, group)

@@ -161,7 +161,8 @@ fn planned_group(
     let group = spec.groups.get(name).ok_or("no such group")?;
     let cluster = clusters.get(&group.cluster).ok_or("no such cluster")?;
     let settings = group.settings(&spec.defaults);
-    let pace = defaults::pace(&settings, sharing);
+    let own_fits = cluster.members.unfit_for_own_membership().is_none();
+    let pace = defaults::pace(&settings, sharing, own_fits);
     let width =
         group.partitions.unwrap_or_else(|| defaults::partitions(spec.roles.len(), pace.mode));
     let width = NonZeroU32::new(width).ok_or("no partitions")?;

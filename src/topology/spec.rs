@@ -135,9 +135,15 @@ settings! {
     hold: Span,
     /// How the consumer group assigns partitions; default: `roundrobin`.
     assignor: Assignor,
-    /// The client in the consumer group: `librdkafka` (default), or `own`, Tandem itself;
+    /// The client in the consumer group: `own` (default), which is Tandem itself, or `librdkafka`,
+    /// the default in `fast` mode and where `own` does not support the cluster's properties.
     /// `exclusive` mode needs `own`.
     membership: MembershipClient,
+    /// Whether a member gives up its leadership as soon as another member, which the group has
+    /// assigned the partition, states that it leads; and whether a member that leaves waits for
+    /// that. Else both lead until the threshold has passed. Default: true in non-exclusive mode
+    /// with `membership: own`, which it needs.
+    handover: bool,
     /// What happens when a member's process dies: `expire` (default) waits until its session is
     /// over; `leave` leaves the group for it at once, and needs `membership: own`.
     on_death: OnDeath,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tandem_member::HAND_OVER;
+
 use super::{Address, Mode, OnDeath, Pace, PlannedCluster};
 use crate::time::Span;
 
@@ -54,6 +56,9 @@ pub struct Terms {
     /// `T`, in the fast mode `Q`: how long a claim outlives the last message, in the exclusive mode
     /// also the last proof.
     pub threshold: Duration,
+    /// How long after its claim began a new owner's statement reaches the others; none where
+    /// members do not hand over.
+    pub statement: Option<Duration>,
     /// `D`: how long until other brokers take over from one that died.
     pub failover: Duration,
     /// `L`: how late clients find the brokers that took over.
@@ -96,6 +101,8 @@ impl Terms {
             grace: Duration::ZERO,
             clock: Duration::ZERO,
             threshold,
+            // Of a lost one the next beacon says the same.
+            statement: pace.handover.then(|| heard.max(FIRST_MESSAGE)),
             failover: Duration::ZERO,
             search: SEARCH,
             start_up: Duration::ZERO,
@@ -118,6 +125,16 @@ impl Terms {
         self.heartbeat + self.wake
     }
 
+    /// How long a role that has moved between two living members may be led by both.
+    #[must_use]
+    pub fn moved(&self) -> Duration {
+        match self.mode {
+            Mode::NonExclusive => self.statement.unwrap_or(self.threshold).min(self.threshold),
+            // A revocation ends the claim before the member joins again.
+            Mode::Fast | Mode::Exclusive => Duration::ZERO,
+        }
+    }
+
     /// `S - h'`: the shortest time from a death until its session expires.
     #[must_use]
     pub fn soonest(&self) -> Duration {
@@ -126,14 +143,23 @@ impl Terms {
 
     /// `B + F + G`: from the loss of an owner to the first service of its successor.
     #[must_use]
-    pub fn handover(&self) -> Duration {
+    pub fn succession(&self) -> Duration {
         self.rebalance + self.first + self.grace
+    }
+
+    /// How long a role has no leader when its leader leaves. One that hands over leads on
+    /// meanwhile, as long as it waits and its claims last.
+    #[must_use]
+    pub fn left(&self) -> Duration {
+        let waits = HAND_OVER.min(self.threshold.saturating_sub(self.age));
+        let leads_on = if self.statement.is_some() { waits } else { Duration::ZERO };
+        self.succession().saturating_sub(leads_on)
     }
 
     /// `S + x + B + F + G`: the longest time from a death to a successor's service.
     #[must_use]
     pub fn takeover(&self) -> Duration {
-        self.session + self.lag + self.handover()
+        self.session + self.lag + self.succession()
     }
 
     /// From a death to a successor's service, at the least and at the most.
@@ -141,7 +167,7 @@ impl Terms {
     pub fn death(&self) -> (Duration, Duration) {
         match self.departure {
             None => (self.soonest(), self.takeover()),
-            Some(departure) => (Duration::ZERO, departure + self.handover()),
+            Some(departure) => (Duration::ZERO, departure + self.succession()),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use support::exclusive::{KINDS, Kind};
+use support::exclusive::{KINDS, Kind, fences_rise};
 use support::experiment::{Experiment, Finished, Running};
 use support::measured::{measured, measured_together, require};
 
@@ -27,6 +27,7 @@ fn is_right(kind: &Kind, run: &Finished) -> Result<(), String> {
         let enough = !bites || gaps >= run.played();
         require(enough, || format!("a gap in each trial of {name}, not {gaps}"))?;
     }
+    fences_rise(&run.recording().facts).map_err(|why| format!("{name}: {why}"))?;
     require(run.played() >= 3, || format!("three trials of {name}"))
 }
 

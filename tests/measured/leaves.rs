@@ -8,7 +8,7 @@ use support::experiment::{Experiment, Finished, Running, eventually};
 use support::leftovers::{addresses, family_in_trial, see};
 use support::measured::{BRISK, measured, require, shared_turn};
 use tandem::ids::Life;
-use tandem::observation::{Fact, What};
+use tandem::observation::{Ending, Fact, What};
 use tandem::timeline::Cause;
 
 /// Lengths of what faults made, of all groups, the shortest first.
@@ -48,6 +48,28 @@ fn a_leader_that_leaves_is_missed_for_a_rebalance_at_most() {
         assert!(of(&What::Leaving), "{life}\n{run}");
         assert!(of(&What::Died { signal: None, status: Some(0) }), "{life}\n{run}");
     }
+}
+
+/// Members restart one after the other: each hands over before it goes, and is handed to when it
+/// is back.
+#[test]
+fn roles_that_move_are_handed_over() {
+    let Some(run) = measured(
+        || Experiment::new("chaos/rolling-restart.yaml").with("--trials 2").with(BRISK),
+        |run| {
+            require(run.code() == Some(0), || "it passes".to_owned())?;
+            let lengths = lengths(run);
+            require(lengths.is_empty(), || format!("no gap, not {lengths:?}"))
+        },
+    ) else {
+        return;
+    };
+    let timeline = run.timeline();
+    let overlaps = timeline.groups.values().flat_map(|group| &group.findings.overlaps);
+    let lengths: Vec<_> = overlaps.map(|overlap| overlap.span.length()).collect();
+    let handed = |fact: &&Fact| matches!(fact.what, What::Lapsed { why: Ending::HandedOver, .. });
+    let handed = run.recording().facts.iter().filter(handed).count();
+    assert!(handed >= lengths.len().max(6), "{handed} claims handed over, {lengths:?}: {run}");
 }
 
 #[test]

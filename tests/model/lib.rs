@@ -12,7 +12,7 @@ use tandem_broker::groups::{
 };
 use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
-use tandem_neli::membership::{Joined, JoinedMember, Refusal, Request, Response};
+use tandem_neli::membership::{self, Joined, JoinedMember, Refusal, Request, Response};
 
 /// The group of all members.
 pub const GROUP: &str = "g";
@@ -44,29 +44,11 @@ pub fn ask(
     request: Request,
 ) -> Option<Response> {
     let group = GROUP.to_owned();
-    let Asker { client_id, suffix, instance_id, session, rebalance } = asker;
+    let instance_id = asker.instance_id.clone();
     let done = match request {
         Request::FindCoordinator => return None,
         Request::Join(join) => {
-            let protocols = join.protocols.into_iter().map(|(name, metadata)| Protocol {
-                name: name.to_owned(),
-                metadata: metadata.into(),
-            });
-            let join = Join {
-                group,
-                member_id: join.member_id,
-                instance_id,
-                client_id,
-                client_host: String::new(),
-                suffix,
-                session,
-                rebalance,
-                protocol_type: "consumer".to_owned(),
-                protocols: protocols.collect(),
-                needs_known_id: true,
-                can_skip_assignment: true,
-            };
-            coordinator.handle_join(now, token, &join);
+            coordinator.handle_join(now, token, &joining(asker, join));
             return None;
         }
         Request::Sync(sync) => {
@@ -88,14 +70,22 @@ pub fn ask(
             let beat = Heartbeat { group, member_id, instance_id, generation };
             coordinator.handle_heartbeat(now, &beat)
         }
-        Request::Commit { member_id, generation, partition } => {
+        Request::Offsets { partitions, .. } => {
+            let last = partitions.into_iter().filter_map(|partition| {
+                let at = topic_partition(partition);
+                let last = coordinator.handle_fetch_offset(now, &group, &at)?;
+                Some((partition, last.offset))
+            });
+            return Some(Response::Offsets(last.collect()));
+        }
+        Request::Commit { member_id, generation, offsets } => {
             let commit = Commit {
                 group,
                 member_id,
                 instance_id,
                 generation,
                 knows_group_id_not_found: false,
-                positions: vec![no_offset(partition)],
+                positions: offsets.into_iter().map(position).collect(),
             };
             coordinator.handle_commit(now, &commit).map(|_| ())
         }
@@ -108,6 +98,27 @@ pub fn ask(
     Some(done.map_or_else(refused, |()| Response::Done))
 }
 
+fn joining(asker: Asker, join: membership::Join) -> Join {
+    let Asker { client_id, suffix, instance_id, session, rebalance } = asker;
+    let protocols = join.protocols.into_iter();
+    let protocols = protocols
+        .map(|(name, metadata)| Protocol { name: name.to_owned(), metadata: metadata.into() });
+    Join {
+        group: GROUP.to_owned(),
+        member_id: join.member_id,
+        instance_id,
+        client_id,
+        client_host: String::new(),
+        suffix,
+        session,
+        rebalance,
+        protocol_type: "consumer".to_owned(),
+        protocols: protocols.collect(),
+        needs_known_id: true,
+        can_skip_assignment: true,
+    }
+}
+
 /// A reply that waited, as the member reads it.
 #[must_use]
 pub fn reply(body: ReplyBody) -> Response {
@@ -117,10 +128,14 @@ pub fn reply(body: ReplyBody) -> Response {
     }
 }
 
-fn no_offset(partition: PartitionId) -> Position {
+fn topic_partition(partition: PartitionId) -> TopicPartition {
     let partition = i32::try_from(partition.0).unwrap_or(i32::MAX);
-    let at = TopicPartition { topic: TOPIC.to_owned(), partition };
-    (at, CommittedOffset { offset: -1, leader_epoch: -1, metadata: String::new() })
+    TopicPartition { topic: TOPIC.to_owned(), partition }
+}
+
+fn position((partition, offset): (PartitionId, i64)) -> Position {
+    let offset = CommittedOffset { offset, leader_epoch: -1, metadata: String::new() };
+    (topic_partition(partition), offset)
 }
 
 fn refusal(fault: Fault) -> Refusal {

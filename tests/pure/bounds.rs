@@ -39,6 +39,7 @@ fn terms() -> Terms {
         search: Duration::ZERO,
         start_up: Duration::ZERO,
         departure: None,
+        statement: None,
     }
 }
 
@@ -191,6 +192,44 @@ fn a_leader_that_lives_keeps_its_claim_while_others_come_and_go() {
     let Fall { world, partition, .. } = fall(terms(), Luck::Worst);
     let leaders = (1..3).filter(|&client| world.leads(client, partition)).count();
     assert_eq!(leaders, 1, "one of the living leads what the dead one led");
+}
+
+/// Members that hand over, and publish each 100 ms.
+fn handing_over() -> Terms {
+    Terms { statement: Some(120 * MS), ..terms() }
+}
+
+/// The longest time for which two members led one partition, where a member joins two others, and
+/// roles move to it.
+fn joined(terms: Terms, loses_announcements: bool) -> Duration {
+    let mut world = World::new(terms, Luck::Worst, 2, 4, 100 * MS);
+    world.run(Mono::ZERO + 1000 * MS);
+    world.loses_announcements = loses_announcements;
+    world.enter();
+    world.run(Mono::ZERO + 9000 * MS);
+    let twice = world.acquired.iter().filter(|(at, ..)| *at > Mono::ZERO + 1000 * MS);
+    let until = |(at, who, on): &(Mono, usize, PartitionId)| {
+        let other =
+            |(end, by, of): &&(Mono, usize, PartitionId)| of == on && by != who && end >= at;
+        world.ended.iter().filter(other).map(|(end, ..)| end.since(*at)).max().unwrap()
+    };
+    twice.map(until).max().expect("roles move to the new member")
+}
+
+/// The new owner says so at once; where that is lost, the next beacon says it, `tau` later.
+#[test]
+fn a_role_that_moves_is_led_twice_until_its_new_owner_says_so() {
+    let (told, lost) = (joined(handing_over(), false), joined(handing_over(), true));
+    let latency = terms().first - 10 * MS;
+    assert_eq!(told, latency, "one latency");
+    let high = bounds(&handing_over(), None).restart.overlap.high.get();
+    assert!(lost <= high && lost > 100 * MS, "{lost:?}, bound {high:?}");
+    let without = Terms { statement: Some(latency), ..terms() };
+    let high = bounds(&without, None).restart.overlap.high.get();
+    assert!(lost > high + EXACT, "without tau the bound is {high:?}");
+    let silent = joined(terms(), false);
+    let high = bounds(&terms(), None).restart.overlap.high.get();
+    assert!(silent > 2 * lost && silent <= high, "without hand-over {silent:?} of {high:?}");
 }
 
 /// The fast mode: `Q` is half a session, and the owner leads from its assignment on.

@@ -9,16 +9,20 @@ use tandem::verdict::{Brief, Limits};
 
 const DUO: &str = include_str!("../../topologies/duo.yaml");
 
-fn brief(method: &str) -> Brief {
+fn brief(method: &str, set: &str) -> Brief {
     let text = format!("version: 1\nname: x\nmethod:\n{method}");
     let (experiment, _) = experiment(&text).unwrap();
-    let plan = plan(DUO, &[]).unwrap().with_longest_pause(experiment.longest_pause());
-    chaos::brief(&experiment, &plan)
+    let plan = plan(DUO, &[set.parse().unwrap()]).unwrap();
+    chaos::brief(&experiment, &plan.with_longest_pause(experiment.longest_pause()))
 }
 
-/// Gap and overlap in ms: of `p1`, of `p2`, of both together.
+/// Gap and overlap in ms: of `p1`, of `p2`, of both together, where members do not hand over.
 fn limits(method: &str) -> [(u128, u128); 3] {
-    let brief = brief(method);
+    limits_with(method, "defaults.handover=false")
+}
+
+fn limits_with(method: &str, set: &str) -> [(u128, u128); 3] {
+    let brief = brief(method, set);
     let ms = |limit: Option<Span>| limit.unwrap().get().as_millis();
     let of = |limits: &Limits| (ms(limits.gap), ms(limits.overlap));
     [of(&brief.limits["p1"]), of(&brief.limits["p2"]), of(&brief.joint)]
@@ -39,6 +43,23 @@ fn a_kill_costs_the_group_that_it_hits_and_never_all() {
     assert_eq!(limits(any), [hit, hit, (0, 6_000)]);
     let late = "  - {fault: kill, restart_after: 10s, target: {member: p2-1}}";
     assert_eq!(limits(late), [(0, 0), (1_255, 3_000), (0, 3_000)]);
+}
+
+/// A new owner's statement arrives with the next beacon at the latest: `tau` and a latency.
+#[test]
+fn members_that_hand_over_lead_twice_until_the_new_owner_says_so() {
+    let of = |step: &str| {
+        let step = format!("  - {{{step}, target: {{member: p1-1}}}}");
+        limits_with(&step, "defaults.handover=true")[0]
+    };
+    assert_eq!(of("fault: kill"), (1_255, 120));
+    assert_eq!(of("fault: kill, restart_after: 1s, overlap_restart: true"), (1_255, 240));
+    // It leads on until its successor does.
+    assert_eq!(of("fault: leave"), (0, 120));
+    assert_eq!(of("fault: duplicate, for: 2s"), (0, 120));
+    // Its own claims last as long as without, and end when it hears that it was expelled.
+    assert_eq!(of("fault: partition, for: 5s"), (0, 2_150));
+    assert_eq!(of("fault: pause, for: 3s"), (1_255, 2_150 + 150 + 200 + 120 + 120));
 }
 
 #[test]
@@ -197,7 +218,7 @@ fn a_storm_costs_the_worst_combination_of_simultaneous_strikes() {
 #[test]
 fn an_unknown_bound_is_absent() {
     let known = |method: &str| {
-        let brief = brief(method);
+        let brief = brief(method, "defaults.handover=false");
         let p1 = &brief.limits["p1"];
         assert_eq!(brief.limits["p2"], Limits::NONE, "{method}");
         (p1.gap.is_some(), p1.overlap.is_some())

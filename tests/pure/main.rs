@@ -7,6 +7,7 @@ mod coordinator;
 mod coordinator_random;
 mod disturbed;
 mod fold;
+mod handover;
 mod health;
 mod journal;
 mod limits;

@@ -2,10 +2,13 @@
 //! `----` what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
 //! Inputs: `member width=W threshold=MS beacon=MS [hold=MS]` begins, at 0; `fast`, `exclusive` and
-//! `pulsed` behind it choose the mode and the pacing of the beacons. Then, each with `at=MS`:
-//! `heard partition=K` (`sent=MS` of a message of its own), `proof since=MS`, `unproved`, `pulse`,
-//! `assigned K,K`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`, which asks for the
-//! partitions led. Instants are milliseconds.
+//! `pulsed` behind it choose the mode and the pacing of the beacons; `handing-over` makes it
+//! `p1-1.1` of group `g`, which states on partition 0 what it holds and leads. Then, each with
+//! `at=MS`: `stated by=LIFE [process=N] generation=G [leads=K,K] [group=NAME] [going]`, `going`,
+//! and `relieved`, which asks whether a member that goes need not lead on; `heard partition=K`
+//! (`sent=MS` of a message of its own), `proof since=MS`, `unproved`, `pulse`,
+//! `assigned K,K [generation=G]`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`, which
+//! asks for the partitions led. Instants are milliseconds.
 
 #![allow(
     clippy::as_conversions,
@@ -13,13 +16,16 @@
     reason = "a test may fail loudly"
 )]
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use support::transcript::{Command, check_folder};
-use tandem::ids::PartitionId;
-use tandem::neli::{Assignment, Config, Event, Heard, Membership, Neli, Pulse};
+use tandem::ids::{ConsumerGroup, Life, PartitionId};
+use tandem::neli::{
+    Assignment, Config, Event, Heard, Identity, Membership, Neli, Pulse, Statement,
+};
 use tandem::observation::Mode;
 use tandem::time::Mono;
 
@@ -45,12 +51,51 @@ fn begin(command: &Command) -> (Neli, NonZeroU32) {
         },
         pulse: if command.has("pulsed") { Pulse::Program } else { Pulse::Clock },
     };
-    (Neli::new(Mono::ZERO, config), width)
+    let core = Neli::new(Mono::ZERO, config);
+    let me = Identity { group: name("g"), life: life("p1-1.1"), process: 11, address: None };
+    let hands_over = command.has("handing-over");
+    (if hands_over { core.handing_over(me, PartitionId(0)) } else { core }, width)
+}
+
+fn name(text: &str) -> ConsumerGroup {
+    text.parse().unwrap()
+}
+
+fn life(text: &str) -> Life {
+    Life::try_from(text.to_owned()).unwrap()
+}
+
+fn listed(list: &str) -> Vec<PartitionId> {
+    list.split(',').filter_map(|k| k.parse().ok()).map(PartitionId).collect()
 }
 
 fn partitions(command: &Command) -> Vec<PartitionId> {
-    let list = command.words.first().map_or("", String::as_str);
-    list.split(',').filter_map(|k| k.parse().ok()).map(PartitionId).collect()
+    listed(command.words.first().map_or("", String::as_str))
+}
+
+fn generation(command: &Command) -> Option<i32> {
+    command.optional("generation").map(|generation| generation as i32)
+}
+
+/// Of `p1-2.3`: 23.
+fn process(command: &Command) -> u64 {
+    let Life { member, incarnation } = life(command.text("by").unwrap());
+    let number = member.as_str().rsplit('-').next().unwrap().parse::<u64>().unwrap();
+    number * 10 + u64::from(incarnation.0)
+}
+
+fn statement(command: &Command) -> Statement {
+    let leads: BTreeSet<_> = listed(command.text("leads").unwrap_or("")).into_iter().collect();
+    Statement {
+        group: name(command.text("group").unwrap_or("g")),
+        life: life(command.text("by").unwrap()),
+        process: command.optional("process").unwrap_or_else(|| process(command)),
+        generation: generation(command).unwrap(),
+        holds: leads.clone(),
+        leads,
+        going: command.has("going"),
+        address: None,
+    }
 }
 
 fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
@@ -64,7 +109,8 @@ fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
         }
         "assigned" => {
             let partitions = partitions(command);
-            let assignment = Assignment { generation: None, member_id: None, partitions };
+            let assignment =
+                Assignment { generation: generation(command), member_id: None, partitions };
             core.handle_membership(now, &Membership::Assigned(assignment));
         }
         "revoked" => core.handle_membership(now, &Membership::Revoked(partitions(command))),
@@ -74,6 +120,9 @@ fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
         "unproved" => core.handle_proof(now, None),
         "pulse" => core.handle_pulse(now),
         "leave" => core.handle_leave(now),
+        "going" => core.handle_going(now),
+        "stated" => core.handle_statement(now, &statement(command)),
+        "relieved" => writeln!(out, "relieved: {}", core.is_relieved(now)).unwrap(),
         "who" => {
             let led = (0..width.get()).map(PartitionId).filter(|&k| core.leads(now, k));
             let led: Vec<_> = led.map(|k| k.to_string()).collect();
@@ -99,10 +148,20 @@ fn drain(core: &mut Neli, out: &mut String) {
             }
         }
     }
-    let beacons: Vec<_> =
-        std::iter::from_fn(|| core.poll_beacon()).map(|k| k.to_string()).collect();
+    let beacons: Vec<PartitionId> = std::iter::from_fn(|| core.poll_beacon()).collect();
+    let stated = beacons.iter().find_map(|k| core.statement(*k));
+    let beacons: Vec<_> = beacons.into_iter().map(|k| k.to_string()).collect();
     if !beacons.is_empty() {
         writeln!(out, "publish {}", beacons.join(",")).unwrap();
+    }
+    if let Some(Statement { generation, holds, leads, going, .. }) = stated {
+        let list = |set: BTreeSet<PartitionId>| {
+            let all: Vec<_> = set.into_iter().map(|k| k.to_string()).collect();
+            if all.is_empty() { "none".to_owned() } else { all.join(",") }
+        };
+        let (holds, leads) = (list(holds), list(leads));
+        let going = if going { ", going" } else { "" };
+        writeln!(out, "state {generation}: holds {holds}, leads {leads}{going}").unwrap();
     }
     match core.poll_timeout() {
         Some(at) => writeln!(out, "timeout {}", show(at)).unwrap(),

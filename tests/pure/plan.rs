@@ -49,15 +49,15 @@ groups:
 }
 
 #[test]
-fn a_plan_says_where_members_speak_for_themselves() {
+fn a_plan_says_where_librdkafka_speaks_for_members() {
     let page = |set: &str| {
         let plan = plan(DUO, &[set.parse().unwrap()]).unwrap();
         Page(&plan).to_string()
     };
-    let line = "  consumer group  duo-p1 (roundrobin, membership of Tandem's own)\n";
-    assert!(page("groups.p1.membership=own").contains(line));
-    assert!(!page("groups.p2.membership=own").contains(line));
-    assert!(!page("defaults.membership=librdkafka").contains("of Tandem's own"));
+    let line = "  consumer group  duo-p1 (roundrobin, joined by librdkafka)\n";
+    assert!(page("groups.p1.membership=librdkafka").contains(line));
+    assert!(!page("groups.p2.membership=librdkafka").contains(line));
+    assert!(!page("defaults.membership=own").contains("joined by"));
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn pace(threshold: u64) -> Pace {
         hold: tandem::time::Span::ms(0),
         assignor: Assignor::Roundrobin,
         membership: MembershipClient::Library,
+        handover: false,
         on_death: OnDeath::default(),
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use support::exclusive::{self, never_two};
 use support::experiment::{Experiment, Running};
+use support::handovers;
 use support::isolations;
 use support::leftovers::{GONE, family_in_trial, gone_after_a_kill};
 use support::quiet::await_quiet;
@@ -71,6 +72,18 @@ fn isolate_leader() {
 fn isolate_leader_short() {
     let name = "isolate-leader-short";
     isolations::short(Series::play(name, "isolate-leader", isolations::SHORT, 50));
+}
+
+#[test]
+#[ignore = "takes a quarter of an hour: tests/long handovers"]
+fn handovers() {
+    handovers::short_overlaps("handovers", Duration::from_millis(3), |experiment| experiment);
+}
+
+#[test]
+#[ignore = "takes half an hour: tests/long memberships"]
+fn memberships() {
+    handovers::memberships("memberships");
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! The full counts on Apache Kafka itself. `tests/long NAME` runs one series with the release build
 //! on clusters that `deploy/kafka/up` starts, and writes a row into `chaos/RESULTS.md`.
 
-#![allow(clippy::duplicate_mod, reason = "a test may fail loudly")]
-
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use support::alone::Alone;
 use support::edge::carried::{Carried, carried};
 use support::exclusive::{self, never_two};
 use support::experiment::Experiment;
+use support::handovers;
 use support::isolations;
 use support::kafka::{Kafka, described};
 use support::results::{Claims, Row, append, tried};
@@ -125,6 +125,15 @@ fn kafka_exclusive() {
 #[ignore = "takes minutes: tests/long kafka-3-exclusive"]
 fn kafka_3_exclusive() {
     exclusives("kafka-3-exclusive", "3.9.1", 2);
+}
+
+#[test]
+#[ignore = "takes a quarter of an hour: tests/long kafka-handovers"]
+fn kafka_handovers() {
+    let kafka = Kafka::up(2, &["--version", "4.3.0"]);
+    let args = format!("-f topologies/kafka-duo.yaml {}", kafka.placed().join(" "));
+    let place = |experiment: Experiment| experiment.with(&args).in_state(&kafka.state());
+    handovers::short_overlaps("kafka-handovers", Duration::from_millis(10), place);
 }
 
 /// The broker that coordinates a group is killed, ten times.

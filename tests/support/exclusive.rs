@@ -1,5 +1,10 @@
 //! What is done to a leader of a group in exclusive mode, and what must hold of it.
 
+use std::collections::BTreeMap;
+
+use tandem::ids::Life;
+use tandem::observation::{Fact, What};
+
 use super::experiment::Experiment;
 use super::results::tried;
 use super::series::{Series, shown};
@@ -60,6 +65,34 @@ impl Kind {
              - group.overlap.max == 0ms\n"
         )
     }
+}
+
+/// Each claim has a fence, and a higher one than all claims of others before it on its partition.
+///
+/// # Errors
+/// The first claim of which that is not so.
+pub fn fences_rise(facts: &[Fact]) -> Result<(), String> {
+    let claim = |fact: &Fact| match fact.what {
+        What::Claimed { partition, from, fence, .. } => {
+            let life = fact.life.clone()?;
+            let group = life.member.as_str().split('-').next()?.to_owned();
+            Some((from, (group, partition), life, fence))
+        }
+        _ => None,
+    };
+    let mut claims: Vec<_> = facts.iter().filter_map(claim).collect();
+    claims.sort_by_key(|(from, ..)| *from);
+    let mut last = BTreeMap::new();
+    for (from, place, life, fence) in claims {
+        let fence = fence.ok_or_else(|| format!("no fence of {life} at {from:?}"))?;
+        let before = last.insert(place, (fence, life.clone()));
+        let rises =
+            |(before, of): &(i64, Life)| *before < fence || (*before == fence && *of == life);
+        if !before.as_ref().is_none_or(rises) {
+            return Err(format!("fence {fence} of {life} at {from:?} after {before:?}"));
+        }
+    }
+    if last.is_empty() { Err("no claim".to_owned()) } else { Ok(()) }
 }
 
 /// A series of `trials` of each kind, each placed on a topology.

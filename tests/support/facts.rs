@@ -77,6 +77,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         hold: Span::ms(0),
         assignor: Assignor::Roundrobin,
         membership: MembershipClient::Library,
+        handover: false,
         on_death: OnDeath::default(),
     };
     let group = |&(group, partitions, members): &(&str, u32, u32)| {
@@ -235,7 +236,7 @@ impl Story {
     pub fn claimed(&mut self, who: &str, partition: u32, term: u32, span: [u64; 2]) -> &mut Self {
         let (partition, term) = (PartitionId(partition), Term(term));
         let [from, until] = span.map(at);
-        self.says(who, span[0], What::Claimed { partition, term, from, until })
+        self.says(who, span[0], What::Claimed { partition, term, from, until, fence: None })
     }
 
     /// All of a member's claims: partition, term and horizon.

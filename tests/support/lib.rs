@@ -22,6 +22,7 @@ pub mod exclusive;
 pub mod experiment;
 pub mod facts;
 pub mod foreign;
+pub mod handovers;
 pub mod isolations;
 pub mod kafka;
 pub mod leftovers;

@@ -161,7 +161,7 @@ impl<'a> Witness<'a> {
     fn read(&mut self) {
         for fact in self.own.clone() {
             match &fact.what {
-                What::Claimed { partition, term, from, until } => {
+                What::Claimed { partition, term, from, until, .. } => {
                     self.claims.insert((*partition, *term), (*from, *until));
                     self.open.insert((*partition, *term));
                 }

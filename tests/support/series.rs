@@ -343,7 +343,13 @@ pub fn shown(spans: &[Span]) -> String {
     } else {
         format!(", with a stall of {} ms", last.stalled.as_millis())
     };
-    let [p50, p95, max] = [at(50), at(95), last.length].map(|length| length.as_millis());
+    // What is short is shown in tenths.
+    let short = last.length < Duration::from_millis(100);
+    let ms = |length: Duration| match length.as_secs_f64() * 1e3 {
+        ms if short => format!("{ms:.1}"),
+        ms => format!("{ms:.0}"),
+    };
+    let [p50, p95, max] = [at(50), at(95), last.length].map(ms);
     format!("{} of p50 {p50}, p95 {p95}, max {max} ms{stall}", spans.len())
 }
 

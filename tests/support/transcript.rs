@@ -41,6 +41,11 @@ impl Command {
         self.values.contains_key(key).then(|| self.number(key))
     }
 
+    /// A text that may be there.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.values.get(key).map(String::as_str)
+    }
+
     /// A number that must be there.
     pub fn number(&self, key: &str) -> u64 {
         let value = self.values.get(key).unwrap_or_else(|| panic!("{} needs {key}=", self.verb));

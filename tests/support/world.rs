@@ -1,21 +1,27 @@
 //! A group in virtual time: the real coordinator and the real cores of its members, with every
 //! delay chosen, so that the worst and the best case can be played exactly.
 
+mod exclusive;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tandem::groups::{
-    Coordinator, CoordinatorSettings, Departure, Fault, Heartbeat, Join, JoinReply, Leave,
-    Protocol, ReplyBody, Sync, SyncReply, Token,
+    Coordinator, CoordinatorSettings, Fault, Heartbeat, Join, JoinReply, Protocol, ReplyBody, Sync,
+    SyncReply, Token,
 };
-use tandem::ids::PartitionId;
-use tandem::neli::{Assignment, Config, Event, Heard, Membership, Neli, Pulse};
+use tandem::ids::{Life, PartitionId};
+use tandem::neli::{
+    Assignment, Config, Event, Heard, Identity, Membership, Neli, Pulse, Statement,
+};
 use tandem::time::Mono;
 use tandem::topology::Terms;
 
 const GROUP: &str = "g";
+/// The partition on which members state what they hold and lead.
+const DIRECT: PartitionId = PartitionId(0);
 /// Of these, what a new owner's first message takes is made: the end of the log is looked up, then
 /// what is published after that travels.
 const LOOK_UP: Duration = Duration::from_millis(10);
@@ -35,6 +41,10 @@ enum Due {
     Message {
         to: usize,
         message: Heard,
+    },
+    Statement {
+        to: usize,
+        statement: Statement,
     },
     /// In exclusive mode: both answers have come, of which the earlier request left at `since`.
     Proof {
@@ -64,6 +74,7 @@ pub struct World {
     terms: Terms,
     luck: Luck,
     width: NonZeroU32,
+    config: Config,
     coordinator: Coordinator,
     clients: Vec<Client>,
     agenda: BTreeMap<(Mono, u64), Due>,
@@ -75,6 +86,8 @@ pub struct World {
     pub ended: Vec<(Mono, usize, PartitionId)>,
     /// When the group was last given its partitions.
     pub settled: Mono,
+    /// Statements of these are lost that leave at once with a claim.
+    pub loses_announcements: bool,
 }
 
 impl World {
@@ -83,33 +96,43 @@ impl World {
         let width = NonZeroU32::new(width).unwrap();
         let (mode, pulse, hold) = (terms.mode, Pulse::Clock, Duration::ZERO);
         let config = Config { width, threshold: terms.threshold, hold, beacon, mode, pulse };
-        let client = || Client {
-            core: Neli::new(Mono::ZERO, config),
-            member_id: String::new(),
-            generation: -1,
-            holds: BTreeMap::new(),
-            cut: None,
-            proved: None,
-        };
         let mut world = Self {
             now: Mono::ZERO,
             terms,
             luck,
             width,
             coordinator: Coordinator::new(CoordinatorSettings::default()),
-            clients: (0..members).map(|_| client()).collect(),
+            config,
+            clients: Vec::new(),
             agenda: BTreeMap::new(),
             order: 0,
             tokens: BTreeMap::new(),
             acquired: Vec::new(),
             ended: Vec::new(),
             settled: Mono::ZERO,
+            loses_announcements: false,
         };
-        for index in 0..members {
-            world.at(Mono::ZERO, Due::Join(index));
-            world.at(Mono::ZERO, Due::Core(index));
-        }
+        (0..members).for_each(|_| world.enter());
         world
+    }
+
+    /// One more member joins.
+    pub fn enter(&mut self) {
+        let number = self.clients.len();
+        let core = self.core(number);
+        let (member_id, holds) = (String::new(), BTreeMap::new());
+        let (cut, proved) = (None, None);
+        self.clients.push(Client { core, member_id, generation: -1, holds, cut, proved });
+        self.at(self.now, Due::Join(number));
+        self.at(self.now, Due::Core(number));
+    }
+
+    fn core(&self, number: usize) -> Neli {
+        let core = Neli::new(self.now, self.config);
+        let life = Life::try_from(format!("g-{number}.1")).unwrap();
+        let (group, process) = (GROUP.parse().unwrap(), number as u64);
+        let me = Identity { group, life, process, address: None };
+        if self.terms.statement.is_some() { core.handing_over(me, DIRECT) } else { core }
     }
 
     fn lucky(&self, worst: Duration) -> Duration {
@@ -146,41 +169,6 @@ impl World {
         self.silence(client);
         self.run(last_beat);
         assert_eq!(self.coordinator.handle_heartbeat(last_beat, &beat), Ok(()));
-    }
-
-    /// The last proof of `client` is from `when`.
-    pub fn prove(&mut self, client: usize, when: Mono) {
-        self.clients[client].proved = Some(when);
-        let generation = self.clients[client].generation;
-        self.at(when, Due::Proof { of: client, generation, since: when });
-    }
-
-    /// `client` leaves.
-    pub fn leave(&mut self, client: usize) {
-        let member_id = self.clients[client].member_id.clone();
-        let members = vec![Departure { member_id, instance_id: None }];
-        let leave = Leave { group: GROUP.to_owned(), members };
-        self.clients[client].core.handle_leave(self.now);
-        self.drain(client);
-        self.silence(client);
-        self.clients[client].cut = Some(self.now);
-        self.coordinator.handle_leave(self.now, &leave).unwrap();
-        self.answer();
-    }
-
-    /// `client` stops.
-    pub fn pause(&mut self, client: usize) {
-        self.clients[client].cut = Some(self.now);
-        self.silence(client);
-    }
-
-    /// `client` goes on, after a pause: it reads what waited for it, and sends what is due.
-    pub fn wake(&mut self, client: usize) {
-        self.clients[client].cut = None;
-        for partition in self.holds(client) {
-            self.hear(client, partition);
-        }
-        self.at(self.now, Due::Beat(client));
     }
 
     /// Forgets the heartbeats of `client` that are still to come.
@@ -222,6 +210,10 @@ impl World {
                 self.drain(index);
             }
             Due::Message { to, message } if !self.is_cut(to) => self.deliver(to, message),
+            Due::Statement { to, statement } if !self.is_cut(to) => {
+                self.clients[to].core.handle_statement(self.now, &statement);
+                self.drain(to);
+            }
             Due::Proof { of, generation, since } if !self.is_cut(of) => {
                 self.prove_at(of, generation, since);
             }
@@ -232,6 +224,7 @@ impl World {
             // A member that is cut off neither sends nor receives.
             Due::Message { .. }
             | Due::Proof { .. }
+            | Due::Statement { .. }
             | Due::Beat(_)
             | Due::Join(_)
             | Due::Joined(..)
@@ -242,20 +235,6 @@ impl World {
 
     fn is_cut(&self, client: usize) -> bool {
         self.clients[client].cut.is_some_and(|cut| cut <= self.now)
-    }
-
-    fn ask_for_proof(&mut self, of: usize) {
-        let (generation, since) = (self.clients[of].generation, self.now);
-        self.at(since + self.lucky(self.terms.first), Due::Proof { of, generation, since });
-    }
-
-    fn prove_at(&mut self, of: usize, generation: i32, since: Mono) {
-        let client = &mut self.clients[of];
-        let late = client.proved.is_some_and(|last| last < since);
-        if client.generation == generation && !client.holds.is_empty() && !late {
-            client.core.handle_proof(self.now, Some(since));
-            self.drain(of);
-        }
     }
 
     fn heartbeat(&mut self, index: usize) {
@@ -361,7 +340,8 @@ impl World {
         let partitions: Vec<_> = share.iter().map(|&k| PartitionId(u32::from(k))).collect();
         let sees = self.now + self.lucky(LOOK_UP);
         self.clients[index].holds = partitions.iter().map(|&k| (k, sees)).collect();
-        let assignment = Assignment { generation: None, member_id: None, partitions };
+        let generation = Some(self.clients[index].generation);
+        let assignment = Assignment { generation, member_id: None, partitions };
         self.clients[index].core.handle_membership(self.now, &Membership::Assigned(assignment));
         self.settled = self.now;
         self.at(self.now + self.terms.silence(), Due::Beat(index));
@@ -372,9 +352,11 @@ impl World {
     /// Carries out the outputs of a core: records claims, and delivers beacons to the members that
     /// see them.
     fn drain(&mut self, index: usize) {
+        let mut announces = false;
         while let Some(event) = self.clients[index].core.poll_event() {
             match event {
                 Event::Acquired { claim, from } => {
+                    announces = true;
                     self.acquired.push((from, index, claim.partition));
                 }
                 Event::Ended { claim, .. } => {
@@ -384,6 +366,12 @@ impl World {
         }
         while let Some(partition) = self.clients[index].core.poll_beacon() {
             let arrives = self.now + self.lucky(self.terms.first.saturating_sub(LOOK_UP));
+            let lost = announces && self.loses_announcements || self.is_cut(index);
+            let stated = self.clients[index].core.statement(partition).filter(|_| !lost);
+            for (to, statement) in (0..self.clients.len()).zip(stated.iter().cycle()) {
+                let statement = statement.clone();
+                self.at(arrives, Due::Statement { to, statement });
+            }
             for to in 0..self.clients.len() {
                 let sees = self.clients[to].holds.get(&partition).is_some_and(|s| *s <= self.now);
                 if sees && !self.is_cut(index) {

@@ -17,14 +17,14 @@ use tandem::verdict::{Report, Verdict};
 /// For how long the disk takes nothing.
 const BLOCKS: Duration = Duration::from_secs(20);
 /// For how long the leader is paused.
-const PAUSED: Duration = Duration::from_secs(6);
+const PAUSED: Duration = Duration::from_secs(12);
 /// What a loaded host may add to it.
 const LATE: Duration = Duration::from_secs(4);
 const SOON: Duration = Duration::from_secs(60);
 
-/// `pause-leader`, one trial of six seconds, its folder on the disk.
+/// `pause-leader`, one trial of twelve seconds, its folder on the disk.
 fn pause_leader(disk: &BlockingDisk, name: &str) -> Experiment {
-    let order = Experiment::shortened("pause-leader", "for: 3s", "for: 6s");
+    let order = Experiment::shortened("pause-leader", "for: 3s", "for: 12s");
     order.with("--trials 1").into(&disk.folder(name))
 }
 

@@ -42,6 +42,10 @@ pub struct Config {
     pub mode: Mode,
     /// What makes the member publish.
     pub pulse: Pulse,
+    /// Whether the member gives up a partition as soon as another one states that it leads it, and
+    /// waits for that when it leaves. Only in the non-exclusive mode, and only with
+    /// [`MembershipClient::Own`].
+    pub handover: bool,
     /// `partition.assignment.strategy`.
     pub assignor: String,
     /// The client that joins the group. The exclusive mode needs [`MembershipClient::Own`].
@@ -50,7 +54,7 @@ pub struct Config {
 
 impl Config {
     /// A member in the non-exclusive mode with a session of a second, a heartbeat and a beacon each
-    /// 100 ms, and a claim that outlives the last message by two sessions.
+    /// 100 ms, and a claim that outlives the last message by two sessions. It hands over.
     #[must_use]
     pub fn new(
         life: Life,
@@ -73,8 +77,9 @@ impl Config {
             hold: Duration::ZERO,
             mode: Mode::NonExclusive,
             pulse: Pulse::Clock,
+            handover: true,
             assignor: "roundrobin".to_owned(),
-            membership: MembershipClient::Library,
+            membership: MembershipClient::Own,
         }
     }
 }

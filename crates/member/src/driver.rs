@@ -1,23 +1,32 @@
 //! Drives the core with Kafka: one thread owns the protocol and both clients.
 
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use tandem_facts::ids::Life;
+use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::observation::{Horizon, Mode};
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
-use tandem_neli::{Event as Change, Heard, Membership, Neli};
+use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement};
 
+use crate::clients::Clients;
 use crate::contact::{Contact, Counters};
-use crate::kafka::{Consumer, ConsumerSettings, KafkaError, MembershipClient, Producer};
+use crate::kafka::{
+    Consumer, ConsumerSettings, Delivered, KafkaError, Mark, MembershipClient, Producer,
+};
 use crate::own_group::OwnGroup;
 use crate::{Claims, Config, Event};
 
 /// The longest wait for the client to close, since closing can hang.
 const CLOSE: Duration = Duration::from_secs(2);
+/// The partition on which members state what they hold and lead.
+const DIRECT: PartitionId = PartitionId(0);
 /// A leaving member leads on for at most this long. Closing the client takes about 100 ms.
 const LEAD_ON: Duration = Duration::from_millis(300);
+/// The longest that a leaving member waits for others to lead what it led.
+pub const HAND_OVER: Duration = Duration::from_secs(1);
 /// The interval at which the member reports all its claims while there are any.
 const RENEWAL: Duration = Duration::from_millis(100);
 
@@ -33,12 +42,16 @@ pub(crate) enum Command {
 }
 
 /// An input of the member's loop.
-enum Input {
+pub(crate) enum Input {
     Heard(Heard),
+    Stated(Statement),
     Group(Membership),
+    /// Those of a generation.
+    Fences(i32, BTreeMap<PartitionId, i64>),
     Proof(Option<Mono>),
     Quiet,
-    Command(Command),
+    Pulse,
+    Clock(Skew),
 }
 
 /// The receiver of events.
@@ -48,14 +61,6 @@ pub(crate) type OnEvent = Box<dyn FnMut(Mono, Event) + Send>;
 pub(crate) struct Driver {
     state: State,
     clients: Clients,
-}
-
-/// The clients of a member, apart from its producer.
-struct Clients {
-    consumer: Consumer,
-    /// Its group membership, unless that is the consumer's.
-    own: Option<OwnGroup>,
-    wake: Duration,
 }
 
 struct State {
@@ -68,10 +73,19 @@ struct State {
     /// The clock that stamps beacons. Claims depend on monotonic time alone.
     clock: WallClock,
     hold: Duration,
+    /// The fences, and the generation to which they belong.
+    fences: BTreeMap<PartitionId, i64>,
+    fenced: Option<i32>,
     renewed: Mono,
     contact: Contact,
     /// The number of messages received.
     heard: u64,
+}
+
+/// Whether the member hands over: only then do the others know of each other's generations.
+fn hands_over(config: &Config) -> bool {
+    let knows = config.membership == MembershipClient::Own;
+    config.handover && knows && config.mode == Mode::NonExclusive
 }
 
 fn consumer_settings(config: &Config) -> ConsumerSettings {
@@ -83,6 +97,7 @@ fn consumer_settings(config: &Config) -> ConsumerSettings {
         heartbeat: config.heartbeat,
         wake: config.wake,
         assignor: config.assignor.clone(),
+        direct: hands_over(config).then_some(DIRECT),
     }
 }
 
@@ -104,7 +119,9 @@ impl Driver {
             MembershipClient::Library => (Consumer::subscribe(&config.cluster, &settings)?, None),
             MembershipClient::Own => {
                 let own = OwnGroup::new(Mono::now(), config)?;
-                (Consumer::apart(&config.cluster, &settings)?, Some(own))
+                let mut consumer = Consumer::apart(&config.cluster, &settings)?;
+                consumer.hold(&[]);
+                (consumer, Some(own))
             }
         };
         let protocol = tandem_neli::Config {
@@ -116,14 +133,21 @@ impl Driver {
             pulse: config.pulse,
         };
         let now = Mono::now();
+        let core = Neli::new(now, protocol);
+        let (group, life) = (config.consumer_group.clone(), config.life.clone());
+        // Random without a package: each hasher begins elsewhere.
+        let process = RandomState::new().hash_one(&life);
+        let me = Identity { group, life, process, address: None };
         let member = State {
-            core: Neli::new(now, protocol),
+            core: if hands_over(config) { core.handing_over(me, DIRECT) } else { core },
             claims,
             on_event,
             producer,
             mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
             clock: WallClock::TRUE,
             hold: config.hold,
+            fences: BTreeMap::new(),
+            fenced: None,
             renewed: Mono::ZERO,
             contact: Contact::new(now),
             heard: 0,
@@ -138,67 +162,44 @@ impl Driver {
     }
 }
 
-impl Clients {
-    /// The next message within `wait`, or within less if the group has something due.
-    fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Heard>, KafkaError> {
-        let group = self.own.as_ref().map(|own| own.patience(now));
-        self.consumer.heard(now, wait.min(self.wake).min(group.unwrap_or(self.wake)))
-    }
-
-    /// The changes of the assignment since the last call.
-    fn changes(&mut self) -> Vec<Membership> {
-        let Some(own) = &mut self.own else { return self.consumer.changes() };
-        let changes: Vec<Membership> = own.turn();
-        if !changes.is_empty() {
-            self.consumer.hold(&own.held());
-        }
-        changes
-    }
-
-    /// The last proof of membership, as far as the group membership has proofs.
-    fn proof(&self) -> Option<Mono> {
-        self.own.as_ref()?.proof()
-    }
-
-    /// Leaves the group within `within`, calls `left`, and closes the client. Closing can hang.
-    fn leave(self, within: Duration, left: impl FnOnce()) {
-        match self.own {
-            None => {
-                self.consumer.leave();
-                left();
-            }
-            Some(own) => {
-                own.leave(within);
-                left();
-                self.consumer.leave();
-            }
-        }
-    }
-}
-
 impl State {
     fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) {
         loop {
-            for input in self.next(&mut clients, commands) {
-                let now = Mono::now();
-                match input {
-                    Input::Heard(heard) => {
-                        self.heard += 1;
-                        self.core.handle_heard(now, heard);
-                    }
-                    Input::Group(change) => self.regroup(now, &change),
-                    Input::Proof(since) => self.core.handle_proof(now, since),
-                    Input::Quiet => self.core.handle_timeout(now),
-                    Input::Command(Command::Leave) => return self.leave(clients),
-                    Input::Command(Command::Pulse) => self.core.handle_pulse(now),
-                    Input::Command(Command::Clock(skew)) => {
-                        self.clock = WallClock::shifted(skew, now);
-                        self.report_clock(now);
-                    }
-                }
-                self.drain(now);
-            }
+            let inputs = match commands.try_recv() {
+                // Or the program dropped the member.
+                Ok(Command::Leave) | Err(TryRecvError::Disconnected) => return self.leave(clients),
+                Ok(Command::Pulse) => vec![Input::Pulse],
+                Ok(Command::Clock(skew)) => vec![Input::Clock(skew)],
+                Err(TryRecvError::Empty) => self.next(&mut clients),
+            };
+            self.take(inputs);
             self.look_at_contact(&clients);
+        }
+    }
+
+    /// Hands the inputs to the core, and carries out what it says after each.
+    fn take(&mut self, inputs: Vec<Input>) {
+        for input in inputs {
+            let now = Mono::now();
+            match input {
+                Input::Heard(heard) => {
+                    self.heard += 1;
+                    self.core.handle_heard(now, heard);
+                }
+                Input::Stated(statement) => self.core.handle_statement(now, &statement),
+                Input::Group(change) => self.regroup(now, &change),
+                Input::Fences(generation, fences) => {
+                    (self.fenced, self.fences) = (Some(generation), fences);
+                }
+                Input::Proof(since) => self.core.handle_proof(now, since),
+                Input::Pulse => self.core.handle_pulse(now),
+                Input::Clock(skew) => {
+                    self.clock = WallClock::shifted(skew, now);
+                    self.report_clock(now);
+                }
+                Input::Quiet => self.core.handle_timeout(now),
+            }
+            self.drain(now);
         }
     }
 
@@ -219,22 +220,19 @@ impl State {
     }
 
     /// The inputs of one wake period, in order.
-    fn next(&self, clients: &mut Clients, commands: &Receiver<Command>) -> Vec<Input> {
-        match commands.try_recv() {
-            Ok(command) => return vec![Input::Command(command)],
-            // The program dropped the member.
-            Err(TryRecvError::Disconnected) => return vec![Input::Command(Command::Leave)],
-            Err(TryRecvError::Empty) => {}
-        }
+    fn next(&self, clients: &mut Clients) -> Vec<Input> {
         let now = Mono::now();
         let due = self.core.poll_timeout().map(|due| due.since(now));
         let heard = clients.heard(now, due.unwrap_or(clients.wake));
         let mut inputs: Vec<Input> = clients.changes().into_iter().map(Input::Group).collect();
         if self.core.mode().is_exclusive() {
-            inputs.push(Input::Proof(clients.proof()));
+            inputs.extend(clients.proof(self.fenced));
         }
         match heard {
-            Ok(Some(heard)) => inputs.push(Input::Heard(heard)),
+            Ok(Some(Delivered { heard, statement })) => {
+                inputs.push(Input::Heard(heard));
+                inputs.extend(statement.map(Input::Stated));
+            }
             Ok(None) => inputs.push(Input::Quiet),
             Err(error) => {
                 let error = tandem_host::error::chain(&error);
@@ -260,7 +258,8 @@ impl State {
         while let Some(change) = self.core.poll_event() {
             let event = match change {
                 Change::Acquired { claim: Horizon { partition, term, until }, from } => {
-                    Event::Claimed { partition, term, from, until }
+                    let fence = self.fences.get(&partition).copied();
+                    Event::Claimed { partition, term, from, until, fence }
                 }
                 Change::Ended { claim: Horizon { partition, term, until: at }, why } => {
                     Event::Lapsed { partition, term, at, why }
@@ -272,7 +271,11 @@ impl State {
         while let Some(partition) = self.core.poll_beacon() {
             let sent = Mono::now();
             let stamp = self.clock.read(sent, Wall::now());
-            let mark = self.mark.as_ref().map(|life| (life, sent));
+            let statement = self.core.statement(partition);
+            let mark = match &self.mark {
+                Some(life) => Some(Mark::Sent(life, sent)),
+                None => statement.as_ref().map(Mark::Statement),
+            };
             if !self.producer.publish(partition, stamp, mark) {
                 tracing::debug!(%partition, "The producer's queue is full; a beacon is dropped.");
             }
@@ -298,10 +301,24 @@ impl State {
         self.report(at, Event::Clock(wall));
     }
 
-    /// Leaves the group. The member leads until it has left, since the other members learn of its
-    /// leave only at their next heartbeats; then it ends every claim and reports it. It waits for
-    /// no successor: break before make.
-    fn leave(&mut self, clients: Clients) {
+    /// Gives its partitions back, and leads on until others lead them: make before break.
+    fn hand_over(&mut self, clients: &mut Clients) {
+        let end = Mono::now() + HAND_OVER;
+        clients.begin_leave();
+        self.core.handle_going(Mono::now());
+        while !self.core.is_relieved(Mono::now()) && Mono::now() < end {
+            let inputs = self.next(clients);
+            self.take(inputs);
+        }
+    }
+
+    /// Leaves the group. A member that hands over leads until others do. Another one in the
+    /// non-exclusive mode leads until it has left, since the others learn of its leave only at
+    /// their next heartbeats. Then it ends every claim and reports it.
+    fn leave(&mut self, mut clients: Clients) {
+        if self.core.hands_over() {
+            self.hand_over(&mut clients);
+        }
         self.producer.discard();
         let within = LEAD_ON + self.hold;
         // In the other modes a successor leads at once: no claim may outlast the membership.

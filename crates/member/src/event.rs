@@ -25,6 +25,9 @@ pub enum Event {
         from: Mono,
         /// The first instant after the claim, if it is not renewed.
         until: Mono,
+        /// In the exclusive mode: a number above that of every earlier owner of the partition. A
+        /// store that refuses lower ones refuses the writes of a former leader.
+        fence: Option<i64>,
     },
     /// All claims of the member with their current ends; every 100 ms while there are any.
     Renewed(Vec<Horizon>),

@@ -44,6 +44,7 @@
 pub mod kafka;
 
 mod claims;
+mod clients;
 mod config;
 mod contact;
 mod driver;
@@ -53,6 +54,7 @@ mod own_group;
 
 pub use claims::Claims;
 pub use config::Config;
+pub use driver::HAND_OVER;
 pub use event::Event;
 pub use handle::{JoinError, Member};
 pub use own_group::leave_for;

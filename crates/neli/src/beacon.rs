@@ -87,6 +87,14 @@ impl Beacons {
         }
     }
 
+    /// A beacon on `partition` is due now.
+    pub(super) fn announce(&mut self, partition: PartitionId) {
+        // A program that paces its member by pulses does so here, too.
+        if self.round.is_some() && self.pulsed.is_none() {
+            self.ready.insert(partition);
+        }
+    }
+
     pub(super) fn heard(&mut self, partition: PartitionId) {
         self.hasty.remove(&partition);
     }

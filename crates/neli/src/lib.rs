@@ -4,6 +4,7 @@
 //!   group ----- handle_membership ---> +------+ ---- poll_event ----> member
 //!   ledger ---- handle_heard --------> | Neli | ---- poll_beacon ---> ledger
 //!   clock ----- handle_timeout ------> |      | ---- poll_timeout --> clock
+//!   members --- handle_statement ----> |      | ---- statement -----> members
 //!   caller ---- handle_leave --------> +------+ ---- leads ---------> caller
 //! ```
 //!
@@ -13,7 +14,8 @@
 //! In the non-exclusive mode a member leads partition `k` while `now - V[k] < T`, where `V[k]` is
 //! the local instant at which the member last heard a message there. A claim ends when the ledger
 //! has been silent for `T`, when the member leaves, or when it dies. A revocation of `k` ends no
-//! claim, because every join and leave revokes all partitions of all members for a moment.
+//! claim, because every join and leave revokes all partitions of all members for a moment. With
+//! [`Neli::handing_over`] a claim also ends when the new owner of `k` states that it leads `k`.
 //!
 //! In the fast mode a member leads a partition that it holds, from the assignment on, while
 //! `now - V[k] < Q`. `V[k]` starts with the assignment; then only messages count that the member
@@ -38,8 +40,11 @@
 )]
 
 mod beacon;
+mod bytes;
 mod event;
+mod handover;
 pub mod membership;
+mod statement;
 mod vector;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -48,6 +53,9 @@ use std::time::Duration;
 
 use beacon::Beacons;
 pub use event::{Assignment, Event, Heard, Membership, Pulse};
+use handover::Handover;
+pub use handover::Identity;
+pub use statement::Statement;
 use vector::Vector;
 
 use tandem_facts::ids::PartitionId;
@@ -92,6 +100,7 @@ pub struct Neli {
     proof: Option<Mono>,
     vector: Vector,
     beacons: Beacons,
+    handover: Option<Handover>,
     events: VecDeque<Event>,
     gone: bool,
 }
@@ -107,6 +116,7 @@ impl Neli {
             held: BTreeMap::new(),
             vector: Vector::new(config.width, config.threshold),
             beacons: Beacons::new(now, &config),
+            handover: None,
             events: VecDeque::new(),
             gone: false,
         }
@@ -114,8 +124,9 @@ impl Neli {
 
     /// A message reached this member.
     ///
-    /// The non-exclusive mode uses the instant of receipt, so that clocks need not agree. The fast
-    /// mode counts only messages that this member has published since it holds the partition. The
+    /// The non-exclusive mode uses the instant of receipt, so that clocks need not agree; a member
+    /// that hands over counts only messages on what it holds, for it reads more. The fast mode
+    /// counts only messages that this member has published since it holds the partition. The
     /// exclusive mode counts only messages on what the member holds, up to the last proof.
     pub fn handle_heard(&mut self, now: Mono, message: Heard) {
         self.handle_timeout(now);
@@ -124,19 +135,22 @@ impl Neli {
         }
         let Heard { partition, sent } = message;
         self.beacons.heard(partition);
+        let holding = self.held.get_mut(&partition);
+        let holds = holding.is_some();
+        let anew = holding.is_some_and(|it| it.heard.replace(now).is_none());
         let at = match self.mode {
-            Mode::NonExclusive => Some(now),
+            Mode::NonExclusive => Some(now).filter(|_| holds || self.handover.is_none()),
             Mode::Fast => {
                 let since = self.held.get(&partition).map(|it| it.since);
                 sent.filter(|&sent| sent <= now && since.is_some_and(|since| since <= sent))
             }
-            Mode::Exclusive => self.held.get_mut(&partition).and_then(|holding| {
-                holding.heard = Some(now);
-                self.proof
-            }),
+            Mode::Exclusive => self.proof.filter(|_| holds),
         };
         if let Some(at) = at {
             self.claim(now, partition, at);
+        }
+        if anew {
+            self.announce();
         }
     }
 
@@ -146,7 +160,12 @@ impl Neli {
         // It belongs to the generation before.
         self.proof = None;
         match change {
-            Membership::Assigned(assignment) => self.assigned(now, &assignment.partitions),
+            Membership::Assigned(assignment) => {
+                if let Some(handover) = &mut self.handover {
+                    handover.assigned(now, assignment);
+                }
+                self.assigned(now, &assignment.partitions);
+            }
             Membership::Revoked(partitions) | Membership::Lost(partitions) => {
                 self.beacons.calm(partitions);
                 self.given_up(now, partitions);

@@ -63,6 +63,16 @@ impl Vector {
         }
     }
 
+    /// Ends the claim on `partition` at `now`, and returns it if there was one.
+    pub(super) fn end(&mut self, now: Mono, partition: PartitionId) -> Option<Horizon> {
+        let entry = self.entries.get_mut(partition.index())?;
+        entry.until.take().map(|_| Horizon { partition, term: entry.term, until: now })
+    }
+
+    pub(super) const fn threshold(&self) -> Duration {
+        self.threshold
+    }
+
     pub(super) fn next_lapse(&self) -> Option<Mono> {
         self.entries.iter().filter_map(|entry| entry.until).min()
     }

@@ -52,10 +52,10 @@ fn death(step: &Step, broker_away: Span, plan: &Plan, of: (&GroupName, &PlannedG
     let found = terms.start_up + terms.search;
     let back = (away(step, plan, name) + START_UP).max(broker_away.get() + found);
     Cost {
-        gap: back.saturating_add(terms.handover().saturating_mul(members)),
+        gap: back.saturating_add(terms.succession().saturating_mul(members)),
         // The first member gets every partition; the last move happens when the last member has
         // joined.
-        overlap: terms.threshold + terms.handover() + START_UP.max(found),
+        overlap: terms.threshold + terms.succession() + START_UP.max(found),
         back: Duration::ZERO,
     }
 }

@@ -149,20 +149,19 @@ impl Network {
     /// threshold; a request delayed until the heal waits for its session to expire.
     fn returned(&self, hit: &Hit<'_>) -> Duration {
         let Some(terms) = hit.terms() else { return Duration::ZERO };
-        let again = terms.age + terms.takeover() + terms.handover();
+        let again = terms.age + terms.takeover() + terms.succession();
         (self.lasts.get() + again).saturating_sub(terms.threshold)
     }
 
     /// How long after its first victim has rejoined a group may still reassign its partitions; a
     /// role that moved then moves once more.
     fn again(&self, hit: &Hit<'_>) -> Duration {
-        let bounds = &hit.group.bounds;
         match self.effect {
             // A delayed join arrives from a member that is gone; the group waits until its session
             // has expired.
             Effect::Stall => hit.terms().map_or(Duration::ZERO, |terms| terms.takeover()),
             Effect::Drop | Effect::Reset if hit.target.is_one_member() => Duration::ZERO,
-            Effect::Drop | Effect::Reset => RECONNECT + bounds.leave.gap.high.get(),
+            Effect::Drop | Effect::Reset => RECONNECT + hit.succession(),
             // There is no bound to add to.
             Effect::Slow { .. } | Effect::Answer { .. } => Duration::ZERO,
         }
@@ -207,7 +206,7 @@ impl Fault for Network {
         let mut fault = self.isolation(&group.bounds, one_broker(plan, group));
         if group.pace.mode != Mode::NonExclusive {
             // What moves once more costs a gap in these modes, and no overlap.
-            fault.gap = fault.gap.max(again.saturating_add(group.bounds.leave.gap.high.get()));
+            fault.gap = fault.gap.max(again.saturating_add(hit.succession()));
         }
         let again = again.min(back);
         hit.total(Price {

@@ -51,7 +51,7 @@ impl Fault for Pause {
     fn cost(&self, hit: &Hit<'_>) -> Cost {
         let bounds = &hit.group.bounds;
         // The group has expired the paused member, so it rejoins when it wakes.
-        let moved = bounds.leave.gap.high.get();
+        let moved = hit.moved_again();
         let unled = Some(self.lasts.get());
         let fault = Cost::of(bounds.pause);
         hit.total(Price { fault, away: Duration::ZERO, unled, moved, moved_soon: moved })

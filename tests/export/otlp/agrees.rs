@@ -177,7 +177,7 @@ fn terms_agree(recording: &Recording, spans: &[Span]) {
     let (mut trials, mut began) = (Vec::new(), Mono::ZERO);
     for fact in &recording.facts {
         match (&fact.what, &fact.life) {
-            (What::Claimed { partition, term, from, until }, Some(life)) => {
+            (What::Claimed { partition, term, from, until, .. }, Some(life)) => {
                 claims.insert((life, *partition, *term), [*from, *until]);
             }
             (What::Renewed { claims: renewed }, Some(life)) => {

@@ -19,18 +19,18 @@ pub(super) struct Identity {
     /// Whose ids are hashed now: a token names its member in the upper half.
     whose: u64,
     names: Vec<(Kind, u64)>,
+    generation: Option<i32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Request,
-    Generation,
     Member,
 }
 
 impl Identity {
     pub(super) fn new() -> Self {
-        Self { to: DefaultHasher::new(), now: 0, whose: 0, names: Vec::new() }
+        Self { to: DefaultHasher::new(), now: 0, whose: 0, names: Vec::new(), generation: None }
     }
 
     /// Hashes a part of a state, with the clock and the ids of its own.
@@ -85,12 +85,17 @@ impl Hasher for Identity {
         self.to.write_u32(number.min(2));
     }
 
-    /// Generations, ids of brokers and partitions; a later generation is always a new number.
+    /// Partitions, generations, ids of brokers. Generations count from the first that is met.
     fn write_i32(&mut self, number: i32) {
-        match u64::try_from(number) {
-            Ok(number) => self.name(Kind::Generation, number),
-            Err(_) => self.to.write_i32(number),
-        }
+        let generation = (2..1_000).contains(&number);
+        let first = if generation { *self.generation.get_or_insert(number) } else { 0 };
+        self.to.write_u8(generation.into());
+        self.to.write_i32(number - first);
+    }
+
+    /// Offsets that are fences: they decide no claim.
+    fn write_i64(&mut self, number: i64) {
+        self.to.write_i64(number.min(0));
     }
 
     fn write_usize(&mut self, number: usize) {

@@ -72,6 +72,7 @@ impl Hub {
                 | Request::Join(_)
                 | Request::Sync(_)
                 | Request::Commit { .. }
+                | Request::Offsets { .. }
                 | Request::Leave { .. } => refuse(Refusal::CoordinatorLoadInProgress),
             };
         }

@@ -180,6 +180,7 @@ impl Model for Search {
                 }
             }
         }
+        next.spread();
         Some(next)
     }
 
@@ -206,7 +207,7 @@ pub(super) const SETTLES: &str = "every partition is led, once the faults cease"
 pub(super) const GIVES_UP: &str = "no member gives up";
 
 const fn is_sign(request: &Request) -> bool {
-    matches!(request, Request::Heartbeat { .. } | Request::Commit { .. })
+    matches!(request, Request::Heartbeat { .. } | Request::Commit { .. } | Request::Offsets { .. })
 }
 
 impl Kind {

@@ -5,7 +5,7 @@ use tandem_facts::time::Mono;
 use tandem_neli::membership::{
     GroupEvent, GroupMember, Outgoing, Proof, Refusal, Request, RequestId, Response,
 };
-use tandem_neli::{Heard, Membership, Neli};
+use tandem_neli::{Heard, Membership, Neli, Statement};
 
 use super::setting::{Rule, Setting, WIDTH};
 
@@ -35,6 +35,9 @@ pub(super) struct Seat {
     pub(super) neli: Neli,
     /// Requests that are about to be carried to a broker.
     pub(super) outbox: Vec<Outgoing>,
+    /// What it has stated about itself, and nobody has heard yet.
+    pub(super) said: Vec<Statement>,
+    number: u64,
     /// What came while the process was stopped.
     inbox: Vec<(RequestId, Outcome)>,
     rule: Rule,
@@ -55,12 +58,14 @@ enum Sign {
 }
 
 impl Seat {
-    pub(super) fn new(now: Mono, setting: &Setting) -> Self {
+    pub(super) fn new(now: Mono, number: u64, setting: &Setting) -> Self {
         Self {
             state: State::Unborn,
             core: GroupMember::new(now, setting.group()),
-            neli: Neli::new(now, setting.neli()),
+            neli: setting.neli(now, number),
             outbox: Vec::new(),
+            said: Vec::new(),
+            number,
             inbox: Vec::new(),
             rule: setting.rule,
             counted: Vec::new(),
@@ -73,7 +78,7 @@ impl Seat {
 
     /// It joins.
     pub(super) fn begin(&mut self, now: Mono, setting: &Setting) {
-        *self = Self { state: State::Well, ..Self::new(now, setting) };
+        *self = Self { state: State::Well, ..Self::new(now, self.number, setting) };
         self.act(now);
     }
 
@@ -214,7 +219,21 @@ impl Seat {
                 self.neli.handle_heard(now, Heard { partition, sent: None });
             }
         }
-        while self.neli.poll_event().is_some() || self.neli.poll_beacon().is_some() {}
+        while self.neli.poll_event().is_some() {}
+        while let Some(partition) = self.neli.poll_beacon() {
+            self.said.extend(self.neli.statement(partition));
+        }
+        if self.state == State::Cut {
+            self.said.clear();
+        }
+    }
+
+    /// It hears what others state.
+    pub(super) fn heed(&mut self, now: Mono, statements: &[Statement]) {
+        for statement in statements {
+            self.neli.handle_statement(now, statement);
+        }
+        while self.neli.poll_event().is_some() {}
     }
 
     fn proof(&mut self) -> Option<Mono> {
@@ -247,6 +266,7 @@ impl Seat {
             Request::FindCoordinator
             | Request::Join(_)
             | Request::Sync(_)
+            | Request::Offsets { .. }
             | Request::Leave { .. } => return,
         };
         if counts && self.core.is_stable() {

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use model::{GROUP, TOPIC};
 use tandem_broker::groups::CoordinatorSettings;
+use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::observation::Mode;
+use tandem_facts::time::Mono;
 use tandem_neli::membership::{Assignor, GroupConfig};
-use tandem_neli::{Config, Pulse};
+use tandem_neli::{Config, Identity, Neli, Pulse};
 
 /// `S`.
 pub(super) const SESSION: Duration = Duration::from_millis(1_000);
@@ -28,6 +30,8 @@ pub(super) struct Setting {
     pub(super) threshold: Duration,
     pub(super) hold: Duration,
     pub(super) rule: Rule,
+    /// In non-exclusive mode: whether members give up what they hear that others lead.
+    pub(super) hands_over: bool,
     /// How many faults at most.
     pub(super) faults: u8,
     pub(super) kinds: &'static [Kind],
@@ -104,6 +108,7 @@ impl Setting {
             threshold: SESSION,
             hold: Duration::ZERO,
             rule: Rule::Proved,
+            hands_over: false,
             faults: 1,
             kinds: &Kind::ALL,
             horizon: None,
@@ -139,6 +144,7 @@ impl Setting {
             rebalance: SESSION,
             renews_id: exclusive,
             commit: commits.then_some(TICK * 2),
+            wall_ms: 0,
             hold: self.hold,
             // Over at the next tick, and too short to vary.
             backoff: Duration::from_nanos(1),
@@ -147,7 +153,15 @@ impl Setting {
         }
     }
 
-    pub(super) const fn neli(&self) -> Config {
+    /// The core of the member with this number.
+    pub(super) fn neli(&self, now: Mono, number: u64) -> Neli {
+        let core = Neli::new(now, self.config());
+        let life = Life::try_from(format!("g-{number}.1")).unwrap();
+        let me = Identity { group: GROUP.parse().unwrap(), life, process: number, address: None };
+        if self.hands_over { core.handing_over(me, PartitionId(0)) } else { core }
+    }
+
+    const fn config(&self) -> Config {
         Config {
             width: WIDTH,
             threshold: self.threshold,

@@ -24,3 +24,9 @@ fn a_member_and_one_that_joins_at_any_time_in_exclusive_mode() {
 fn two_members_in_non_exclusive_mode() {
     holds("two members, non-exclusive", Setting::non_exclusive());
 }
+
+#[test]
+fn two_members_that_hand_over_in_non_exclusive_mode() {
+    let hands_over = Setting { hands_over: true, ..Setting::non_exclusive() };
+    holds("two members that hand over, non-exclusive", hands_over);
+}

@@ -76,6 +76,7 @@ fn asked(request: &Request) -> String {
         Request::Commit { member_id, generation, .. } => {
             format!("Commit as {member_id} of generation {generation}")
         }
+        Request::Offsets { .. } => "Offsets".to_owned(),
         Request::Leave { member_id } => format!("Leave of {member_id}"),
     }
 }
@@ -86,6 +87,7 @@ fn answered(outcome: Option<&Response>) -> String {
         Some(Response::Coordinator(broker)) => format!("coordinator {}", broker.id),
         Some(Response::Joined(joined)) => format!("in generation {}", joined.generation),
         Some(Response::Synced(_)) => "its share".to_owned(),
+        Some(Response::Offsets(_)) => "offsets".to_owned(),
         Some(Response::Done) => "done".to_owned(),
         Some(Response::Refused { refusal, .. }) => refusal.to_string(),
     }

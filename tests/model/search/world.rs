@@ -1,5 +1,6 @@
 //! A small group at an instant: its members, its coordinator, and what is on the way between them.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,10 +50,10 @@ impl World {
     /// A group that is settled.
     pub(super) fn new(setting: &Setting) -> Self {
         let now = Mono(BEGIN) + Duration::from_secs(1_000);
-        let seat = || Arc::new(Seat::new(now, setting));
+        let seat = |number| Arc::new(Seat::new(now, u64::try_from(number).unwrap(), setting));
         let mut world = Self {
             now,
-            seats: (0..setting.members + setting.later).map(|_| seat()).collect(),
+            seats: (0..setting.members + setting.later).map(seat).collect(),
             hub: Arc::new(Hub::new()),
             ready: Vec::new(),
             late: Vec::new(),
@@ -94,14 +95,40 @@ impl World {
                 self.seat(seat).act(now);
             }
         }
+        self.spread();
         self.collect();
+    }
+
+    /// Who reads the ledger hears at once what others state there.
+    pub(super) fn spread(&mut self) {
+        let now = self.now;
+        for from in 0..self.seats.len() {
+            if self.seats[from].said.is_empty() {
+                continue;
+            }
+            let said = std::mem::take(&mut self.seat(from).said);
+            for to in 0..self.seats.len() {
+                if self.seats[to].acts() && self.seats[to].state != State::Cut {
+                    self.seat(to).heed(now, &said);
+                }
+            }
+        }
     }
 
     /// A request arrives; the answer, where there is one at once.
     pub(super) fn arrive(&mut self, seat: usize, outgoing: Outgoing) -> Option<Response> {
         if self.seats[seat].state == State::Deposed {
-            let heartbeat = matches!(outgoing.request, Request::Heartbeat { .. });
-            return heartbeat.then_some(Response::Done);
+            // It writes no record for a heartbeat, and knows no offset of late; what needs a record
+            // is never answered.
+            return match outgoing.request {
+                Request::Heartbeat { .. } => Some(Response::Done),
+                Request::Offsets { .. } => Some(Response::Offsets(BTreeMap::new())),
+                Request::FindCoordinator
+                | Request::Join(_)
+                | Request::Sync(_)
+                | Request::Commit { .. }
+                | Request::Leave { .. } => None,
+            };
         }
         let now = self.now;
         let answer = self.hub().ask(now, seat, outgoing);
@@ -138,6 +165,7 @@ impl World {
     pub(super) fn rest(&mut self) {
         for turn in 0_u32.. {
             assert!(turn < 10_000, "an instant that never ends");
+            self.spread();
             if !self.ready.is_empty() {
                 let (seat, id, outcome) = self.ready.remove(0);
                 self.take(seat, id, outcome);

@@ -62,7 +62,10 @@ impl World {
             }
             while neli.poll_event().is_some() || neli.poll_beacon().is_some() {}
         }
-        // A coordinator without its state knows of no member, and of no proof.
+        if self.epoch == 0 {
+            self.compare_fences();
+        }
+        // A coordinator without its state knows of no member, no proof and no fence.
         if self.epoch > 0 {
             return;
         }
@@ -72,6 +75,25 @@ impl World {
             if count > 1 && !self.was_led_twice {
                 self.was_led_twice = true;
                 self.note(&format!("!! {count} lead {partition}"));
+            }
+        }
+    }
+}
+
+impl World {
+    /// A member that begins to lead has a higher fence than any that led before.
+    fn compare_fences(&mut self) {
+        let now = self.now;
+        for (who, place) in self.places.iter().enumerate() {
+            let (Some(core), Some(neli)) = (&place.core, &place.neli) else { continue };
+            let leads = core.held().filter(|partition| neli.leads(now, *partition));
+            let commits = self.story.proves.is_some_and(|it| it.commit.is_some());
+            for partition in leads.filter(|_| commits && core.proof().is_some()) {
+                let fence = core.fence(partition).expect("a proved claim has a fence");
+                let last = self.fenced.insert(partition, (who, fence));
+                let (before, below) = last.unwrap_or((who, 0));
+                let rises = fence > below || (fence == below && before == who);
+                assert!(rises, "{partition} of m{who} has {fence}, m{before} had {below}");
             }
         }
     }
@@ -111,6 +133,7 @@ fn holder() -> GroupMember {
         rebalance: ms(3_000),
         renews_id: true,
         commit: BOTH.commit,
+        wall_ms: 0,
         hold: Duration::ZERO,
         backoff: ms(20),
         backoff_max: ms(200),

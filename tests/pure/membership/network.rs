@@ -170,9 +170,18 @@ impl World {
             self.places[place].haunted = self.story.is_static;
         }
         if self.is_deposed_for(place) {
-            // It writes no record for a heartbeat; what needs one is never answered.
-            if matches!(request, Request::Heartbeat { .. }) {
-                self.answer(place, life, id, Response::Done);
+            // It writes no record for a heartbeat, and knows no offset of late; what needs a record
+            // is never answered.
+            match request {
+                Request::Heartbeat { .. } => self.answer(place, life, id, Response::Done),
+                Request::Offsets { .. } => {
+                    self.answer(place, life, id, Response::Offsets(BTreeMap::new()));
+                }
+                Request::FindCoordinator
+                | Request::Join(_)
+                | Request::Sync(_)
+                | Request::Commit { .. }
+                | Request::Leave { .. } => {}
             }
             return;
         }

@@ -83,7 +83,9 @@ impl World {
                 return core.is_some_and(|core| core.held().any(|k| held.contains(&k)));
             }
             Rule::Heartbeats => Request::Heartbeat { member_id, generation },
-            Rule::Commits => Request::Commit { member_id, generation, partition },
+            Rule::Commits => {
+                Request::Commit { member_id, generation, offsets: vec![(partition, 0)] }
+            }
             Rule::Both => return false,
         };
         self.would_answer(place, request) == Some(Response::Done)

@@ -49,6 +49,7 @@ fn begin(command: &Command) -> GroupMember {
         hold: Duration::from_millis(command.optional("hold").unwrap_or(0)),
         backoff: Duration::from_millis(20),
         backoff_max: Duration::from_millis(200),
+        wall_ms: i64::try_from(command.optional("wall").unwrap_or(0)).unwrap(),
         seed: 7,
     };
     GroupMember::new(Mono::ZERO, config)
@@ -87,6 +88,13 @@ fn response(command: &Command) -> Response {
         "joined" => Response::Joined(joined(command)),
         "synced" => Response::Synced(encode_assignment(&of_t(&text(command, "partitions")))),
         "done" => Response::Done,
+        "offsets" => {
+            let pair = |pair: &str| {
+                let (k, offset) = pair.split_once(':')?;
+                Some((PartitionId(k.parse().ok()?), offset.parse().ok()?))
+            };
+            Response::Offsets(text(command, "last").split(',').filter_map(pair).collect())
+        }
         "refused" => {
             let refusal = Refusal::from_code(text(command, "code").parse().unwrap()).unwrap();
             Response::Refused { refusal, member_id: command.values.get("member").cloned() }
@@ -111,6 +119,7 @@ impl Subject {
             "coordinator" => "find",
             "joined" => "join",
             "synced" => "sync",
+            "offsets" => "offsets",
             _ => command.words.first().map_or("", String::as_str),
         };
         self.last.get(kind).copied().unwrap_or_else(|| panic!("no {kind} was sent"))
@@ -123,6 +132,7 @@ fn kind(request: &Request) -> &'static str {
         Request::Join(_) => "join",
         Request::Sync(_) => "sync",
         Request::Heartbeat { .. } => "heartbeat",
+        Request::Offsets { .. } => "offsets",
         Request::Commit { .. } => "commit",
         Request::Leave { .. } => "leave",
     }
@@ -141,7 +151,10 @@ fn apply(subject: &mut Subject, command: &Command) -> String {
         "proof" => match core.proof() {
             Some(proof) => {
                 let since = proof.since.0 / 1_000_000;
-                writeln!(out, "proved in generation {} at {since}", proof.generation).unwrap();
+                let fence = |k| Some(format!(", {k} fenced by {}", core.fence(PartitionId(k))?));
+                let fences: String = (0..4).filter_map(fence).collect();
+                writeln!(out, "proved in generation {} at {since}{fences}", proof.generation)
+                    .unwrap();
             }
             None => writeln!(out, "no proof").unwrap(),
         },
@@ -219,8 +232,10 @@ fn request_text(request: &Request) -> String {
         Request::Heartbeat { member_id, generation } => {
             format!("Heartbeat {generation} of {member_id}")
         }
-        Request::Commit { member_id, generation, partition } => {
-            format!("Commit {generation} of {member_id} for {partition}")
+        Request::Offsets { partitions, .. } => format!("Offsets of {}", list(partitions)),
+        Request::Commit { member_id, generation, offsets } => {
+            let all: Vec<_> = offsets.iter().map(|(k, offset)| format!("{k}: {offset}")).collect();
+            format!("Commit {generation} of {member_id}: {}", all.join(", "))
         }
         Request::Leave { member_id } => format!("Leave of {member_id}"),
     }

@@ -19,6 +19,8 @@ use super::network::{Link, Wires};
 
 pub(super) const SESSION: Duration = Duration::from_millis(1_000);
 pub(super) const REBALANCE: Duration = Duration::from_millis(3_000);
+/// The wall clock of the first place at zero. Each further one is so much behind.
+const WALL_MS: i64 = 1_000_000;
 const HEARTBEAT: Duration = Duration::from_millis(100);
 
 pub(super) const fn ms(ms: u64) -> Duration {
@@ -117,6 +119,8 @@ pub(super) struct World {
     pub(super) was_doubled: bool,
     /// Whether two members ever led one partition.
     pub(super) was_led_twice: bool,
+    /// Who led each partition last, and by which fence.
+    pub(super) fenced: BTreeMap<PartitionId, (usize, i64)>,
     pub(super) log: Vec<String>,
 }
 
@@ -145,6 +149,7 @@ impl World {
             owners: BTreeMap::new(),
             was_doubled: false,
             was_led_twice: false,
+            fenced: BTreeMap::new(),
             log: Vec::new(),
             story,
         };
@@ -216,6 +221,7 @@ impl World {
             hold: self.story.proves.map_or(Duration::ZERO, |it| it.hold),
             backoff: ms(20),
             backoff_max: ms(200),
+            wall_ms: -WALL_MS * i64::try_from(place).unwrap(),
             seed: self.story.seed ^ (u64::from(life) << 32) ^ u64::try_from(place).unwrap(),
         };
         let core = GroupMember::new(self.now, config);

@@ -53,6 +53,8 @@ pub enum Ending {
     Left,
     /// The group revoked the partition, in a mode in which that ends a claim.
     Revoked,
+    /// Another member of the group said that it leads the partition, which the group had given it.
+    HandedOver,
     /// The member could not prove any longer that its group counts it in.
     Unproven,
 }

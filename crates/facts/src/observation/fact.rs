@@ -64,6 +64,9 @@ pub enum What {
         /// The first instant after the claim, if it is not renewed.
         #[serde(rename = "until_ns")]
         until: Mono,
+        /// In exclusive mode: a number above that of every earlier owner of the partition.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fence: Option<i64>,
     },
     /// All claims of the member with their current ends; written every 100 ms while there are any.
     Renewed {

@@ -103,7 +103,7 @@ impl LifeLine {
             What::Revoked { partitions } | What::Lost { partitions } => {
                 self.release(fact.t, |partition| partitions.contains(&partition));
             }
-            What::Claimed { partition, term, from, until } => {
+            What::Claimed { partition, term, from, until, .. } => {
                 let claim = Interval::new(*from, *until);
                 self.claims.insert((*partition, *term), claim);
                 self.open.insert((*partition, *term));

@@ -9,7 +9,7 @@ use super::Access;
 use super::KafkaError;
 use super::access::Redaction;
 use super::error_log::ErrorLog;
-use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
+use tandem_facts::ids::{ConsumerGroup, Life, PartitionId, TopicName};
 
 /// A cluster, from a client's point of view.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct ConsumerSettings {
     pub wake: Duration,
     /// `partition.assignment.strategy`.
     pub assignor: String,
+    /// A partition that it reads whatever the group assigns.
+    pub direct: Option<PartitionId>,
 }
 
 /// The least `max.poll.interval.ms`: a hung member may hold its partitions for this long.

@@ -10,11 +10,11 @@ use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
 use super::error_log::ErrorLog;
-use super::mark::sent_by;
+use super::mark::{sent_by, stated};
 use super::{Cluster, ConsumerSettings, KafkaError};
 use tandem_facts::ids::{PartitionId, TopicName};
 use tandem_facts::time::Mono;
-use tandem_neli::{Assignment, Heard, Membership};
+use tandem_neli::{Assignment, Heard, Membership, Statement};
 
 /// The longest wait for the leaders of partitions, once in the life of a member.
 const LOOK_UP: Duration = Duration::from_millis(200);
@@ -32,6 +32,17 @@ pub struct Consumer {
     /// Whether it was made to hold partitions before, so that it knows their leaders.
     looked_up: bool,
     topic: TopicName,
+    /// Read whatever the group assigns.
+    direct: Option<PartitionId>,
+}
+
+/// A message of the ledger.
+#[derive(Debug)]
+pub struct Delivered {
+    /// Where, and when this life sent it if it did.
+    pub heard: Heard,
+    /// What its sender states about itself, on the partition that all members read.
+    pub statement: Option<Statement>,
 }
 
 /// Collects assignment changes. The callback runs inside `poll`, on the polling thread, which then
@@ -70,17 +81,18 @@ impl Consumer {
         let inner: BaseConsumer<Rebalances> =
             config.create_with_context(context).map_err(refused)?;
         let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
-        let (topic, wake) = (settings.topic.clone(), settings.wake);
+        let (topic, wake, direct) = (settings.topic.clone(), settings.wake, settings.direct);
         let (subscribed, looked_up, woken) = (false, false, Mono::ZERO);
-        Ok(Self { inner, bootstrap, life, wake, woken, subscribed, looked_up, topic })
+        Ok(Self { inner, bootstrap, life, wake, woken, subscribed, looked_up, topic, direct })
     }
 
-    /// Reads these partitions from now on, and no others: a new one from its end, one that was read
-    /// before from where that was.
+    /// Reads these partitions from now on, beside the one that it always reads: a new one from its
+    /// end, one that was read before from where that was.
     pub fn hold(&mut self, partitions: &[PartitionId]) {
         let mut list = TopicPartitionList::new();
         let read = self.inner.position().unwrap_or_default();
-        for partition in partitions {
+        let always = self.direct.iter().filter(|direct| !partitions.contains(direct));
+        for partition in partitions.iter().chain(always) {
             let Ok(number) = i32::try_from(partition.0) else { continue };
             let before = read.find_partition(self.topic.as_str(), number);
             let offset = match before.map(|element| element.offset()) {
@@ -89,7 +101,7 @@ impl Consumer {
             };
             report(list.add_partition_offset(self.topic.as_str(), number, offset));
         }
-        if !partitions.is_empty() && !self.looked_up {
+        if list.count() > 0 && !self.looked_up {
             // Without a known leader librdkafka asks for the end of a partition 500 ms later
             // (`rd_kafka_toppar_offset_retry`). If the broker does not answer, it does so anyway.
             let _known = self.inner.fetch_metadata(Some(self.topic.as_str()), LOOK_UP);
@@ -103,7 +115,7 @@ impl Consumer {
     ///
     /// # Errors
     /// An error that the client reports; the client goes on by itself.
-    pub fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Heard>, KafkaError> {
+    pub fn heard(&mut self, now: Mono, wait: Duration) -> Result<Option<Delivered>, KafkaError> {
         // The classic heartbeat has no timer of its own: librdkafka sends it when its main loop
         // wakes, by default about every 500 ms. A request for the assignment wakes the loop.
         if self.subscribed && now.since(self.woken) >= self.wake {
@@ -113,8 +125,12 @@ impl Consumer {
         match self.inner.poll(wait.min(self.wake)) {
             None => Ok(None),
             Some(Ok(message)) => {
-                let sent = message.headers().and_then(|headers| sent_by(&self.life, headers));
-                Ok(partition(message.partition()).map(|partition| Heard { partition, sent }))
+                let Some(partition) = partition(message.partition()) else { return Ok(None) };
+                let headers = message.headers();
+                let sent = headers.and_then(|headers| sent_by(&self.life, headers));
+                let heard = Heard { partition, sent };
+                let statement = headers.filter(|_| self.direct == Some(partition)).and_then(stated);
+                Ok(Some(Delivered { heard, statement }))
             }
             // The topic exists, as provisioning has checked; the broker's metadata lags.
             Some(Err(Error::MessageConsumption(RDKafkaErrorCode::UnknownTopicOrPartition))) => {

@@ -1,31 +1,60 @@
-//! The mark of a beacon in the fast mode: the life of its sender and the instant of its sending, as
-//! two headers. A message without them is heard like any other, and renews no claim in that mode.
+//! What the headers of a beacon say. In the fast mode: the life of its sender and the instant of
+//! its sending; a message without them renews no claim in that mode. On the partition that all
+//! members read: what its sender states about itself. Else nothing.
 
 use rdkafka::message::{Header, Headers, OwnedHeaders};
 
 use tandem_facts::ids::Life;
 use tandem_facts::time::Mono;
+use tandem_neli::Statement;
 
 /// The life of the sender, as in `p1-1.3`.
 const LIFE: &str = "tandem-life";
 /// Nanoseconds on the sender's monotonic clock, eight bytes, big-endian. Only the sender reads it.
 const SENT: &str = "tandem-sent";
 
-/// The mark of a message that this life sends now.
-pub(super) fn headers(life: &Life, sent: Mono) -> OwnedHeaders {
-    let (life, sent) = (life.to_string(), sent.0.to_be_bytes());
-    OwnedHeaders::new_with_capacity(2)
-        .insert(Header { key: LIFE, value: Some(&life) })
-        .insert(Header { key: SENT, value: Some(&sent) })
+/// What a member states about itself.
+const STATEMENT: &str = "tandem-statement";
+
+/// What a beacon says.
+#[derive(Debug, Clone, Copy)]
+pub enum Mark<'a> {
+    /// That this life sends it now.
+    Sent(&'a Life, Mono),
+    /// What its sender states about itself.
+    Statement(&'a Statement),
+}
+
+impl Mark<'_> {
+    pub(super) fn headers(self) -> OwnedHeaders {
+        match self {
+            Mark::Sent(life, sent) => {
+                let (life, sent) = (life.to_string(), sent.0.to_be_bytes());
+                OwnedHeaders::new_with_capacity(2)
+                    .insert(Header { key: LIFE, value: Some(&life) })
+                    .insert(Header { key: SENT, value: Some(&sent) })
+            }
+            Mark::Statement(statement) => OwnedHeaders::new_with_capacity(1)
+                .insert(Header { key: STATEMENT, value: Some(&statement.encode()) }),
+        }
+    }
+}
+
+fn value<'a>(headers: &'a impl Headers, key: &str) -> Option<&'a [u8]> {
+    headers.iter().find(|header| header.key == key)?.value
+}
+
+/// What the sender of a message with these headers states, if it does.
+pub(super) fn stated(headers: &impl Headers) -> Option<Statement> {
+    Statement::decode(value(headers, STATEMENT)?)
 }
 
 /// When this life sent a message with these headers; `None` where another did, or none that says.
 pub(super) fn sent_by(life: &str, headers: &impl Headers) -> Option<Mono> {
-    let value = |key: &str| headers.iter().find(|header| header.key == key)?.value;
-    if value(LIFE)? != life.as_bytes() {
+    if value(headers, LIFE)? != life.as_bytes() {
         return None;
     }
-    Some(Mono(u64::from_be_bytes(value(SENT)?.try_into().ok()?)))
+    Some(Mono(u64::from_be_bytes(value(headers, SENT)?.try_into().ok()?)))
 }
 
 #[cfg(test)]
@@ -35,7 +64,7 @@ mod tests {
     #[test]
     fn a_member_knows_its_own_messages_and_no_others() {
         let life = |text: &str| Life::try_from(text.to_owned()).unwrap();
-        let marked = headers(&life("p1-1.3"), Mono(7));
+        let marked = Mark::Sent(&life("p1-1.3"), Mono(7)).headers();
         assert_eq!(sent_by("p1-1.3", &marked), Some(Mono(7)));
         for other in ["p1-1.2", "p1-1.30", "p1-2.3", ""] {
             assert_eq!(sent_by(other, &marked), None, "{other}");

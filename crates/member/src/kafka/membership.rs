@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum MembershipClient {
     /// The Kafka client, librdkafka.
-    #[default]
     #[serde(rename = "librdkafka")]
     Library,
     /// Tandem itself, over connections of its own; librdkafka only reads and writes messages.
+    #[default]
     Own,
 }
 

@@ -12,10 +12,10 @@ use rdkafka::producer::{
 };
 
 use super::error_log::ErrorLog;
-use super::mark::headers;
+use super::mark::Mark;
 use super::{Cluster, KafkaError};
-use tandem_facts::ids::{Life, PartitionId, TopicName};
-use tandem_facts::time::{Mono, Wall};
+use tandem_facts::ids::{PartitionId, TopicName};
+use tandem_facts::time::Wall;
 
 /// Publishes beacons on one topic. A separate thread serves the delivery reports: one poll per
 /// batch does not keep up with them.
@@ -48,18 +48,13 @@ impl Producer {
 
     /// Publishes one beacon with the timestamp `stamp`, which a topic with `LogAppendTime`
     /// replaces. Returns false if the queue is full, as it is while the cluster is unreachable.
-    /// A `mark` says which life sends it, and when.
+    /// A `mark` is what its headers say.
     #[must_use]
-    pub fn publish(
-        &self,
-        partition: PartitionId,
-        stamp: Wall,
-        mark: Option<(&Life, Mono)>,
-    ) -> bool {
+    pub fn publish(&self, partition: PartitionId, stamp: Wall, mark: Option<Mark<'_>>) -> bool {
         let Ok(number) = i32::try_from(partition.0) else { return false };
         let record = BaseRecord::<(), ()>::to(self.topic.as_str()).partition(number);
         let mut record = record.timestamp(stamp.0);
-        record.headers = mark.map(|(life, sent)| headers(life, sent));
+        record.headers = mark.map(Mark::headers);
         self.inner.send(record).is_ok()
     }
 

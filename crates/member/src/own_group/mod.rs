@@ -23,6 +23,7 @@ mod stream;
 mod tls;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -36,10 +37,10 @@ use wire::Speaker;
 use crate::Config;
 use crate::kafka::KafkaError;
 use tandem_facts::ids::PartitionId;
-use tandem_facts::time::Mono;
+use tandem_facts::time::{Mono, Wall};
 use tandem_neli::Membership;
 use tandem_neli::membership::{
-    Assignors, GroupConfig, GroupEvent, GroupMember, Outgoing, Refusal, RequestId,
+    Assignors, GroupConfig, GroupEvent, GroupMember, Outgoing, Proof, Refusal, RequestId,
 };
 
 /// The shortest time that other members wait for this one to join again; librdkafka's minimum, too.
@@ -94,6 +95,7 @@ impl OwnGroup {
             rebalance: config.session.max(REBALANCE_LEAST),
             renews_id: proves,
             commit: proves.then(|| config.threshold / 4),
+            wall_ms: Wall::now().0.saturating_sub_unsigned(now.0 / 1_000_000),
             hold: config.hold,
             backoff: BACKOFF,
             backoff_max: BACKOFF_MOST,
@@ -148,16 +150,26 @@ impl OwnGroup {
         self.errors.summary()
     }
 
-    /// The instant before the member sent what last proved that the group counts it in.
-    pub(crate) fn proof(&self) -> Option<Mono> {
-        self.core.proof().map(|proof| proof.since)
+    /// What last proved that the group counts the member in.
+    pub(crate) fn proof(&self) -> Option<Proof> {
+        self.core.proof()
+    }
+
+    /// A number for each partition that the member holds, above that of every earlier owner.
+    pub(crate) fn fences(&self) -> BTreeMap<PartitionId, i64> {
+        self.core.held().filter_map(|held| Some((held, self.core.fence(held)?))).collect()
+    }
+
+    /// Gives back what the member holds; with the next turns it leaves the group.
+    pub(crate) fn begin_leave(&mut self) {
+        self.core.handle_leave(Mono::now());
+        self.again = None;
     }
 
     /// Leaves the group. Returns after the answer, and after `within` at the latest.
     pub(crate) fn leave(mut self, within: Duration) {
         let end = Mono::now() + within;
-        self.core.handle_leave(Mono::now());
-        self.again = None;
+        self.begin_leave();
         loop {
             let now = Mono::now();
             drop(self.advance(now));

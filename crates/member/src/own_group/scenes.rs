@@ -120,6 +120,7 @@ impl Scene {
             rebalance: Duration::from_secs(10),
             renews_id: false,
             commit: None,
+            wall_ms: 0,
             hold: Duration::ZERO,
             backoff: Duration::from_millis(20),
             backoff_max: Duration::from_millis(200),

@@ -8,12 +8,14 @@ use kafka_protocol::messages::leave_group_request::MemberIdentity;
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
+use kafka_protocol::messages::offset_fetch_request::OffsetFetchRequestTopic;
+use kafka_protocol::messages::offset_fetch_response::OffsetFetchResponsePartition;
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest,
     JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, OffsetCommitRequest,
-    OffsetCommitResponse, RequestHeader, RequestKind, ResponseHeader, ResponseKind,
-    SyncGroupRequest,
+    OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, RequestHeader, RequestKind,
+    ResponseHeader, ResponseKind, SyncGroupRequest,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 use tandem_facts::ids::PartitionId;
@@ -41,6 +43,8 @@ const fn spoken(key: ApiKey) -> Option<(i16, i16)> {
         ApiKey::SaslHandshake => Some((1, 1)),
         ApiKey::SaslAuthenticate => Some((0, 2)),
         ApiKey::OffsetCommit => Some((5, 9)),
+        // From version 8 on it names several groups.
+        ApiKey::OffsetFetch => Some((2, 7)),
         _ => None,
     }
 }
@@ -123,6 +127,7 @@ impl Speaker {
             Request::Join(_) => ApiKey::JoinGroup,
             Request::Sync(_) => ApiKey::SyncGroup,
             Request::Heartbeat { .. } => ApiKey::Heartbeat,
+            Request::Offsets { .. } => ApiKey::OffsetFetch,
             Request::Commit { .. } => ApiKey::OffsetCommit,
             Request::Leave { .. } => ApiKey::LeaveGroup,
         };
@@ -174,13 +179,18 @@ impl Speaker {
                     .with_generation_id(*generation)
                     .with_group_instance_id(self.instance.clone().filter(|_| version >= 3)),
             ),
-            Request::Commit { member_id, generation, partition } => RequestKind::OffsetCommit(
+            Request::Offsets { partitions, .. } => RequestKind::OffsetFetch(
+                OffsetFetchRequest::default()
+                    .with_group_id(group())
+                    .with_topics(Some(vec![self.asked(partitions)])),
+            ),
+            Request::Commit { member_id, generation, offsets } => RequestKind::OffsetCommit(
                 OffsetCommitRequest::default()
                     .with_group_id(group())
                     .with_member_id(text(member_id.clone()))
                     .with_generation_id_or_member_epoch(*generation)
                     .with_group_instance_id(self.instance.clone().filter(|_| version >= 7))
-                    .with_topics(vec![self.committed(*partition)]),
+                    .with_topics(vec![self.committed(offsets)]),
             ),
             Request::Leave { member_id } if version >= 3 => {
                 let member = MemberIdentity::default()
@@ -197,14 +207,22 @@ impl Speaker {
         }
     }
 
-    fn committed(&self, partition: PartitionId) -> OffsetCommitRequestTopic {
-        let partition = OffsetCommitRequestPartition::default()
-            .with_partition_index(i32::try_from(partition.0).unwrap_or(i32::MAX))
-            .with_committed_offset(NO_OFFSET)
-            .with_committed_metadata(Some(StrBytes::default()));
+    fn asked(&self, partitions: &[PartitionId]) -> OffsetFetchRequestTopic {
+        OffsetFetchRequestTopic::default()
+            .with_name(self.topic.clone().into())
+            .with_partition_indexes(partitions.iter().copied().map(index).collect())
+    }
+
+    fn committed(&self, offsets: &[(PartitionId, i64)]) -> OffsetCommitRequestTopic {
+        let partition = |(partition, offset): &(PartitionId, i64)| {
+            OffsetCommitRequestPartition::default()
+                .with_partition_index(index(*partition))
+                .with_committed_offset(*offset)
+                .with_committed_metadata(Some(StrBytes::default()))
+        };
         OffsetCommitRequestTopic::default()
             .with_name(self.topic.clone().into())
-            .with_partitions(vec![partition])
+            .with_partitions(offsets.iter().map(partition).collect())
     }
 
     fn join(&self, join: &Join, version: i16) -> JoinGroupRequest {
@@ -257,6 +275,7 @@ impl Speaker {
                 refused(it.error_code).unwrap_or_else(|| Response::Synced(it.assignment.to_vec())),
             ),
             ResponseKind::Heartbeat(it) => Some(refused(it.error_code).unwrap_or(Response::Done)),
+            ResponseKind::OffsetFetch(it) => offsets(&it),
             ResponseKind::OffsetCommit(it) => committed(&it),
             ResponseKind::LeaveGroup(it) => Some(departed(&it)),
             _ => None,
@@ -288,10 +307,31 @@ fn joined(it: JoinGroupResponse) -> Response {
     })
 }
 
-/// The answer for the one partition; none if it is missing.
+/// The first refusal, or the offsets that there are.
+fn offsets(it: &OffsetFetchResponse) -> Option<Response> {
+    let partitions = &it.topics.first()?.partitions;
+    let codes = std::iter::once(it.error_code).chain(partitions.iter().map(|it| it.error_code));
+    if let Some(refusal) = codes.map(refused).find(Option::is_some) {
+        return refusal;
+    }
+    let set = partitions.iter().filter(|it| it.committed_offset > NO_OFFSET);
+    let pair = |it: &OffsetFetchResponsePartition| {
+        Some((PartitionId(u32::try_from(it.partition_index).ok()?), it.committed_offset))
+    };
+    Some(Response::Offsets(set.filter_map(pair).collect()))
+}
+
+/// The first refusal of a partition; none if all are missing.
 fn committed(it: &OffsetCommitResponse) -> Option<Response> {
-    let partition = it.topics.first()?.partitions.first()?;
-    Some(refused(partition.error_code).unwrap_or(Response::Done))
+    let partitions = &it.topics.first()?.partitions;
+    partitions.first()?;
+    let refusal = partitions.iter().find_map(|partition| refused(partition.error_code));
+    Some(refusal.unwrap_or(Response::Done))
+}
+
+/// The number of a partition on the wire.
+fn index(partition: PartitionId) -> i32 {
+    i32::try_from(partition.0).unwrap_or(i32::MAX)
 }
 
 /// From version 3 on each member has an error of its own.

@@ -47,10 +47,14 @@ impl GroupMember {
             (Kind::Find, Response::Coordinator(broker)) => self.found(now, broker),
             (Kind::Find, Response::Refused { refusal, .. }) => self.refused(now, refusal),
             (
-                Kind::Heartbeat { generation } | Kind::Commit { generation },
-                Response::Done | Response::Refused { .. },
+                Kind::Heartbeat { generation }
+                | Kind::Offsets { generation }
+                | Kind::Commit { generation },
+                Response::Offsets(_) | Response::Done | Response::Refused { .. },
             ) if !self.is_current(&flight.member_id, generation) => {}
             (Kind::Heartbeat { .. }, Response::Done) => self.alive(now, &flight),
+            (Kind::Offsets { .. }, Response::Offsets(last)) => self.read(now, &last),
+            (Kind::Offsets { .. }, Response::Refused { refusal, .. }) => self.unread(now, refusal),
             (Kind::Commit { .. }, Response::Done) => self.kept(&flight),
             (Kind::Heartbeat { .. } | Kind::Commit { .. }, Response::Refused { refusal, .. }) => {
                 self.refused_sign(now, &flight, refusal);
@@ -97,6 +101,7 @@ impl GroupMember {
             && commit.sent >= since
         {
             self.committed = Some(commit.sent);
+            self.keep_fences();
         }
     }
 
@@ -210,6 +215,7 @@ impl GroupMember {
             } => member_id,
             Response::Coordinator(_)
             | Response::Synced(_)
+            | Response::Offsets(_)
             | Response::Done
             | Response::Refused { .. } => return,
         };
@@ -231,7 +237,7 @@ impl GroupMember {
     }
 
     /// Reacts to a refusal of any request.
-    fn refused(&mut self, now: Mono, refusal: Refusal) {
+    pub(super) fn refused(&mut self, now: Mono, refusal: Refusal) {
         self.obscure = if refusal.is_obscure() { self.obscure + 1 } else { self.obscure };
         if self.obscure > OBSCURE_MOST {
             return self.go(now, Some(refusal));

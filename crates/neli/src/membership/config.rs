@@ -33,8 +33,13 @@ pub struct GroupConfig {
     pub renews_id: bool,
     /// How often the member commits an offset while it holds partitions; none if never. An
     /// acknowledged commit proves that the coordinator is not deposed: brokers replicate it, and a
-    /// Heartbeat leaves no record.
+    /// Heartbeat leaves no record. The offsets are the [fences](GroupMember::fence).
+    ///
+    /// [`GroupMember::fence`]: super::GroupMember::fence
     pub commit: Option<Duration>,
+    /// The wall clock at the zero of the monotonic one, in milliseconds since 1970-01-01 UTC. Only
+    /// fences depend on it, and only where the group has forgotten the last ones.
+    pub wall_ms: i64,
     /// How long a claim may outlive the end of an assignment: the member sends no JoinGroup and no
     /// LeaveGroup within this time after it gave partitions back or lost them.
     pub hold: Duration,

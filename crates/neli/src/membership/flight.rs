@@ -29,6 +29,7 @@ pub(super) enum Kind {
     Join,
     Sync { generation: i32 },
     Heartbeat { generation: i32 },
+    Offsets { generation: i32 },
     Commit { generation: i32 },
     Leave,
 }
@@ -40,6 +41,7 @@ impl Kind {
             Request::Join(_) => Self::Join,
             Request::Sync(sync) => Self::Sync { generation: sync.generation },
             Request::Heartbeat { generation, .. } => Self::Heartbeat { generation: *generation },
+            Request::Offsets { generation, .. } => Self::Offsets { generation: *generation },
             Request::Commit { generation, .. } => Self::Commit { generation: *generation },
             Request::Leave { .. } => Self::Leave,
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Assignor, GroupEvent, GroupMember, Joined, Partitions, Phase, Previous, StickyData,
+    Assignor, Fences, GroupEvent, GroupMember, Joined, Partitions, Phase, Previous, StickyData,
     Subscription, decode_assignment, encode_assignment,
 };
 use crate::{Assignment, Membership};
@@ -42,8 +42,9 @@ impl GroupMember {
         self.rejoin(now, at);
     }
 
-    pub(super) const fn unprove(&mut self) {
+    pub(super) fn unprove(&mut self) {
         (self.beaten, self.committed) = (None, None);
+        self.fences = Fences::Unread;
     }
 
     pub(super) fn revoke_all(&mut self, now: Mono) {
@@ -123,6 +124,7 @@ impl GroupMember {
         self.events.push_back(GroupEvent::Group(Membership::Assigned(assignment)));
         self.previous = Some(Previous { generation, partitions: given });
         self.phase = Phase::Stable { since: now };
+        self.fences = Fences::Unread;
         self.hurry(now);
         if gave_back {
             // Cooperative: what was given back can be given away in the next generation.

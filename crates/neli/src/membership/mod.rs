@@ -30,8 +30,8 @@
 mod answers;
 mod assign;
 mod backoff;
-mod bytes;
 mod config;
+mod fences;
 mod flight;
 mod grouping;
 mod leaving;
@@ -45,6 +45,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub use assign::{Assignor, Candidate, Shares};
 use backoff::Backoff;
 pub use config::{Assignors, GroupConfig};
+use fences::Fences;
 use flight::Flight;
 pub use refusal::Refusal;
 pub use request::{
@@ -143,6 +144,7 @@ pub struct GroupMember {
     beaten: Option<Mono>,
     /// `A`.
     committed: Option<Mono>,
+    fences: Fences,
     /// How many refusals in a row said nothing that is known.
     obscure: u32,
     events: VecDeque<GroupEvent>,
@@ -177,6 +179,7 @@ impl GroupMember {
             contact: now,
             beaten: None,
             committed: None,
+            fences: Fences::default(),
             obscure: 0,
             events: VecDeque::new(),
             abandoned: VecDeque::new(),

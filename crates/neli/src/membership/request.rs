@@ -1,5 +1,6 @@
 //! What a member asks of brokers, and what they answer, without their bytes.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Refusal;
@@ -57,12 +58,21 @@ pub enum Request {
     /// OffsetCommit of "no offset", -1, for one partition: clients that share the group read it as
     /// if there were none.
     Commit {
-        /// The member that holds the partition.
+        /// The member that holds the partitions.
         member_id: String,
         /// Its generation.
         generation: i32,
-        /// The partition.
-        partition: PartitionId,
+        /// The partitions and their offsets.
+        offsets: Vec<(PartitionId, i64)>,
+    },
+    /// OffsetFetch.
+    Offsets {
+        /// The member that holds the partitions. It is not part of the request.
+        member_id: String,
+        /// Its generation. It is not part of the request, either.
+        generation: i32,
+        /// The partitions.
+        partitions: Vec<PartitionId>,
     },
     /// LeaveGroup.
     Leave {
@@ -112,6 +122,8 @@ pub enum Response {
     Joined(Joined),
     /// To SyncGroup: the encoded share.
     Synced(Vec<u8>),
+    /// To OffsetFetch: the committed offsets; a partition without one has no entry.
+    Offsets(BTreeMap<PartitionId, i64>),
     /// To Heartbeat, OffsetCommit and LeaveGroup.
     Done,
     /// To any of them.

@@ -104,12 +104,18 @@ impl GroupMember {
         let member_id = self.confirmed_member()?.to_owned();
         let generation = self.generation.unwrap_or(-1);
         let commits = self.next_commit_due().is_some_and(|due| due < self.beat_due);
-        match (self.config.commit, self.held.first()) {
-            (Some(interval), Some(&partition)) if commits => {
+        match self.config.commit.filter(|_| commits) {
+            Some(interval) => {
                 self.commit_due = now + interval;
-                Some(Request::Commit { member_id, generation, partition })
+                Some(match self.to_commit() {
+                    Some(offsets) => Request::Commit { member_id, generation, offsets },
+                    None => {
+                        let partitions = self.held.iter().copied().collect();
+                        Request::Offsets { member_id, generation, partitions }
+                    }
+                })
             }
-            (_, _) => {
+            None => {
                 self.beat_due = now + self.config.heartbeat;
                 Some(Request::Heartbeat { member_id, generation })
             }
@@ -158,6 +164,7 @@ impl GroupMember {
             Request::Join(Join { member_id, .. })
             | Request::Sync(Sync { member_id, .. })
             | Request::Heartbeat { member_id, .. }
+            | Request::Offsets { member_id, .. }
             | Request::Commit { member_id, .. }
             | Request::Leave { member_id } => member_id.clone(),
         };
@@ -234,6 +241,7 @@ impl GroupMember {
     /// Finds the coordinator anew, after a while.
     pub(super) fn seek(&mut self, now: Mono) {
         self.coordinator = None;
+        self.distrust_fences();
         self.due = now + self.backoff.failed();
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bytes::{Reader, Writer};
+use crate::bytes::{Reader, Writer};
 use tandem_facts::ids::PartitionId;
 
 /// Partitions by topic.

@@ -1,11 +1,13 @@
 //! Kafka's primitive types, to and from bytes.
 
+use std::collections::BTreeSet;
+
 use tandem_facts::ids::PartitionId;
 
-use super::Partitions;
+use crate::membership::Partitions;
 
 /// Bytes that are still to be read. Lengths are not trusted: nothing is reserved for them.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -18,33 +20,44 @@ impl<'a> Reader<'a> {
         self.take(N)?.try_into().ok()
     }
 
-    pub(super) fn i16(&mut self) -> Option<i16> {
+    pub(crate) fn i16(&mut self) -> Option<i16> {
         self.array().map(i16::from_be_bytes)
     }
 
-    pub(super) fn i32(&mut self) -> Option<i32> {
+    pub(crate) fn i32(&mut self) -> Option<i32> {
         self.array().map(i32::from_be_bytes)
     }
 
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_be_bytes)
+    }
+
     /// The length of an array; one that is null is empty.
-    pub(super) fn length(&mut self) -> Option<usize> {
+    pub(crate) fn length(&mut self) -> Option<usize> {
         match self.i32()? {
             -1 => Some(0),
             length => usize::try_from(length).ok(),
         }
     }
 
-    pub(super) fn string(&mut self) -> Option<String> {
+    pub(crate) fn string(&mut self) -> Option<String> {
         let length = usize::try_from(self.i16()?).ok()?;
         String::from_utf8(self.take(length)?.to_vec()).ok()
     }
 
-    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = self.length()?;
         self.take(length)
     }
 
-    pub(super) fn partitions(&mut self) -> Option<Partitions> {
+    /// A set of partitions as a bitmap.
+    pub(crate) fn bitmap(&mut self) -> Option<BTreeSet<PartitionId>> {
+        let bits = self.bytes()?.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1));
+        let set = (0..).map(PartitionId).zip(bits).filter(|(_, bit)| *bit == 1);
+        Some(set.map(|(partition, _)| partition).collect())
+    }
+
+    pub(crate) fn partitions(&mut self) -> Option<Partitions> {
         let mut all = Partitions::new();
         for _ in 0..self.length()? {
             let topic = self.string()?;
@@ -59,41 +72,56 @@ impl<'a> Reader<'a> {
 
 /// Bytes as they grow.
 #[derive(Default)]
-pub(super) struct Writer(Vec<u8>);
+pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         self.0
     }
 
-    pub(super) fn i16(&mut self, value: i16) {
+    pub(crate) fn i16(&mut self, value: i16) {
         self.0.extend(value.to_be_bytes());
     }
 
-    pub(super) fn i32(&mut self, value: i32) {
+    pub(crate) fn i32(&mut self, value: i32) {
         self.0.extend(value.to_be_bytes());
     }
 
-    pub(super) fn length(&mut self, length: usize) {
+    pub(crate) fn u64(&mut self, value: u64) {
+        self.0.extend(value.to_be_bytes());
+    }
+
+    pub(crate) fn length(&mut self, length: usize) {
         self.i32(i32::try_from(length).unwrap_or(i32::MAX));
     }
 
     /// Names of topics have at most 249 bytes.
-    pub(super) fn string(&mut self, text: &str) {
+    pub(crate) fn string(&mut self, text: &str) {
         self.i16(i16::try_from(text.len()).unwrap_or(i16::MAX));
         self.0.extend(text.as_bytes());
     }
 
-    pub(super) fn null_string(&mut self) {
+    pub(crate) fn null_string(&mut self) {
         self.i16(-1);
     }
 
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.length(bytes.len());
         self.0.extend(bytes);
     }
 
-    pub(super) fn partitions(&mut self, all: &Partitions) {
+    /// A set of partitions as a bitmap, which ends with the last of them.
+    pub(crate) fn bitmap(&mut self, set: &BTreeSet<PartitionId>) {
+        let mut bytes = vec![0_u8; set.last().map_or(0, |last| last.index() / 8 + 1)];
+        for partition in set {
+            if let Some(byte) = bytes.get_mut(partition.index() / 8) {
+                *byte |= 1 << (partition.0 % 8);
+            }
+        }
+        self.bytes(&bytes);
+    }
+
+    pub(crate) fn partitions(&mut self, all: &Partitions) {
         self.length(all.len());
         for (topic, partitions) in all {
             self.string(topic);

@@ -1,0 +1,191 @@
+//! Hand-over in the non-exclusive mode: a member that does not hold a partition any more ends its
+//! claim as soon as another one states that it leads it, instead of `T` after the last message.
+//!
+//! All members read one known partition of the ledger, whatever the group assigns, and state there
+//! what they hold and lead: with each beacon, and at once when a new owner has heard its first
+//! message. A member gives up `k` if it does not hold `k`, and another life of its group leads `k`
+//! in a generation later than that in which the member was itself last given `k`. To know that the
+//! member is not the assignee is not enough: the statement may be late, from a former owner. Each
+//! surrender goes to a later generation, so no two members surrender to each other.
+//!
+//! A coordinator that lost its groups begins again at generation 1. A member that sees its own
+//! generation go backwards believes no statement for `T`; a statement of an earlier generation than
+//! its own convinces nobody anyway. Claims then end at `T`, as they do without statements.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tandem_facts::ids::{ConsumerGroup, Incarnation, Life, MemberId, PartitionId};
+use tandem_facts::observation::{Ending, Mode};
+use tandem_facts::time::Mono;
+
+use crate::{Assignment, Event, Neli, Statement};
+
+/// Who a member is to the others of its group.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// Its group.
+    pub group: ConsumerGroup,
+    /// Its name and incarnation.
+    pub life: Life,
+    /// Tells two processes that bear one name apart: a number drawn at random.
+    pub process: u64,
+    /// Where it accepts connections of the others, as `host:port`.
+    pub address: Option<String>,
+}
+
+/// Another member of the group, as it stated itself last.
+#[derive(Debug, Clone, Copy, Hash)]
+struct Other {
+    incarnation: Incarnation,
+    stated: Mono,
+    going: bool,
+}
+
+#[derive(Debug, Clone, Hash)]
+pub(super) struct Handover {
+    me: Identity,
+    /// The partition that all members read.
+    pub(super) direct: PartitionId,
+    threshold: Duration,
+    /// That of the last assignment.
+    generation: Option<i32>,
+    /// The generation in which this member was last given a partition.
+    given: BTreeMap<PartitionId, i32>,
+    /// Until when it believes no statement.
+    disbelieves: Mono,
+    others: BTreeMap<MemberId, Other>,
+    going: bool,
+}
+
+impl Handover {
+    pub(super) fn assigned(&mut self, now: Mono, assignment: &Assignment) {
+        let Some(generation) = assignment.generation else { return };
+        if self.generation.is_some_and(|before| generation < before) {
+            self.disbelieves = now + self.threshold;
+            self.given.clear();
+        }
+        self.generation = Some(generation);
+        self.given.extend(assignment.partitions.iter().map(|&partition| (partition, generation)));
+    }
+
+    /// Takes a statement into account; false where it concerns this member in nothing.
+    fn heard(&mut self, now: Mono, statement: &Statement) -> bool {
+        let Identity { group, life: me, process, .. } = &self.me;
+        if statement.group != *group || statement.process == *process {
+            return false;
+        }
+        self.others.retain(|_, other| now.since(other.stated) < self.threshold);
+        let Life { member, incarnation } = &statement.life;
+        // The last statements of a former life may be late.
+        let mine = (*member == me.member).then_some(me.incarnation);
+        let known = self.others.get(member).map(|known| known.incarnation).or(mine);
+        if known.is_none_or(|known| known <= *incarnation) {
+            let other = Other { incarnation: *incarnation, stated: now, going: statement.going };
+            self.others.insert(member.clone(), other);
+        }
+        true
+    }
+
+    /// Whether a statement of generation `later` ends a claim on `partition`.
+    fn yields(&self, now: Mono, partition: PartitionId, later: i32) -> bool {
+        let given = self.given.get(&partition);
+        self.disbelieves <= now && given.is_none_or(|given| *given < later)
+    }
+
+    /// Whether another member is there that could take over.
+    fn is_alone(&self, now: Mono) -> bool {
+        let stays = |other: &Other| !other.going && now.since(other.stated) < self.threshold;
+        !self.others.values().any(stays)
+    }
+}
+
+impl Neli {
+    /// The same member, which states on partition `direct` what it holds and leads, and heeds what
+    /// others state there. It reads that partition whatever its group assigns. Only in the
+    /// non-exclusive mode, and only with a group membership that knows its generation.
+    #[must_use]
+    pub fn handing_over(mut self, me: Identity, direct: PartitionId) -> Self {
+        self.handover = (self.mode == Mode::NonExclusive).then(|| Handover {
+            me,
+            direct,
+            threshold: self.vector.threshold(),
+            generation: None,
+            given: BTreeMap::new(),
+            disbelieves: Mono::ZERO,
+            others: BTreeMap::new(),
+            going: false,
+        });
+        self
+    }
+
+    /// Whether it states what it leads and heeds what others state.
+    #[must_use]
+    pub const fn hands_over(&self) -> bool {
+        self.handover.is_some()
+    }
+
+    /// What the member states with a beacon on `partition`; nothing on other partitions than the
+    /// one that all read, and nothing before its first assignment.
+    #[must_use]
+    pub fn statement(&self, partition: PartitionId) -> Option<Statement> {
+        let Handover { me, generation, going, .. } =
+            self.handover.as_ref().filter(|it| it.direct == partition)?;
+        let leads = |(k, it): (&PartitionId, &crate::Holding)| {
+            (it.heard.is_some() && self.vector.claim(*k).is_some()).then_some(*k)
+        };
+        Some(Statement {
+            group: me.group.clone(),
+            life: me.life.clone(),
+            process: me.process,
+            generation: (*generation)?,
+            holds: self.held.keys().copied().collect(),
+            leads: self.held.iter().filter_map(leads).collect(),
+            going: *going,
+            address: me.address.clone(),
+        })
+    }
+
+    /// Another member, or this one, stated this.
+    pub fn handle_statement(&mut self, now: Mono, statement: &Statement) {
+        self.handle_timeout(now);
+        let Some(handover) = &mut self.handover else { return };
+        if !handover.heard(now, statement) {
+            return;
+        }
+        for &partition in &statement.leads {
+            let yields = handover.yields(now, partition, statement.generation);
+            if !yields || self.held.contains_key(&partition) {
+                continue;
+            }
+            if let Some(claim) = self.vector.end(now, partition) {
+                self.events.push_back(Event::Ended { claim, why: Ending::HandedOver });
+            }
+        }
+    }
+
+    /// The member is about to leave: it says so, and leads on until others lead what it led
+    /// ([`is_relieved`](Self::is_relieved)), or until [`handle_leave`](Self::handle_leave).
+    pub fn handle_going(&mut self, now: Mono) {
+        self.handle_timeout(now);
+        if let Some(handover) = &mut self.handover {
+            handover.going = true;
+        }
+        self.announce();
+    }
+
+    /// Whether a member that leaves has no reason to lead on: others lead all that it led, or all
+    /// others are gone or about to leave as well.
+    #[must_use]
+    pub fn is_relieved(&self, now: Mono) -> bool {
+        let alone = self.handover.as_ref().is_none_or(|handover| handover.is_alone(now));
+        alone || !self.claims().any(|claim| now < claim.until)
+    }
+
+    /// States at once what has changed, even where a beacon has just left.
+    pub(super) fn announce(&mut self) {
+        if let Some(handover) = &self.handover {
+            self.beacons.announce(handover.direct);
+        }
+    }
+}
