@@ -28,7 +28,7 @@ pub enum Pulse {
 
 /// What a consumer group reports to its member. Every implementation of group membership is reduced
 /// to these events.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Membership {
     /// The member holds exactly these partitions from now on.
     Assigned(Assignment),
@@ -39,7 +39,7 @@ pub enum Membership {
 }
 
 /// What the group assigned to a member.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Assignment {
     /// The generation of the group, where the client reports it.
     pub generation: Option<i32>,
@@ -50,7 +50,7 @@ pub struct Assignment {
 }
 
 /// A change of leadership.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A claim begins at `from`.
     Acquired {

@@ -22,7 +22,7 @@ use tandem_facts::time::Mono;
 use crate::{Assignment, Event, Neli, Statement};
 
 /// Who a member is to the others of its group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// Its group.
     pub group: ConsumerGroup,
@@ -35,14 +35,14 @@ pub struct Identity {
 }
 
 /// Another member of the group, as it stated itself last.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 struct Other {
     incarnation: Incarnation,
     stated: Mono,
     going: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Handover {
     me: Identity,
     /// The partition that all members read.

@@ -86,7 +86,7 @@ pub struct Config {
 }
 
 /// A partition that the member holds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 struct Holding {
     since: Mono,
     /// When the member last heard a message on it.
@@ -94,7 +94,7 @@ struct Holding {
 }
 
 /// One member of a group.
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 pub struct Neli {
     mode: Mode,
     hold: Duration,

@@ -8,13 +8,13 @@ use tandem_facts::observation::Horizon;
 use tandem_facts::time::Mono;
 
 /// One entry per partition. A partition that was never heard has no claim.
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Vector {
     threshold: Duration,
     entries: Vec<Entry>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 struct Entry {
     /// The number of the latest claim, from 1; 0 before the first.
     term: Term,
