@@ -45,6 +45,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "topologies/machines.yaml",
     "topologies/shared-topic.yaml",
     "topologies/solo.yaml",
+    "topologies/stand-in.yaml",
     "topologies/thousand.yaml",
     "topologies/trio.yaml",
     "chaos/calm.yaml",

@@ -40,6 +40,9 @@ fn words(what: &Happening) -> String {
         Happening::Left { life } => format!("left life={life}"),
         Happening::Stopped { life } => format!("stopped life={life}"),
         Happening::Continued { life } => format!("continued life={life}"),
+        Happening::StandsIn { life, partition, of } => {
+            format!("stands_in life={life} partition={partition} of={of}")
+        }
         Happening::Leaving { life } => format!("leaving life={life}"),
         Happening::ClusterStarted { cluster, address, pid } => {
             format!("cluster_started cluster={cluster} address={address} pid={pid}")

@@ -91,16 +91,18 @@ fn group_section(
         match pace.on_death {
             OnDeath::Expire => "",
             OnDeath::Leave => "; the controller leaves for the dead",
+            OnDeath::StandIn => "; the others stand in for the dead",
         }
     )?;
     writeln!(f, "  roles           {}", roles(plan, group))?;
     writeln!(
         f,
-        "  pace            session {}, heartbeat {}, beacon {}, threshold {} ({}{})",
+        "  pace            session {}, heartbeat {}, beacon {}, threshold {}{} ({}{})",
         pace.session,
         pace.heartbeat,
         pace.beacon,
         pace.threshold,
+        pace.suspect.map(|suspect| format!(", suspect {suspect}")).unwrap_or_default(),
         pace.mode.as_str(),
         if pace.handover { ", handed over" } else { "" }
     )?;

@@ -10,12 +10,13 @@ use tandem::chaos::{Choice, load, load_topology};
 use tandem::cli::validate::check;
 use tandem::yaml::{FileError, Origin};
 
-const TOPOLOGIES: [&str; 10] = [
+const TOPOLOGIES: [&str; 11] = [
     "solo",
     "duo",
     "machines",
     "trio",
     "shared-topic",
+    "stand-in",
     "kafka-solo",
     "kafka-duo",
     "kafka-duo-three",

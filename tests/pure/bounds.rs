@@ -39,6 +39,8 @@ fn terms() -> Terms {
         search: Duration::ZERO,
         start_up: Duration::ZERO,
         departure: None,
+        stand_in: None,
+        suspicion: None,
         statement: None,
     }
 }
@@ -66,7 +68,9 @@ impl Fall {
 /// have sent theirs; at best it was sent a whole period ago, and the others are about to send.
 fn fall(terms: Terms, luck: Luck) -> Fall {
     let (width, round) = match terms.mode {
-        Mode::NonExclusive | Mode::Exclusive => (3, ROUND),
+        Mode::NonExclusive => (3, ROUND),
+        // What decides is the proof, so that messages are always newer.
+        Mode::Exclusive => (3, 10 * MS),
         Mode::Fast => (1, terms.age),
     };
     let mut world = World::new(terms, luck, 3, width, round);
@@ -88,6 +92,11 @@ fn fall(terms: Terms, luck: Luck) -> Fall {
             (last + terms.silence(), last)
         }
     };
+    if terms.mode.is_exclusive() {
+        // The last proof was as old as it can be, or came with the cut.
+        let last = if luck == Luck::Worst { cut - terms.age } else { cut - STEP };
+        world.prove(victim, last);
+    }
     world.run(cut.min(last_beat));
     world.cut(victim, cut, last_beat);
     world.run(cut + terms.takeover() + 1000 * MS);
@@ -270,4 +279,112 @@ fn an_isolated_owner_in_fast_mode_is_fenced_before_its_successor_leads() {
         }
         assert!(fall.succeeded > fenced, "{luck:?}: two lead at once");
     }
+}
+
+/// The exclusive mode: a new owner leads once a heartbeat and a commit are answered, one after the
+/// other. `a` is the interval of the commits, `T/4`, with what delays them.
+fn exclusive() -> Terms {
+    Terms { mode: Mode::Exclusive, threshold: 800 * MS, age: 260 * MS, ..terms() }
+}
+
+/// Whether a gap is exactly as long as a bound says, and longer than each bound that lacks a term.
+fn is_exact(gap: Duration, of: impl Fn(&Terms) -> Duration, without: &[(&str, Terms)]) {
+    let high = of(&exclusive());
+    assert!(gap <= high + EXACT && gap + EXACT >= high, "gap {gap:?}, bound {high:?}");
+    for (term, terms) in without {
+        let high = of(terms);
+        assert!(gap > high + EXACT, "without {term} the bound is {high:?}, and {gap:?} keeps it");
+    }
+}
+
+fn without_a_term_of_a_handover() -> Vec<(&'static str, Terms)> {
+    let zero = Duration::ZERO;
+    let all = exclusive();
+    vec![
+        ("B", Terms { rebalance: zero, ..all }),
+        ("h' in B", Terms { rebalance: all.rebalance - all.silence(), ..all }),
+        ("poll in B", Terms { rebalance: all.rebalance - all.wake, ..all }),
+        ("2 rtt in B", Terms { rebalance: all.silence() + all.wake, ..all }),
+        ("F", Terms { first: zero, ..all }),
+    ]
+}
+
+#[test]
+fn a_kill_in_exclusive_mode_takes_exactly_its_bounds() {
+    let worst = fall(exclusive(), Luck::Worst).gap();
+    let mut without = without_a_term_of_a_handover();
+    without.push(("S", Terms { session: Duration::ZERO, ..exclusive() }));
+    without.push(("x", Terms { lag: Duration::ZERO, ..exclusive() }));
+    is_exact(worst, |terms| bounds(terms, None).kill.gap.high.get(), &without);
+    let best = fall(exclusive(), Luck::Best).gap();
+    let low = |terms: &Terms| bounds(terms, None).kill.gap.low.get();
+    assert!(best <= low(&exclusive()) + EXACT && best + EXACT >= low(&exclusive()), "{best:?}");
+    for terms in [
+        Terms { heartbeat: Duration::ZERO, ..exclusive() },
+        Terms { wake: Duration::ZERO, ..exclusive() },
+    ] {
+        assert!(best + EXACT < low(&terms), "{best:?} keeps {:?}", low(&terms));
+    }
+}
+
+#[test]
+fn isolation_in_exclusive_mode_costs_exactly_its_bound_and_never_an_overlap() {
+    for luck in [Luck::Worst, Luck::Best] {
+        let fall = fall(exclusive(), luck);
+        let mine = |it: &&(Mono, usize, PartitionId)| it.1 == fall.victim && it.2 == fall.partition;
+        let ended = fall.world.ended.iter().filter(mine).map(|it| it.0).max().unwrap();
+        assert!(ended < fall.succeeded, "{luck:?}: two lead at once");
+        let age = if luck == Luck::Worst { exclusive().age } else { STEP };
+        assert_eq!(ended, fall.cut - age + exclusive().threshold, "{luck:?}: T after the proof");
+        if luck == Luck::Worst {
+            let mut without = without_a_term_of_a_handover();
+            without.push(("S", Terms { session: exclusive().session / 2, ..exclusive() }));
+            without.push(("x", Terms { lag: Duration::ZERO, ..exclusive() }));
+            without.push(("a", Terms { age: Duration::ZERO, ..exclusive() }));
+            without.push(("T", Terms { threshold: exclusive().threshold + MS, ..exclusive() }));
+            let high = |terms: &Terms| bounds(terms, None).isolation.gap.high.get();
+            is_exact(fall.succeeded.since(ended), high, &without);
+        }
+        assert_eq!(bounds(&exclusive(), None).isolation.overlap.high.get(), Duration::ZERO);
+    }
+}
+
+/// A member that leaves just after the others have sent their heartbeats.
+#[test]
+fn a_leave_in_exclusive_mode_costs_exactly_its_bound() {
+    let mut world = World::new(exclusive(), Luck::Worst, 3, 3, 10 * MS);
+    world.run(Mono::ZERO + 1000 * MS);
+    let (victim, partition) = (1, world.holds(1)[0]);
+    let left = world.settled + 40 * exclusive().silence() + STEP;
+    world.run(left);
+    world.leave(victim);
+    world.run(left + 2000 * MS);
+    let next =
+        |it: &&(Mono, usize, PartitionId)| it.2 == partition && it.1 != victim && it.0 > left;
+    let gap = world.acquired.iter().find(next).unwrap().0.since(left);
+    let high = |terms: &Terms| bounds(terms, None).leave.gap.high.get();
+    is_exact(gap, high, &without_a_term_of_a_handover());
+}
+
+/// A member that wakes before its session can be over has to prove itself anew.
+#[test]
+fn a_pause_in_exclusive_mode_costs_itself_and_a_proof() {
+    let long = exclusive().soonest() - MS;
+    for (luck, first) in [(Luck::Worst, exclusive().first), (Luck::Best, Duration::ZERO)] {
+        let mut world = World::new(exclusive(), luck, 3, 3, 10 * MS);
+        world.run(Mono::ZERO + 1000 * MS);
+        let (victim, partition) = (1, world.holds(1)[0]);
+        let paused = world.settled + 40 * exclusive().silence() + STEP;
+        world.run(paused);
+        world.pause(victim);
+        world.run(paused + long);
+        world.wake(victim);
+        world.run(paused + long + 2000 * MS);
+        let again = |it: &&(Mono, usize, PartitionId)| it.2 == partition && it.0 > paused;
+        let again = world.acquired.iter().find(again).unwrap();
+        assert_eq!((again.1, again.0.since(paused)), (victim, long + first), "{luck:?}");
+    }
+    let high = |terms: &Terms| bounds(terms, Some(long)).pause.gap.high.get();
+    let without = [("F", Terms { first: Duration::ZERO, ..exclusive() })];
+    is_exact(long + exclusive().first, high, &without);
 }

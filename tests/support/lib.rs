@@ -36,6 +36,7 @@ pub mod recorded;
 pub mod results;
 pub mod samples;
 pub mod series;
+pub mod stand_in;
 pub mod suspended;
 pub mod transcript;
 pub mod twin;

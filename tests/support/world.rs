@@ -1,6 +1,8 @@
 //! A group in virtual time: the real coordinator and the real cores of its members, with every
 //! delay chosen, so that the worst and the best case can be played exactly.
 
+mod exclusive;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -36,8 +38,20 @@ enum Due {
     Join(usize),
     Joined(usize, JoinReply),
     Synced(usize, SyncReply),
-    Message { to: usize, message: Heard },
-    Statement { to: usize, statement: Statement },
+    Message {
+        to: usize,
+        message: Heard,
+    },
+    Statement {
+        to: usize,
+        statement: Statement,
+    },
+    /// In exclusive mode: both answers have come, of which the earlier request left at `since`.
+    Proof {
+        of: usize,
+        generation: i32,
+        since: Mono,
+    },
     Core(usize),
     Coordinator,
 }
@@ -50,6 +64,8 @@ struct Client {
     holds: BTreeMap<PartitionId, Mono>,
     /// From here on nothing comes from it or reaches it.
     cut: Option<Mono>,
+    /// From here on it has no further proof.
+    proved: Option<Mono>,
 }
 
 /// One group, its coordinator, its ledger.
@@ -105,7 +121,8 @@ impl World {
         let number = self.clients.len();
         let core = self.core(number);
         let (member_id, holds) = (String::new(), BTreeMap::new());
-        self.clients.push(Client { core, member_id, generation: -1, holds, cut: None });
+        let (cut, proved) = (None, None);
+        self.clients.push(Client { core, member_id, generation: -1, holds, cut, proved });
         self.at(self.now, Due::Join(number));
         self.at(self.now, Due::Core(number));
     }
@@ -197,12 +214,16 @@ impl World {
                 self.clients[to].core.handle_statement(self.now, &statement);
                 self.drain(to);
             }
+            Due::Proof { of, generation, since } if !self.is_cut(of) => {
+                self.prove_at(of, generation, since);
+            }
             Due::Beat(index) if !self.is_cut(index) => self.heartbeat(index),
             Due::Join(index) if !self.is_cut(index) => self.join(index),
             Due::Joined(index, reply) if !self.is_cut(index) => self.joined(index, reply),
             Due::Synced(index, reply) if !self.is_cut(index) => self.synced(index, reply),
             // A member that is cut off neither sends nor receives.
             Due::Message { .. }
+            | Due::Proof { .. }
             | Due::Statement { .. }
             | Due::Beat(_)
             | Due::Join(_)
@@ -219,7 +240,10 @@ impl World {
     fn heartbeat(&mut self, index: usize) {
         let beat = self.beat(index);
         match self.coordinator.handle_heartbeat(self.now, &beat) {
-            Ok(()) => self.at(self.now + self.terms.silence(), Due::Beat(index)),
+            Ok(()) => {
+                self.ask_for_proof(index);
+                self.at(self.now + self.terms.silence(), Due::Beat(index));
+            }
             Err(Fault::RebalanceInProgress) => {
                 // The broker tells it to rejoin, and it does so after its current poll.
                 self.at(self.now + self.lucky(self.terms.wake), Due::Join(index));
@@ -321,6 +345,7 @@ impl World {
         self.clients[index].core.handle_membership(self.now, &Membership::Assigned(assignment));
         self.settled = self.now;
         self.at(self.now + self.terms.silence(), Due::Beat(index));
+        self.ask_for_proof(index);
         self.drain(index);
     }
 
@@ -330,7 +355,7 @@ impl World {
         let mut announces = false;
         while let Some(event) = self.clients[index].core.poll_event() {
             match event {
-                Event::Acquired { claim, from } => {
+                Event::Acquired { claim, from, .. } => {
                     announces = true;
                     self.acquired.push((from, index, claim.partition));
                 }

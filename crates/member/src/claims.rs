@@ -25,7 +25,17 @@ pub struct Claims {
     horizons: Mutex<Vec<Horizon>>,
     claimed: Condvar,
     /// Wakes those who wait for a claim to begin, or to end sooner than they knew.
-    turns: watch::Sender<u64>,
+    changes: watch::Sender<u64>,
+    turns: Turns,
+}
+
+/// The turns of a loop without which the others take this member for dead.
+#[derive(Debug, Default)]
+struct Turns {
+    /// The instant of the last turn, in nanoseconds.
+    last: AtomicU64,
+    /// The longest time between two, in nanoseconds; 0 if none are expected.
+    limit: AtomicU64,
 }
 
 impl Claims {
@@ -39,7 +49,8 @@ impl Claims {
             fences: (0..room).map(|_| AtomicI64::new(0)).collect(),
             horizons: Mutex::new(Vec::with_capacity(room)),
             claimed: Condvar::new(),
-            turns: watch::Sender::new(0),
+            changes: watch::Sender::new(0),
+            turns: Turns::default(),
         }
     }
 
@@ -79,7 +90,7 @@ impl Claims {
         }
         drop(horizons);
         if turned {
-            self.turns.send_modify(|count| *count = count.wrapping_add(1));
+            self.changes.send_modify(|count| *count = count.wrapping_add(1));
         }
     }
 
@@ -88,7 +99,11 @@ impl Claims {
     #[must_use]
     pub fn end(&self, partition: PartitionId) -> Mono {
         let end = self.ends.get(partition.index());
-        end.map_or(Mono::ZERO, |end| Mono(end.load(Ordering::SeqCst)))
+        let end = end.map_or(Mono::ZERO, |end| Mono(end.load(Ordering::SeqCst)));
+        match self.turns.limit.load(Ordering::Acquire) {
+            0 => end,
+            limit => end.min(Mono(self.turns.last.load(Ordering::Acquire).saturating_add(limit))),
+        }
     }
 
     /// The fence of the claim on `partition`, read after its end.
@@ -99,8 +114,8 @@ impl Claims {
     }
 
     /// Changes whenever a claim begins, ends, or is to end sooner than before.
-    pub(crate) fn turns(&self) -> watch::Receiver<u64> {
-        self.turns.subscribe()
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// Waits until there is a claim, for at most `within`. Returns whether there is still none.
@@ -114,9 +129,32 @@ impl Claims {
         true
     }
 
+    /// From `now` on nothing is claimed while the last turn is older than `limit`: others may stand
+    /// in. A process that was stopped finds that out before it works on.
+    pub(crate) fn expect_turns(&self, now: Mono, limit: Duration) {
+        self.turned(now);
+        let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        self.turns.limit.store(limit, Ordering::Release);
+    }
+
+    /// A turn.
+    pub(crate) fn turned(&self, now: Mono) {
+        self.turns.last.store(now.0, Ordering::Release);
+    }
+
+    /// Whether the last turn is too old.
+    fn is_late(&self, now: Mono) -> bool {
+        let limit = self.turns.limit.load(Ordering::Acquire);
+        let last = Mono(self.turns.last.load(Ordering::Acquire));
+        limit > 0 && now.since(last) > Duration::from_nanos(limit)
+    }
+
     /// The claims that hold at `now`.
     #[must_use]
     pub fn at(&self, now: Mono) -> Vec<Horizon> {
+        if self.is_late(now) {
+            return Vec::new();
+        }
         let horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
         horizons.iter().copied().filter(|claim| now < claim.until).collect()
     }
@@ -156,7 +194,7 @@ mod tests {
     #[test]
     fn a_renewal_wakes_nobody_and_every_turn_does() {
         let claims = Claims::new(NonZeroU32::MIN);
-        let mut turns = claims.turns();
+        let mut turns = claims.changes();
         let mut turned = |until: Option<u64>| {
             claims.publish(until.map(|until| claim(0, until)).into_iter(), &BTreeMap::new());
             let turned = turns.has_changed().unwrap();
@@ -171,5 +209,21 @@ mod tests {
         for (until, expected) in cases {
             assert_eq!(turned(*until), *expected, "{until:?}");
         }
+    }
+
+    #[test]
+    fn a_loop_that_does_not_turn_claims_nothing() {
+        let claims = Claims::new(NonZeroU32::MIN);
+        let ms = |at: u64| Mono::ZERO + Duration::from_millis(at);
+        let (partition, term) = (PartitionId(0), Term(1));
+        let claim = Horizon { partition, term, until: ms(1_000) };
+        claims.publish([claim].into_iter(), &BTreeMap::new());
+        assert_eq!(claims.led(ms(900)), [partition], "no turns are expected");
+        claims.expect_turns(ms(0), Duration::from_millis(50));
+        assert_eq!(claims.led(ms(50)), [partition]);
+        assert_eq!(claims.led(ms(51)), []);
+        assert_eq!(claims.end(partition), ms(50));
+        claims.turned(ms(60));
+        assert_eq!(claims.led(ms(61)), [partition]);
     }
 }

@@ -9,16 +9,16 @@ use std::time::Duration;
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::observation::{Horizon, Mode};
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
+use tandem_neli::mesh::{Order, Process};
 use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement};
 
-use crate::clients::Clients;
+use crate::clients::{Clients, consumer_settings};
 use crate::contact::{Contact, Counters};
-use crate::kafka::{
-    Consumer, ConsumerSettings, Delivered, KafkaError, Mark, MembershipClient, Producer,
-};
-use crate::lives::Health;
+use crate::kafka::{Bell, Consumer, Delivered, Mark, MembershipClient, Producer};
+use crate::lives::{Command, Health, Outcome};
+use crate::mesh::Mesh;
 use crate::own_group::OwnGroup;
-use crate::{Claims, Config, Event};
+use crate::{Claims, Config, Event, JoinError};
 
 /// The longest wait for the client to close, since closing can hang.
 const CLOSE: Duration = Duration::from_secs(2);
@@ -31,30 +31,11 @@ pub const HAND_OVER: Duration = Duration::from_secs(1);
 /// The interval at which the member reports all its claims while there are any.
 const RENEWAL: Duration = Duration::from_millis(100);
 
-/// A command to a member.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Command {
-    /// Leave the group and end.
-    Leave,
-    /// Shift the wall clock by this from now on; zero corrects it.
-    Clock(Skew),
-    /// Its program is well.
-    Pulse,
-}
-
-/// Why a driver has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// It was told to leave.
-    Left,
-    /// Its program is ill; the member joins again when it is well.
-    Ill,
-}
-
 /// An input of the member's loop.
 pub(crate) enum Input {
     Heard(Heard),
     Stated(Statement),
+    Order(Order),
     Group(Membership),
     /// Those of a generation.
     Fences(i32, BTreeMap<PartitionId, i64>),
@@ -75,6 +56,7 @@ pub(crate) struct Driver {
 
 struct State {
     core: Neli,
+    mesh: Option<Mesh>,
     claims: Arc<Claims>,
     health: Arc<Health>,
     on_event: OnEvent,
@@ -99,35 +81,39 @@ fn hands_over(config: &Config) -> bool {
     config.handover && knows && config.mode == Mode::NonExclusive
 }
 
-fn consumer_settings(config: &Config) -> ConsumerSettings {
-    ConsumerSettings {
-        topic: config.topic.clone(),
-        group: config.consumer_group.clone(),
-        life: config.life.clone(),
-        session: config.session,
-        heartbeat: config.heartbeat,
-        wake: config.wake,
-        assignor: config.assignor.clone(),
-        direct: hands_over(config).then_some(DIRECT),
-    }
+/// The mesh of a member that has one.
+fn mesh(
+    config: &Config,
+    process: u64,
+    consumer: &mut Consumer,
+    claims: &Arc<Claims>,
+) -> std::io::Result<Option<Mesh>> {
+    let Some(settings) = config.mesh.as_ref().filter(|_| hands_over(config)) else {
+        return Ok(None);
+    };
+    let bell = Arc::new(Bell::default());
+    consumer.wake_by(&bell);
+    let life = Process { life: config.life.clone(), number: process };
+    let me = (config.topic.clone(), config.consumer_group.clone(), life);
+    Mesh::start(settings, me, bell, Arc::clone(claims)).map(Some)
 }
 
 impl Driver {
     /// Starts the clients.
     ///
     /// # Errors
-    /// The client refuses its configuration.
+    /// The client refuses its configuration, or the system what the mesh needs.
     pub(crate) fn new(
         config: &Config,
         claims: Arc<Claims>,
         health: Arc<Health>,
         on_event: OnEvent,
-    ) -> Result<Self, KafkaError> {
+    ) -> Result<Self, JoinError> {
         let stale = config.threshold / 3;
         let client_id = config.life.to_string();
         let producer = Producer::new(&config.cluster, &client_id, &config.topic, stale)?;
-        let settings = consumer_settings(config);
-        let (consumer, own) = match config.membership {
+        let settings = consumer_settings(config, hands_over(config).then_some(DIRECT));
+        let (mut consumer, own) = match config.membership {
             MembershipClient::Library => (Consumer::subscribe(&config.cluster, &settings)?, None),
             MembershipClient::Own => {
                 let own = OwnGroup::new(Mono::now(), config)?;
@@ -136,6 +122,9 @@ impl Driver {
                 (consumer, Some(own))
             }
         };
+        // Random without a package: each hasher begins elsewhere.
+        let process = RandomState::new().hash_one(&config.life);
+        let mesh = mesh(config, process, &mut consumer, &claims).map_err(JoinError::Mesh)?;
         let protocol = tandem_neli::Config {
             width: config.width,
             threshold: config.threshold,
@@ -147,11 +136,11 @@ impl Driver {
         let now = Mono::now();
         let core = Neli::new(now, protocol);
         let (group, life) = (config.consumer_group.clone(), config.life.clone());
-        // Random without a package: each hasher begins elsewhere.
-        let process = RandomState::new().hash_one(&life);
-        let me = Identity { group, life, process, address: None };
+        let address = mesh.as_ref().map(Mesh::address);
+        let me = Identity { group, life, process, address };
         let member = State {
             core: if hands_over(config) { core.handing_over(me, DIRECT) } else { core },
+            mesh,
             claims,
             health,
             on_event,
@@ -212,6 +201,7 @@ impl State {
                     self.core.handle_heard(now, heard);
                 }
                 Input::Stated(statement) => self.core.handle_statement(now, &statement),
+                Input::Order(order) => self.core.handle_order(now, &order),
                 Input::Group(change) => self.regroup(now, &change),
                 Input::Fences(generation, fences) => {
                     (self.fenced, self.fences) = (Some(generation), fences);
@@ -256,6 +246,9 @@ impl State {
         match heard {
             Ok(Some(Delivered { heard, statement })) => {
                 inputs.push(Input::Heard(heard));
+                if let (Some(mesh), Some(statement)) = (&self.mesh, &statement) {
+                    mesh.ledger(statement.clone());
+                }
                 inputs.extend(statement.map(Input::Stated));
             }
             Ok(None) => inputs.push(Input::Quiet),
@@ -264,6 +257,11 @@ impl State {
                 tracing::warn!(error, "The ledger could not be read.");
                 inputs.push(Input::Quiet);
             }
+        }
+        if let Some(mesh) = &self.mesh {
+            let news = mesh.news();
+            inputs.extend(news.stated.into_iter().map(Input::Stated));
+            inputs.extend(news.orders.into_values().map(Input::Order));
         }
         inputs
     }
@@ -282,9 +280,10 @@ impl State {
     fn drain(&mut self, now: Mono) {
         while let Some(change) = self.core.poll_event() {
             let event = match change {
-                Change::Acquired { claim: Horizon { partition, term, until }, from } => {
+                Change::Acquired { claim, from, stands_in_for } => {
+                    let Horizon { partition, term, until } = claim;
                     let fence = self.fences.get(&partition).copied();
-                    Event::Claimed { partition, term, from, until, fence }
+                    Event::Claimed { partition, term, from, until, stands_in_for, fence }
                 }
                 Change::Ended { claim: Horizon { partition, term, until: at }, why } => {
                     Event::Lapsed { partition, term, at, why }
@@ -293,6 +292,9 @@ impl State {
             self.report(now, event);
         }
         self.claims.publish(self.core.claims(), &self.fences);
+        if let Some(mesh) = &mut self.mesh {
+            mesh.own(self.core.statement(DIRECT));
+        }
         while let Some(partition) = self.core.poll_beacon() {
             let sent = Mono::now();
             let stamp = self.clock.read(sent, Wall::now());
@@ -363,6 +365,9 @@ impl State {
         let now = Mono::now();
         self.core.handle_leave(now);
         self.drain(now);
+        if let Some(mesh) = self.mesh.take() {
+            mesh.leave();
+        }
         self.report(Mono::now(), Event::Left);
         let rest = CLOSE.saturating_sub(within);
         if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {

@@ -10,11 +10,11 @@ use tandem_facts::roles::Roles;
 use tandem_facts::time::{Mono, Skew};
 use tokio::sync::broadcast::Sender;
 
-use crate::driver::{Command, OnEvent};
+use crate::driver::OnEvent;
 use crate::events::BEHIND_MAX;
 use crate::kafka::KafkaError;
 use crate::lead::{self, Promise};
-use crate::lives::{Health, Lives};
+use crate::lives::{Command, Health, Lives};
 use crate::{Claim, Claims, Config, Deposed, Event, Events, Lead, Placed};
 
 /// The capacity of the command queue; further commands are dropped.
@@ -41,6 +41,9 @@ pub enum JoinError {
     /// too.
     #[error("the member cannot start its Kafka client")]
     Kafka(#[from] KafkaError),
+    /// The mesh cannot listen; another attempt may succeed.
+    #[error("the member cannot listen for the other members of its group")]
+    Mesh(#[source] std::io::Error),
     /// The system refuses a thread; another attempt may succeed.
     #[error("the member cannot start its thread")]
     Thread(#[source] std::io::Error),

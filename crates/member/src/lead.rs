@@ -123,7 +123,7 @@ impl Lead {
 
     /// Waits until the member leads the role. Needs a tokio runtime with timers.
     pub async fn begins(&self) -> Claim {
-        let mut turns = self.claims.turns();
+        let mut turns = self.claims.changes();
         loop {
             turns.borrow_and_update();
             match self.claim() {
@@ -135,7 +135,7 @@ impl Lead {
 
     /// Waits until less than `left` of the claim is left.
     pub async fn ends(&self, left: Duration) {
-        let mut turns = self.claims.turns();
+        let mut turns = self.claims.changes();
         loop {
             turns.borrow_and_update();
             match self.rest(left) {

@@ -76,6 +76,7 @@ mod events;
 mod handle;
 mod lead;
 mod lives;
+mod mesh;
 mod own_group;
 
 pub use builder::Builder;
@@ -86,6 +87,7 @@ pub use event::Event;
 pub use events::{Events, Next};
 pub use handle::{JoinError, Member};
 pub use lead::{Claim, Deposed, Lead, Placed};
+pub use mesh::MeshSettings;
 pub use own_group::leave_for;
 pub use tandem_facts::observation::Mode;
 pub use tandem_neli::Pulse;

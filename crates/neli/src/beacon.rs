@@ -19,7 +19,7 @@ const HASTE: Duration = Duration::from_millis(10);
 /// The greatest number of such beacons; after them only the regular ones follow.
 const HASTE_TIMES: u32 = 20;
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Beacons {
     width: NonZeroU32,
     interval: Duration,

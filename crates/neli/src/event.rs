@@ -1,6 +1,6 @@
 //! The inputs and outputs of the core, as values.
 
-use tandem_facts::ids::PartitionId;
+use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::observation::{Ending, Horizon};
 use tandem_facts::time::Mono;
 
@@ -28,7 +28,7 @@ pub enum Pulse {
 
 /// What a consumer group reports to its member. Every implementation of group membership is reduced
 /// to these events.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Membership {
     /// The member holds exactly these partitions from now on.
     Assigned(Assignment),
@@ -39,7 +39,7 @@ pub enum Membership {
 }
 
 /// What the group assigned to a member.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Assignment {
     /// The generation of the group, where the client reports it.
     pub generation: Option<i32>,
@@ -50,7 +50,7 @@ pub struct Assignment {
 }
 
 /// A change of leadership.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A claim begins at `from`.
     Acquired {
@@ -58,6 +58,8 @@ pub enum Event {
         claim: Horizon,
         /// Its first instant.
         from: Mono,
+        /// The owner that is dead or suspected, where the member stands in for one.
+        stands_in_for: Option<Life>,
     },
     /// A claim ended at its `until`, the first instant after the claim.
     Ended {

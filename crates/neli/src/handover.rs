@@ -22,7 +22,7 @@ use tandem_facts::time::Mono;
 use crate::{Assignment, Event, Neli, Statement};
 
 /// Who a member is to the others of its group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// Its group.
     pub group: ConsumerGroup,
@@ -35,14 +35,14 @@ pub struct Identity {
 }
 
 /// Another member of the group, as it stated itself last.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 struct Other {
     incarnation: Incarnation,
     stated: Mono,
     going: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Handover {
     me: Identity,
     /// The partition that all members read.
@@ -91,6 +91,14 @@ impl Handover {
     fn yields(&self, now: Mono, partition: PartitionId, later: i32) -> bool {
         let given = self.given.get(&partition);
         self.disbelieves <= now && given.is_none_or(|given| *given < later)
+    }
+
+    /// The member stands in for an owner that was given `partition` in `generation`: the claim ends
+    /// for an owner of a later one. False for a member that leaves.
+    pub(super) fn stands_in(&mut self, partition: PartitionId, generation: i32) -> bool {
+        let given = self.given.entry(partition).or_insert(generation);
+        *given = generation.max(*given);
+        !self.going
     }
 
     /// Whether another member is there that could take over.

@@ -15,7 +15,7 @@ const VERSION: i16 = 1;
 const GOING: i16 = 1;
 
 /// What a member states about itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Statement {
     /// Its group. Groups that share a topic hear each other.
     pub group: ConsumerGroup,

@@ -19,7 +19,7 @@ use super::groups::{LONGEST_MS, fault, play, scene};
 use super::world::{Story, World, ms};
 
 /// `T`, below the session of a second.
-const THRESHOLD: Duration = Duration::from_millis(800);
+pub(super) const THRESHOLD: Duration = Duration::from_millis(800);
 
 /// How members prove their membership.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,8 @@ pub(super) struct Proves {
 }
 
 /// By heartbeats and commits.
-const BOTH: Proves = Proves { commit: Some(Duration::from_millis(200)), hold: Duration::ZERO };
+pub(super) const BOTH: Proves =
+    Proves { commit: Some(Duration::from_millis(200)), hold: Duration::ZERO };
 
 impl Proves {
     pub(super) fn leads(self, now: Mono, width: u32) -> Neli {

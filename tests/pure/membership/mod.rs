@@ -8,5 +8,6 @@ mod faults;
 mod groups;
 mod leaders;
 mod network;
+mod rules;
 mod transcripts;
 mod world;

@@ -7,14 +7,9 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use super::world::{Happening, REBALANCE, SESSION, World};
-use tandem::groups::{
-    Commit, CommittedOffset, Coordinator, Departure, Fault, Heartbeat, Join, JoinReply, Leave,
-    Position, Protocol, ReplyBody, Sync, SyncReply, Token, TopicPartition,
-};
-use tandem::ids::PartitionId;
-use tandem::neli::membership::{
-    Joined, JoinedMember, Outgoing, Refusal, Request, RequestId, Response,
-};
+use model::{Asker, ask};
+use tandem::groups::{Coordinator, Token};
+use tandem::neli::membership::{Outgoing, Refusal, Request, RequestId, Response};
 use tandem::time::Mono;
 
 /// How a member's packets fare.
@@ -139,6 +134,11 @@ impl World {
         }
     }
 
+    /// Whether a place reaches only a deposed coordinator.
+    pub(super) fn is_deposed_for(&self, place: usize) -> bool {
+        self.wires.deposed.get(&place).is_some_and(|until| self.now < *until)
+    }
+
     pub(super) fn coordinator_now(&self) -> Mono {
         self.away_since.unwrap_or(self.now) - self.away
     }
@@ -169,7 +169,7 @@ impl World {
         if life < self.places[place].life && matches!(request, Request::Join(_)) {
             self.places[place].haunted = self.story.is_static;
         }
-        if self.wires.deposed.get(&place).is_some_and(|until| self.now < *until) {
+        if self.is_deposed_for(place) {
             // It writes no record for a heartbeat, and knows no offset of late; what needs a record
             // is never answered.
             match request {
@@ -212,84 +212,16 @@ impl World {
     }
 
     fn coordinate(&mut self, place: usize, life: u32, id: RequestId, request: Request) {
-        let (now, group) = (self.coordinator_now(), "g".to_owned());
-        let instance_id = self.instance(place);
         self.wires.tokens += 1;
         let token = Token(self.wires.tokens);
-        let done = match request {
-            Request::FindCoordinator => return,
-            Request::Join(join) => {
-                self.wires.parked.insert(token, (place, life, id, self.epoch));
-                let protocols = join.protocols.into_iter().map(|(name, metadata)| Protocol {
-                    name: name.to_owned(),
-                    metadata: metadata.into(),
-                });
-                let join = Join {
-                    group,
-                    member_id: join.member_id,
-                    instance_id,
-                    client_id: format!("m{place}.{life}"),
-                    client_host: String::new(),
-                    suffix: token.0.to_string(),
-                    session: SESSION,
-                    rebalance: REBALANCE,
-                    protocol_type: "consumer".to_owned(),
-                    protocols: protocols.collect(),
-                    needs_known_id: true,
-                    can_skip_assignment: true,
-                };
-                return self.coordinator.handle_join(now, token, &join);
-            }
-            Request::Sync(sync) => {
-                self.wires.parked.insert(token, (place, life, id, self.epoch));
-                let shares = sync.assignments.into_iter().map(|(id, share)| (id, share.into()));
-                let sync = Sync {
-                    group,
-                    member_id: sync.member_id,
-                    instance_id,
-                    generation: sync.generation,
-                    protocol_type: Some("consumer".to_owned()),
-                    protocol: Some(sync.protocol.to_owned()),
-                    must_name_protocol: true,
-                    assignments: shares.collect(),
-                };
-                return self.coordinator.handle_sync(now, token, &sync);
-            }
-            Request::Heartbeat { member_id, generation } => {
-                let beat = Heartbeat { group, member_id, instance_id, generation };
-                self.coordinator.handle_heartbeat(now, &beat)
-            }
-            Request::Offsets { partitions, .. } => {
-                let last = self.offsets(&group, partitions);
-                return self.answer(place, life, id, Response::Offsets(last));
-            }
-            Request::Commit { member_id, generation, offsets } => {
-                let commit = Commit {
-                    group,
-                    member_id,
-                    instance_id,
-                    generation,
-                    knows_group_id_not_found: false,
-                    positions: offsets.into_iter().map(position).collect(),
-                };
-                self.coordinator.handle_commit(now, &commit).map(|_| ())
-            }
-            Request::Leave { member_id } => {
-                let leave = Leave { group, members: vec![Departure { member_id, instance_id }] };
-                let departed = self.coordinator.handle_leave(now, &leave);
-                departed.and_then(|departed| departed[0].outcome)
-            }
-        };
-        self.answer(place, life, id, done.map_or_else(refused, |()| Response::Done));
-    }
-
-    fn offsets(&mut self, group: &str, of: Vec<PartitionId>) -> BTreeMap<PartitionId, i64> {
-        let last = of.into_iter().filter_map(|partition| {
-            let at = topic_partition(partition);
-            let last = self.coordinator.handle_fetch_offset(self.now, group, &at)?;
-            Some((partition, last.offset))
-        });
-        last.collect()
+        if request.waits_for_others() {
+            self.wires.parked.insert(token, (place, life, id, self.epoch));
+        }
+        let asker = Asker { client_id: format!("m{place}.{life}"), ..asker(self, place, token) };
+        let now = self.coordinator_now();
+        if let Some(response) = ask(&mut self.coordinator, now, asker, token, request) {
+            self.answer(place, life, id, response);
+        }
     }
 
     /// Sends what the coordinator has ready.
@@ -299,53 +231,18 @@ impl World {
             // A coordinator that was away meanwhile has lost the connection.
             let Some((place, life, id, epoch)) = parked else { continue };
             if epoch == self.epoch {
-                let response = match reply.body {
-                    ReplyBody::Join(reply) => joined(reply),
-                    ReplyBody::Sync(reply) => synced(reply),
-                };
-                self.answer(place, life, id, response);
+                self.answer(place, life, id, model::reply(reply.body));
             }
         }
     }
 }
 
-fn topic_partition(partition: PartitionId) -> TopicPartition {
-    TopicPartition { topic: "t".to_owned(), partition: i32::try_from(partition.0).unwrap() }
-}
-
-fn position((partition, offset): (PartitionId, i64)) -> Position {
-    let offset = CommittedOffset { offset, leader_epoch: -1, metadata: String::new() };
-    (topic_partition(partition), offset)
-}
-
-fn refused(fault: Fault) -> Response {
-    Response::Refused { refusal: Refusal::from_code(fault.code()).unwrap(), member_id: None }
-}
-
-fn joined(reply: JoinReply) -> Response {
-    match reply.outcome {
-        Err(fault) => {
-            let refusal = Refusal::from_code(fault.code()).unwrap();
-            Response::Refused { refusal, member_id: Some(reply.member_id) }
-        }
-        Ok(joined) => {
-            let members = joined.members.into_iter().map(|member| JoinedMember {
-                member_id: member.member_id,
-                instance_id: member.instance_id,
-                metadata: member.metadata.to_vec(),
-            });
-            Response::Joined(Joined {
-                member_id: reply.member_id,
-                generation: joined.generation,
-                protocol: joined.protocol.unwrap_or_default(),
-                leader: joined.leader,
-                skip_assignment: joined.skip_assignment,
-                members: members.collect(),
-            })
-        }
+pub(super) fn asker(world: &World, place: usize, token: Token) -> Asker {
+    Asker {
+        client_id: String::new(),
+        suffix: token.0.to_string(),
+        instance_id: world.instance(place),
+        session: SESSION,
+        rebalance: REBALANCE,
     }
-}
-
-fn synced(reply: SyncReply) -> Response {
-    reply.map_or_else(refused, |synced| Response::Synced(synced.assignment.to_vec()))
 }

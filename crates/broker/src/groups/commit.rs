@@ -6,7 +6,7 @@ use super::group::{Group, State};
 use tandem_facts::time::Mono;
 
 /// A partition of a topic.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicPartition {
     /// The topic.
     pub topic: String,
@@ -15,7 +15,7 @@ pub struct TopicPartition {
 }
 
 /// The position of a consumer in a partition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CommittedOffset {
     /// The offset of the next message to read.
     pub offset: i64,

@@ -1,6 +1,7 @@
 //! All groups of one coordinator, the replies that are ready, and the next timeout.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use super::group::Group;
@@ -12,7 +13,7 @@ use tandem_facts::time::Mono;
 pub struct Token(pub u64);
 
 /// The reply to a request that may have waited.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reply {
     /// The request's token.
     pub token: Token,
@@ -21,7 +22,7 @@ pub struct Reply {
 }
 
 /// The replies to the two requests that wait for other members.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ReplyBody {
     /// The reply to a join.
     Join(JoinReply),
@@ -88,13 +89,22 @@ impl Turn<'_> {
 }
 
 /// The coordinator of all groups.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Coordinator {
     settings: CoordinatorSettings,
     pub(super) groups: BTreeMap<String, Group>,
     replies: VecDeque<Reply>,
     /// Nothing is due before this instant. Renewals do not move it, so it may be early.
     alarm: Option<Mono>,
+}
+
+/// What decides all that it does from now on. Its settings never change, and its alarm only follows
+/// the timers of the groups, so that a search of its states leaves both out.
+impl Hash for Coordinator {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        self.groups.hash(to);
+        self.replies.hash(to);
+    }
 }
 
 impl Coordinator {

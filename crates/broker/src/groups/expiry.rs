@@ -7,7 +7,7 @@ use super::group::{Group, State};
 use tandem_facts::time::Mono;
 
 /// How long the group waits for joins.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 pub(super) enum JoinTimer {
     /// The group was empty: it waits for further members.
     Initial {

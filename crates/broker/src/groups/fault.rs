@@ -1,7 +1,7 @@
 //! The errors of a coordinator, with Kafka's codes.
 
 /// Why a request was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Fault {
     /// The request exceeds a limit of the coordinator.
     #[error("the request exceeds a limit of the coordinator")]

@@ -12,7 +12,7 @@ use super::{Fault, JoinReply};
 use tandem_facts::time::Mono;
 
 /// The state of a group, with Kafka's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum State {
     /// The group has no members; it may hold offsets.
     #[default]
@@ -39,7 +39,7 @@ impl fmt::Display for State {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Hash)]
 pub(super) struct Group {
     pub(super) state: State,
     pub(super) previous: State,

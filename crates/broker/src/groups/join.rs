@@ -40,7 +40,7 @@ pub struct Join {
 }
 
 /// The reply to a join.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JoinReply {
     /// The member id to use from now on; empty if the member must start again.
     pub member_id: String,
@@ -49,7 +49,7 @@ pub struct JoinReply {
 }
 
 /// A generation, as one of its members sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Joined {
     /// The generation.
     pub generation: i32,
@@ -66,7 +66,7 @@ pub struct Joined {
 }
 
 /// A member, as the leader sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JoinedMember {
     /// The member id.
     pub member_id: String,

@@ -8,7 +8,7 @@ use super::coordinator::Token;
 use tandem_facts::time::Mono;
 
 /// An assignor that the member supports, with the member's subscription.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Protocol {
     /// The assignor's name: `range`, `roundrobin`.
     pub name: String,
@@ -17,7 +17,7 @@ pub struct Protocol {
 }
 
 /// A member that has joined. The group stores it under its id.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Member {
     pub(super) instance_id: Option<String>,
     pub(super) client_id: String,

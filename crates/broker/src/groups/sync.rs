@@ -29,7 +29,7 @@ pub struct Sync {
 }
 
 /// A member's share of the assignment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Synced {
     /// `consumer`.
     pub protocol_type: Option<String>,

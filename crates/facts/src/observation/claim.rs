@@ -11,7 +11,7 @@ use crate::time::Mono;
 
 /// A claim and its end. Serialized as `[partition, term, until_ns]` to save space: each member
 /// writes one per claim every 100 ms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
     derive(Serialize, Deserialize, JsonSchema),
@@ -40,7 +40,7 @@ impl From<Horizon> for (PartitionId, Term, Mono) {
 }
 
 /// What ended a claim while the member was alive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
     derive(Serialize, Deserialize, JsonSchema),
@@ -60,7 +60,7 @@ pub enum Ending {
 }
 
 /// When a claim holds and what ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
     derive(Serialize, Deserialize, JsonSchema),

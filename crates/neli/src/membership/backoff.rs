@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Doubles each time up to a limit, and varies by a fifth to either side, so that members that
 /// failed together do not come back together.
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Backoff {
     least: Duration,
     most: Duration,

@@ -7,7 +7,7 @@ use super::Assignor;
 use tandem_facts::ids::{ConsumerGroup, TopicName};
 
 /// What one life of one member needs to know of its group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GroupConfig {
     /// `group.id`.
     pub group: ConsumerGroup,
@@ -52,7 +52,7 @@ pub struct GroupConfig {
 }
 
 /// One or more assignors, the preferred one first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Assignors {
     first: Assignor,
     others: Vec<Assignor>,

@@ -18,7 +18,7 @@ use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
 
 /// A member's fences in one generation.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Hash)]
 pub(super) enum Fences {
     /// The last numbers have to be read.
     #[default]

@@ -7,7 +7,7 @@ use super::{Broker, Request, RequestId};
 use tandem_facts::time::Mono;
 
 /// A request that was sent and not answered yet.
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 pub(super) struct Flight {
     pub(super) id: RequestId,
     pub(super) to: Option<Broker>,
@@ -23,7 +23,7 @@ pub(super) struct Flight {
 }
 
 /// What a request asks, and all of it that its answer is judged by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Find,
     Join,

@@ -60,7 +60,7 @@ use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
 
 /// What happened to a member of a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum GroupEvent {
     /// The group gave or took partitions.
     Group(Membership),
@@ -72,7 +72,7 @@ pub enum GroupEvent {
 
 /// What a proof of membership rests on: the coordinator counted the member in, in this generation,
 /// at `since` or later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Proof {
     /// The generation, of which the member holds an assignment.
     pub generation: i32,
@@ -83,7 +83,7 @@ pub struct Proof {
 }
 
 /// The state of a member.
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 enum Phase {
     /// It has to join, or waits for the answer to a Join.
     Joining,
@@ -98,14 +98,14 @@ enum Phase {
 }
 
 /// What a member was given, and when.
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 struct Previous {
     generation: i32,
     partitions: BTreeSet<PartitionId>,
 }
 
 /// One member of a consumer group.
-#[derive(Debug)]
+#[derive(Debug, Clone, Hash)]
 pub struct GroupMember {
     config: GroupConfig,
     backoff: Backoff,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Why a broker refused a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
     /// -1: the broker cannot say more.
     UnknownServerError,

@@ -7,11 +7,11 @@ use super::Refusal;
 use tandem_facts::ids::PartitionId;
 
 /// A number by which the answer to a request is known again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
 /// A broker, as FindCoordinator names it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Broker {
     /// Its node id.
     pub id: i32,
@@ -28,7 +28,7 @@ impl fmt::Display for Broker {
 }
 
 /// A request that is ready to leave.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Outgoing {
     /// Comes back with the answer.
     pub id: RequestId,
@@ -40,7 +40,7 @@ pub struct Outgoing {
 
 /// A request. The group, the topic and the instance id are those of the
 /// [`GroupConfig`](super::GroupConfig).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Which broker coordinates the group?
     FindCoordinator,
@@ -91,7 +91,7 @@ impl Request {
 }
 
 /// A JoinGroup request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Join {
     /// Empty until the coordinator has given one.
     pub member_id: String,
@@ -101,7 +101,7 @@ pub struct Join {
 }
 
 /// A SyncGroup request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sync {
     /// The member.
     pub member_id: String,
@@ -114,7 +114,7 @@ pub struct Sync {
 }
 
 /// What a broker answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Response {
     /// To FindCoordinator.
     Coordinator(Broker),
@@ -136,7 +136,7 @@ pub enum Response {
 }
 
 /// The member is in a generation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Joined {
     /// Its id from now on.
     pub member_id: String,
@@ -153,7 +153,7 @@ pub struct Joined {
 }
 
 /// A member as the leader sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JoinedMember {
     /// Its id.
     pub member_id: String,

@@ -12,7 +12,7 @@ use super::{Partitions, StickyData, Subscription};
 use tandem_facts::ids::PartitionId;
 
 /// A way to share out partitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Assignor {
     /// Of each topic, a run of neighbours to each member.
     Range,
