@@ -163,9 +163,19 @@ impl Drop for Hold {
     }
 }
 
-/// Waits until a process has ended; returns when that was seen.
+/// Waits until a process has ended; returns the last instant at which it was seen alive. A busy
+/// host sees its end late, and never sees it alive afterwards.
 pub fn gone(one: Identity) -> Mono {
-    eventually("the end of a process", SOON, || (!one.lives()).then(Mono::now))
+    let mut alive = Mono::ZERO;
+    eventually("the end of a process", SOON, || {
+        let now = Mono::now();
+        if one.lives() {
+            alive = now;
+            return None;
+        }
+        Some(())
+    });
+    alive
 }
 
 /// The process whose id a command has written to this file.
