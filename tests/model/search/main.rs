@@ -2,7 +2,7 @@
 //! are shipped; the network, the clock and the faults are choices of the search.
 //!
 //! A member sends heartbeats and commits each quarter of a session, and the clock goes on in
-//! eighths of a session. Instants count from now and ids count for nothing but their equality, so a group
+//! eighths of a session. Instants count from now, and of ids only their equality counts, so a group
 //! that has recovered is in a state that is known. Most searches therefore end without a horizon:
 //! what they find holds however long a fault lasts.
 //!
