@@ -36,6 +36,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "topologies/duo.yaml",
     "topologies/exclusive.yaml",
     "topologies/fast.yaml",
+    "topologies/held.yaml",
     "topologies/kafka-duo-three.yaml",
     "topologies/kafka-duo.yaml",
     "topologies/kafka-secure.yaml",

@@ -165,12 +165,13 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
         }
     }
     let counts = [
-        ("members", group.members, MEMBERS_MOST),
-        ("partitions", group.partitions, PARTITIONS_MOST),
+        // None of Tandem's own: then all members are the user's (`tandem hold`).
+        ("members", group.members, 0, MEMBERS_MOST),
+        ("partitions", group.partitions, 1, PARTITIONS_MOST),
     ];
-    for (key, count, most) in counts {
-        if let Some(count) = count.filter(|count| !(1..=most).contains(count)) {
-            let message = format!("a group has 1 to {most} {key}, not {count}");
+    for (key, count, least, most) in counts {
+        if let Some(count) = count.filter(|count| !(least..=most).contains(count)) {
+            let message = format!("a group has {least} to {most} {key}, not {count}");
             problems.push(Problem::at(place.key(key).origin(), message));
         }
     }

@@ -79,6 +79,10 @@ fn group_section(
     let assignor = pace.assignor.as_str();
     writeln!(f, "  consumer group  {} ({assignor}{client})", group.consumer_group)?;
     let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
+    if members.is_empty() {
+        writeln!(f, "  members         none of its own: `tandem hold` brings them, unobserved")?;
+        return writeln!(f, "  roles           {}", roles(plan, group));
+    }
     writeln!(
         f,
         "  members         {}, started again {} after a death{}",

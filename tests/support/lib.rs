@@ -23,6 +23,7 @@ pub mod experiment;
 pub mod facts;
 pub mod foreign;
 pub mod handovers;
+pub mod held;
 pub mod isolations;
 pub mod kafka;
 pub mod leftovers;

@@ -1,5 +1,7 @@
 //! Drives the core with Kafka: one thread owns the protocol and both clients.
 
+mod leaving;
+
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -12,21 +14,18 @@ use tandem_facts::time::{Mono, Skew, Wall, WallClock};
 use tandem_neli::mesh::{Order, Process};
 use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement};
 
+pub use leaving::HAND_OVER;
+
 use crate::clients::Clients;
 use crate::contact::{Contact, Counters};
 use crate::kafka::{Bell, Consumer, ConsumerSettings, Delivered, Mark, MembershipClient, Producer};
+use crate::lives::Health;
 use crate::mesh::Mesh;
 use crate::own_group::OwnGroup;
 use crate::{Claims, Config, Event, JoinError};
 
-/// The longest wait for the client to close, since closing can hang.
-const CLOSE: Duration = Duration::from_secs(2);
 /// The partition on which members state what they hold and lead.
 const DIRECT: PartitionId = PartitionId(0);
-/// A leaving member leads on for at most this long. Closing the client takes about 100 ms.
-const LEAD_ON: Duration = Duration::from_millis(300);
-/// The longest that a leaving member waits for others to lead what it led.
-pub const HAND_OVER: Duration = Duration::from_secs(1);
 /// The interval at which the member reports all its claims while there are any.
 const RENEWAL: Duration = Duration::from_millis(100);
 
@@ -39,6 +38,15 @@ pub(crate) enum Command {
     Clock(Skew),
     /// Its program is well.
     Pulse,
+}
+
+/// Why a driver has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was told to leave.
+    Left,
+    /// Its program is ill; the member joins again when it is well.
+    Ill,
 }
 
 /// An input of the member's loop.
@@ -68,6 +76,7 @@ struct State {
     core: Neli,
     mesh: Option<Mesh>,
     claims: Arc<Claims>,
+    health: Arc<Health>,
     on_event: OnEvent,
     producer: Producer,
     /// The life that marks its beacons, in a mode that needs marks.
@@ -128,6 +137,7 @@ impl Driver {
     pub(crate) fn new(
         config: &Config,
         claims: Arc<Claims>,
+        health: Arc<Health>,
         on_event: OnEvent,
     ) -> Result<Self, JoinError> {
         let stale = config.threshold / 3;
@@ -163,6 +173,7 @@ impl Driver {
             core: if hands_over(config) { core.handing_over(me, DIRECT) } else { core },
             mesh,
             claims,
+            health,
             on_event,
             producer,
             mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
@@ -177,24 +188,36 @@ impl Driver {
         Ok(Self { state: member, clients: Clients { consumer, own, wake: config.wake } })
     }
 
-    /// Runs until a command to leave arrives. The caller drops the returned producer.
-    pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
-        self.state.live(self.clients, commands);
-        self.state.producer
+    /// Runs until a command to leave arrives, or the program is ill. The caller drops the returned
+    /// producer.
+    pub(crate) fn live(mut self, commands: &Receiver<Command>) -> (Outcome, Producer) {
+        let outcome = self.state.live(self.clients, commands);
+        (outcome, self.state.producer)
     }
 }
 
 impl State {
-    fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) {
+    fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) -> Outcome {
         loop {
             let inputs = match commands.try_recv() {
                 // Or the program dropped the member.
-                Ok(Command::Leave) | Err(TryRecvError::Disconnected) => return self.leave(clients),
+                Ok(Command::Leave) | Err(TryRecvError::Disconnected) => {
+                    self.leave(clients);
+                    return Outcome::Left;
+                }
                 Ok(Command::Pulse) => vec![Input::Pulse],
                 Ok(Command::Clock(skew)) => vec![Input::Clock(skew)],
+                Err(TryRecvError::Empty) if !self.health.is_well() => {
+                    self.leave(clients);
+                    return Outcome::Ill;
+                }
                 Err(TryRecvError::Empty) => self.next(&mut clients),
             };
+            let regroups = inputs.iter().any(|input| matches!(input, Input::Group(_)));
             self.take(inputs);
+            if regroups {
+                clients.curtailed(Mono::now());
+            }
             self.look_at_contact(&clients);
         }
     }
@@ -299,7 +322,7 @@ impl State {
             };
             self.report(now, event);
         }
-        self.claims.publish(self.core.claims());
+        self.claims.publish(self.core.claims(), &self.fences);
         if let Some(mesh) = &mut self.mesh {
             mesh.own(self.core.statement(DIRECT));
         }
@@ -334,55 +357,6 @@ impl State {
         let at = Mono::now().max(now);
         let wall = self.clock.read(at, truth);
         self.report(at, Event::Clock(wall));
-    }
-
-    /// Gives its partitions back, and leads on until others lead them: make before break.
-    fn hand_over(&mut self, clients: &mut Clients) {
-        let end = Mono::now() + HAND_OVER;
-        clients.begin_leave();
-        self.core.handle_going(Mono::now());
-        while !self.core.is_relieved(Mono::now()) && Mono::now() < end {
-            let inputs = self.next(clients);
-            self.take(inputs);
-        }
-    }
-
-    /// Leaves the group. A member that hands over leads until others do. Another one in the
-    /// non-exclusive mode leads until it has left, since the others learn of its leave only at
-    /// their next heartbeats. Then it ends every claim and reports it.
-    fn leave(&mut self, mut clients: Clients) {
-        if self.core.hands_over() {
-            self.hand_over(&mut clients);
-        }
-        self.producer.discard();
-        let within = LEAD_ON + self.hold;
-        // In the other modes a successor leads at once: no claim may outlast the membership.
-        if self.core.mode() != Mode::NonExclusive {
-            let now = Mono::now();
-            self.core.handle_leave(now);
-            self.drain(now);
-        }
-        let (done, closed) = std::sync::mpsc::channel();
-        let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
-            // The receiver is gone if closing took too long.
-            clients.leave(within, || {
-                done.send(()).ok();
-            });
-        });
-        let left = closing.is_ok() && closed.recv_timeout(within).is_ok();
-        let now = Mono::now();
-        self.core.handle_leave(now);
-        self.drain(now);
-        if let Some(mesh) = self.mesh.take() {
-            mesh.leave();
-        }
-        self.report(Mono::now(), Event::Left);
-        let rest = CLOSE.saturating_sub(within);
-        if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {
-            tracing::warn!(
-                "The client did not close within {CLOSE:?}; it goes on in the background."
-            );
-        }
     }
 
     fn report(&mut self, now: Mono, event: Event) {
