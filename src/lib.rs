@@ -41,6 +41,7 @@
 //! | | [`status_socket`] | the socket of `tandem up` for its status and events |
 //! | | [`member`] | a member as a process: its facts, its duty, its orders |
 //! | | [`controller`] | carries out the plan, and records what happens |
+//! | | [`hold`] | a program of the user holds a role |
 //! | | [`chaos`] | experiments: schedule, targets, faults and how they are healed |
 //! | | [`run`] | a whole experiment; a topology that is kept up |
 //! | | [`cli`] | the commands |
@@ -93,6 +94,8 @@ pub mod member;
 pub mod status_socket;
 
 pub mod controller;
+
+pub mod hold;
 
 pub mod chaos;
 

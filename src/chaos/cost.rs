@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::faults::AnyFault;
 use super::{How, Pick, Step, Target};
 use crate::ids::GroupName;
-use crate::topology::{Address, Bound, Plan, PlannedGroup, Terms};
+use crate::topology::{Address, Bound, Plan, PlannedGroup, Terms, bounds};
 
 /// From a process's start to its first request, when no other member could lead meanwhile.
 pub(super) const START_UP: Duration = Duration::from_secs(1);
@@ -90,6 +90,15 @@ impl Hit<'_> {
     pub(super) fn moved_again(&self) -> Duration {
         let Some(terms) = self.terms() else { return Duration::ZERO };
         if terms.statement.is_some() { terms.moved() } else { terms.succession() }
+    }
+
+    /// The bound of a pause of several members, which may be most of a group: then nobody suspects
+    /// them. None if one is paused, or nobody suspects anybody anyway.
+    pub(super) fn unsuspected(&self, lasts: Duration) -> Option<Bound> {
+        let terms = self.terms().filter(|terms| terms.suspicion.is_some())?;
+        let unsuspicious = Terms { suspicion: None, ..terms };
+        let one = self.target.is_one_member();
+        (!one).then(|| bounds(&unsuspicious, Some(lasts)).pause)
     }
 
     /// When the topology starts a victim again.

@@ -1,11 +1,12 @@
 //! `tandem member`: runs one member.
 
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 
 use clap::ArgAction;
 
 use super::Failure;
-use tandem_member::{Config, Mode, Pulse};
+use tandem_member::{Config, MeshSettings, Mode, Pulse};
 
 use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
 use crate::kafka::Cluster;
@@ -73,6 +74,19 @@ pub(super) struct MemberArgs {
     /// it leads it.
     #[arg(long, value_name = "true|false", default_value_t = true, action = ArgAction::Set)]
     handover: bool,
+    /// With `--handover true`: accept connections of the other members of the group on this
+    /// loopback address. They learn of each other's deaths at once, and lead in the place of the
+    /// dead.
+    #[arg(long, value_name = "IP")]
+    mesh: Option<IpAddr>,
+    /// With `--mesh`: how long it leads in the place of a dead member if no newer owner does. As
+    /// long as a takeover takes.
+    #[arg(long, value_name = "DURATION", default_value = "2s", requires = "mesh")]
+    stand_in: Span,
+    /// With `--mesh`: a member that is silent for this long is taken for dead; at least 20ms.
+    /// Default: only the end of its connection counts.
+    #[arg(long, value_name = "DURATION", requires = "mesh")]
+    suspect: Option<Span>,
     /// A property of the Kafka client; can be repeated.
     #[arg(long = "property", value_name = "KEY=VALUE", value_parser = property)]
     properties: Vec<(String, String)>,
@@ -129,6 +143,11 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
         mode: args.mode,
         pulse: Pulse::Clock,
         handover: args.handover,
+        mesh: args.mesh.map(|listen| MeshSettings {
+            listen,
+            stand_in: args.stand_in.get(),
+            suspect: args.suspect.map(Span::get),
+        }),
         assignor: args.assignor,
         membership: args.membership,
     };

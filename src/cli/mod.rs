@@ -26,8 +26,10 @@ mod export;
 mod failure;
 mod guard;
 mod halt;
+mod hold;
 mod init;
 mod judged;
+mod keeper;
 mod limits;
 mod log_lines;
 mod man;
@@ -109,6 +111,7 @@ Exit codes: those of `tandem chaos run`."
     Export(export::ExportArgs),
     Down(down::DownArgs),
     Halt(halt::HaltArgs),
+    Hold(hold::HoldArgs),
     Init(init::InitArgs),
     Broker(broker::BrokerArgs),
     Member(Box<member::MemberArgs>),
@@ -120,6 +123,10 @@ Exit codes: those of `tandem chaos run`."
     /// Proxy between members and brokers, for network faults; started by `chaos run`.
     #[command(hide = true)]
     Edge,
+    #[command(hide = true)]
+    Keeper(keeper::KeeperArgs),
+    #[command(hide = true)]
+    Starter(keeper::StarterArgs),
 }
 
 /// The whole command line: every command with its options, examples and exit codes.
@@ -182,10 +189,19 @@ pub fn main() -> ExitCode {
         Command::Member(args) => member::run(*args),
         Command::Guard => guard::run(),
         Command::Edge => edge::run(),
+        Command::Keeper(args) => keeper::run(&args),
+        // These two may end with the exit code of a command of the user.
+        Command::Hold(args) => return ended(hold::run(&args)),
+        Command::Starter(args) => return ended(Ok(keeper::start(&args))),
     };
+    ended(result.map(Exit::code))
+}
+
+/// Prints what failed, and returns the exit code of the process.
+fn ended(result: Result<u8, Failure>) -> ExitCode {
     log_lines::finish();
     match result {
-        Ok(exit) => ExitCode::from(exit.code()),
+        Ok(code) => ExitCode::from(code),
         Err(failure) => {
             // A closed standard error does not change the exit code.
             writeln!(console::err(), "{failure}").ok();

@@ -1,4 +1,4 @@
-//! Leaves a group for a member whose process has died (`on_death: leave`).
+//! Leaves a group for a member whose process has died (`on_death: leave`, `stand-in`).
 
 use std::time::Duration;
 
@@ -20,7 +20,10 @@ pub(super) struct Departures {
 
 impl Departures {
     pub(super) fn of(group: &PlannedGroup, config: &Config, clusters: &Clusters) -> Self {
-        let leaves = group.pace.on_death == OnDeath::Leave;
+        let leaves = match group.pace.on_death {
+            OnDeath::Leave | OnDeath::StandIn => true,
+            OnDeath::Expire => false,
+        };
         let direct = || Config { cluster: clusters.of_members(&group.cluster), ..config.clone() };
         Self { config: leaves.then(direct) }
     }

@@ -191,7 +191,7 @@ async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
     let failed = |source| ProvisionError::Kafka { group: need.name.clone(), source };
     let admin = Admin::new(&need.cluster).map_err(failed)?;
     let members = admin.members(&need.group.consumer_group).map_err(failed)?;
-    if !members.is_empty() {
+    if !members.is_empty() && need.group.has_members() {
         let consumer_group = need.group.consumer_group.clone();
         let names: Vec<_> = members.into_iter().map(|member| member.client_id).collect();
         return Err(ProvisionError::Foreign { group, consumer_group, names: names.join(", ") });

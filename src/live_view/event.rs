@@ -66,6 +66,15 @@ pub enum Happening {
         /// The member's life.
         life: Life,
     },
+    /// A member starts to lead a partition in the place of another one that is dead or silent.
+    StandsIn {
+        /// The member's life.
+        life: Life,
+        /// The partition.
+        partition: PartitionId,
+        /// The life in whose place it leads.
+        of: Life,
+    },
     /// A member starts to leave its group, on request.
     Leaving {
         /// The member's life.

@@ -63,5 +63,8 @@ fn of_life(live: &Live, life: Life, what: &What) -> Option<Happening> {
     if let What::Stopped = what {
         return Some(Happening::Stopped { life });
     }
+    if let What::Claimed { partition, stands_in_for: Some(of), .. } = what {
+        return Some(Happening::StandsIn { life, partition: *partition, of: of.clone() });
+    }
     (*what == What::Continued).then_some(Happening::Continued { life })
 }

@@ -40,6 +40,9 @@ fn words(what: &Happening) -> String {
         Happening::Left { life } => format!("left life={life}"),
         Happening::Stopped { life } => format!("stopped life={life}"),
         Happening::Continued { life } => format!("continued life={life}"),
+        Happening::StandsIn { life, partition, of } => {
+            format!("stands_in life={life} partition={partition} of={of}")
+        }
         Happening::Leaving { life } => format!("leaving life={life}"),
         Happening::ClusterStarted { cluster, address, pid } => {
             format!("cluster_started cluster={cluster} address={address} pid={pid}")
@@ -175,7 +178,8 @@ fn missing(role: &RolePicture) -> String {
         let leaders: Vec<_> = role.leaders.get(group)?.iter().map(MemberId::as_str).collect();
         Some(format!("{} hangs in {group}", leaders.join(" and ")))
     });
-    none.into_iter().chain(hangs).collect::<Vec<_>>().join(", ")
+    let unknown = role.leaders.is_empty().then(|| "no group has members of its own".to_owned());
+    none.into_iter().chain(unknown).chain(hangs).collect::<Vec<_>>().join(", ")
 }
 
 /// The summary that `tandem up` prints when it has ended.

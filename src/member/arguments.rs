@@ -1,12 +1,14 @@
 //! The configuration that a plan decides for a member, and the matching arguments of `tandem
 //! member`.
 
-use tandem_member::{Config, Pulse};
+use std::net::{IpAddr, Ipv4Addr};
+
+use tandem_member::{Config, MeshSettings, Pulse};
 
 use crate::ids::Life;
 use crate::kafka::Cluster;
 use crate::time::Span;
-use crate::topology::PlannedGroup;
+use crate::topology::{Address, OnDeath, Pace, PlannedGroup, Terms};
 
 /// The configuration of one life on this cluster.
 #[must_use]
@@ -26,9 +28,21 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         mode: group.pace.mode,
         pulse: Pulse::Clock,
         handover: group.pace.handover,
+        mesh: mesh_of(&group.pace),
         assignor: group.pace.assignor.as_str().to_owned(),
         membership: group.pace.membership,
     }
+}
+
+/// How members stand in for each other, if they do.
+fn mesh_of(pace: &Pace) -> Option<MeshSettings> {
+    // The round trips to brokers elsewhere are the longer ones, and a long term does no harm.
+    let terms = Terms::of(pace, &Address::Bootstrap(String::new()));
+    (pace.on_death == OnDeath::StandIn).then(|| MeshSettings {
+        listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        stand_in: terms.stand_in_term(),
+        suspect: pace.suspect.map(Span::get),
+    })
 }
 
 /// The arguments of `tandem` that start this member.
@@ -53,6 +67,13 @@ pub fn arguments(config: &Config) -> Vec<String> {
     option("assignor", config.assignor.clone());
     option("membership", config.membership.as_str().to_owned());
     option("handover", config.handover.to_string());
+    if let Some(mesh) = &config.mesh {
+        option("mesh", mesh.listen.to_string());
+        option("stand-in", Span(mesh.stand_in).to_string());
+        if let Some(suspect) = mesh.suspect {
+            option("suspect", Span(suspect).to_string());
+        }
+    }
     for (key, value) in &config.cluster.access.properties {
         option("property", format!("{key}={value}"));
     }

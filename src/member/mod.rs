@@ -75,8 +75,8 @@ fn what(event: Event) -> What {
         },
         Event::Revoked(partitions) => What::Revoked { partitions },
         Event::Lost(partitions) => What::Lost { partitions },
-        Event::Claimed { partition, term, from, until, fence } => {
-            What::Claimed { partition, term, from, until, fence }
+        Event::Claimed { partition, term, from, until, stands_in_for, fence } => {
+            What::Claimed { partition, term, from, until, stands_in_for, fence }
         }
         Event::Renewed(claims) => What::Renewed { claims },
         Event::Lapsed { partition, term, at, why } => What::Lapsed { partition, term, at, why },

@@ -86,14 +86,15 @@ pub enum Recall {
 /// In the exclusive mode only a proof that it asks for after waking does.
 fn pause(terms: &Terms, d: Duration) -> Bound {
     let threshold = terms.threshold;
-    let asleep = d.min(threshold).saturating_sub(terms.soonest()).saturating_sub(terms.grace);
+    let (soonest, latest) = terms.suspected().unwrap_or((terms.soonest(), terms.takeover()));
+    let asleep = d.min(threshold).saturating_sub(soonest).saturating_sub(terms.grace);
     let drained = asleep + terms.silence() + DRAIN;
     let (longest, overlap) = match terms.mode {
-        Mode::NonExclusive => (d.min(terms.takeover()), drained + terms.moved()),
+        Mode::NonExclusive => (d.min(latest), drained + terms.moved()),
         Mode::Fast => (slept(terms, d, FIRST_MESSAGE), drained),
         Mode::Exclusive => (slept(terms, d, terms.first), Duration::ZERO),
     };
-    Bound { gap: Range::new(d.min(terms.soonest()), longest), overlap: to(overlap) }
+    Bound { gap: Range::new(d.min(soonest), longest), overlap: to(overlap) }
 }
 
 /// The longest gap of a pause in a mode in which a revocation ends a claim. A member that wakes

@@ -7,8 +7,8 @@ use super::access::access;
 use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Count, Edges, Elsewhere, GroupSettings, MembershipClient, Mode, OnDeath, OtherAccess,
-    Pace, Plan, Roles, Spec, defaults, exclusive, is_secret,
+    Cluster, Count, Edges, Elsewhere, GroupSettings, MembershipClient, Mode, OtherAccess, Pace,
+    Plan, Roles, Spec, defaults, exclusive, is_secret, on_death,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::time::Span;
@@ -165,12 +165,13 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
         }
     }
     let counts = [
-        ("members", group.members, MEMBERS_MOST),
-        ("partitions", group.partitions, PARTITIONS_MOST),
+        // None of Tandem's own: then all members are the user's (`tandem hold`).
+        ("members", group.members, 0, MEMBERS_MOST),
+        ("partitions", group.partitions, 1, PARTITIONS_MOST),
     ];
-    for (key, count, most) in counts {
-        if let Some(count) = count.filter(|count| !(1..=most).contains(count)) {
-            let message = format!("a group has 1 to {most} {key}, not {count}");
+    for (key, count, least, most) in counts {
+        if let Some(count) = count.filter(|count| !(least..=most).contains(count)) {
+            let message = format!("a group has {least} to {most} {key}, not {count}");
             problems.push(Problem::at(place.key(key).origin(), message));
         }
     }
@@ -182,7 +183,7 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
                 .hint("its only leader leads every role"),
         );
     }
-    problems.extend(death_problem(&pace, name, places));
+    problems.extend(on_death::problem(group, &pace, name, places));
     problems.extend(handover_problem(&pace, name, places));
     problems.extend(exclusive::problems(&settings, &pace, name, places));
     problems.extend(pace_problem(&pace, name, places));
@@ -253,16 +254,6 @@ fn membership_problem(
     } else {
         format!("it supports {possible}; or use `membership: {}`", MembershipClient::Library)
     }))
-}
-
-/// The broker knows a member by an id that librdkafka does not tell.
-fn death_problem(pace: &Pace, name: &GroupName, places: Places<'_>) -> Option<Problem> {
-    let unknown = pace.on_death == OnDeath::Leave && pace.membership != MembershipClient::Own;
-    unknown.then(|| {
-        let message = "`on_death: leave` needs the id by which the broker knows a member";
-        Problem::at(places.setting(name, "on_death"), message)
-            .hint("write `membership: own` as well")
-    })
 }
 
 /// Only non-exclusive members lead what their group has taken from them, and only one that knows

@@ -66,6 +66,7 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32, own_fits: bool) -> Pa
         threshold: Span(threshold),
         hold: settings.hold.unwrap_or_default(),
         on_death: settings.on_death.unwrap_or_default(),
+        suspect: settings.suspect,
         assignor: settings.assignor.unwrap_or(Assignor::Roundrobin),
         membership,
         handover: settings.handover.unwrap_or(knows),

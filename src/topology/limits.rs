@@ -131,7 +131,9 @@ fn ledger(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mu
         None => missing(name, group, facts),
     });
     let consumer_group = &group.consumer_group;
-    let strangers = facts.strangers.get(consumer_group).map(|names| names.join(", "));
+    // All members of a group without members of ours are strangers.
+    let seen = facts.strangers.get(consumer_group).filter(|_| group.has_members());
+    let strangers = seen.map(|names| names.join(", "));
     if let Some(names) = strangers.filter(|names| !names.is_empty()) {
         all.push(Finding::new(
             Weight::Refused,

@@ -10,6 +10,7 @@ mod check;
 mod defaults;
 mod exclusive;
 mod limits;
+mod on_death;
 mod pace;
 mod page;
 mod places;

@@ -36,6 +36,9 @@ pub struct Pace {
     /// What happens to a dead member's place in its group.
     #[serde(default)]
     pub on_death: OnDeath,
+    /// A member that is silent on the mesh for this long is stood in for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<Span>,
 }
 
 /// What happens to a member's place in its group when its process dies.
@@ -47,6 +50,9 @@ pub enum OnDeath {
     Expire,
     /// The controller leaves the group for it at once.
     Leave,
+    /// The other members, which are linked to it, lead its partitions at once, until the group has
+    /// given them to others. The controller leaves the group for it as well.
+    StandIn,
 }
 
 /// `partition.assignment.strategy`, a property of the consumer.

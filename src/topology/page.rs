@@ -79,6 +79,10 @@ fn group_section(
     let assignor = pace.assignor.as_str();
     writeln!(f, "  consumer group  {} ({assignor}{client})", group.consumer_group)?;
     let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
+    if members.is_empty() {
+        writeln!(f, "  members         none of its own: `tandem hold` brings them, unobserved")?;
+        return writeln!(f, "  roles           {}", roles(plan, group));
+    }
     writeln!(
         f,
         "  members         {}, started again {} after a death{}",
@@ -87,16 +91,18 @@ fn group_section(
         match pace.on_death {
             OnDeath::Expire => "",
             OnDeath::Leave => "; the controller leaves for the dead",
+            OnDeath::StandIn => "; the others stand in for the dead",
         }
     )?;
     writeln!(f, "  roles           {}", roles(plan, group))?;
     writeln!(
         f,
-        "  pace            session {}, heartbeat {}, beacon {}, threshold {} ({}{})",
+        "  pace            session {}, heartbeat {}, beacon {}, threshold {}{} ({}{})",
         pace.session,
         pace.heartbeat,
         pace.beacon,
         pace.threshold,
+        pace.suspect.map(|suspect| format!(", suspect {suspect}")).unwrap_or_default(),
         pace.mode.as_str(),
         if pace.handover { ", handed over" } else { "" }
     )?;

@@ -188,6 +188,13 @@ impl PlannedGroup {
         role.partition(self.partitions)
     }
 
+    /// Whether any of its members are Tandem's own. Otherwise all are programs of the user, and
+    /// what they lead is unknown.
+    #[must_use]
+    pub fn has_members(&self) -> bool {
+        !self.members.is_empty()
+    }
+
     /// The number of partitions as `usize`.
     #[must_use]
     pub fn width(&self) -> usize {

@@ -6,7 +6,9 @@ use crate::roster::{Roster, RosterGroup};
 impl From<&Plan> for Roster {
     fn from(plan: &Plan) -> Self {
         let clusters = plan.clusters.keys().map(|name| (name.clone(), plan.on(name)));
-        let groups = plan.groups.iter().map(|(name, group)| {
+        // What a group without members of ours leads is unknown, and nothing is claimed of it.
+        let observed = plan.groups.iter().filter(|(_, group)| group.has_members());
+        let groups = observed.map(|(name, group)| {
             let group = RosterGroup {
                 members: group.members.clone(),
                 partitions: group.partitions,

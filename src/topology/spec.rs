@@ -145,8 +145,13 @@ settings! {
     /// with `membership: own`, which it needs.
     handover: bool,
     /// What happens when a member's process dies: `expire` (default) waits until its session is
-    /// over; `leave` leaves the group for it at once, and needs `membership: own`.
+    /// over; `leave` leaves the group for it at once, and needs `membership: own`; `stand-in` does
+    /// that, and the other members, which keep a connection to it, lead its partitions at once. It
+    /// needs non-exclusive mode and `handover`.
     on_death: OnDeath,
+    /// With `on_death: stand-in`: a member that is silent for this long is stood in for as well,
+    /// though it may live: then both lead. Default: only a dead one is.
+    suspect: Span,
     /// When a dead member is started again.
     restart: Restart,
     /// The topic's replication factor; default: the cluster's.

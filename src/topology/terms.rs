@@ -18,6 +18,10 @@ pub(super) const FIRST_MESSAGE: Duration = LATENCY.saturating_add(Duration::from
 const ANSWER: Duration = Duration::from_millis(5);
 /// From the death of a process until its parent knows.
 const NOTICE: Duration = Duration::from_millis(10);
+/// From the death of a process until another member leads in its place: the kernel ends its
+/// connections, two threads wake. That takes 2 to 7 ms beside a compiler; a host that keeps a
+/// thread waiting for longer than this disturbs the measurement.
+const STAND_IN: Duration = Duration::from_millis(50);
 /// librdkafka looks for a lost coordinator once per second (`rd_kafka_cgrp_serve`; no setting
 /// changes that). It finds new partition leaders sooner, because it looks for them more often.
 const SEARCH: Duration = Duration::from_secs(1);
@@ -67,6 +71,10 @@ pub struct Terms {
     pub start_up: Duration,
     /// How long after a death the group knows of it, where the controller leaves for the dead.
     pub departure: Option<Duration>,
+    /// How long after a death another member of the group stands in; none where none does.
+    pub stand_in: Option<Duration>,
+    /// How long a member may be silent before another one stands in for it.
+    pub suspicion: Option<Duration>,
 }
 
 impl Terms {
@@ -107,7 +115,9 @@ impl Terms {
             search: SEARCH,
             start_up: Duration::ZERO,
             // It finds the coordinator, connects and leaves.
-            departure: (pace.on_death == OnDeath::Leave).then(|| NOTICE + 4 * rtt),
+            departure: (pace.on_death != OnDeath::Expire).then(|| NOTICE + 4 * rtt),
+            stand_in: (pace.on_death == OnDeath::StandIn).then_some(STAND_IN),
+            suspicion: pace.suspect.map(Span::get),
         }
     }
 
@@ -165,10 +175,26 @@ impl Terms {
     /// From a death to a successor's service, at the least and at the most.
     #[must_use]
     pub fn death(&self) -> (Duration, Duration) {
-        match self.departure {
-            None => (self.soonest(), self.takeover()),
-            Some(departure) => (Duration::ZERO, departure + self.succession()),
+        match (self.stand_in, self.departure) {
+            (Some(stand_in), _) => (Duration::ZERO, stand_in),
+            (None, None) => (self.soonest(), self.takeover()),
+            (None, Some(departure)) => (Duration::ZERO, departure + self.succession()),
         }
+    }
+
+    /// From the silence of a member to the claim of its stand-in, at the least and at the most:
+    /// signs of life are an eighth of the limit apart, and judged as often.
+    #[must_use]
+    pub fn suspected(&self) -> Option<(Duration, Duration)> {
+        let limit = self.suspicion?;
+        Some((limit - limit / 8, limit + limit / 8 + STAND_IN))
+    }
+
+    /// How long a stand-in leads if no newer owner does: longer than a takeover, even one that a
+    /// second rebalance interrupts.
+    #[must_use]
+    pub fn stand_in_term(&self) -> Duration {
+        self.takeover() + self.succession()
     }
 
     /// `S + B + F`: a member that comes back earlier makes the group wait for the rest of the dead

@@ -4,3 +4,4 @@ mod clients;
 mod embedded;
 mod fast;
 mod garbage;
+mod promises;

@@ -10,12 +10,13 @@ use tandem::chaos::{Choice, load, load_topology};
 use tandem::cli::validate::check;
 use tandem::yaml::{FileError, Origin};
 
-const TOPOLOGIES: [&str; 10] = [
+const TOPOLOGIES: [&str; 11] = [
     "solo",
     "duo",
     "machines",
     "trio",
     "shared-topic",
+    "stand-in",
     "kafka-solo",
     "kafka-duo",
     "kafka-duo-three",
@@ -154,8 +155,8 @@ fn an_override_goes_before_the_defaults_and_is_named_where_it_is_wrong() {
         "--set defaults.sesion=1s: unknown field `sesion`\n  did you mean `session`?"
     );
     assert_eq!(
-        said("groups.p1.members=0"),
-        "--set groups.p1.members=0: a group has 1 to 1000 members, not 0"
+        said("groups.p1.members=1001"),
+        "--set groups.p1.members=1001: a group has 0 to 1000 members, not 1001"
     );
     assert_eq!(
         said("name.x=1"),

@@ -75,4 +75,6 @@ fn the_schemas_are_those_of_the_types() {
     kept("comparison", &schema_for!(Difference));
     kept("status", &schema_for!(Picture));
     kept("event", &schema_for!(Event));
+    let openapi = Schema::try_from(tandem::hold::serve::openapi()).unwrap();
+    kept("hold.openapi", &openapi);
 }

@@ -15,4 +15,5 @@ mod outages;
 mod own_membership;
 mod planted_live;
 mod readme;
+mod stand_in;
 mod until;

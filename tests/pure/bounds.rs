@@ -41,6 +41,8 @@ fn terms() -> Terms {
         search: Duration::ZERO,
         start_up: Duration::ZERO,
         departure: None,
+        stand_in: None,
+        suspicion: None,
         statement: None,
     }
 }

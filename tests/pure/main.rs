@@ -14,6 +14,7 @@ mod limits;
 mod live;
 mod live_view;
 mod membership;
+mod mesh;
 mod neli;
 mod paper;
 mod plan;

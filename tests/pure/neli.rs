@@ -5,7 +5,9 @@
 //! `pulsed` behind it choose the mode and the pacing of the beacons; `handing-over` makes it
 //! `p1-1.1` of group `g`, which states on partition 0 what it holds and leads. Then, each with
 //! `at=MS`: `stated by=LIFE [process=N] generation=G [leads=K,K] [group=NAME] [going]`, `going`,
-//! and `relieved`, which asks whether a member that goes need not lead on; `heard partition=K`
+//! and `relieved`, which asks whether a member that goes need not lead on; the orders of the mesh,
+//! `stand_in partition=K generation=G until=MS of=LIFE` and `owner_lives partition=K`;
+//! `heard partition=K`
 //! (`sent=MS` of a message of its own), `proof since=MS`, `unproved`, `pulse`,
 //! `assigned K,K [generation=G]`, `revoked K,K`, `lost K,K`, `timeout`, `leave`, and `who`, which
 //! asks for the partitions led. Instants are milliseconds.
@@ -23,6 +25,7 @@ use std::time::Duration;
 
 use support::transcript::{Command, check_folder};
 use tandem::ids::{ConsumerGroup, Life, PartitionId};
+use tandem::neli::mesh::{Cause, Order, StandIn};
 use tandem::neli::{
     Assignment, Config, Event, Heard, Identity, Membership, Neli, Pulse, Statement,
 };
@@ -98,6 +101,16 @@ fn statement(command: &Command) -> Statement {
     }
 }
 
+fn stand_in(command: &Command) -> Order {
+    Order::Stand(StandIn {
+        partition: PartitionId(command.number("partition") as u32),
+        generation: generation(command).unwrap(),
+        until: ms(command.number("until")),
+        of: life(command.text("of").unwrap()),
+        cause: Cause::Death,
+    })
+}
+
 fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
     let now = ms(command.number("at"));
     let mut out = String::new();
@@ -122,6 +135,11 @@ fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
         "leave" => core.handle_leave(now),
         "going" => core.handle_going(now),
         "stated" => core.handle_statement(now, &statement(command)),
+        "stand_in" => core.handle_order(now, &stand_in(command)),
+        "owner_lives" => {
+            let partition = PartitionId(command.number("partition") as u32);
+            core.handle_order(now, &Order::End { partition });
+        }
         "relieved" => writeln!(out, "relieved: {}", core.is_relieved(now)).unwrap(),
         "who" => {
             let led = (0..width.get()).map(PartitionId).filter(|&k| core.leads(now, k));
@@ -138,9 +156,10 @@ fn apply(core: &mut Neli, width: NonZeroU32, command: &Command) -> String {
 fn drain(core: &mut Neli, out: &mut String) {
     while let Some(event) = core.poll_event() {
         match event {
-            Event::Acquired { claim, from } => {
+            Event::Acquired { claim, from, stands_in_for } => {
                 let (k, term, until) = (claim.partition, claim.term, show(claim.until));
-                writeln!(out, "acquired {k} term {term}: {}..{until}", show(from)).unwrap();
+                let of = stands_in_for.map_or(String::new(), |of| format!(" for {of}"));
+                writeln!(out, "acquired {k} term {term}: {}..{until}{of}", show(from)).unwrap();
             }
             Event::Ended { claim, why } => {
                 let (k, term, at) = (claim.partition, claim.term, show(claim.until));

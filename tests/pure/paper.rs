@@ -136,7 +136,7 @@ proptest! {
             }
             while let Some(event) = core.poll_event() {
                 match event {
-                    Event::Acquired { claim, from } => {
+                    Event::Acquired { claim, from, .. } => {
                         prop_assert!(claimed.insert(claim.partition));
                         prop_assert_eq!(from, ms(now));
                     }

@@ -34,6 +34,7 @@ fn pace(threshold: u64) -> Pace {
         membership: MembershipClient::Library,
         handover: false,
         on_death: OnDeath::default(),
+        suspect: None,
     }
 }
 
@@ -115,6 +116,31 @@ fn a_death_that_is_left_for_costs_a_rebalance_at_any_session() {
         let terms = Terms::of(&pace, &Address::Embedded);
         assert_eq!(both(bounds(&terms, None).kill)[0], (0, 10 + 4 * 5 + 240));
         assert_eq!(terms.soonest_restart(), ms(30 + 240));
+    }
+}
+
+/// Members that are linked: 50 ms, at any session. A silent one is suspected an eighth of the limit
+/// early or late, and then stood in for.
+#[test]
+fn a_death_that_is_stood_in_for_costs_no_rebalance_and_a_suspected_pause_no_session() {
+    for session in [1_000, 10_000] {
+        let pace = Pace {
+            session: tandem::time::Span::ms(session),
+            handover: true,
+            membership: MembershipClient::Own,
+            on_death: OnDeath::StandIn,
+            suspect: Some(tandem::time::Span::ms(80)),
+            ..pace(3 * session)
+        };
+        let terms = Terms::of(&pace, &Address::Embedded);
+        assert_eq!(both(bounds(&terms, None).kill), [(0, 50), (0, 120)]);
+        let pause = |longest| both(bounds(&terms, longest).pause)[0];
+        assert_eq!(pause(Some(ms(50))), (50, 50));
+        assert_eq!(pause(Some(ms(75))), (70, 75));
+        assert_eq!(pause(None), (70, 140));
+        // S + x + 2 (B + F): a second rebalance may interrupt the first.
+        assert_eq!(terms.stand_in_term(), ms(session + 15 + 2 * 240));
+        assert!(terms.stand_in_term() > terms.takeover());
     }
 }
 

@@ -14,6 +14,7 @@ use support::results::{Claims, Row, append, tried};
 use support::series::{
     Part, Series, disturbances, folder, group_gaps, kills, played, shown, verdicts,
 };
+use support::stand_in;
 use support::undone::{Blow, Embedded, Since, undone_after};
 use support::usage;
 use tandem::ids::TrialNumber;
@@ -91,6 +92,29 @@ fn memberships() {
 fn exclusive() {
     let on = "-f topologies/exclusive.yaml";
     never_two(exclusive::series("exclusive", 4, |experiment| experiment.with(on)));
+}
+
+/// Sixty kills with a session of 10 s, by three and by five members.
+#[test]
+#[ignore = "takes a quarter of an hour: tests/long stand-in"]
+fn stand_in() {
+    let played = [("stand-in", "3"), ("stand-in-five", "5")].map(|(name, members)| {
+        let on = format!("-f topologies/stand-in.yaml --set groups.p1.members={members}");
+        let text = stand_in::experiment("kill", "fault: kill", 60);
+        let kill = || Experiment::of("kill.yaml", &text).with(&on);
+        std::panic::catch_unwind(|| stand_in::kills(Series::of(name, 60, kill), 2_000, 4_000))
+    });
+    assert!(played.iter().all(Result::is_ok), "by three and by five members");
+}
+
+/// Two of five members are killed at once.
+#[test]
+#[ignore = "takes minutes: tests/long stand-in-for-two"]
+fn stand_in_for_two() {
+    let on = "-f topologies/stand-in.yaml --set groups.p1.members=5";
+    let text = stand_in::hitting("two", "fault: kill, target: {group: p1, mode: minority}", 30);
+    let two = || Experiment::of("two.yaml", &text).with(on);
+    stand_in::kills(Series::of("stand-in-for-two", 30, two), 4_000, 10_000);
 }
 
 fn calms(name: &'static str, lasts: &'static str) {

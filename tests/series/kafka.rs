@@ -14,6 +14,7 @@ use support::isolations;
 use support::kafka::{Kafka, described};
 use support::results::{Claims, Row, append, tried};
 use support::series::{Part, Series, folder, kills, shown};
+use support::stand_in;
 use tandem::time::Span;
 
 /// A series of `trials` on these clusters.
@@ -63,6 +64,21 @@ fn kafka_kill_leader() {
 fn kafka_3_kill_leader() {
     let names = ["kafka-3-kill-leader", "kafka-3-kill-leader-300ms", "kafka-3-kill-leader-100ms"];
     killed_leaders(names, "3.9.1");
+}
+
+/// Sixty kills with a session of 10 s.
+#[test]
+#[ignore = "takes minutes: tests/long kafka-stand-in"]
+fn kafka_stand_in() {
+    let kafka = Kafka::up(1, &["--version", "4.3.0"]);
+    let set = "--set defaults.session=10s --set defaults.heartbeat=100ms \
+               --set defaults.on_death=stand-in --set defaults.restart.after=1s";
+    let args = format!("-f topologies/kafka-solo.yaml {set} {}", kafka.placed().join(" "));
+    let text = stand_in::experiment("kill", "fault: kill", 60);
+    let series = Series::of("kafka-stand-in", 60, || {
+        Experiment::of("kill.yaml", &text).with(&args).in_state(&kafka.state())
+    });
+    stand_in::kills(series, 2_000, 4_000);
 }
 
 #[test]

@@ -79,6 +79,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         membership: MembershipClient::Library,
         handover: false,
         on_death: OnDeath::default(),
+        suspect: None,
     };
     let group = |&(group, partitions, members): &(&str, u32, u32)| {
         let width = NonZeroU32::new(partitions).unwrap();
@@ -236,7 +237,9 @@ impl Story {
     pub fn claimed(&mut self, who: &str, partition: u32, term: u32, span: [u64; 2]) -> &mut Self {
         let (partition, term) = (PartitionId(partition), Term(term));
         let [from, until] = span.map(at);
-        self.says(who, span[0], What::Claimed { partition, term, from, until, fence: None })
+        let (stands_in_for, fence) = (None, None);
+        let claimed = What::Claimed { partition, term, from, until, stands_in_for, fence };
+        self.says(who, span[0], claimed)
     }
 
     /// All of a member's claims: partition, term and horizon.

@@ -66,7 +66,8 @@ const CLIENTS: [(&str, &str, &str); 8] = [
     (
         "librdkafka-100ms",
         "kill-leader",
-        "--set defaults.membership=librdkafka --set defaults.session=100ms --set defaults.heartbeat=30ms",
+        "--set defaults.membership=librdkafka --set defaults.session=100ms \
+         --set defaults.heartbeat=30ms",
     ),
     ("own-stalled", "heal-stalled", "--set defaults.membership=own"),
     ("librdkafka-stalled", "heal-stalled", "--set defaults.membership=librdkafka"),

@@ -14,9 +14,16 @@ pub fn free_port() -> u16 {
 
 /// Status and body of what a server on this machine answers.
 pub fn get(port: u16, path: &str) -> io::Result<(u16, String)> {
+    ask(port, &format!("GET {path}"), "", "")
+}
+
+/// The same for any method and path; `headers` end with a line break each.
+pub fn ask(port: u16, what: &str, headers: &str, body: &str) -> io::Result<(u16, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes())?;
+    let length = body.len();
+    let head = format!("{what} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {length}\r\n");
+    stream.write_all(format!("{head}{headers}\r\n{body}").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());

@@ -355,7 +355,7 @@ impl World {
         let mut announces = false;
         while let Some(event) = self.clients[index].core.poll_event() {
             match event {
-                Event::Acquired { claim, from } => {
+                Event::Acquired { claim, from, .. } => {
                     announces = true;
                     self.acquired.push((from, index, claim.partition));
                 }

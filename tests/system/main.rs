@@ -6,6 +6,7 @@ mod examples;
 mod exec;
 mod guard;
 mod hang;
+mod hold;
 mod leavings;
 mod lookout;
 mod own_membership;

@@ -39,6 +39,13 @@ impl Clients {
         changes
     }
 
+    /// The program has been able to see since `now` that claims end sooner.
+    pub(crate) fn curtailed(&mut self, now: Mono) {
+        if let Some(own) = &mut self.own {
+            own.curtailed(now);
+        }
+    }
+
     /// The last proof of membership, as far as the group membership has proofs; and the fences,
     /// where they are of another generation than `known`.
     pub(crate) fn proof(&self, known: Option<i32>) -> Vec<Input> {

@@ -7,6 +7,7 @@ use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
 use tandem_facts::observation::Mode;
 use tandem_neli::Pulse;
 
+use crate::MeshSettings;
 use crate::kafka::{Cluster, MembershipClient};
 
 /// The configuration of one life of one member.
@@ -46,6 +47,9 @@ pub struct Config {
     /// waits for that when it leaves. Only in the non-exclusive mode, and only with
     /// [`MembershipClient::Own`].
     pub handover: bool,
+    /// How members learn of a death at once, and stand in for the dead. Only for a member that
+    /// hands over.
+    pub mesh: Option<MeshSettings>,
     /// `partition.assignment.strategy`.
     pub assignor: String,
     /// The client that joins the group. The exclusive mode needs [`MembershipClient::Own`].
@@ -78,6 +82,7 @@ impl Config {
             mode: Mode::NonExclusive,
             pulse: Pulse::Clock,
             handover: true,
+            mesh: None,
             assignor: "roundrobin".to_owned(),
             membership: MembershipClient::Own,
         }

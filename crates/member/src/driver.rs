@@ -1,5 +1,7 @@
 //! Drives the core with Kafka: one thread owns the protocol and both clients.
 
+mod leaving;
+
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -9,24 +11,21 @@ use std::time::Duration;
 use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::observation::{Horizon, Mode};
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
+use tandem_neli::mesh::{Order, Process};
 use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement};
+
+pub use leaving::HAND_OVER;
 
 use crate::clients::Clients;
 use crate::contact::{Contact, Counters};
-use crate::kafka::{
-    Consumer, ConsumerSettings, Delivered, KafkaError, Mark, MembershipClient, Producer,
-};
+use crate::kafka::{Bell, Consumer, ConsumerSettings, Delivered, Mark, MembershipClient, Producer};
+use crate::lives::Health;
+use crate::mesh::Mesh;
 use crate::own_group::OwnGroup;
-use crate::{Claims, Config, Event};
+use crate::{Claims, Config, Event, JoinError};
 
-/// The longest wait for the client to close, since closing can hang.
-const CLOSE: Duration = Duration::from_secs(2);
 /// The partition on which members state what they hold and lead.
 const DIRECT: PartitionId = PartitionId(0);
-/// A leaving member leads on for at most this long. Closing the client takes about 100 ms.
-const LEAD_ON: Duration = Duration::from_millis(300);
-/// The longest that a leaving member waits for others to lead what it led.
-pub const HAND_OVER: Duration = Duration::from_secs(1);
 /// The interval at which the member reports all its claims while there are any.
 const RENEWAL: Duration = Duration::from_millis(100);
 
@@ -41,10 +40,20 @@ pub(crate) enum Command {
     Pulse,
 }
 
+/// Why a driver has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was told to leave.
+    Left,
+    /// Its program is ill; the member joins again when it is well.
+    Ill,
+}
+
 /// An input of the member's loop.
 pub(crate) enum Input {
     Heard(Heard),
     Stated(Statement),
+    Order(Order),
     Group(Membership),
     /// Those of a generation.
     Fences(i32, BTreeMap<PartitionId, i64>),
@@ -65,7 +74,9 @@ pub(crate) struct Driver {
 
 struct State {
     core: Neli,
+    mesh: Option<Mesh>,
     claims: Arc<Claims>,
+    health: Arc<Health>,
     on_event: OnEvent,
     producer: Producer,
     /// The life that marks its beacons, in a mode that needs marks.
@@ -101,21 +112,39 @@ fn consumer_settings(config: &Config) -> ConsumerSettings {
     }
 }
 
+/// The mesh of a member that has one.
+fn mesh(
+    config: &Config,
+    process: u64,
+    consumer: &mut Consumer,
+    claims: &Arc<Claims>,
+) -> std::io::Result<Option<Mesh>> {
+    let Some(settings) = config.mesh.as_ref().filter(|_| hands_over(config)) else {
+        return Ok(None);
+    };
+    let bell = Arc::new(Bell::default());
+    consumer.wake_by(&bell);
+    let life = Process { life: config.life.clone(), number: process };
+    let me = (config.topic.clone(), config.consumer_group.clone(), life);
+    Mesh::start(settings, me, bell, Arc::clone(claims)).map(Some)
+}
+
 impl Driver {
     /// Starts the clients.
     ///
     /// # Errors
-    /// The client refuses its configuration.
+    /// The client refuses its configuration, or the system what the mesh needs.
     pub(crate) fn new(
         config: &Config,
         claims: Arc<Claims>,
+        health: Arc<Health>,
         on_event: OnEvent,
-    ) -> Result<Self, KafkaError> {
+    ) -> Result<Self, JoinError> {
         let stale = config.threshold / 3;
         let client_id = config.life.to_string();
         let producer = Producer::new(&config.cluster, &client_id, &config.topic, stale)?;
         let settings = consumer_settings(config);
-        let (consumer, own) = match config.membership {
+        let (mut consumer, own) = match config.membership {
             MembershipClient::Library => (Consumer::subscribe(&config.cluster, &settings)?, None),
             MembershipClient::Own => {
                 let own = OwnGroup::new(Mono::now(), config)?;
@@ -124,6 +153,9 @@ impl Driver {
                 (consumer, Some(own))
             }
         };
+        // Random without a package: each hasher begins elsewhere.
+        let process = RandomState::new().hash_one(&config.life);
+        let mesh = mesh(config, process, &mut consumer, &claims).map_err(JoinError::Mesh)?;
         let protocol = tandem_neli::Config {
             width: config.width,
             threshold: config.threshold,
@@ -135,12 +167,13 @@ impl Driver {
         let now = Mono::now();
         let core = Neli::new(now, protocol);
         let (group, life) = (config.consumer_group.clone(), config.life.clone());
-        // Random without a package: each hasher begins elsewhere.
-        let process = RandomState::new().hash_one(&life);
-        let me = Identity { group, life, process, address: None };
+        let address = mesh.as_ref().map(Mesh::address);
+        let me = Identity { group, life, process, address };
         let member = State {
             core: if hands_over(config) { core.handing_over(me, DIRECT) } else { core },
+            mesh,
             claims,
+            health,
             on_event,
             producer,
             mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
@@ -155,24 +188,36 @@ impl Driver {
         Ok(Self { state: member, clients: Clients { consumer, own, wake: config.wake } })
     }
 
-    /// Runs until a command to leave arrives. The caller drops the returned producer.
-    pub(crate) fn live(mut self, commands: &Receiver<Command>) -> Producer {
-        self.state.live(self.clients, commands);
-        self.state.producer
+    /// Runs until a command to leave arrives, or the program is ill. The caller drops the returned
+    /// producer.
+    pub(crate) fn live(mut self, commands: &Receiver<Command>) -> (Outcome, Producer) {
+        let outcome = self.state.live(self.clients, commands);
+        (outcome, self.state.producer)
     }
 }
 
 impl State {
-    fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) {
+    fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) -> Outcome {
         loop {
             let inputs = match commands.try_recv() {
                 // Or the program dropped the member.
-                Ok(Command::Leave) | Err(TryRecvError::Disconnected) => return self.leave(clients),
+                Ok(Command::Leave) | Err(TryRecvError::Disconnected) => {
+                    self.leave(clients);
+                    return Outcome::Left;
+                }
                 Ok(Command::Pulse) => vec![Input::Pulse],
                 Ok(Command::Clock(skew)) => vec![Input::Clock(skew)],
+                Err(TryRecvError::Empty) if !self.health.is_well() => {
+                    self.leave(clients);
+                    return Outcome::Ill;
+                }
                 Err(TryRecvError::Empty) => self.next(&mut clients),
             };
+            let regroups = inputs.iter().any(|input| matches!(input, Input::Group(_)));
             self.take(inputs);
+            if regroups {
+                clients.curtailed(Mono::now());
+            }
             self.look_at_contact(&clients);
         }
     }
@@ -187,6 +232,7 @@ impl State {
                     self.core.handle_heard(now, heard);
                 }
                 Input::Stated(statement) => self.core.handle_statement(now, &statement),
+                Input::Order(order) => self.core.handle_order(now, &order),
                 Input::Group(change) => self.regroup(now, &change),
                 Input::Fences(generation, fences) => {
                     (self.fenced, self.fences) = (Some(generation), fences);
@@ -231,6 +277,9 @@ impl State {
         match heard {
             Ok(Some(Delivered { heard, statement })) => {
                 inputs.push(Input::Heard(heard));
+                if let (Some(mesh), Some(statement)) = (&self.mesh, &statement) {
+                    mesh.ledger(statement.clone());
+                }
                 inputs.extend(statement.map(Input::Stated));
             }
             Ok(None) => inputs.push(Input::Quiet),
@@ -239,6 +288,11 @@ impl State {
                 tracing::warn!(error, "The ledger could not be read.");
                 inputs.push(Input::Quiet);
             }
+        }
+        if let Some(mesh) = &self.mesh {
+            let news = mesh.news();
+            inputs.extend(news.stated.into_iter().map(Input::Stated));
+            inputs.extend(news.orders.into_values().map(Input::Order));
         }
         inputs
     }
@@ -257,9 +311,10 @@ impl State {
     fn drain(&mut self, now: Mono) {
         while let Some(change) = self.core.poll_event() {
             let event = match change {
-                Change::Acquired { claim: Horizon { partition, term, until }, from } => {
+                Change::Acquired { claim, from, stands_in_for } => {
+                    let Horizon { partition, term, until } = claim;
                     let fence = self.fences.get(&partition).copied();
-                    Event::Claimed { partition, term, from, until, fence }
+                    Event::Claimed { partition, term, from, until, stands_in_for, fence }
                 }
                 Change::Ended { claim: Horizon { partition, term, until: at }, why } => {
                     Event::Lapsed { partition, term, at, why }
@@ -267,7 +322,10 @@ impl State {
             };
             self.report(now, event);
         }
-        self.claims.publish(self.core.claims());
+        self.claims.publish(self.core.claims(), &self.fences);
+        if let Some(mesh) = &mut self.mesh {
+            mesh.own(self.core.statement(DIRECT));
+        }
         while let Some(partition) = self.core.poll_beacon() {
             let sent = Mono::now();
             let stamp = self.clock.read(sent, Wall::now());
@@ -299,52 +357,6 @@ impl State {
         let at = Mono::now().max(now);
         let wall = self.clock.read(at, truth);
         self.report(at, Event::Clock(wall));
-    }
-
-    /// Gives its partitions back, and leads on until others lead them: make before break.
-    fn hand_over(&mut self, clients: &mut Clients) {
-        let end = Mono::now() + HAND_OVER;
-        clients.begin_leave();
-        self.core.handle_going(Mono::now());
-        while !self.core.is_relieved(Mono::now()) && Mono::now() < end {
-            let inputs = self.next(clients);
-            self.take(inputs);
-        }
-    }
-
-    /// Leaves the group. A member that hands over leads until others do. Another one in the
-    /// non-exclusive mode leads until it has left, since the others learn of its leave only at
-    /// their next heartbeats. Then it ends every claim and reports it.
-    fn leave(&mut self, mut clients: Clients) {
-        if self.core.hands_over() {
-            self.hand_over(&mut clients);
-        }
-        self.producer.discard();
-        let within = LEAD_ON + self.hold;
-        // In the other modes a successor leads at once: no claim may outlast the membership.
-        if self.core.mode() != Mode::NonExclusive {
-            let now = Mono::now();
-            self.core.handle_leave(now);
-            self.drain(now);
-        }
-        let (done, closed) = std::sync::mpsc::channel();
-        let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
-            // The receiver is gone if closing took too long.
-            clients.leave(within, || {
-                done.send(()).ok();
-            });
-        });
-        let left = closing.is_ok() && closed.recv_timeout(within).is_ok();
-        let now = Mono::now();
-        self.core.handle_leave(now);
-        self.drain(now);
-        self.report(Mono::now(), Event::Left);
-        let rest = CLOSE.saturating_sub(within);
-        if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {
-            tracing::warn!(
-                "The client did not close within {CLOSE:?}; it goes on in the background."
-            );
-        }
     }
 
     fn report(&mut self, now: Mono, event: Event) {

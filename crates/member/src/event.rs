@@ -1,6 +1,6 @@
 //! What a member reports about itself.
 
-use tandem_facts::ids::{PartitionId, Term};
+use tandem_facts::ids::{Life, PartitionId, Term};
 use tandem_facts::observation::{Ending, Horizon};
 use tandem_facts::time::{Mono, Wall};
 use tandem_neli::Assignment;
@@ -25,6 +25,8 @@ pub enum Event {
         from: Mono,
         /// The first instant after the claim, if it is not renewed.
         until: Mono,
+        /// The life whose death or silence makes the member stand in for it, if that is why.
+        stands_in_for: Option<Life>,
         /// In the exclusive mode: a number above that of every earlier owner of the partition. A
         /// store that refuses lower ones refuses the writes of a former leader.
         fence: Option<i64>,

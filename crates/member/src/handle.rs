@@ -1,16 +1,21 @@
 //! The handle of a member, for the program that embeds it.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use tandem_facts::ids::PartitionId;
+use tandem_facts::ids::{NameError, RoleIndex, TopicName};
+use tandem_facts::roles::Roles;
 use tandem_facts::time::{Mono, Skew};
+use tokio::sync::broadcast::Sender;
 
-use crate::driver::{Command, Driver};
+use crate::driver::{Command, OnEvent};
+use crate::events::BEHIND_MAX;
 use crate::kafka::KafkaError;
-use crate::{Claims, Config, Event};
+use crate::lead::{self, Promise};
+use crate::lives::{Health, Lives};
+use crate::{Claim, Claims, Config, Deposed, Event, Events, Lead, Placed};
 
 /// The capacity of the command queue; further commands are dropped.
 const COMMANDS_MAX: usize = 16;
@@ -21,8 +26,12 @@ const LEAVE_MAX: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Member {
     claims: Arc<Claims>,
+    promise: Promise,
+    roles: Roles,
+    health: Arc<Health>,
+    events: Sender<(Mono, Event)>,
     commands: SyncSender<Command>,
-    gone: Receiver<()>,
+    gone: Mutex<Receiver<()>>,
 }
 
 /// Why a member could not join.
@@ -32,9 +41,48 @@ pub enum JoinError {
     /// too.
     #[error("the member cannot start its Kafka client")]
     Kafka(#[from] KafkaError),
+    /// The mesh cannot listen; another attempt may succeed.
+    #[error("the member cannot listen for the other members of its group")]
+    Mesh(#[source] std::io::Error),
     /// The system refuses a thread; another attempt may succeed.
     #[error("the member cannot start its thread")]
     Thread(#[source] std::io::Error),
+    /// A name is not legal.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The ledger does not exist, and was not to be created.
+    #[error("topic {topic} does not exist on {cluster}: create it, or call `create_ledger`")]
+    NoLedger {
+        /// The ledger.
+        topic: TopicName,
+        /// The cluster's address.
+        cluster: String,
+    },
+    /// The settings contradict each other.
+    #[error("{0}")]
+    Settings(&'static str),
+}
+
+/// Passes the events of all lives of a member on.
+#[derive(Clone)]
+pub(crate) struct Reporter {
+    events: Sender<(Mono, Event)>,
+    on_event: Arc<Mutex<OnEvent>>,
+}
+
+impl Reporter {
+    /// For one driver.
+    pub(crate) fn on_event(&self) -> OnEvent {
+        let Self { events, on_event } = self.clone();
+        Box::new(move |now, event: Event| {
+            if events.receiver_count() > 0 {
+                // Nobody receives any more: then nobody misses it.
+                events.send((now, event.clone())).ok();
+            }
+            let mut on_event = on_event.lock().unwrap_or_else(PoisonError::into_inner);
+            on_event(now, event);
+        })
+    }
 }
 
 impl Member {
@@ -62,24 +110,147 @@ impl Member {
     ) -> Result<Self, JoinError> {
         let (commands, received) = sync_channel(COMMANDS_MAX);
         let (done, gone) = sync_channel(1);
-        let driver = Driver::new(config, Arc::clone(&claims), Box::new(on_event))?;
+        let events = Sender::new(BEHIND_MAX);
+        let health = Arc::new(Health::new());
+        let on_event: OnEvent = Box::new(on_event);
+        let lives = Lives {
+            config: config.clone(),
+            claims: Arc::clone(&claims),
+            health: Arc::clone(&health),
+            reporter: Reporter { events: events.clone(), on_event: Arc::new(Mutex::new(on_event)) },
+        };
+        let driver = lives.driver()?;
         let _ends_with_its_command = Builder::new()
             .name("member".to_owned())
             .spawn(move || {
-                let rest = driver.live(&received);
+                let rest = lives.live(driver, &received);
                 // The receiver is gone if leaving took too long.
                 done.send(()).ok();
                 // Last, because destroying a client can hang.
                 drop(rest);
             })
             .map_err(JoinError::Thread)?;
-        Ok(Self { claims, commands, gone })
+        let promise = Promise::of(config);
+        let roles = Roles::Named(Vec::new());
+        Ok(Self { claims, promise, roles, health, events, commands, gone: Mutex::new(gone) })
     }
 
-    /// Whether the member leads `partition` now.
+    /// A member of the consumer group `group` on the cluster with these bootstrap addresses
+    /// (`host:port`, separated by commas).
+    pub fn builder(bootstrap: impl Into<String>, group: impl Into<String>) -> crate::Builder {
+        crate::Builder::new(bootstrap.into(), group.into())
+    }
+
+    /// The same member, which knows these roles by name.
+    pub(crate) fn with_roles(self, roles: Roles) -> Self {
+        let mut member = self;
+        member.roles = roles;
+        member
+    }
+
+    /// The role with this name, as given to [`Builder::roles`](crate::Builder::roles).
     #[must_use]
-    pub fn leads(&self, partition: PartitionId) -> bool {
-        self.claims.led(Mono::now()).contains(&partition)
+    pub fn role(&self, name: &str) -> Option<RoleIndex> {
+        name.parse().ok().and_then(|name| self.roles.find(&name))
+    }
+
+    /// Whether the member leads a role, or a partition, now. It compares the end of the claim with
+    /// the clock, and takes no lock.
+    ///
+    /// It leads "partition `i` at `t` iff `V[i] > t - T`", and role `j` is on partition
+    /// `j mod |M|`. The answer is true of the instant of the call. Work that takes time asks
+    /// [`claim`](Self::claim) for how long.
+    #[must_use]
+    pub fn leads(&self, what: impl Placed) -> bool {
+        lead::leads(&self.claims, what.partition(self.claims.width()))
+    }
+
+    /// The claim on a role or a partition, if the member leads it now; lock-free.
+    ///
+    /// In the exclusive mode [`Claim::until`] is a promise: no other member leads before it. It is
+    /// never further away than [`Config::hold`]; without a hold there is no promise, and so none
+    /// here. In the other modes the claim may end sooner, and another member may lead at the same
+    /// time for up to the threshold.
+    #[must_use]
+    pub fn claim(&self, what: impl Placed) -> Option<Claim> {
+        lead::claim(&self.claims, what.partition(self.claims.width()), self.promise)
+    }
+
+    /// The leadership of one role or partition, for the code that does its work.
+    #[must_use]
+    pub fn lead(&self, what: impl Placed) -> Lead {
+        let partition = what.partition(self.claims.width());
+        Lead::new(Arc::clone(&self.claims), partition, self.promise)
+    }
+
+    /// Waits until the member leads a role or a partition, and does `work` while it does. The work
+    /// is dropped when only `stop` of the claim is left, so it must stop within that time: a future
+    /// stops at its next `await`. In the exclusive mode `stop` must be less than [`Config::hold`].
+    ///
+    /// Needs a tokio runtime with timers.
+    ///
+    /// ```
+    /// # use std::num::NonZeroU32;
+    /// # use std::time::Duration;
+    /// # use tandem_broker::broker::{Broker, BrokerSettings};
+    /// # use tandem_facts::ids::RoleIndex;
+    /// # use tandem_facts::time::Mono;
+    /// # use tandem_member::{Deposed, Member};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let broker = Broker::bind("127.0.0.1:0".parse()?, BrokerSettings::default()).await?;
+    /// # let bootstrap = broker.address().to_string();
+    /// # let mut serving = tokio::task::JoinSet::new();
+    /// # serving.spawn(broker.serve(tokio_util::sync::CancellationToken::new()));
+    /// # let builder = Member::builder(bootstrap, "jobs").create_ledger(NonZeroU32::MIN);
+    /// let member = builder.exclusive(Duration::from_millis(300)).join()?;
+    /// let stop = Duration::from_millis(100);
+    /// let ended = member.while_leading(RoleIndex(0), stop, async |lead| {
+    ///     while let Some(claim) = lead.claim() {
+    ///         let left = claim.remaining(Mono::now());
+    ///         assert!(left <= Duration::from_millis(300), "a promise is no longer than the hold");
+    ///         // As if the program became ill at its work: the member lets the role go.
+    ///         member.health(false);
+    ///         tokio::time::sleep(Duration::from_millis(5)).await;
+    ///     }
+    /// });
+    /// assert_eq!(ended.await, Err(Deposed), "the work is dropped while the claim still lasts");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The claim was about to end before the work was done.
+    pub async fn while_leading<T>(
+        &self,
+        what: impl Placed,
+        stop: Duration,
+        work: impl AsyncFnOnce(Lead) -> T,
+    ) -> Result<T, Deposed> {
+        let lead = self.lead(what);
+        lead.begins().await;
+        lead.during(stop, work(lead.clone())).await
+    }
+
+    /// The events from now on. A receiver that falls behind by more than 256 loses the oldest, and
+    /// is told so.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        Events::new(self.events.subscribe())
+    }
+
+    /// Says whether the program can do the work of a leader; at first it is taken to be well. A
+    /// member whose program is ill leaves its group within the wake period ([`Config::wake`]), so
+    /// that others take over at once, and joins again when it is well, as its next incarnation.
+    /// Does not block; the latest word counts.
+    pub fn health(&self, well: bool) {
+        self.health.set(well);
+    }
+
+    /// Whether the program was well when it last said so.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.health.is_well()
     }
 
     /// The member's claims, for other threads of the program.
@@ -103,11 +274,20 @@ impl Member {
     }
 
     /// Leaves the group, so that its partitions move at once, and waits for at most 3 s until it
-    /// has left. The member leads until the group has released it, for at most 300 ms; then every
-    /// claim has ended.
+    /// has left, in the exclusive mode for a hold more. A member that hands over leads until others
+    /// do, for at most [`HAND_OVER`](crate::HAND_OVER); another one until the group has released
+    /// it, for at most 300 ms. Then every claim has ended. Blocks: in an async function, drop the
+    /// member instead, or leave on a thread that may block.
     pub fn leave(self) {
+        self.depart();
+    }
+
+    /// Leaves as [`leave`](Self::leave) does. The handle stays, and answers that nothing is led.
+    pub fn depart(&self) {
         self.commands.try_send(Command::Leave).ok();
-        self.gone.recv_timeout(LEAVE_MAX).ok();
+        let within = LEAVE_MAX + self.promise.hold();
+        let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        gone.recv_timeout(within).ok();
     }
 }
 

@@ -1,15 +1,32 @@
 //! One member of a NELI group: it joins a Kafka consumer group, publishes beacons, and leads the
 //! partitions on which it hears messages.
 //!
-//! ```no_run
-//! # fn example(config: tandem_member::Config) -> Result<(), Box<dyn std::error::Error>> {
-//! use tandem_facts::ids::PartitionId;
+//! ```
+//! # use std::num::NonZeroU32;
+//! # use std::time::Duration;
+//! # use tandem_broker::broker::{Broker, BrokerSettings};
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let broker = Broker::bind("127.0.0.1:0".parse()?, BrokerSettings::default()).await?;
+//! # let bootstrap = broker.address().to_string();
+//! # let mut serving = tokio::task::JoinSet::new();
+//! # serving.spawn(broker.serve(tokio_util::sync::CancellationToken::new()));
 //! use tandem_member::Member;
 //!
-//! let member = Member::join(&config, |at, event| println!("{at:?} {event:?}"))?;
-//! if member.leads(PartitionId(0)) {
-//!     // Work for the roles of partition 0. Ask again before each step: a claim can end.
-//! }
+//! // The cluster, and the consumer group.
+//! let member = Member::builder(bootstrap, "pricing")
+//!     .create_ledger(NonZeroU32::MIN)
+//!     .roles(["eurusd", "usdjpy"])
+//!     .join()?;
+//! let eurusd = member.role("eurusd").ok_or("no such role")?;
+//! // Waits until this member leads the role, and drops the work 100 ms before it no longer does.
+//! let stop = Duration::from_millis(100);
+//! let done = member.while_leading(eurusd, stop, async |lead| {
+//!     // Ask again before each step that others can see.
+//!     if lead.holds() { "published a price" } else { "skipped one" }
+//! });
+//! assert_eq!(done.await?, "published a price");
+//! assert!(member.leads(eurusd));
 //! member.leave();
 //! # Ok(())
 //! # }
@@ -21,7 +38,12 @@
 //! mode a member that hears no message of its own for `Q` leads no more, and neither does one whose
 //! partition the group takes away. In the exclusive mode no two members of a group ever lead one
 //! partition, because each proves again and again that its group counts it in; a program that needs
-//! time to stop its work sets [`Config::hold`].
+//! time to stop its work sets [`Config::hold`], and [`Member::claim`] then returns promises:
+//! nothing ends a claim before its [`Claim::until`].
+//!
+//! A program that cannot do the work of a leader says so with [`Member::health`]: its roles move at
+//! once, and come back when it is well. [`Member::events`] is what happens to the member, and a
+//! [`Lead`] answers for one role, on any thread.
 //!
 //! A process that starts members, and learns of their deaths, can leave their groups for them with
 //! [`leave_for`]: another member then takes over within two heartbeats, at any session.
@@ -43,20 +65,29 @@
 
 pub mod kafka;
 
+mod builder;
 mod claims;
 mod clients;
 mod config;
 mod contact;
 mod driver;
 mod event;
+mod events;
 mod handle;
+mod lead;
+mod lives;
+mod mesh;
 mod own_group;
 
+pub use builder::Builder;
 pub use claims::Claims;
 pub use config::Config;
 pub use driver::HAND_OVER;
 pub use event::Event;
+pub use events::{Events, Next};
 pub use handle::{JoinError, Member};
+pub use lead::{Claim, Deposed, Lead, Placed};
+pub use mesh::MeshSettings;
 pub use own_group::leave_for;
 pub use tandem_facts::observation::Mode;
 pub use tandem_neli::Pulse;

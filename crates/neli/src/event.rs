@@ -1,6 +1,6 @@
 //! The inputs and outputs of the core, as values.
 
-use tandem_facts::ids::PartitionId;
+use tandem_facts::ids::{Life, PartitionId};
 use tandem_facts::observation::{Ending, Horizon};
 use tandem_facts::time::Mono;
 
@@ -50,7 +50,7 @@ pub struct Assignment {
 }
 
 /// A change of leadership.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A claim begins at `from`.
     Acquired {
@@ -58,6 +58,8 @@ pub enum Event {
         claim: Horizon,
         /// Its first instant.
         from: Mono,
+        /// The owner that is dead or suspected, where the member stands in for one.
+        stands_in_for: Option<Life>,
     },
     /// A claim ended at its `until`, the first instant after the claim.
     Ended {

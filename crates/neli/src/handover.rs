@@ -93,6 +93,14 @@ impl Handover {
         self.disbelieves <= now && given.is_none_or(|given| *given < later)
     }
 
+    /// The member stands in for an owner that was given `partition` in `generation`: the claim ends
+    /// for an owner of a later one. False for a member that leaves.
+    pub(super) fn stands_in(&mut self, partition: PartitionId, generation: i32) -> bool {
+        let given = self.given.entry(partition).or_insert(generation);
+        *given = generation.max(*given);
+        !self.going
+    }
+
     /// Whether another member is there that could take over.
     fn is_alone(&self, now: Mono) -> bool {
         let stays = |other: &Other| !other.going && now.since(other.stated) < self.threshold;

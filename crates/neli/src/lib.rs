@@ -5,6 +5,7 @@
 //!   ledger ---- handle_heard --------> | Neli | ---- poll_beacon ---> ledger
 //!   clock ----- handle_timeout ------> |      | ---- poll_timeout --> clock
 //!   members --- handle_statement ----> |      | ---- statement -----> members
+//!   mesh ------ handle_order --------> |      |
 //!   caller ---- handle_leave --------> +------+ ---- leads ---------> caller
 //! ```
 //!
@@ -44,10 +45,12 @@ mod bytes;
 mod event;
 mod handover;
 pub mod membership;
+pub mod mesh;
+mod stand_in;
 mod statement;
 mod vector;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -101,6 +104,8 @@ pub struct Neli {
     vector: Vector,
     beacons: Beacons,
     handover: Option<Handover>,
+    /// What it claims as a stand-in, and was not assigned since.
+    stand_ins: BTreeSet<PartitionId>,
     events: VecDeque<Event>,
     gone: bool,
 }
@@ -117,6 +122,7 @@ impl Neli {
             vector: Vector::new(config.width, config.threshold),
             beacons: Beacons::new(now, &config),
             handover: None,
+            stand_ins: BTreeSet::new(),
             events: VecDeque::new(),
             gone: false,
         }
@@ -164,6 +170,7 @@ impl Neli {
                 if let Some(handover) = &mut self.handover {
                     handover.assigned(now, assignment);
                 }
+                self.stand_ins.clear();
                 self.assigned(now, &assignment.partitions);
             }
             Membership::Revoked(partitions) | Membership::Lost(partitions) => {
@@ -245,7 +252,7 @@ impl Neli {
     /// Sets `V[k]` to `at`.
     fn claim(&mut self, now: Mono, partition: PartitionId, at: Mono) {
         if let Some(claim) = self.vector.heard(now, partition, at) {
-            self.events.push_back(Event::Acquired { claim, from: now });
+            self.events.push_back(Event::Acquired { claim, from: now, stands_in_for: None });
         }
     }
 

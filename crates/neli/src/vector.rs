@@ -31,7 +31,16 @@ impl Vector {
     /// Sets `V[k]` to `at` if that is later, and returns the claim if one begins. Partitions beyond
     /// the width are ignored, since the width is read only once, at start.
     pub(super) fn heard(&mut self, now: Mono, partition: PartitionId, at: Mono) -> Option<Horizon> {
-        let until = at + self.threshold;
+        self.extend(now, partition, at + self.threshold)
+    }
+
+    /// Lets the claim on `partition` last until then at least, and returns it if it begins.
+    pub(super) fn extend(
+        &mut self,
+        now: Mono,
+        partition: PartitionId,
+        until: Mono,
+    ) -> Option<Horizon> {
         let entry = self.entries.get_mut(partition.index())?;
         if until <= now || entry.until.is_some_and(|known| until <= known) {
             return None;

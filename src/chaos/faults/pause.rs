@@ -53,7 +53,7 @@ impl Fault for Pause {
         // The group has expired the paused member, so it rejoins when it wakes.
         let moved = hit.moved_again();
         let unled = Some(self.lasts.get());
-        let fault = Cost::of(bounds.pause);
+        let fault = Cost::of(hit.unsuspected(self.lasts.get()).unwrap_or(bounds.pause));
         hit.total(Price { fault, away: Duration::ZERO, unled, moved, moved_soon: moved })
     }
 

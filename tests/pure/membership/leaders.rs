@@ -121,7 +121,7 @@ fn a_claim_may_outlive_a_revocation_as_long_as_the_member_holds_its_join_back() 
 }
 
 /// A member that holds a partition of a group of its own.
-fn holder() -> GroupMember {
+fn holder(hold: Duration) -> GroupMember {
     let config = GroupConfig {
         group: "g".parse().unwrap(),
         topic: "t".parse().unwrap(),
@@ -134,7 +134,7 @@ fn holder() -> GroupMember {
         renews_id: true,
         commit: BOTH.commit,
         wall_ms: 0,
-        hold: Duration::ZERO,
+        hold,
         backoff: ms(20),
         backoff_max: ms(200),
         seed: 1,
@@ -170,7 +170,7 @@ fn holder() -> GroupMember {
 /// one that has them, so its claims end first.
 #[test]
 fn no_join_leaves_before_the_member_knows_of_the_revocation() {
-    let (now, mut core) = (Mono::ZERO, holder());
+    let (now, mut core) = (Mono::ZERO, holder(Duration::ZERO));
     let beat = core.poll_request(now).unwrap();
     assert!(matches!(beat.request, Request::Heartbeat { .. }), "{beat:?}");
     let refusal = Refusal::RebalanceInProgress;
@@ -181,6 +181,24 @@ fn no_join_leaves_before_the_member_knows_of_the_revocation() {
     assert!(!sent(&mut core), "the event is not taken yet");
     assert!(matches!(core.poll_event(), Some(GroupEvent::Group(Membership::Revoked(_)))));
     assert!(sent(&mut core));
+}
+
+/// The member is stopped between the answer that revokes its partitions and the instant at which
+/// its program can see that: a promise that the program got just before counts as well.
+#[test]
+fn no_join_leaves_before_the_last_promise_has_passed() {
+    let (hold, answered, seen) = (ms(200), Mono::ZERO + ms(10), Mono::ZERO + ms(700));
+    let mut core = holder(hold);
+    let beat = core.poll_request(Mono::ZERO).unwrap();
+    let refusal = Refusal::RebalanceInProgress;
+    core.handle_response(answered, beat.id, Response::Refused { refusal, member_id: None });
+    assert!(matches!(core.poll_event(), Some(GroupEvent::Group(Membership::Revoked(_)))));
+    core.handle_curtailed(seen);
+    let sent = |core: &mut GroupMember, now| {
+        std::iter::from_fn(|| core.poll_request(now)).any(|it| it.request.waits_for_others())
+    };
+    assert!(!sent(&mut core, seen + hold - ms(1)));
+    assert!(sent(&mut core, seen + hold));
 }
 
 fn story() -> impl Strategy<Value = Story> {

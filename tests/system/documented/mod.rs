@@ -4,5 +4,5 @@
 mod hindered;
 mod live;
 mod oracle;
-mod python;
+pub(crate) mod python;
 mod schemas;

@@ -6,7 +6,7 @@
 
 #![allow(unreachable_pub, reason = "a test may fail loudly")]
 
-mod another;
+pub(crate) mod another;
 mod believed;
 mod refused;
 mod terminal;

@@ -64,6 +64,9 @@ pub enum What {
         /// The first instant after the claim, if it is not renewed.
         #[serde(rename = "until_ns")]
         until: Mono,
+        /// The life whose death or silence makes the member stand in for it, if that is why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stands_in_for: Option<Life>,
         /// In exclusive mode: a number above that of every earlier owner of the partition.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fence: Option<i64>,

@@ -1,6 +1,6 @@
 //! A member's consumer: it receives messages and the group's assignments.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rdkafka::config::RDKafkaLogLevel;
@@ -9,6 +9,7 @@ use rdkafka::error::{KafkaError as Error, KafkaResult, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
+use super::bell::Bell;
 use super::error_log::ErrorLog;
 use super::mark::{sent_by, stated};
 use super::{Cluster, ConsumerSettings, KafkaError};
@@ -34,6 +35,8 @@ pub struct Consumer {
     topic: TopicName,
     /// Read whatever the group assigns.
     direct: Option<PartitionId>,
+    /// Wakes a wait for messages.
+    bell: Option<Arc<Bell>>,
 }
 
 /// A message of the ledger.
@@ -83,7 +86,15 @@ impl Consumer {
         let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
         let (topic, wake, direct) = (settings.topic.clone(), settings.wake, settings.direct);
         let (subscribed, looked_up, woken) = (false, false, Mono::ZERO);
-        Ok(Self { inner, bootstrap, life, wake, woken, subscribed, looked_up, topic, direct })
+        let bell = None;
+        Ok(Self { inner, bootstrap, life, wake, woken, subscribed, looked_up, topic, direct, bell })
+    }
+
+    /// From now on a ring ends a wait for messages, and a message rings.
+    pub(crate) fn wake_by(&mut self, bell: &Arc<Bell>) {
+        let rung = Arc::clone(bell);
+        self.inner.set_nonempty_callback(move || rung.ring());
+        self.bell = Some(Arc::clone(bell));
     }
 
     /// Reads these partitions from now on, beside the one that it always reads: a new one from its
@@ -122,7 +133,15 @@ impl Consumer {
             self.woken = now;
             let _woken: KafkaResult<TopicPartitionList> = self.inner.assignment();
         }
-        match self.inner.poll(wait.min(self.wake)) {
+        let wait = wait.min(self.wake);
+        let message = match &self.bell {
+            None => self.inner.poll(wait),
+            Some(bell) => self.inner.poll(Duration::ZERO).or_else(|| {
+                bell.wait(wait);
+                self.inner.poll(Duration::ZERO)
+            }),
+        };
+        match message {
             None => Ok(None),
             Some(Ok(message)) => {
                 let Some(partition) = partition(message.partition()) else { return Ok(None) };

@@ -3,6 +3,7 @@
 
 mod access;
 mod admin;
+mod bell;
 mod cluster_facts;
 mod config;
 mod consumer;
@@ -22,6 +23,7 @@ mod trouble;
 
 pub(crate) use access::Redaction;
 pub use admin::{Admin, Found, GroupMember, TopicSettings};
+pub(crate) use bell::Bell;
 pub use cluster_facts::{ClusterFacts, offsets_partition};
 pub use config::{Cluster, ConsumerSettings};
 pub use consumer::{Consumer, Delivered};

@@ -132,6 +132,11 @@ impl OwnGroup {
         events.filter_map(change).collect()
     }
 
+    /// The program has been able to see the last changes of the assignment since `now`.
+    pub(crate) fn curtailed(&mut self, now: Mono) {
+        self.core.handle_curtailed(now);
+    }
+
     /// The longest wait before the next [`turn`](Self::turn).
     pub(crate) fn patience(&self, now: Mono) -> Duration {
         let due = [self.core.poll_timeout(), self.again].into_iter().flatten().min();

@@ -59,6 +59,12 @@ impl GroupMember {
         }
     }
 
+    /// Programs have been able to see since `now` that their claims end sooner: a promise that one
+    /// was given before then has passed after [`GroupConfig::hold`](super::GroupConfig::hold).
+    pub fn handle_curtailed(&mut self, now: Mono) {
+        self.promised = self.promised.max(now + self.config.hold);
+    }
+
     /// The subscription that the member sends as it joins.
     pub(super) fn protocols(&self) -> Vec<(&'static str, Vec<u8>)> {
         let offer = |assignor: Assignor| (assignor.name(), self.subscription(assignor).encode());

@@ -1,0 +1,302 @@
+//! Builds the configuration of a member from names, with defaults that fit each other.
+
+use std::num::NonZeroU32;
+use std::thread;
+use std::time::Duration;
+
+use tandem_facts::ids::{Incarnation, Life, RoleName};
+use tandem_facts::observation::Mode;
+use tandem_facts::roles::Roles;
+use tandem_facts::time::{Mono, Span};
+use tandem_neli::Pulse;
+
+use crate::kafka::{Access, Admin, Cluster, Found, MembershipClient, TopicSettings};
+use crate::{Config, Event, JoinError, Member};
+
+/// How long a new ledger keeps messages, at least. A beacon is useless after the threshold.
+const RETENTION: Duration = Duration::from_secs(60);
+
+/// A member that is about to join. [`Member::builder`] begins one.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    bootstrap: String,
+    group: String,
+    access: Access,
+    ledger: Option<String>,
+    created: Option<NonZeroU32>,
+    name: Option<String>,
+    incarnation: u32,
+    roles: Vec<String>,
+    mode: Mode,
+    pulse: Pulse,
+    session: Duration,
+    threshold: Option<Duration>,
+    hold: Option<Duration>,
+}
+
+impl Builder {
+    pub(crate) fn new(bootstrap: String, group: String) -> Self {
+        Self {
+            bootstrap,
+            group,
+            access: Access::default(),
+            ledger: None,
+            created: None,
+            name: None,
+            incarnation: 1,
+            roles: Vec::new(),
+            mode: Mode::NonExclusive,
+            pulse: Pulse::Clock,
+            session: Duration::from_secs(1),
+            threshold: None,
+            hold: None,
+        }
+    }
+
+    /// The ledger, a topic that serves this group alone; by default it is named like the group.
+    #[must_use]
+    pub fn ledger(self, topic: impl Into<String>) -> Self {
+        Self { ledger: Some(topic.into()), ..self }
+    }
+
+    /// Creates the ledger with so many partitions if it does not exist. Without this the member
+    /// joins only a ledger that exists. `|M|` is read once, at the start, and never changes while
+    /// the group runs.
+    #[must_use]
+    pub fn create_ledger(self, partitions: NonZeroU32) -> Self {
+        Self { created: Some(partitions), ..self }
+    }
+
+    /// The roles of the group, by name, in the same order for all of its members: role `j` is on
+    /// partition `j mod |M|`.
+    #[must_use]
+    pub fn roles<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        Self { roles: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The member's name, unique in the group; by default the host's name and the process id.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    /// Which life of the member this is, 1 by default; a restart under the same name is a new one.
+    #[must_use]
+    pub fn incarnation(self, incarnation: u32) -> Self {
+        Self { incarnation, ..self }
+    }
+
+    /// `S`: the broker reassigns the partitions of a member that is silent for this long. A second
+    /// by default; Apache Kafka allows less than six only if its
+    /// `group.min.session.timeout.ms` does.
+    #[must_use]
+    pub fn session(self, session: Duration) -> Self {
+        Self { session, ..self }
+    }
+
+    /// `T`: how long a claim outlives the last message of its partition. By default two sessions.
+    /// In the exclusive mode also how long it outlives the last proof, and four fifths of a session
+    /// by default.
+    #[must_use]
+    pub fn threshold(self, threshold: Duration) -> Self {
+        Self { threshold: Some(threshold), ..self }
+    }
+
+    /// No two members of the group ever lead one role, and [`Claim::until`](crate::Claim::until) is
+    /// a promise, never further away than `hold`. Each rebalance takes so much longer.
+    #[must_use]
+    pub fn exclusive(self, hold: Duration) -> Self {
+        Self { mode: Mode::Exclusive, hold: Some(hold), ..self }
+    }
+
+    /// One leader for all roles, which loses its claim when it hears no message of its own for half
+    /// a session, or for [`threshold`](Self::threshold). The ledger has one partition. With
+    /// [`Pulse::Program`] it publishes only while the program calls [`Member::pulse`].
+    #[must_use]
+    pub fn fast(self, pulse: Pulse) -> Self {
+        Self { mode: Mode::Fast, pulse, ..self }
+    }
+
+    /// A property of the Kafka client, under librdkafka's name.
+    #[must_use]
+    pub fn property(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.access.properties.insert(key.into(), value.into());
+        self
+    }
+
+    /// Secrets and properties of the Kafka client; they replace those given before.
+    #[must_use]
+    pub fn access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    /// Joins the group: asks the cluster for the ledger's width, which takes up to 20 s, starts the
+    /// member, and returns before the group answers.
+    ///
+    /// # Errors
+    /// A name is not legal, settings contradict each other, the cluster does not answer, the ledger
+    /// does not exist, or the client refuses its configuration.
+    pub fn join(self) -> Result<Member, JoinError> {
+        self.join_with(|_, _| {})
+    }
+
+    /// The same, with a function that gets each event and its instant. It must not block.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn join_with(
+        self,
+        on_event: impl FnMut(Mono, Event) + Send + 'static,
+    ) -> Result<Member, JoinError> {
+        let names = self.roles.iter().map(|name| name.parse());
+        let roles = Roles::Named(names.collect::<Result<Vec<RoleName>, _>>()?);
+        let config = self.config()?;
+        Ok(Member::join(&config, on_event)?.with_roles(roles))
+    }
+
+    /// The configuration that [`join`](Self::join) uses. Asks the cluster, and may create the
+    /// ledger.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn config(&self) -> Result<Config, JoinError> {
+        let threshold = self.fitting_threshold()?;
+        let name = self.name.clone().unwrap_or_else(default_name);
+        let life = Life { member: name.parse()?, incarnation: Incarnation(self.incarnation) };
+        let cluster = Cluster { bootstrap: self.bootstrap.clone(), access: self.access.clone() };
+        let topic = self.ledger.as_deref().unwrap_or(&self.group).parse()?;
+        let width = self.width(&cluster, &topic)?;
+        if self.mode == Mode::Fast && width != NonZeroU32::MIN {
+            return Err(JoinError::Settings("the ledger of a fast group has one partition"));
+        }
+        let heartbeat = (self.session / 10).max(Duration::from_millis(30));
+        let usual = Config::new(life, cluster, topic, width, self.group.parse()?);
+        Ok(Config {
+            session: self.session,
+            heartbeat,
+            beacon: usual.beacon.min(threshold / 3),
+            threshold,
+            hold: self.hold.unwrap_or_default(),
+            mode: self.mode,
+            pulse: self.pulse,
+            membership: match self.mode {
+                Mode::Exclusive => MembershipClient::Own,
+                Mode::NonExclusive | Mode::Fast => usual.membership,
+            },
+            ..usual
+        })
+    }
+
+    /// The threshold, if it fits the mode.
+    fn fitting_threshold(&self) -> Result<Duration, JoinError> {
+        let usual = match self.mode {
+            Mode::NonExclusive => self.session * 2,
+            Mode::Fast => self.session / 2,
+            Mode::Exclusive => self.session * 4 / 5,
+        };
+        let threshold = self.threshold.unwrap_or(usual);
+        let hold = self.hold.unwrap_or_default();
+        match self.mode {
+            Mode::NonExclusive if threshold <= self.session => Err(JoinError::Settings(
+                "the threshold must be longer than the session: a role would be led by nobody \
+                 whenever the group rebalances",
+            )),
+            Mode::Exclusive if threshold > self.session * 9 / 10 => Err(JoinError::Settings(
+                "in the exclusive mode the threshold must be at most nine tenths of the session",
+            )),
+            Mode::Exclusive if hold > threshold => {
+                Err(JoinError::Settings("the hold must be at most the threshold"))
+            }
+            Mode::NonExclusive | Mode::Fast | Mode::Exclusive => Ok(threshold),
+        }
+    }
+
+    /// The number of partitions of the ledger, which is created first if that is wanted.
+    fn width(
+        &self,
+        cluster: &Cluster,
+        topic: &tandem_facts::ids::TopicName,
+    ) -> Result<NonZeroU32, JoinError> {
+        let admin = Admin::new(cluster)?;
+        admin.enter()?;
+        let settings = self.created.map(|width| TopicSettings {
+            width,
+            replication: None,
+            min_insync_replicas: None,
+            retention: Span(RETENTION.max(self.session * 4)),
+        });
+        if let (Found::Absent, Some(settings)) = (admin.topic(topic)?, settings) {
+            // A runtime of its own, on a thread of its own: the caller may have one already.
+            let made = thread::scope(|scope| {
+                let thread = scope.spawn(|| create(&admin, topic, settings));
+                thread.join()
+            });
+            // It panics only where the allocator does.
+            made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        let missing =
+            || JoinError::NoLedger { topic: topic.clone(), cluster: self.bootstrap.clone() };
+        match admin.topic(topic)? {
+            Found::Absent => Err(missing()),
+            Found::Width(width) => NonZeroU32::new(width).ok_or_else(missing),
+        }
+    }
+}
+
+/// Creates the ledger, unless another member was faster.
+fn create(
+    admin: &Admin,
+    topic: &tandem_facts::ids::TopicName,
+    settings: TopicSettings,
+) -> Result<(), JoinError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(JoinError::Thread)?;
+    runtime.block_on(admin.create(topic, settings)).map(|_| ()).map_err(JoinError::from)
+}
+
+/// The host's name and the process id.
+fn default_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let legal = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let host: String = host.trim().chars().filter(legal).take(80).collect();
+    let host = if host.is_empty() { "member" } else { &host };
+    format!("{host}-{}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Duration = Duration::from_secs(1);
+
+    fn threshold(builder: &Builder) -> Result<Duration, String> {
+        builder.fitting_threshold().map_err(|error| error.to_string())
+    }
+
+    fn new() -> Builder {
+        Builder::new("h:1".to_owned(), "g".to_owned())
+    }
+
+    #[test]
+    fn each_mode_has_a_threshold_that_fits() {
+        assert_eq!(threshold(&new()), Ok(2 * S));
+        assert_eq!(threshold(&new().fast(Pulse::Clock)), Ok(S / 2));
+        assert_eq!(threshold(&new().exclusive(S / 5)), Ok(S * 4 / 5));
+        assert_eq!(threshold(&new().exclusive(S / 5).session(3 * S)), Ok(S * 12 / 5));
+    }
+
+    #[test]
+    fn settings_that_cannot_keep_a_promise_are_refused() {
+        let refused = |builder: &Builder| threshold(builder).unwrap_err();
+        assert!(refused(&new().threshold(S)).contains("longer than the session"));
+        assert!(refused(&new().exclusive(S / 5).threshold(S)).contains("nine tenths"));
+        assert!(refused(&new().exclusive(S)).contains("hold"));
+    }
+
+    #[test]
+    fn an_illegal_name_is_named() {
+        let error = new().name("a b").config().unwrap_err().to_string();
+        assert_eq!(error, "a member name consists of letters, digits, '.', '_' and '-', not ' '");
+        assert!(default_name().parse::<tandem_facts::ids::MemberId>().is_ok());
+    }
+}

@@ -1,0 +1,97 @@
+//! The thread of a member: one driver while its program is well, none while it is ill.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::Builder;
+use std::time::Duration;
+
+use tandem_facts::ids::Incarnation;
+
+use crate::driver::{Command, Driver, Outcome};
+use crate::handle::Reporter;
+use crate::kafka::Producer;
+use crate::{Claims, Config};
+
+/// How often an ill member looks whether it is well again.
+const LOOK: Duration = Duration::from_millis(20);
+/// The wait before the client is started again, if it refused.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Whether the program can do the work of a leader. The latest word counts.
+#[derive(Debug)]
+pub(crate) struct Health(AtomicBool);
+
+impl Health {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicBool::new(true))
+    }
+
+    pub(crate) fn set(&self, well: bool) {
+        self.0.store(well, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_well(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// What all drivers of a member share.
+pub(crate) struct Lives {
+    pub(crate) config: Config,
+    pub(crate) claims: Arc<Claims>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) reporter: Reporter,
+}
+
+impl Lives {
+    /// The clients of the life that the configuration names.
+    pub(crate) fn driver(&self) -> Result<Driver, crate::JoinError> {
+        let (claims, health) = (Arc::clone(&self.claims), Arc::clone(&self.health));
+        Driver::new(&self.config, claims, health, self.reporter.on_event())
+    }
+
+    /// Runs until a command to leave arrives. The caller drops what is returned, since destroying a
+    /// client can hang.
+    pub(crate) fn live(mut self, driver: Driver, commands: &Receiver<Command>) -> Option<Producer> {
+        let mut driver = Some(driver);
+        loop {
+            match driver.take().map(|driver| driver.live(commands)) {
+                Some((Outcome::Left, rest)) => return Some(rest),
+                Some((Outcome::Ill, rest)) => {
+                    // If the system refuses a thread, this one waits.
+                    let dropped = Builder::new().name("close".to_owned());
+                    dropped.spawn(move || drop(rest)).ok();
+                }
+                None => {}
+            }
+            driver = Some(self.revive(commands)?);
+        }
+    }
+
+    /// Waits until the program is well, and starts the next life; none if the member is to leave.
+    fn revive(&mut self, commands: &Receiver<Command>) -> Option<Driver> {
+        let mut wait = LOOK;
+        loop {
+            match commands.recv_timeout(wait) {
+                Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(Command::Clock(_) | Command::Pulse) => continue,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if !self.health.is_well() {
+                wait = LOOK;
+                continue;
+            }
+            let next = self.config.life.incarnation.0.saturating_add(1);
+            self.config.life.incarnation = Incarnation(next);
+            match self.driver() {
+                Ok(driver) => return Some(driver),
+                Err(error) => {
+                    let error = tandem_host::error::chain(&error);
+                    tracing::warn!(error, "The member is well and cannot join yet.");
+                    wait = AGAIN;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The mesh over real sockets: against others of its kind, and against members that a test plays.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::frame::{Greeting, frame};
+use super::mail::News;
+use super::{Mesh, MeshSettings};
+use crate::Claims;
+use crate::kafka::Bell;
+use tandem_facts::ids::{Life, PartitionId};
+use tandem_facts::time::Mono;
+use tandem_neli::Statement;
+use tandem_neli::mesh::{Order, Process, Word};
+
+/// Longer than anything here takes on a busy machine.
+const BOUND: Duration = Duration::from_secs(20);
+
+fn life(text: &str) -> Life {
+    Life::try_from(text.to_owned()).unwrap()
+}
+
+fn process(of: &str) -> Process {
+    Process { life: life(of), number: 7 }
+}
+
+fn statement(of: &str, holds: &[u32], address: Option<String>) -> Statement {
+    Statement {
+        group: "g".parse().unwrap(),
+        life: life(of),
+        process: 7,
+        generation: 5,
+        holds: holds.iter().copied().map(PartitionId).collect(),
+        leads: holds.iter().copied().map(PartitionId).collect(),
+        going: false,
+        address,
+    }
+}
+
+/// A member's mesh, and what its loop has been told.
+struct Member {
+    mesh: Mesh,
+    bell: Arc<Bell>,
+    heard: News,
+}
+
+impl Member {
+    fn start(of: &str, holds: &[u32]) -> Self {
+        let bell = Arc::new(Bell::default());
+        let claims = Arc::new(Claims::new(std::num::NonZeroU32::MIN));
+        let settings = MeshSettings {
+            listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            stand_in: Duration::from_secs(10),
+            suspect: None,
+        };
+        let me = ("t".parse().unwrap(), "g".parse().unwrap(), process(of));
+        let mut mesh = Mesh::start(&settings, me, Arc::clone(&bell), claims).unwrap();
+        mesh.own(Some(statement(of, holds, Some(mesh.address()))));
+        Self { mesh, bell, heard: News::default() }
+    }
+
+    /// Collects news until this holds.
+    fn await_that(&mut self, what: &str, holds: impl Fn(&News) -> bool) {
+        let end = Mono::now() + BOUND;
+        loop {
+            let news = self.mesh.news();
+            self.heard.stated.extend(news.stated);
+            self.heard.orders.extend(news.orders);
+            if holds(&self.heard) {
+                return;
+            }
+            assert!(Mono::now() < end, "{what}");
+            self.bell.wait(Duration::from_millis(100));
+        }
+    }
+
+    fn await_statement(&mut self, of: &str) {
+        let of = life(of);
+        self.await_that("a statement on a link", |it| it.stated.iter().any(|it| it.life == of));
+    }
+
+    /// For whom it stands in, by partition.
+    fn stands_in(&self) -> Vec<(u32, String)> {
+        let stands = |order: &Order| match order {
+            Order::Stand(it) => Some((it.partition.0, it.of.to_string())),
+            Order::End { .. } => None,
+        };
+        self.heard.orders.values().filter_map(stands).collect()
+    }
+}
+
+/// A member that the test plays: it dials, greets, and states what it holds.
+fn played(address: &str, greeting: &Greeting, holds: &[u32]) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(BOUND)).unwrap();
+    stream.write_all(&frame(&greeting.encode())).unwrap();
+    let word = Word::Statement(statement(&greeting.from.life.to_string(), holds, None));
+    stream.write_all(&frame(&word.encode())).unwrap();
+    stream
+}
+
+fn greeting(from: &str, to: &str) -> Greeting {
+    let (topic, group) = ("t".parse().unwrap(), "g".parse().unwrap());
+    Greeting { topic, group, from: process(from), to: Some(process(to)) }
+}
+
+#[test]
+fn a_link_that_ends_without_a_goodbye_makes_a_stand_in_and_one_with_it_none() {
+    let mut member = Member::start("p1-3.1", &[0]);
+    let address = member.mesh.address();
+    let mut leaver = played(&address, &greeting("p1-1.1", "p1-3.1"), &[1]);
+    let victim = played(&address, &greeting("p1-2.1", "p1-3.1"), &[2]);
+    member.await_statement("p1-1.1");
+    member.await_statement("p1-2.1");
+    leaver.write_all(&frame(&Word::Goodbye.encode())).unwrap();
+    drop(leaver);
+    drop(victim);
+    member.await_that("a stand-in", |it| !it.orders.is_empty());
+    assert_eq!(member.stands_in(), [(2, "p1-2.1".to_owned())]);
+}
+
+#[test]
+fn members_link_by_what_the_ledger_states_and_a_goodbye_is_no_death() {
+    let mut all = ["p1-1.1", "p1-2.1", "p1-3.1"].map(|of| Member::start(of, &[]));
+    let stated: Vec<Statement> = ["p1-1.1", "p1-2.1", "p1-3.1"]
+        .iter()
+        .zip(&all)
+        .map(|(of, member)| statement(of, &[], Some(member.mesh.address())))
+        .collect();
+    for member in &mut all {
+        stated.iter().for_each(|statement| member.mesh.ledger(statement.clone()));
+    }
+    for (at, member) in all.iter_mut().enumerate() {
+        for (of, other) in stated.iter().enumerate() {
+            if of != at {
+                member.await_statement(&other.life.to_string());
+            }
+        }
+    }
+    let [first, mut second, mut third] = all;
+    // On its links it says more: what it holds by now.
+    let mut first = first;
+    first.mesh.own(Some(statement("p1-1.1", &[1, 2, 3], Some(first.mesh.address()))));
+    for other in [&mut second, &mut third] {
+        other.await_that("the new share", |it| it.stated.iter().any(|it| it.holds.len() == 3));
+    }
+    first.mesh.leave();
+    let victim = played(&third.mesh.address(), &greeting("p1-0.1", "p1-3.1"), &[4, 5, 6, 7]);
+    third.await_statement("p1-0.1");
+    drop(victim);
+    let mut taken = Vec::new();
+    let end = Mono::now() + BOUND;
+    while taken.len() < 4 && Mono::now() < end {
+        third.await_that("a turn", |_| true);
+        second.await_that("a turn", |_| true);
+        taken = [third.stands_in(), second.stands_in()].concat();
+        taken.sort();
+        third.bell.wait(Duration::from_millis(1));
+    }
+    let wanted = [4, 5, 6, 7].map(|k| (k, "p1-0.1".to_owned()));
+    assert_eq!(taken, wanted, "each orphan has one, and the leaver left none");
+}
+
+#[test]
+fn strangers_are_refused() {
+    let member = Member::start("p1-3.1", &[0]);
+    let address = member.mesh.address();
+    let other_group = Greeting { group: "h".parse().unwrap(), ..greeting("p1-1.1", "p1-3.1") };
+    let other_ledger = Greeting { topic: "u".parse().unwrap(), ..greeting("p1-1.1", "p1-3.1") };
+    let other_life = greeting("p1-1.1", "p1-3.2");
+    for wrong in [other_group, other_ledger, other_life] {
+        let mut stream = played(&address, &wrong, &[1]);
+        let mut read = Vec::new();
+        // Its own greeting comes first, then the end; a reset is an end, too.
+        stream.read_to_end(&mut read).ok();
+        assert!(read.len() < 100, "{wrong:?} is answered");
+    }
+    let listen = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let settings = MeshSettings { listen, stand_in: BOUND, suspect: None };
+    let me = ("t".parse().unwrap(), "g".parse().unwrap(), process("p1-1.1"));
+    let claims = Arc::new(Claims::new(std::num::NonZeroU32::MIN));
+    assert!(Mesh::start(&settings, me, Arc::default(), claims).is_err(), "beyond the loopback");
+}

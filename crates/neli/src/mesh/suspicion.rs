@@ -1,0 +1,93 @@
+//! Suspicion: a member whose link is silent is stood in for, at the price of an overlap if it
+//! lives.
+//!
+//! - Each member gives a sign of life on every link, eight times within the limit.
+//! - A member whose own loop was late suspects nobody: what it did not hear may wait for it.
+//! - If most links are silent, the fault is its own. So of two members none suspects the other.
+//! - A statement on the ledger vetoes: it counts as speech. A suspect that is vouched for is
+//!   suspected again only after its link has spoken.
+//! - No more than one suspicion of a member in a second.
+//! - No tombstone, no notice: each member judges its own links.
+
+use std::time::Duration;
+
+use super::peer::{Link, Peer};
+use super::{Cause, LinkId, Mesh, Process, Word};
+use tandem_facts::time::Mono;
+
+/// The shortest time between two suspicions of one member.
+const AGAIN: Duration = Duration::from_secs(1);
+/// Signs of life within the time after which silence is suspect.
+const BEATS: u32 = 8;
+
+impl Mesh {
+    /// Every call comes by here: a loop that was late forgives all silence.
+    pub(super) fn turn(&mut self, now: Mono) {
+        let late = self.config.suspect.is_some_and(|it| now.since(self.turned) >= it / 2);
+        if late {
+            for link in self.peers.values_mut().filter_map(|peer| peer.link.as_mut()) {
+                link.spoke = link.spoke.max(now);
+            }
+        }
+        self.turned = self.turned.max(now);
+    }
+
+    /// A member spoke on its link.
+    pub(super) fn spoke(&mut self, now: Mono, life: &Process) {
+        let Some(link) = self.peers.get_mut(life).and_then(|peer| peer.link.as_mut()) else {
+            return;
+        };
+        (link.spoke, link.armed, link.doubt) = (now, true, None);
+        if std::mem::take(&mut link.suspect) {
+            self.orders.extend(self.orphans.release(life, Some(Cause::Silence)));
+        }
+    }
+
+    /// A member spoke on the ledger.
+    pub(super) fn vouched(&mut self, now: Mono, life: &Process) {
+        let Some(link) = self.peers.get_mut(life).and_then(|peer| peer.link.as_mut()) else {
+            return;
+        };
+        link.spoke = link.spoke.max(now);
+        if std::mem::take(&mut link.suspect) {
+            link.armed = false;
+            self.orders.extend(self.orphans.release(life, Some(Cause::Silence)));
+        }
+    }
+
+    /// Gives signs of life, and suspects silent members.
+    pub(super) fn judge_silence(&mut self, now: Mono) {
+        let Some(limit) = self.config.suspect else { return };
+        if self.beat.is_some_and(|beat| beat <= now) {
+            self.beat = Some(now + limit / BEATS);
+            let links: Vec<LinkId> = self.links.keys().copied().collect();
+            self.words.extend(links.into_iter().map(|link| (link, Word::Alive)));
+        }
+        let silent = |link: &Link| link.suspect || now.since(link.spoke) >= limit;
+        let count = self.peers.values().filter_map(|it| it.link).filter(silent).count();
+        if count * 2 > self.links.len() {
+            return;
+        }
+        let is_new = |peer: &Peer| {
+            let soon = peer.suspected.is_some_and(|at| now.since(at) < AGAIN);
+            peer.link.is_some_and(|link| silent(&link) && link.armed && !link.suspect) && !soon
+        };
+        let suspects: Vec<Process> =
+            self.peers.iter().filter(|(_, it)| is_new(it)).map(|(life, _)| life.clone()).collect();
+        for life in suspects {
+            self.suspect(now, &life);
+        }
+    }
+
+    fn suspect(&mut self, now: Mono, life: &Process) {
+        let Some(peer) = self.peers.get_mut(life) else { return };
+        peer.suspected = Some(now);
+        if let Some(link) = &mut peer.link {
+            link.suspect = true;
+        }
+        if let Some(share) = &peer.share {
+            self.orphans.add(life, share, Cause::Silence, now + self.config.stand_in);
+        }
+        self.grant();
+    }
+}

@@ -1,0 +1,301 @@
+//! `tandem hold`: a program of the user holds a role.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tokio::task::JoinSet;
+
+use super::Failure;
+use super::console;
+use super::topology_args::{TopologyArgs, runtime};
+use crate::hold::serve::{Access, Sidecar};
+use crate::hold::{
+    HoldError, Holder, NameLock, OnExit, Stopping, Wrapped, Wrapper, cluster_of, ensure_ledger,
+};
+use crate::ids::{GroupName, Life, MemberId, RoleIndex, RoleName};
+use crate::member::config_of;
+use crate::time::Span;
+use crate::topology::{Plan, PlannedGroup};
+use crate::verdict::Exit;
+use crate::yaml::choices;
+
+/// The least time between SIGKILL and the end of a claim.
+const MARGIN_LEAST: Duration = Duration::from_millis(50);
+/// What a claim must have left beside the time to stop, so that it can be renewed.
+const RENEWS: Duration = Duration::from_millis(40);
+/// The longest default wait between SIGTERM and SIGKILL.
+const GRACE_MOST: Duration = Duration::from_secs(5);
+/// How often a sidecar alone looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The role of a command, and how the command is stopped.
+type Work = ((RoleIndex, RoleName), Stopping);
+
+/// Hold a role with a program of yours: run a command while it leads, or answer a program that
+/// asks.
+///
+/// Joins a group of the topology as one more member. With a command (after --): while the member
+/// leads the role, the command runs; before the claim ends, the command gets SIGTERM, and then,
+/// with all that it has started, SIGKILL. A process beside the command (its keeper) sees to that,
+/// also if `tandem hold` hangs or is killed. The command learns what it leads from TANDEM_ROLE,
+/// TANDEM_GROUP, TANDEM_TOPOLOGY, TANDEM_NAME, TANDEM_INCARNATION and, in exclusive mode,
+/// TANDEM_FENCE. Its standard input is empty; its output is that of `tandem hold`.
+///
+/// With --serve: answers over HTTP. `GET /v1/roles/ROLE` is 200 while the member leads the role,
+/// with `remaining_ms`, counted from before the request was sent, and else 409. `GET /v1/events`
+/// is a stream of changes. `PUT /v1/health` with {"well": false} hands the roles over, and with
+/// true takes part again. Also /livez, /readyz, /metrics and /openapi.json.
+///
+/// In exclusive mode the group must have a `hold`: for so long a promise to a program may last, and
+/// no other member leads before the command is known to be gone.
+///
+/// The cluster of the group has a `bootstrap`, or is an embedded one that a `tandem up` of yours
+/// keeps up. One process at a time may use a name; what an earlier one with this name has left
+/// running is killed before the member joins. SIGTERM, SIGINT or SIGHUP stop the command and leave
+/// the group.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tandem hold -f topologies/held.yaml --group p1 --name a --role nightly -- ./nightly.sh --all
+  tandem hold -f mine.yaml --group p1 --name a --role eurusd --on-exit leave -- ./feed eurusd
+  tandem hold -f mine.yaml --group p1 --name a --serve 127.0.0.1:7070
+  curl -X PUT -d '{\"well\":false}' http://127.0.0.1:7070/v1/health
+
+Exit codes: 0 it was told to end, and the command is gone; 1 could not run, or the command does not
+end; 2 usage or invalid file. With --on-exit leave: the exit code of the command, or 128 and the
+number of the signal that killed it.")]
+pub(super) struct HoldArgs {
+    #[command(flatten)]
+    topology: TopologyArgs,
+    /// The group to join.
+    #[arg(long)]
+    group: GroupName,
+    /// The name of this member, unique in the group.
+    #[arg(long)]
+    name: MemberId,
+    /// The role for which the command runs.
+    #[arg(long, requires = "command")]
+    role: Option<String>,
+    /// What happens when the command ends by itself: `restart` starts it again, after 100 ms, and
+    /// after up to 10 s if it ends again and again; `leave` leaves the group, and ends with the
+    /// exit code of the command.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Restart::Restart)]
+    on_exit: Restart,
+    /// From SIGTERM to SIGKILL [default: half the hold in exclusive mode; else a quarter of the
+    /// threshold, at most 5s].
+    #[arg(long, value_name = "DURATION", requires = "command")]
+    grace: Option<Span>,
+    /// Answer programs on this address; port 0 means any free port. The address is printed.
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "command")]
+    serve: Option<SocketAddr>,
+    /// A file with the token that requests must bear to change anything. Without one, only this
+    /// user and root may, and only on the loopback.
+    #[arg(long, value_name = "FILE", requires = "serve")]
+    token_file: Option<PathBuf>,
+    /// The command and its arguments.
+    #[arg(last = true, requires = "role", value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// What happens when the command ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Restart {
+    /// Start it again.
+    Restart,
+    /// Leave the group.
+    Leave,
+}
+
+impl From<Restart> for OnExit {
+    fn from(what: Restart) -> Self {
+        match what {
+            Restart::Restart => Self::Restart,
+            Restart::Leave => Self::Leave,
+        }
+    }
+}
+
+/// Runs it. The exit code may be that of the user's command.
+pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
+    let plan = args.topology.plan()?;
+    let group = args.group_of(&plan)?;
+    let work = args.work(&plan, group)?;
+    args.promises(group)?;
+    let sidecar = args.sidecar()?;
+    let stop = stop_flag()?;
+    let runtime = runtime()?;
+    let cluster = runtime.block_on(cluster_of(&plan, group)).map_err(failed)?;
+    runtime.block_on(ensure_ledger(&args.group, group, &cluster)).map_err(failed)?;
+    let name = NameLock::take(&plan.topology, &args.group, &args.name);
+    let name = name.map_err(|error| failed(error.into()))?;
+    let life = Life { member: args.name.clone(), incarnation: name.incarnation };
+    let config = config_of(life, group, &cluster);
+    let of = (plan.topology.clone(), args.group.clone());
+    let holder = Holder::join(of, plan.roles.clone(), &config, work.is_some());
+    let holder = Arc::new(holder.map_err(|error| failed(error.into()))?);
+    let mut serving = JoinSet::new();
+    let address = sidecar.as_ref().map(|sidecar| sidecar.address);
+    if let Some(sidecar) = sidecar {
+        say(&holder, &format_args!("answers on http://{}", sidecar.address));
+        serving.spawn_on(sidecar.serve(Arc::clone(&holder)), runtime.handle());
+    }
+    let done = match work {
+        Some((role, stopping)) => {
+            let wrapper = Wrapper {
+                role,
+                command: args.command.clone(),
+                stopping,
+                on_exit: args.on_exit.into(),
+                mark: name.mark.clone(),
+                sidecar: address,
+            };
+            say(&holder, &format_args!("waits to lead {}", wrapper.role.1));
+            wrapper.run(&holder, &stop, &mut |what| say(&holder, &what))
+        }
+        None => {
+            while !stop.load(Ordering::SeqCst) {
+                std::thread::sleep(LOOK);
+            }
+            Ok(Wrapped::Stopped)
+        }
+    };
+    ended(done, &holder)
+}
+
+/// Leaves the group, unless the command may still run.
+fn ended(done: Result<Wrapped, HoldError>, holder: &Arc<Holder>) -> Result<u8, Failure> {
+    match done {
+        Ok(wrapped) => {
+            // The sidecar goes on answering meanwhile.
+            holder.member.depart();
+            Ok(match wrapped {
+                Wrapped::Stopped => 0,
+                Wrapped::Ended(end) => end.code(),
+            })
+        }
+        Err(error) => {
+            // Whoever leaves now gives the role to another. The process ends without leaving.
+            std::mem::forget(Arc::clone(holder));
+            Err(failed(error))
+        }
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it ends here")]
+fn failed(error: HoldError) -> Failure {
+    Failure::new(Exit::Unable, &error)
+}
+
+fn say(holder: &Holder, what: &dyn std::fmt::Display) {
+    let (member, group) = (&holder.life.member, &holder.group);
+    // A closed standard error is not an error.
+    writeln!(console::err(), "{member} in {group}: {what}").ok();
+}
+
+/// Set by the signals that end the command.
+fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        let set = signal_hook::flag::register(signal, Arc::clone(&stop));
+        set.map_err(|error| Failure::new(Exit::Unable, &error))?;
+    }
+    Ok(stop)
+}
+
+fn invalid(what: impl Into<String>) -> Failure {
+    Failure::text(Exit::Invalid, what)
+}
+
+impl HoldArgs {
+    fn group_of<'a>(&self, plan: &'a Plan) -> Result<&'a PlannedGroup, Failure> {
+        plan.groups.get(&self.group).ok_or_else(|| {
+            let names = plan.groups.keys().map(GroupName::as_str);
+            let hint = choices(self.group.as_str(), names);
+            invalid(format!("--group: there is no group `{}`: {hint}", self.group))
+        })
+    }
+
+    /// The role of the command, and how the command is stopped; none without a command.
+    fn work(&self, plan: &Plan, group: &PlannedGroup) -> Result<Option<Work>, Failure> {
+        let Some(name) = &self.role else { return Ok(None) };
+        let role = name.parse::<RoleName>().ok();
+        let role = role.and_then(|name| plan.roles.find(&name).map(|role| (role, name)));
+        let Some(role) = role else {
+            let what = format!("--role: {} has no role `{name}`", plan.topology);
+            return Err(invalid(match plan.roles.names().next() {
+                Some(first) => format!("{what}; it has {}, as `{first}`", plan.roles),
+                None => what,
+            }));
+        };
+        let stopping = self.stopping(group)?;
+        self.has_program()?;
+        Ok(Some((role, stopping)))
+    }
+
+    /// Without a hold, an exclusive group promises nothing, and every answer would be no.
+    fn promises(&self, group: &PlannedGroup) -> Result<(), Failure> {
+        if group.pace.mode.is_exclusive() && group.pace.hold.get().is_zero() {
+            let name = &self.group;
+            return Err(invalid(format!(
+                "group {name} is exclusive and has no hold, so it promises nothing to a program: \
+                 set one, as in --set groups.{name}.hold=500ms"
+            )));
+        }
+        Ok(())
+    }
+
+    fn sidecar(&self) -> Result<Option<Sidecar>, Failure> {
+        let Some(address) = self.serve else { return Ok(None) };
+        let access = Access::of(address, self.token_file.as_deref());
+        let access = access.map_err(|error| Failure::new(Exit::Invalid, &error))?;
+        let bound = Sidecar::bind(address, access);
+        let what = "the address of --serve cannot be used";
+        bound.map(Some).map_err(|source| failed(HoldError::System { what, source }))
+    }
+
+    /// How the command is stopped, if the claims of the group leave the time for it.
+    fn stopping(&self, group: &PlannedGroup) -> Result<Stopping, Failure> {
+        let exclusive = group.pace.mode.is_exclusive();
+        let (word, lasts) = if exclusive {
+            ("hold", group.pace.hold.get())
+        } else {
+            ("threshold", group.pace.threshold.get())
+        };
+        let usual = if exclusive { lasts / 2 } else { (lasts / 4).min(GRACE_MOST) };
+        let grace = self.grace.map_or(usual, Span::get);
+        let margin = if exclusive { MARGIN_LEAST.max(lasts / 5) } else { MARGIN_LEAST };
+        if grace + margin + RENEWS <= lasts {
+            return Ok(Stopping { grace, margin });
+        }
+        let name = &self.group;
+        let (grace, margin) = (Span(grace), Span(margin));
+        let has = format!("group {name} has a {word} of {}", Span(lasts));
+        Err(invalid(format!(
+            "{has}, too short to end a command before its claim ends (SIGKILL {grace} after \
+             SIGTERM, and {margin} before the end): set a longer one, as in \
+             --set groups.{name}.{word}=500ms, or a shorter --grace"
+        )))
+    }
+
+    /// The program must be there: a member that leads and cannot do its work helps nobody.
+    fn has_program(&self) -> Result<(), Failure> {
+        let Some(program) = self.command.first() else { return Ok(()) };
+        let path = Path::new(program);
+        let found = if path.components().count() > 1 {
+            path.is_file()
+        } else {
+            let folders = std::env::var_os("PATH").unwrap_or_default();
+            std::env::split_paths(&folders).any(|folder| folder.join(path).is_file())
+        };
+        if found {
+            return Ok(());
+        }
+        Err(invalid(format!("there is no command {}", path.display())))
+    }
+}

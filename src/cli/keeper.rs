@@ -1,0 +1,67 @@
+//! `tandem keeper` and `tandem starter`: the processes between `tandem hold` and its command.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+use super::{Failure, console};
+use crate::hold::{Stopping, become_command, keep};
+use crate::time::Span;
+use crate::verdict::Exit;
+
+/// A program that does not exist, as shells report it.
+const NOT_FOUND: u8 = 127;
+/// A program that cannot be run.
+const NOT_RUN: u8 = 126;
+
+/// Keep a command: end it before its claim ends.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct KeeperArgs {
+    /// From SIGTERM to SIGKILL.
+    #[arg(long)]
+    grace: Span,
+    /// From SIGKILL to the end of the claim.
+    #[arg(long)]
+    margin: Span,
+    /// The command and its arguments.
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Become a command that ends with its keeper.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct StarterArgs {
+    /// The process id of the keeper, the parent of this process.
+    keeper: u32,
+    /// The command and its arguments.
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Keeps the command until the socket on standard input closes.
+pub(super) fn run(args: &KeeperArgs) -> Result<Exit, Failure> {
+    let stopping = Stopping { grace: args.grace.get(), margin: args.margin.get() };
+    let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
+    let kept = socket.and_then(|socket| keep(socket, &args.command, stopping));
+    kept.map_err(|error| Failure::new(Exit::Unable, &error))?;
+    Ok(Exit::Pass)
+}
+
+/// Becomes the command; returns an exit code only if it cannot.
+pub(super) fn start(args: &StarterArgs) -> u8 {
+    let error = match become_command(args.keeper, &args.command) {
+        Ok(never) => absurd(never),
+        Err(error) => error,
+    };
+    let program = args.command.first().map(|name| name.to_string_lossy().into_owned());
+    let program = program.unwrap_or_default();
+    // A closed standard error changes nothing.
+    writeln!(console::err(), "cannot run {program}: {error}").ok();
+    if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }
+}
+
+fn absurd(never: Infallible) -> io::Error {
+    match never {}
+}

@@ -1,0 +1,80 @@
+//! Where a member finds its group: the address of its cluster, and its ledger.
+
+use super::HoldError;
+use crate::ids::{ClusterName, GroupName, TopologyName};
+use crate::kafka::{Admin, Cluster, Found, TopicSettings};
+use crate::status_socket::{Ask, Reply, Request, StatusError, VERSION, endpoints};
+use crate::topology::{Address, Plan, PlannedGroup};
+
+/// The cluster of a group, as its members reach it. An embedded one is that of the `tandem up` of
+/// this user which keeps the topology up.
+///
+/// # Errors
+/// The plan does not know the group, or no such `tandem up` runs.
+pub async fn cluster_of(plan: &Plan, group: &PlannedGroup) -> Result<Cluster, HoldError> {
+    let name = &group.cluster;
+    let planned = plan.clusters.get(name);
+    let planned = planned.ok_or_else(|| HoldError::NotUp(plan.topology.clone(), name.clone()))?;
+    let bootstrap = match &planned.address {
+        Address::Bootstrap(bootstrap) => bootstrap.clone(),
+        Address::Embedded => kept_up(&plan.topology, name).await?,
+    };
+    Ok(Cluster { bootstrap, access: planned.members.clone() })
+}
+
+/// The address of an embedded broker that a `tandem up` of this user keeps up.
+async fn kept_up(topology: &TopologyName, cluster: &ClusterName) -> Result<String, HoldError> {
+    let mut found = Vec::new();
+    for endpoint in endpoints()? {
+        let request = Request { tandem: VERSION, ask: Ask::Status, follow: false };
+        let mut replies = match endpoint.ask(request).await {
+            // It has ended, and its socket is removed now.
+            Err(StatusError::Dead { .. }) => continue,
+            replies => replies?,
+        };
+        let picture = match replies.next().await? {
+            Reply::Status(picture) if picture.run.topology == *topology => picture,
+            Reply::Status(_)
+            | Reply::Event(_)
+            | Reply::End { .. }
+            | Reply::Dropped { .. }
+            | Reply::Refused { .. } => continue,
+        };
+        found.extend(picture.brokers.get(cluster).map(|broker| broker.address.clone()));
+    }
+    let mut found = found.into_iter();
+    match (found.next(), found.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(HoldError::NotUp(topology.clone(), cluster.clone())),
+        (Some(_), Some(_)) => Err(HoldError::Several(topology.clone())),
+    }
+}
+
+/// Makes sure that the ledger exists as the plan says, and creates it if it is missing.
+///
+/// # Errors
+/// The cluster does not answer or refuses, or the ledger has another width.
+pub async fn ensure_ledger(
+    name: &GroupName,
+    group: &PlannedGroup,
+    cluster: &Cluster,
+) -> Result<(), HoldError> {
+    let (topic, wanted) = (&group.topic, group.partitions);
+    let settings = TopicSettings {
+        width: wanted,
+        replication: group.replication,
+        min_insync_replicas: group.min_insync_replicas,
+        retention: group.retention,
+    };
+    let admin = Admin::new(cluster)?;
+    admin.enter()?;
+    if admin.topic(topic)? == Found::Absent {
+        admin.create(topic, settings).await?;
+    }
+    match admin.topic(topic)? {
+        Found::Width(found) if found != wanted.get() => {
+            Err(HoldError::Width { group: name.clone(), topic: topic.clone(), found, wanted })
+        }
+        Found::Absent | Found::Width(_) => Ok(()),
+    }
+}

@@ -1,0 +1,184 @@
+//! `tandem hold` as a process, on a broker that stands alone, and commands that notice it when two
+//! of them run at a time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tandem::guard::Identity;
+use tandem::time::Mono;
+use tempfile::TempDir;
+
+use super::alone::Alone;
+use super::experiment::{eventually, signal_pid};
+
+/// Nothing here takes longer, however loaded the machine.
+pub const SOON: Duration = Duration::from_secs(60);
+
+/// A broker, a topology of one group on it, and a folder for what the commands write.
+pub struct Stage {
+    pub broker: Alone,
+    folder: TempDir,
+}
+
+/// `tandem hold`; killed with this value, and its keeper then ends what it kept.
+pub struct Hold {
+    child: Child,
+}
+
+impl Stage {
+    /// One exclusive group `p1` with the roles `r` and `s`, on one partition. The session is long
+    /// enough for a busy host.
+    pub fn exclusive() -> Self {
+        Self::new("mode: exclusive, session: 3s, hold: 1500ms")
+    }
+
+    /// The same with other settings of the group.
+    pub fn new(settings: &str) -> Self {
+        let (broker, folder) = (Alone::start(), TempDir::new().unwrap());
+        let text = format!(
+            "version: 1\nname: held\nroles: [r, s]\nclusters: {{a: {{bootstrap: \"{}\"}}}}\n\
+             groups: {{p1: {{cluster: a, partitions: 1, {settings}}}}}\n",
+            broker.address
+        );
+        fs::write(folder.path().join("t.yaml"), text).unwrap();
+        Self { broker, folder }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `tandem hold` of this name, not started yet; `more` comes before the command.
+    pub fn command(&self, name: &str, more: &[&str], command: &[&str]) -> Command {
+        self.command_as(name, name, more, command)
+    }
+
+    /// The same, with other names for the files that it writes to.
+    pub fn command_as(&self, file: &str, name: &str, more: &[&str], command: &[&str]) -> Command {
+        let mut hold = Command::new(crate::program());
+        hold.args(["hold", "-f", "t.yaml", "--group", "p1", "--name", name]);
+        hold.args(more);
+        if !command.is_empty() {
+            hold.arg("--").args(command);
+        }
+        hold.current_dir(self.folder.path()).env("XDG_STATE_HOME", self.path("state"));
+        hold.env("RUST_LOG", "warn,tandem::hold=debug,tandem::cli::hold=off");
+        hold.stdin(Stdio::null());
+        let file = |kind: &str| fs::File::create(self.path(&format!("{file}.{kind}"))).unwrap();
+        hold.stdout(file("out")).stderr(file("err"));
+        hold
+    }
+
+    /// Serves programs, without a command; also the port.
+    pub fn serve(&self, name: &str, more: &[&str]) -> (Hold, u16) {
+        let more = [&["--serve", "127.0.0.1:0"], more].concat();
+        let mut command = self.command(name, &more, &[]);
+        let hold = Hold { child: command.spawn().unwrap() };
+        let file = format!("{name}.err");
+        let port = eventually("the address", SOON, || {
+            let said = self.said(&file);
+            let address = said.split("answers on http://127.0.0.1:").nth(1)?;
+            address.split_once('\n')?.0.parse().ok()
+        });
+        (hold, port)
+    }
+
+    /// Holds role `r` with this command.
+    pub fn hold(&self, name: &str, command: &[&str]) -> Hold {
+        Hold { child: self.command(name, &["--role", "r"], command).spawn().unwrap() }
+    }
+
+    /// Holds role `r` with `body`, a script that nobody else may run meanwhile. Whatever it starts
+    /// counts, too: the kernel keeps the lock until the last of them has ended. Who finds it taken
+    /// writes that to `two`.
+    pub fn hold_alone(&self, name: &str, body: &str) -> Hold {
+        let script = format!(
+            "exec 9>lock; flock -n 9 || {{ echo {name} >> two; exit 9; }}; \
+             echo $$ > {name}.pid; {body}"
+        );
+        self.hold(name, &["sh", "-c", &script])
+    }
+
+    /// What a file says by now.
+    pub fn said(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap_or_default()
+    }
+
+    /// Waits for the command of `name` to run; the process, which is another one than `before`.
+    pub fn runs(&self, name: &str, before: Option<Identity>) -> Identity {
+        let path = self.path(&format!("{name}.pid"));
+        let found = || read(&path).filter(|one| Some(*one) != before);
+        eventually(&format!("the command of {name}"), SOON, found)
+    }
+
+    /// Nobody found two commands at a time.
+    pub fn was_alone(&self) {
+        assert_eq!(self.said("two"), "", "two commands ran at the same time");
+    }
+}
+
+/// A test that fails shows what was said.
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            for entry in fs::read_dir(self.folder.path()).into_iter().flatten().flatten() {
+                let text = fs::read_to_string(entry.path()).unwrap_or_default();
+                println!("== {}\n{text}", entry.path().display());
+            }
+        }
+    }
+}
+
+impl Hold {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        signal_pid(self.pid(), signal);
+    }
+
+    /// Its only child.
+    pub fn keeper(&self) -> Identity {
+        eventually("the keeper", SOON, || {
+            let path = format!("/proc/{0}/task/{0}/children", self.pid());
+            let text = fs::read_to_string(path).unwrap();
+            Identity::of(text.split_whitespace().next()?.parse().ok()?)
+        })
+    }
+
+    /// Waits until it has ended.
+    pub fn ends(&mut self) -> ExitStatus {
+        eventually("the end of tandem hold", SOON, || self.child.try_wait().unwrap())
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Waits until a process has ended; returns when that was seen.
+pub fn gone(one: Identity) -> Mono {
+    eventually("the end of a process", SOON, || (!one.lives()).then(Mono::now))
+}
+
+/// The process whose id a command has written to this file.
+pub fn written(path: &Path) -> Identity {
+    eventually("a process id", SOON, || read(path))
+}
+
+/// The same, of another process than `before`.
+pub fn again(path: &Path, before: Identity) -> Identity {
+    let other = || read(path).filter(|one| *one != before);
+    eventually("another process id", SOON, other)
+}
+
+fn read(path: &Path) -> Option<Identity> {
+    Identity::of(fs::read_to_string(path).ok()?.trim().parse().ok()?)
+}

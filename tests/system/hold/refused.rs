@@ -1,0 +1,65 @@
+//! What `tandem hold` refuses, before it joins anything.
+
+use support::held::Stage;
+
+/// The exit code and the message.
+fn refused(stage: &Stage, name: &str, more: &[&str], command: &[&str]) -> (Option<i32>, String) {
+    let status = stage.command(name, more, command).status().unwrap();
+    (status.code(), stage.said(&format!("{name}.err")))
+}
+
+#[test]
+fn mistakes_are_named_with_what_was_meant() {
+    let stage = Stage::new("mode: exclusive, session: 3s");
+    let sleep = ["sleep", "60"];
+    let hold = ["--role", "r", "--set", "groups.p1.hold=1s"];
+    for (more, command, message) in [
+        (&["--role", "x"][..], &sleep[..], "--role: held has no role `x`; it has 2 roles, as `r`"),
+        (&["--role", "r"], &sleep, "group p1 has a hold of 0s, too short to end a command before"),
+        (&[&hold[..], &["--grace", "1s"]].concat(), &sleep, "or a shorter --grace"),
+        (&hold, &["no-such-command"], "there is no command no-such-command"),
+        (&hold, &["./t"], "there is no command ./t"),
+    ] {
+        let (code, told) = refused(&stage, "a", more, command);
+        assert!(code == Some(2) && told.contains(message), "{message}: {code:?} {told}");
+    }
+    let other = ["--group", "p2", "--role", "r"];
+    let mut command = std::process::Command::new(support::program());
+    command.args(["hold", "-f", "t.yaml", "--name", "a"]).args(other).args(["--", "true"]);
+    let done = command.current_dir(stage.path("")).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(told.contains("--group: there is no group `p2`: did you mean `p1`?"), "{told}");
+}
+
+#[test]
+fn a_name_is_borne_by_one_process_at_a_time() {
+    let stage = Stage::new("session: 2s");
+    let _first = stage.hold_alone("a", "while :; do sleep 0.02; done");
+    stage.runs("a", None);
+    let mut command = stage.command_as("second", "a", &["--role", "r"], &["true"]);
+    let code = command.status().unwrap().code();
+    let told = stage.said("second.err");
+    assert!(told.contains("another `tandem hold` runs as a in group p1"), "{code:?} {told}");
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn a_ledger_of_another_width_is_refused() {
+    let stage = Stage::new("session: 2s");
+    stage.broker.create("held-p1", 3);
+    let (code, told) = refused(&stage, "a", &["--role", "r"], &["true"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        told.contains("topic held-p1 of group p1 has 3 partitions and 1 are planned"),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_embedded_cluster_needs_a_tandem_up() {
+    let stage = Stage::new("session: 2s");
+    let embedded = ["--role", "r", "--set", "clusters.a=embedded"];
+    let (code, told) = refused(&stage, "a", &embedded, &["true"]);
+    assert_eq!(code, Some(1));
+    assert!(told.contains("no `tandem up` of yours keeps held up on this machine"), "{told}");
+}

@@ -1,0 +1,187 @@
+//! `tandem hold --serve` as a program of any language meets it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use support::experiment::{eventually, signal_pid};
+use support::held::{SOON, Stage};
+use support::web::{ask, get};
+use tandem::time::Mono;
+
+use crate::documented::python::{VALIDATOR, ask as ask_python};
+use crate::strangers::another::{answer, as_nobody, as_ourselves};
+
+/// The answer for role `r`, as status and JSON.
+fn role(port: u16) -> (u16, Value) {
+    let (status, body) = get(port, "/v1/roles/r").unwrap();
+    (status, serde_json::from_str(&body).unwrap())
+}
+
+fn leads(port: u16) -> Value {
+    eventually("the lead", SOON, || {
+        let (status, body) = role(port);
+        (status == 200).then_some(body)
+    })
+}
+
+fn health(port: u16, well: bool) -> (u16, String) {
+    ask(port, "PUT /v1/health", "", &json!({ "well": well }).to_string()).unwrap()
+}
+
+#[test]
+fn a_program_learns_what_it_leads_and_for_how_long() {
+    let stage = Stage::exclusive();
+    let (mut hold, port) = stage.serve("a", &[]);
+    let body = leads(port);
+    assert_eq!(body["role"], "r");
+    assert_eq!(body["promised"], true);
+    assert!(body["fence"].as_i64().is_some_and(|fence| fence > 0), "{body}");
+    // No promise is longer than the hold, counted from before the request.
+    for _ in 0..50 {
+        let left = role(port).1["remaining_ms"].as_u64().unwrap();
+        assert!(left <= 1_500 && left > 0, "{left}");
+    }
+    assert_eq!(get(port, "/v1/roles/x").unwrap().0, 404);
+    assert_eq!(get(port, "/livez").unwrap(), (200, "alive\n".to_owned()));
+    assert_eq!(get(port, "/readyz").unwrap(), (200, "ready\n".to_owned()));
+    let metrics = get(port, "/metrics").unwrap().1;
+    let row = "tandem_hold_led_partitions{group=\"p1\",member=\"a\"} 1\n";
+    assert!(metrics.contains(row), "{metrics}");
+    hold.signal(Signal::TERM);
+    assert_eq!(hold.ends().code(), Some(0));
+}
+
+#[test]
+fn a_job_that_holds_its_promise_to_the_last_meets_no_successor() {
+    let stage = Stage::exclusive();
+    let (first, port) = stage.serve("a", &[]);
+    let (_second, other) = stage.serve("b", &[]);
+    eventually("one leader", SOON, || (role(port).0 == 200 && role(other).0 == 409).then_some(()));
+    // A clock, then the question; the promise lasts from the clock on.
+    let asked = Mono::now();
+    let left = role(port).1["remaining_ms"].as_u64().unwrap();
+    first.signal(Signal::TERM);
+    let successor = eventually("the successor", SOON, || (role(other).0 == 200).then(Mono::now));
+    assert!(successor >= asked + Duration::from_millis(left), "{successor:?} {asked:?} {left}");
+}
+
+#[test]
+fn an_ill_program_hands_its_roles_over_and_takes_them_back() {
+    let stage = Stage::new("session: 2s");
+    let (_first, port) = stage.serve("a", &[]);
+    leads(port);
+    let events = follow(port);
+    assert_eq!(health(port, false).0, 200);
+    eventually("the end of the lead", SOON, || (role(port).0 == 409).then_some(()));
+    let (status, body) = get(port, "/readyz").unwrap();
+    assert!(status == 503 && body.contains("cannot do the work"), "{status} {body}");
+    let (_second, other) = stage.serve("b", &[]);
+    leads(other);
+    health(other, false);
+    assert_eq!(health(port, true).0, 200);
+    leads(port);
+    // The stream began with what was led, and told of the rest.
+    let told: Vec<String> = events.take(4).collect();
+    assert_eq!(told, ["claimed", "lapsed", "left", "claimed"]);
+}
+
+/// The names of the events, as they come; `connected` may come at any time.
+fn follow(port: u16) -> impl Iterator<Item = String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream.write_all(b"GET /v1/events HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+    let lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let names = lines.filter_map(|line| line.strip_prefix("event: ").map(str::to_owned));
+    names.filter(|name| !name.ends_with("connected"))
+}
+
+#[test]
+fn only_who_may_changes_anything() {
+    let stage = Stage::new("session: 2s");
+    fs::write(stage.path("token"), "secret\n").unwrap();
+    let (_hold, port) = stage.serve("a", &["--token-file", "token"]);
+    let put = |headers: &str| ask(port, "PUT /v1/health", headers, "{\"well\":true}").unwrap().0;
+    assert_eq!(put(""), 401);
+    assert_eq!(put("Authorization: Bearer secre\r\n"), 401);
+    assert_eq!(put("Authorization: Bearer secret\r\n"), 200);
+    let wrong = ask(port, "PUT /v1/health", "Authorization: Bearer secret\r\n", "{}").unwrap();
+    assert!(wrong.0 == 400 && wrong.1.contains("write {\\\"well\\\": true}"), "{wrong:?}");
+    let (_hold, port) = stage.serve("b", &[]);
+    let request = b"PUT /v1/health HTTP/1.0\r\nContent-Length: 13\r\n\r\n{\"well\":true}";
+    let address = format!("127.0.0.1:{port}");
+    let status = |perl| String::from_utf8(answer(perl, &address, request)).unwrap();
+    assert!(status(as_ourselves("perl")).starts_with("HTTP/1.0 200"));
+    assert!(status(as_nobody("perl")).starts_with("HTTP/1.0 403"));
+    let mut open = stage.command("c", &["--serve", "0.0.0.0:0"], &[]);
+    assert_eq!(open.status().unwrap().code(), Some(2));
+    assert!(stage.said("c.err").contains("takes a --token-file"), "{}", stage.said("c.err"));
+}
+
+#[test]
+fn members_that_lose_their_brokers_are_not_ready_and_do_not_lead() {
+    let stage = Stage::exclusive();
+    let (_hold, port) = stage.serve("a", &[]);
+    leads(port);
+    signal_pid(stage.broker.pid(), Signal::STOP);
+    eventually("the end of the claim", SOON, || (role(port).0 == 409).then_some(()));
+    eventually("the reason", SOON, || {
+        let (status, body) = get(port, "/readyz").unwrap();
+        (status == 503 && body.contains("the brokers cannot be reached")).then_some(())
+    });
+    signal_pid(stage.broker.pid(), Signal::CONT);
+    leads(port);
+}
+
+/// The answers are what the OpenAPI file says; the validator is not ours.
+#[test]
+fn answers_match_the_openapi_file() {
+    let stage = Stage::exclusive();
+    let (_hold, port) = stage.serve("a", &[]);
+    leads(port);
+    let text = fs::read_to_string("deploy/schema/hold.openapi.json").unwrap();
+    let file: Value = serde_json::from_str(&text).unwrap();
+    let served: Value = serde_json::from_str(&get(port, "/openapi.json").unwrap().1).unwrap();
+    assert_eq!(served, file);
+    let health_body = "{\"well\":true}";
+    let answers = [
+        ("/v1/roles/{role}", "get", "200", get(port, "/v1/roles/r").unwrap()),
+        ("/v1/roles/{role}", "get", "404", get(port, "/v1/roles/x").unwrap()),
+        ("/v1/health", "put", "200", ask(port, "PUT /v1/health", "", health_body).unwrap()),
+        ("/v1/health", "put", "400", ask(port, "PUT /v1/health", "", "x").unwrap()),
+    ];
+    // Ill, it leads no more and is not ready.
+    health(port, false);
+    eventually("the end of the lead", SOON, || (role(port).0 == 409).then_some(()));
+    let more = [
+        ("/v1/roles/{role}", "get", "409", get(port, "/v1/roles/r").unwrap()),
+        ("/readyz", "get", "503", get(port, "/readyz").unwrap()),
+    ];
+    let mut lines = Vec::new();
+    for (number, (path, method, status, (code, body))) in
+        answers.into_iter().chain(more).enumerate()
+    {
+        assert_eq!(code.to_string(), status, "{method} {path}: {body}");
+        let answer = &file["paths"][path][method]["responses"][status];
+        let mut schema = answer["content"]["application/json"]["schema"].clone();
+        assert!(schema.is_object(), "{method} {path} {status} is not described");
+        schema["components"] = file["components"].clone();
+        let write = |name: String, text: String| {
+            fs::write(stage.path(&name), text).unwrap();
+            stage.path(&name)
+        };
+        let schema = write(format!("schema-{number}"), schema.to_string());
+        let body = write(format!("answer-{number}"), body);
+        lines.push(json!({"schema": schema, "file": body, "form": "json"}).to_string());
+        // Another answer would be refused.
+        let wrong = write(format!("wrong-{number}"), "{\"rolle\": 1}".to_owned());
+        lines.push(json!({"schema": schema, "file": wrong, "form": "json"}).to_string());
+    }
+    for (number, errors) in ask_python("validate.py", &VALIDATOR, &lines).iter().enumerate() {
+        let is_fine = errors.as_array().unwrap().is_empty();
+        assert_eq!(is_fine, number % 2 == 0, "{}: {errors}", lines[number]);
+    }
+}
