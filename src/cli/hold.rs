@@ -24,6 +24,7 @@ use crate::time::Span;
 use crate::topology::{Plan, PlannedGroup};
 use crate::verdict::Exit;
 use crate::yaml::choices;
+use tandem_member::Config;
 
 /// The least time between SIGKILL and the end of a claim.
 const MARGIN_LEAST: Duration = Duration::from_millis(50);
@@ -135,7 +136,8 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
     let name = NameLock::take(&plan.topology, &args.group, &args.name);
     let name = name.map_err(|error| failed(error.into()))?;
     let life = Life { member: args.name.clone(), incarnation: name.incarnation };
-    let config = config_of(life, group, &cluster);
+    // Others may stand in for a member of the mesh that is late: its claims are too short for work.
+    let config = Config { mesh: None, ..config_of(life, group, &cluster) };
     let of = (plan.topology.clone(), args.group.clone());
     let holder = Holder::join(of, plan.roles.clone(), &config, work.is_some());
     let holder = Arc::new(holder.map_err(|error| failed(error.into()))?);

@@ -2,13 +2,29 @@
 
 use std::time::Duration;
 
+use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
 use tandem_neli::Membership;
 use tandem_neli::membership::Proof;
 
+use crate::Config;
 use crate::driver::Input;
-use crate::kafka::{Consumer, Delivered, KafkaError};
+use crate::kafka::{Consumer, ConsumerSettings, Delivered, KafkaError};
 use crate::own_group::OwnGroup;
+
+/// The settings of the consumer; `direct` is the partition that it reads in any case.
+pub(crate) fn consumer_settings(config: &Config, direct: Option<PartitionId>) -> ConsumerSettings {
+    ConsumerSettings {
+        topic: config.topic.clone(),
+        group: config.consumer_group.clone(),
+        life: config.life.clone(),
+        session: config.session,
+        heartbeat: config.heartbeat,
+        wake: config.wake,
+        assignor: config.assignor.clone(),
+        direct,
+    }
+}
 
 /// What a member joins its group and reads its ledger with.
 pub(crate) struct Clients {

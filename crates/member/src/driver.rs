@@ -16,10 +16,10 @@ use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement}
 
 pub use leaving::HAND_OVER;
 
-use crate::clients::Clients;
+use crate::clients::{Clients, consumer_settings};
 use crate::contact::{Contact, Counters};
-use crate::kafka::{Bell, Consumer, ConsumerSettings, Delivered, Mark, MembershipClient, Producer};
-use crate::lives::Health;
+use crate::kafka::{Bell, Consumer, Delivered, Mark, MembershipClient, Producer};
+use crate::lives::{Command, Health, Outcome};
 use crate::mesh::Mesh;
 use crate::own_group::OwnGroup;
 use crate::{Claims, Config, Event, JoinError};
@@ -28,26 +28,6 @@ use crate::{Claims, Config, Event, JoinError};
 const DIRECT: PartitionId = PartitionId(0);
 /// The interval at which the member reports all its claims while there are any.
 const RENEWAL: Duration = Duration::from_millis(100);
-
-/// A command to a member.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Command {
-    /// Leave the group and end.
-    Leave,
-    /// Shift the wall clock by this from now on; zero corrects it.
-    Clock(Skew),
-    /// Its program is well.
-    Pulse,
-}
-
-/// Why a driver has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// It was told to leave.
-    Left,
-    /// Its program is ill; the member joins again when it is well.
-    Ill,
-}
 
 /// An input of the member's loop.
 pub(crate) enum Input {
@@ -99,19 +79,6 @@ fn hands_over(config: &Config) -> bool {
     config.handover && knows && config.mode == Mode::NonExclusive
 }
 
-fn consumer_settings(config: &Config) -> ConsumerSettings {
-    ConsumerSettings {
-        topic: config.topic.clone(),
-        group: config.consumer_group.clone(),
-        life: config.life.clone(),
-        session: config.session,
-        heartbeat: config.heartbeat,
-        wake: config.wake,
-        assignor: config.assignor.clone(),
-        direct: hands_over(config).then_some(DIRECT),
-    }
-}
-
 /// The mesh of a member that has one.
 fn mesh(
     config: &Config,
@@ -143,7 +110,7 @@ impl Driver {
         let stale = config.threshold / 3;
         let client_id = config.life.to_string();
         let producer = Producer::new(&config.cluster, &client_id, &config.topic, stale)?;
-        let settings = consumer_settings(config);
+        let settings = consumer_settings(config, hands_over(config).then_some(DIRECT));
         let (mut consumer, own) = match config.membership {
             MembershipClient::Library => (Consumer::subscribe(&config.cluster, &settings)?, None),
             MembershipClient::Own => {

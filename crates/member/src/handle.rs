@@ -10,11 +10,11 @@ use tandem_facts::roles::Roles;
 use tandem_facts::time::{Mono, Skew};
 use tokio::sync::broadcast::Sender;
 
-use crate::driver::{Command, OnEvent};
+use crate::driver::OnEvent;
 use crate::events::BEHIND_MAX;
 use crate::kafka::KafkaError;
 use crate::lead::{self, Promise};
-use crate::lives::{Health, Lives};
+use crate::lives::{Command, Health, Lives};
 use crate::{Claim, Claims, Config, Deposed, Event, Events, Lead, Placed};
 
 /// The capacity of the command queue; further commands are dropped.

@@ -7,16 +7,37 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use tandem_facts::ids::Incarnation;
+use tandem_facts::time::Skew;
 
-use crate::driver::{Command, Driver, Outcome};
+use crate::driver::Driver;
 use crate::handle::Reporter;
 use crate::kafka::Producer;
-use crate::{Claims, Config};
+use crate::{Claims, Config, JoinError};
 
 /// How often an ill member looks whether it is well again.
 const LOOK: Duration = Duration::from_millis(20);
 /// The wait before the client is started again, if it refused.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// A command to a member.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Command {
+    /// Leave the group and end.
+    Leave,
+    /// Shift the wall clock by this from now on; zero corrects it.
+    Clock(Skew),
+    /// Its program is well.
+    Pulse,
+}
+
+/// Why a driver has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was told to leave.
+    Left,
+    /// Its program is ill; the member joins again when it is well.
+    Ill,
+}
 
 /// Whether the program can do the work of a leader. The latest word counts.
 #[derive(Debug)]
@@ -46,7 +67,7 @@ pub(crate) struct Lives {
 
 impl Lives {
     /// The clients of the life that the configuration names.
-    pub(crate) fn driver(&self) -> Result<Driver, crate::JoinError> {
+    pub(crate) fn driver(&self) -> Result<Driver, JoinError> {
         let (claims, health) = (Arc::clone(&self.claims), Arc::clone(&self.health));
         Driver::new(&self.config, claims, health, self.reporter.on_event())
     }
