@@ -5,13 +5,6 @@ use super::setting::{Kind, Setting};
 
 #[test]
 #[ignore = "takes minutes"]
-fn three_members_in_exclusive_mode() {
-    let three = Setting { members: 3, ..Setting::exclusive() };
-    holds("three members, exclusive", three);
-}
-
-#[test]
-#[ignore = "takes minutes"]
 fn two_members_and_one_that_joins_in_exclusive_mode() {
     let joins = Setting { members: 2, later: 1, ..Setting::exclusive() };
     holds("two members and one that joins, exclusive", joins);

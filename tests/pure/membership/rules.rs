@@ -64,7 +64,7 @@ impl Belief {
     }
 
     /// What it makes of an answer.
-    fn heed(&mut self, now: Mono, rule: Rule, answer: Option<Response>) {
+    fn heed(&mut self, now: Mono, rule: Rule, answer: Option<&Response>) {
         match answer {
             Some(Response::Done) => self.proof = Some(now),
             // The group rebalances, or is done without this member.
@@ -126,7 +126,8 @@ fn doubled(story: &Story, rule: Rule) -> (u64, bool) {
             let Some(core) = &world.places[place].core else { continue };
             belief.renew(now, core);
             if let Some(request) = World::asks(rule, belief) {
-                belief.heed(now, rule, world.would_answer(place, request));
+                let answer = world.would_answer(place, request);
+                belief.heed(now, rule, answer.as_ref());
             }
         }
         let counts = (0..world.story.width).map(|k| world.leaders(rule, &beliefs, PartitionId(k)));
