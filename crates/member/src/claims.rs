@@ -100,10 +100,7 @@ impl Claims {
     pub fn end(&self, partition: PartitionId) -> Mono {
         let end = self.ends.get(partition.index());
         let end = end.map_or(Mono::ZERO, |end| Mono(end.load(Ordering::SeqCst)));
-        match self.turns.limit.load(Ordering::Acquire) {
-            0 => end,
-            limit => end.min(Mono(self.turns.last.load(Ordering::Acquire).saturating_add(limit))),
-        }
+        self.turns_end().map_or(end, |turns| end.min(turns))
     }
 
     /// The fence of the claim on `partition`, read after its end.
@@ -142,17 +139,17 @@ impl Claims {
         self.turns.last.store(now.0, Ordering::Release);
     }
 
-    /// Whether the last turn is too old.
-    fn is_late(&self, now: Mono) -> bool {
+    /// When the last turn is too old; none where none are expected.
+    fn turns_end(&self) -> Option<Mono> {
         let limit = self.turns.limit.load(Ordering::Acquire);
         let last = Mono(self.turns.last.load(Ordering::Acquire));
-        limit > 0 && now.since(last) > Duration::from_nanos(limit)
+        (limit > 0).then(|| last + Duration::from_nanos(limit))
     }
 
     /// The claims that hold at `now`.
     #[must_use]
     pub fn at(&self, now: Mono) -> Vec<Horizon> {
-        if self.is_late(now) {
+        if self.turns_end().is_some_and(|end| end <= now) {
             return Vec::new();
         }
         let horizons = self.horizons.lock().unwrap_or_else(PoisonError::into_inner);
@@ -170,6 +167,22 @@ impl Claims {
 mod tests {
     use super::*;
     use tandem_facts::ids::Term;
+
+    #[test]
+    fn a_loop_that_does_not_turn_claims_nothing() {
+        let claims = Claims::new(NonZeroU32::MIN);
+        let ms = |at: u64| Mono::ZERO + Duration::from_millis(at);
+        let (partition, term) = (PartitionId(0), Term(1));
+        let claim = Horizon { partition, term, until: ms(1_000) };
+        claims.publish([claim].into_iter(), &BTreeMap::new());
+        assert_eq!(claims.led(ms(900)), [partition], "no turns are expected");
+        claims.expect_turns(ms(0), Duration::from_millis(50));
+        assert_eq!(claims.led(ms(49)), [partition]);
+        assert_eq!(claims.led(ms(50)), []);
+        assert_eq!(claims.end(partition), ms(50), "and without a lock");
+        claims.turned(ms(60));
+        assert_eq!(claims.led(ms(61)), [partition]);
+    }
 
     fn claim(partition: u32, until: u64) -> Horizon {
         Horizon { partition: PartitionId(partition), term: Term(1), until: Mono(until) }
@@ -209,21 +222,5 @@ mod tests {
         for (until, expected) in cases {
             assert_eq!(turned(*until), *expected, "{until:?}");
         }
-    }
-
-    #[test]
-    fn a_loop_that_does_not_turn_claims_nothing() {
-        let claims = Claims::new(NonZeroU32::MIN);
-        let ms = |at: u64| Mono::ZERO + Duration::from_millis(at);
-        let (partition, term) = (PartitionId(0), Term(1));
-        let claim = Horizon { partition, term, until: ms(1_000) };
-        claims.publish([claim].into_iter(), &BTreeMap::new());
-        assert_eq!(claims.led(ms(900)), [partition], "no turns are expected");
-        claims.expect_turns(ms(0), Duration::from_millis(50));
-        assert_eq!(claims.led(ms(50)), [partition]);
-        assert_eq!(claims.led(ms(51)), []);
-        assert_eq!(claims.end(partition), ms(50));
-        claims.turned(ms(60));
-        assert_eq!(claims.led(ms(61)), [partition]);
     }
 }

@@ -1,5 +1,7 @@
 //! Drives the core with Kafka: one thread owns the protocol and both clients.
 
+mod leaving;
+
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use tandem_facts::time::{Mono, Skew, Wall, WallClock};
 use tandem_neli::mesh::{Order, Process};
 use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement};
 
+pub use leaving::HAND_OVER;
+
 use crate::clients::{Clients, consumer_settings};
 use crate::contact::{Contact, Counters};
 use crate::kafka::{Bell, Consumer, Delivered, Mark, MembershipClient, Producer};
@@ -20,14 +24,8 @@ use crate::mesh::Mesh;
 use crate::own_group::OwnGroup;
 use crate::{Claims, Config, Event, JoinError};
 
-/// The longest wait for the client to close, since closing can hang.
-const CLOSE: Duration = Duration::from_secs(2);
 /// The partition on which members state what they hold and lead.
 const DIRECT: PartitionId = PartitionId(0);
-/// A leaving member leads on for at most this long. Closing the client takes about 100 ms.
-const LEAD_ON: Duration = Duration::from_millis(300);
-/// The longest that a leaving member waits for others to lead what it led.
-pub const HAND_OVER: Duration = Duration::from_secs(1);
 /// The interval at which the member reports all its claims while there are any.
 const RENEWAL: Duration = Duration::from_millis(100);
 
@@ -326,55 +324,6 @@ impl State {
         let at = Mono::now().max(now);
         let wall = self.clock.read(at, truth);
         self.report(at, Event::Clock(wall));
-    }
-
-    /// Gives its partitions back, and leads on until others lead them: make before break.
-    fn hand_over(&mut self, clients: &mut Clients) {
-        let end = Mono::now() + HAND_OVER;
-        clients.begin_leave();
-        self.core.handle_going(Mono::now());
-        while !self.core.is_relieved(Mono::now()) && Mono::now() < end {
-            let inputs = self.next(clients);
-            self.take(inputs);
-        }
-    }
-
-    /// Leaves the group. A member that hands over leads until others do. Another one in the
-    /// non-exclusive mode leads until it has left, since the others learn of its leave only at
-    /// their next heartbeats. Then it ends every claim and reports it.
-    fn leave(&mut self, mut clients: Clients) {
-        if self.core.hands_over() {
-            self.hand_over(&mut clients);
-        }
-        self.producer.discard();
-        let within = LEAD_ON + self.hold;
-        // In the other modes a successor leads at once: no claim may outlast the membership.
-        if self.core.mode() != Mode::NonExclusive {
-            let now = Mono::now();
-            self.core.handle_leave(now);
-            self.drain(now);
-        }
-        let (done, closed) = std::sync::mpsc::channel();
-        let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
-            // The receiver is gone if closing took too long.
-            clients.leave(within, || {
-                done.send(()).ok();
-            });
-        });
-        let left = closing.is_ok() && closed.recv_timeout(within).is_ok();
-        let now = Mono::now();
-        self.core.handle_leave(now);
-        self.drain(now);
-        if let Some(mesh) = self.mesh.take() {
-            mesh.leave();
-        }
-        self.report(Mono::now(), Event::Left);
-        let rest = CLOSE.saturating_sub(within);
-        if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {
-            tracing::warn!(
-                "The client did not close within {CLOSE:?}; it goes on in the background."
-            );
-        }
     }
 
     fn report(&mut self, now: Mono, event: Event) {

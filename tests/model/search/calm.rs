@@ -13,8 +13,8 @@ use super::world::World;
 pub(super) struct Calm {
     /// The most ticks that a group may take.
     most: u32,
-    /// By the identity of a calm state: how many ticks later all partitions are led for good; none if
-    /// never.
+    /// By the identity of a calm state: how many ticks later all partitions are led for good; none
+    /// if never.
     known: Mutex<HashMap<u64, Option<u32>>>,
 }
 

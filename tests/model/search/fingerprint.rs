@@ -111,7 +111,7 @@ impl Hasher for Identity {
     }
 }
 
-/// The client and the number of a member id. A member's later ids are greater than its earlier ones.
+/// The client and the number of a member id. The later ids of a member are the greater ones.
 fn member_id(bytes: &[u8]) -> Option<(u8, u64)> {
     let [letter, b'-', number @ ..] = bytes else { return None };
     Some((*letter, std::str::from_utf8(number).ok()?.parse().ok()?))

@@ -1,24 +1,32 @@
-//! Groups that take minutes. `tests/long model` searches them; CONTRIBUTING.md has the numbers.
+//! Groups that take minutes to hours: `tests/long model`.
 
 use super::holds;
-use super::setting::Setting;
+use super::setting::{Kind, Setting};
 
 #[test]
 #[ignore = "takes minutes"]
-fn three_members_of_which_one_joins() {
+fn two_members_and_one_that_joins_in_exclusive_mode() {
     let joins = Setting { members: 2, later: 1, ..Setting::exclusive() };
     holds("two members and one that joins, exclusive", joins);
 }
 
 #[test]
 #[ignore = "takes minutes"]
+fn two_faults_of_members_in_exclusive_mode() {
+    let kinds = &[Kind::Kill, Kind::Pause, Kind::Cut, Kind::Deposed];
+    let two = Setting { faults: 2, kinds, ..Setting::exclusive() };
+    holds("two members, exclusive, two faults of members", two);
+}
+
+#[test]
+#[ignore = "takes hours"]
 fn two_faults_in_exclusive_mode() {
     let two = Setting { faults: 2, horizon: Some(24), ..Setting::exclusive() };
     holds("two members, exclusive, two faults", two);
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes hours"]
 fn two_faults_in_non_exclusive_mode() {
     let two = Setting { faults: 2, horizon: Some(24), ..Setting::non_exclusive() };
     holds("two members, non-exclusive, two faults", two);

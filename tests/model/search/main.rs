@@ -1,12 +1,12 @@
 //! Every schedule of a small group. The cores of its members and of its coordinator are those that
 //! are shipped; the network, the clock and the faults are choices of the search.
 //!
-//! A member sends heartbeats and commits each quarter of a session, and the clock goes on in eighths
-//! of a session. Instants count from now and ids count for nothing but their equality, so a group
+//! A member sends heartbeats and commits each quarter of a session, and the clock goes on in
+//! eighths of a session. Instants count from now, and of ids only their equality counts, so a group
 //! that has recovered is in a state that is known. Most searches therefore end without a horizon:
 //! what they find holds however long a fault lasts.
 //!
-//! `cargo test --workspace --features tls --test model -- --nocapture` prints the numbers of states.
+//! `cargo test --workspace --features tls --test model -- --nocapture` prints how many states.
 
 #![allow(clippy::print_stderr, reason = "a search says how many states it has seen")]
 

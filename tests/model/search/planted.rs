@@ -1,5 +1,5 @@
-//! Mistakes that members of the exclusive mode could make. The search finds a story of each in which
-//! two members lead one partition, and finds none where the mistake is taken out.
+//! Mistakes that members of the exclusive mode could make. The search finds a story of each in
+//! which two members lead one partition, and finds none where the mistake is taken out.
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ fn joins(setting: Setting) -> Setting {
     Setting { members: 1, later: 1, ..setting }
 }
 
-/// A claim ends at `V[k] + T`: it holds while `now - V[k] < T`. A nanosecond more makes that `<=` on
-/// the instants of this model.
+/// A claim ends at `V[k] + T`: it holds while `now - V[k] < T`. A nanosecond more makes that `<=`
+/// on the instants of this model.
 #[test]
 fn at_most_for_less_than() {
     let sound = scene(Rule::Proved, 1, &[Kind::Deposed]);

@@ -98,8 +98,8 @@ impl Kind {
 }
 
 impl Setting {
-    /// Two members in exclusive mode, by both proofs, of which one fault at most befalls one. `T` is
-    /// the whole session: the clocks of this model all go at one rate.
+    /// Two members in exclusive mode, by both proofs, and one fault at most. `T` is the whole
+    /// session: the clocks of this model all go at one rate.
     pub(super) const fn exclusive() -> Self {
         Self {
             members: 2,

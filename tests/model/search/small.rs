@@ -30,3 +30,9 @@ fn two_members_that_hand_over_in_non_exclusive_mode() {
     let hands_over = Setting { hands_over: true, ..Setting::non_exclusive() };
     holds("two members that hand over, non-exclusive", hands_over);
 }
+
+#[test]
+fn three_members_in_exclusive_mode() {
+    let three = Setting { members: 3, ..Setting::exclusive() };
+    holds("three members, exclusive", three);
+}

@@ -1,4 +1,4 @@
-//! What a group in exclusive mode needs beside: proofs of membership; and how members leave and pause.
+//! What a group in exclusive mode needs beside: proofs of membership; how members leave and pause.
 
 use tandem::groups::{Departure, Leave};
 use tandem::time::Mono;

@@ -1,0 +1,68 @@
+//! How a member leaves its group.
+
+use std::time::Duration;
+
+use tandem_facts::observation::Mode;
+use tandem_facts::time::Mono;
+
+use super::State;
+use crate::Event;
+use crate::clients::Clients;
+
+/// The longest wait for the client to close, since closing can hang.
+const CLOSE: Duration = Duration::from_secs(2);
+/// A leaving member leads on for at most this long. Closing the client takes about 100 ms.
+const LEAD_ON: Duration = Duration::from_millis(300);
+/// The longest that a leaving member waits for others to lead what it led.
+pub const HAND_OVER: Duration = Duration::from_secs(1);
+
+impl State {
+    /// Gives its partitions back, and leads on until others lead them: make before break.
+    fn hand_over(&mut self, clients: &mut Clients) {
+        let end = Mono::now() + HAND_OVER;
+        clients.begin_leave();
+        self.core.handle_going(Mono::now());
+        while !self.core.is_relieved(Mono::now()) && Mono::now() < end {
+            let inputs = self.next(clients);
+            self.take(inputs);
+        }
+    }
+
+    /// Leaves the group. A member that hands over leads until others do. Another one in the
+    /// non-exclusive mode leads until it has left, since the others learn of its leave only at
+    /// their next heartbeats. Then it ends every claim and reports it.
+    pub(super) fn leave(&mut self, mut clients: Clients) {
+        if self.core.hands_over() {
+            self.hand_over(&mut clients);
+        }
+        self.producer.discard();
+        let within = LEAD_ON + self.hold;
+        // In the other modes a successor leads at once: no claim may outlast the membership.
+        if self.core.mode() != Mode::NonExclusive {
+            let now = Mono::now();
+            self.core.handle_leave(now);
+            self.drain(now);
+        }
+        let (done, closed) = std::sync::mpsc::channel();
+        let closing = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
+            // The receiver is gone if closing took too long.
+            clients.leave(within, || {
+                done.send(()).ok();
+            });
+        });
+        let left = closing.is_ok() && closed.recv_timeout(within).is_ok();
+        let now = Mono::now();
+        self.core.handle_leave(now);
+        self.drain(now);
+        if let Some(mesh) = self.mesh.take() {
+            mesh.leave();
+        }
+        self.report(Mono::now(), Event::Left);
+        let rest = CLOSE.saturating_sub(within);
+        if closing.is_ok() && !left && closed.recv_timeout(rest).is_err() {
+            tracing::warn!(
+                "The client did not close within {CLOSE:?}; it goes on in the background."
+            );
+        }
+    }
+}
