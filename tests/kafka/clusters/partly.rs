@@ -1,5 +1,5 @@
 //! Members that are cut off only from their coordinator, or from the leader of their partition: the
-//! cost is the one in `deploy/kafka/README.md`.
+//! cost is the one in `deploy/kafka/README.md`, which is that of members whose client is librdkafka.
 
 use std::time::Duration;
 
@@ -32,11 +32,12 @@ fn a_leader_without_one_broker_keeps_its_place_or_its_hearing_and_not_both() {
              target: {{leader_of: {role}, group: p1}}}}"
         );
         let file = experiment(&kafka, name, 1, &[step], objective);
-        [file.as_str(), "-f", "topologies/kafka-three.yaml", "--set", LARGE_ENOUGH]
-            .map(str::to_owned)
+        let client = "defaults.membership=librdkafka";
+        let on = ["-f", "topologies/kafka-three.yaml", "--set", LARGE_ENOUGH, "--set", client];
+        std::iter::once(file.as_str()).chain(on).map(str::to_owned).collect::<Vec<_>>()
     };
     let run = cut("coordinator_of: p1");
-    kafka.measured(&run.each_ref().map(String::as_str), |report| {
+    kafka.measured(&run.iter().map(String::as_str).collect::<Vec<_>>(), |report| {
         // It hears its partition, believes on, and gives up when its client misses the coordinator:
         // a threshold later than that its claims are over, and others have led for long.
         let during = while_cut(&kafka.facts());
@@ -48,7 +49,7 @@ fn a_leader_without_one_broker_keeps_its_place_or_its_hearing_and_not_both() {
         require(overlap > 0.0, || "an overlap".to_owned())
     });
     let run = cut(&format!("leader_of: {role}, group: p1"));
-    kafka.measured(&run.each_ref().map(String::as_str), |_| {
+    kafka.measured(&run.iter().map(String::as_str).collect::<Vec<_>>(), |_| {
         // The member sends heartbeats to its coordinator but receives nothing, so no other member
         // takes over.
         let during = while_cut(&kafka.facts());

@@ -128,7 +128,7 @@ impl Shell {
             let local = stream.local_addr();
             let admitted = local.map(|local| self.callers.admit(local, peer));
             if !matches!(admitted, Ok(Ok(()))) || self.sockets.len() >= SOCKETS_MOST {
-                tracing::warn!(%peer, "The mesh refuses a connection.");
+                tracing::warn!(%peer, ?admitted, "The mesh refuses a connection.");
                 continue;
             }
             let until = Mono::now() + GREETING;
@@ -176,15 +176,22 @@ impl Shell {
         }
     }
 
-    /// The kernel has made the connection, or could not: greet.
+    /// The kernel has made the connection, or could not. The other end greets once it has accepted;
+    /// before that no process holds it.
     fn connected(&mut self, id: LinkId, to: &Process, until: Mono) -> io::Result<()> {
-        let greeting = self.greeting(Some(to.clone()));
         let Some(socket) = self.sockets.get_mut(&id) else { return Ok(()) };
         socket.connected()?;
-        let (local, peer) = (socket.stream.local_addr()?, socket.stream.peer_addr()?);
-        // Another user may listen on the port of a dead member.
-        self.callers.admit(local, peer).map_err(io::Error::other)?;
         socket.stage = Stage::Greeting { to: Some(to.clone()), until };
+        Ok(())
+    }
+
+    /// Answers the greeting of the member that was dialed. Another user may listen on the port of a
+    /// dead one.
+    fn answer(&mut self, id: LinkId, to: Process) -> io::Result<()> {
+        let greeting = self.greeting(Some(to));
+        let Some(socket) = self.sockets.get_mut(&id) else { return Ok(()) };
+        let (local, peer) = (socket.stream.local_addr()?, socket.stream.peer_addr()?);
+        self.callers.admit(local, peer).map_err(io::Error::other)?;
         socket.send(&greeting)
     }
 
@@ -194,18 +201,20 @@ impl Shell {
         match &socket.stage {
             Stage::Connecting { .. } => false,
             Stage::Greeting { to, .. } => {
+                let to = to.clone();
                 let Some(greeting) = Greeting::decode(frame) else { return false };
                 let ours = greeting.topic == self.topic && greeting.group == self.config.group;
-                let meant = match (to, &greeting.to) {
+                let meant = match (&to, &greeting.to) {
                     (Some(to), None) => *to == greeting.from,
                     (None, Some(meant)) => *meant == self.config.me,
                     (Some(_), Some(_)) | (None, None) => false,
                 };
-                if ours && meant {
+                let linked = ours && meant && to.is_none_or(|to| self.answer(id, to).is_ok());
+                if let Some(socket) = self.sockets.get_mut(&id).filter(|_| linked) {
                     socket.stage = Stage::Linked;
                     self.core.handle_linked(Mono::now(), id, &greeting.from);
                 }
-                ours && meant
+                linked
             }
             Stage::Linked => {
                 // Words of later versions say nothing here.
