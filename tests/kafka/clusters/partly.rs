@@ -1,5 +1,5 @@
 //! Members that are cut off only from their coordinator, or from the leader of their partition: the
-//! cost is the one in `deploy/kafka/README.md`, which is that of members whose client is librdkafka.
+//! cost is the one in `deploy/kafka/README.md`, that of members whose client is librdkafka.
 
 use std::time::Duration;
 
