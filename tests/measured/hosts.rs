@@ -131,7 +131,8 @@ fn limits(text: &str, step: &str) -> Vec<(Option<u128>, Option<u128>)> {
     brief.limits.values().chain([&brief.joint]).map(of).collect()
 }
 
-/// Of 1s sessions: B + F = 240, a takeover 1255, `T` 3000, a statement 120; a search takes 1000, a process 1000.
+/// Of 1s sessions: B + F = 240, a takeover 1255, `T` 3000, a statement 120; a search takes 1000,
+/// a process 1000.
 #[test]
 fn the_cost_of_a_machine_is_that_of_its_members_and_brokers() {
     let _turn = shared_turn();
