@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use kafka_protocol::messages::ApiKey;
+use kafka_protocol::messages::{ApiKey, RequestKind};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use support::broker_process::BrokerProcess;
@@ -32,10 +32,16 @@ impl Broker {
         let address = process.address.clone();
         let witness = connected(&address);
         let mut broker = Self { process, address, witness };
-        // A group and a topic, for something to be lost.
-        for key in [ApiKey::CreateTopics, ApiKey::JoinGroup] {
-            broker.ask(key, 3);
-        }
+        // A topic and a group, for something to be lost. Nothing ends by time while a test looks:
+        // neither the session nor the wait for the member's SyncGroup, which is the rebalance
+        // timeout.
+        broker.ask(ApiKey::CreateTopics, 3);
+        let Some(RequestKind::JoinGroup(join)) = samples::sample(ApiKey::JoinGroup, 3) else {
+            panic!("another request");
+        };
+        let join = join.with_session_timeout_ms(600_000).with_rebalance_timeout_ms(600_000);
+        let join = RequestKind::JoinGroup(join);
+        broker.answer(&samples::framed(&join, ApiKey::JoinGroup, 3));
         broker
     }
 
@@ -45,8 +51,11 @@ impl Broker {
 
     /// The bytes of an answer to the witness.
     fn ask(&mut self, key: ApiKey, version: i16) -> Vec<u8> {
-        let frame = framed(&samples::written(key, version).1);
-        self.witness.write_all(&frame).unwrap();
+        self.answer(&samples::written(key, version).1)
+    }
+
+    fn answer(&mut self, request: &[u8]) -> Vec<u8> {
+        self.witness.write_all(&framed(request)).unwrap();
         let mut length = [0; 4];
         self.witness.read_exact(&mut length).unwrap();
         let mut answer = vec![0; usize::try_from(u32::from_be_bytes(length)).unwrap()];
