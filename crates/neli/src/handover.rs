@@ -1,16 +1,17 @@
 //! Hand-over in the non-exclusive mode: a member that does not hold a partition any more ends its
 //! claim as soon as another one states that it leads it, instead of `T` after the last message.
 //!
-//! All members read one known partition of the ledger, whatever the group assigns, and state there
-//! what they hold and lead: with each beacon, and at once when a new owner has heard its first
-//! message. A member gives up `k` if it does not hold `k`, and another life of its group leads `k`
-//! in a generation later than that in which the member was itself last given `k`. To know that the
-//! member is not the assignee is not enough: the statement may be late, from a former owner. Each
-//! surrender goes to a later generation, so no two members surrender to each other.
+//! All members read one known partition of the ledger, which the group need not assign to them.
+//! They state there what they hold and lead: with each beacon, and at once when a new owner has
+//! heard its first message. A member gives up `k` if it does not hold `k`, and another life of its
+//! group leads `k` in a generation later than that in which the member itself was last given `k`.
+//! To know that the member is not the assignee is not enough: the statement may be late, from a
+//! former owner. Each surrender goes to a later generation, so no two members surrender to each
+//! other.
 //!
 //! A coordinator that lost its groups begins again at generation 1. A member that sees its own
 //! generation go backwards believes no statement for `T`; a statement of an earlier generation than
-//! its own convinces nobody anyway. Claims then end at `T`, as they do without statements.
+//! its own ends no claim anyway. Claims then end at `T`, as they do without statements.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -110,7 +111,7 @@ impl Handover {
 
 impl Neli {
     /// The same member, which states on partition `direct` what it holds and leads, and heeds what
-    /// others state there. It reads that partition whatever its group assigns. Only in the
+    /// others state there. It reads that partition under every assignment. Only in the
     /// non-exclusive mode, and only with a group membership that knows its generation.
     #[must_use]
     pub fn handing_over(mut self, me: Identity, direct: PartitionId) -> Self {
@@ -161,14 +162,20 @@ impl Neli {
         if !handover.heard(now, statement) {
             return;
         }
-        for &partition in &statement.leads {
-            let yields = handover.yields(now, partition, statement.generation);
-            if !yields || self.held.contains_key(&partition) {
-                continue;
-            }
-            if let Some(claim) = self.vector.end(now, partition) {
-                self.events.push_back(Event::Ended { claim, why: Ending::HandedOver });
-            }
+        let yields = |partition: &PartitionId| {
+            handover.yields(now, *partition, statement.generation)
+                && !self.held.contains_key(partition)
+        };
+        let yielded: Vec<_> = statement.leads.iter().copied().filter(yields).collect();
+        for partition in yielded {
+            self.hand_over(now, partition);
+        }
+    }
+
+    /// Ends the claim, if there is one: another member leads the partition.
+    pub(crate) fn hand_over(&mut self, now: Mono, partition: PartitionId) {
+        if let Some(claim) = self.vector.end(now, partition) {
+            self.events.push_back(Event::Ended { claim, why: Ending::HandedOver });
         }
     }
 

@@ -4,9 +4,10 @@
 //! Such a claim needs no message of its partition. It ends when a newer owner states that it leads,
 //! like any claim on what the member does not hold ([`Ending::HandedOver`]); when the mesh finds
 //! that the owner lives; or with its term. With the next assignment it is a claim like any other.
+//!
+//! [`Ending::HandedOver`]: tandem_facts::observation::Ending::HandedOver
 
 use tandem_facts::ids::PartitionId;
-use tandem_facts::observation::Ending;
 use tandem_facts::time::Mono;
 
 use crate::mesh::{Order, StandIn};
@@ -38,10 +39,8 @@ impl Neli {
     }
 
     fn owner_lives(&mut self, now: Mono, partition: PartitionId) {
-        if self.stand_ins.remove(&partition)
-            && let Some(claim) = self.vector.end(now, partition)
-        {
-            self.events.push_back(Event::Ended { claim, why: Ending::HandedOver });
+        if self.stand_ins.remove(&partition) {
+            self.hand_over(now, partition);
         }
     }
 }

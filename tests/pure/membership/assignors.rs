@@ -81,6 +81,28 @@ fn sticky_moves_no_more_than_an_even_share() {
     assert_eq!(show(&third), "b: t1 t2 t3 t5 | c: t0 t4 t6 t7");
 }
 
+/// How many of so many partitions have another owner after a sixth member has joined five.
+fn moved_to_a_sixth(assignor: Assignor, width: u32) -> usize {
+    let (all, five) = (topics(&[("t", width)]), ["a", "b", "c", "d", "e"]);
+    let five = five.map(|id| candidate(id, &["t"]));
+    let first = assignor.assign(&all, &five);
+    let mut six = again(&five, &first, 1);
+    // It sorts before the others, as a random id may.
+    six.push(candidate("0", &["t"]));
+    let (before, after) = (owners(&first, &five), owners(&assignor.assign(&all, &six), &six));
+    before.iter().filter(|(slot, owner)| after.get(slot) != Some(owner)).count()
+}
+
+#[test]
+fn a_sixth_member_moves_a_quarter_at_most_where_the_assignor_is_sticky() {
+    for width in 1..=200 {
+        let moved = moved_to_a_sixth(Assignor::Sticky, width);
+        assert!(moved * 4 <= usize::try_from(width).unwrap(), "{moved} of {width}");
+    }
+    assert_eq!(moved_to_a_sixth(Assignor::Sticky, 60), 10);
+    assert!(moved_to_a_sixth(Assignor::RoundRobin, 60) > 45, "what that saves");
+}
+
 #[test]
 fn the_latest_generation_counts_and_a_tie_gives_it_to_neither() {
     let all = topics(&[("t", 4)]);
@@ -129,9 +151,27 @@ fn shared() -> impl Strategy<Value = (BTreeMap<String, u32>, Vec<Candidate>)> {
             topics,
             owned,
             generation,
+            unreachable: Partitions::new(),
         };
         (topics, members.into_iter().enumerate().map(named).collect())
     })
+}
+
+/// The same members, of which some do not reach some partitions.
+fn hindered() -> impl Strategy<Value = (BTreeMap<String, u32>, Vec<Candidate>)> {
+    let lacks = prop::collection::btree_map(
+        "[t-v]",
+        prop::collection::btree_set((0_u32..14).prop_map(PartitionId), 0..5),
+        0..3,
+    );
+    (shared(), prop::collection::vec(lacks, 6)).prop_map(|((topics, members), lacks)| {
+        let with = |(member, unreachable)| Candidate { unreachable, ..member };
+        (topics, members.into_iter().zip(lacks).map(with).collect())
+    })
+}
+
+fn reaches(member: &Candidate, topic: &str, k: PartitionId) -> bool {
+    !member.unreachable.get(topic).is_some_and(|lacks| lacks.contains(&k))
 }
 
 /// Who has each partition; panics where two have it, or one that does not want it.
@@ -172,6 +212,41 @@ proptest! {
                 }
             }
         }
+    }
+
+    /// A partition that its taker would not reach goes to a member that does, if one does; nothing
+    /// else moves.
+    #[test]
+    fn what_a_member_does_not_reach_goes_to_one_that_does((topics, members) in hindered()) {
+        let unhindered = members.iter().map(|it| Candidate {
+            unreachable: Partitions::new(), ..it.clone()
+        });
+        let unhindered: Vec<Candidate> = unhindered.collect();
+        for assignor in [Assignor::Range, Assignor::RoundRobin, Assignor::Sticky] {
+            let shares = assignor.assign(&topics, &members);
+            let before = owners(&assignor.assign(&topics, &unhindered), &members);
+            let after = owners(&shares, &members);
+            prop_assert_eq!(before.len(), after.len());
+            let member = |id: &String| members.iter().find(|it| it.member_id == *id).unwrap();
+            for ((topic, k), owner) in &after {
+                let was = &before[&(topic.clone(), *k)];
+                let able = |it: &&Candidate| it.topics.contains(topic) && reaches(it, topic, *k);
+                if reaches(member(was), topic, *k) || !members.iter().any(|it| able(&it)) {
+                    prop_assert_eq!(owner, was, "{}{} moves", topic, k);
+                } else {
+                    prop_assert!(reaches(member(owner), topic, *k), "{}", show(&shares));
+                }
+            }
+        }
+    }
+
+    /// Nor do they wander from one generation to the next.
+    #[test]
+    fn hindered_members_rest((topics, members) in hindered()) {
+        let first = Assignor::Sticky.assign(&topics, &members);
+        let second = Assignor::Sticky.assign(&topics, &again(&members, &first, 9));
+        let third = Assignor::Sticky.assign(&topics, &again(&members, &second, 10));
+        prop_assert_eq!(show(&third), show(&second));
     }
 
     /// The loads of two members that subscribe alike differ by one at most, and none moves a

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use tandem::ids::PartitionId;
 use tandem::neli::membership::{
     Assignor, Partitions, StickyData, Subscription, decode_assignment, encode_assignment,
+    heeds_unreachable,
 };
 
 fn partitions(of: &[(&str, &[u32])]) -> Partitions {
@@ -60,16 +61,23 @@ fn older_and_newer_subscriptions_are_read() {
 fn an_assignment_is_written_in_version_0() {
     let share = partitions(&[("t", &[0, 7])]);
     let written = b"\x00\x00\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x02\
-        \x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x00";
-    assert_eq!(encode_assignment(&share), written);
-    assert_eq!(decode_assignment(written), Some(share));
+        \x00\x00\x00\x00\x00\x00\x00\x07";
+    let heeds = b"\x00\x00\x00\x19tandem: heeds unreachable";
+    let (ours, others) = ([written, &heeds[..]].concat(), [written, &[0; 4][..]].concat());
+    assert_eq!(encode_assignment(&share), ours);
+    for (bytes, heeds) in [(&ours, true), (&others, false)] {
+        assert_eq!(decode_assignment(bytes), Some(share.clone()));
+        assert_eq!(heeds_unreachable(bytes), heeds);
+    }
+    assert!(!heeds_unreachable(b""));
     assert_eq!(decode_assignment(b""), Some(Partitions::new()), "a leader forgot the member");
     assert_eq!(decode_assignment(b"\x00\x00\x00\x00"), None);
 }
 
 #[test]
 fn the_user_data_of_sticky_is_told_from_other_bytes() {
-    let data = StickyData { previous: partitions(&[("t", &[3])]), generation: Some(2) };
+    let previous = partitions(&[("t", &[3])]);
+    let data = StickyData { previous, generation: Some(2), ..StickyData::default() };
     let written = b"\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00\x02";
     assert_eq!(data.encode(), written);
     assert_eq!(StickyData::decode(written), Some(data.clone()));
@@ -88,12 +96,35 @@ fn the_generation_is_found_wherever_a_client_says_it() {
         let assignor = Assignor::CooperativeSticky;
         assignor.candidate("m".to_owned(), None, subscription).generation
     };
-    let sticky = StickyData { previous: Partitions::new(), generation: Some(7) }.encode();
+    let sticky = StickyData { generation: Some(7), ..StickyData::default() }.encode();
     assert_eq!(said(&sticky, Some(8)), Some(8), "KIP-792");
     assert_eq!(said(&sticky, None), Some(7), "librdkafka before 2.3");
     assert_eq!(said(b"\x00\x00\x00\x09", None), Some(9), "Java before 3.2");
     assert_eq!(said(b"\xff\xff\xff\xff", None), None);
     assert_eq!(said(b"", None), None);
+}
+
+/// What a member does not reach stands in the layout of `sticky`, under every assignor: others
+/// read it as partitions of topics that are gone.
+#[test]
+fn what_a_member_does_not_reach_is_read_by_others_as_topics_that_are_gone() {
+    let unreachable = partitions(&[("t", &[1])]);
+    let written = b"\x00\x00\x00\x03\x00\x05!turn\x00\x00\x00\x01\x00\x00\x00\x04\
+        \x00\x01t\x00\x00\x00\x01\x00\x00\x00\x03\
+        \x00\x0dt!unreachable\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x02";
+    let previous = partitions(&[("t", &[3])]);
+    let data =
+        StickyData { previous, generation: Some(2), unreachable: unreachable.clone(), turn: 4 };
+    assert_eq!(data.encode(), written);
+    assert_eq!(StickyData::decode(written), Some(data.clone()));
+    for assignor in ["range", "roundrobin", "sticky", "cooperative-sticky"] {
+        let user_data = written.to_vec();
+        let subscription = Subscription { user_data, ..subscription() };
+        let assignor = Assignor::from_name(assignor).unwrap();
+        let candidate = assignor.candidate("m".to_owned(), None, subscription);
+        assert_eq!(candidate.unreachable, unreachable, "{assignor}");
+        assert!(candidate.owned.keys().all(|topic| !topic.contains('!')), "{assignor}");
+    }
 }
 
 proptest! {

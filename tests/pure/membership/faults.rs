@@ -27,6 +27,8 @@ pub(super) enum Fault {
     /// The member reaches only a coordinator that was deposed and does not know it: it counts the
     /// member in, and can replicate nothing.
     Deposed { place: usize, ms: u64 },
+    /// The member does not reach the leader of a partition; of no place: all.
+    Deaf { place: Option<usize>, partition: u32, ms: u64 },
     /// The coordinator is away, and another broker goes on with its state, or with none.
     Coordinator { ms: u64, forgets: bool },
 }
@@ -84,6 +86,7 @@ impl World {
                 let place = self.place(place);
                 self.wires.deposed.insert(place, now + ms(lasts));
             }
+            Fault::Deaf { place, partition, ms: lasts } => self.deafen(place, partition, ms(lasts)),
             Fault::HoldJoin { place, ms: lasts } => {
                 let place = self.place(place);
                 self.wires.hold.entry(place).or_default().push_back(ms(lasts));
@@ -93,8 +96,7 @@ impl World {
                 self.wires.hold_answer.insert(place, ms(lasts));
             }
             Fault::LoseAnswers { place, times } => {
-                let place = self.place(place);
-                self.wires.lose.insert(place, times);
+                self.wires.lose.insert(self.place(place), times);
             }
             Fault::Coordinator { ms: lasts, forgets } => {
                 if self.away_since.is_none() {

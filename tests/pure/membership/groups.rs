@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tandem::neli::membership::Assignor;
+use tandem::time::Mono;
 
 use super::faults::Fault;
 use super::world::{REBALANCE, SESSION, Story, World, ms};
@@ -53,6 +54,7 @@ fn story() -> impl Strategy<Value = Story> {
                 assignor,
                 is_static,
                 renews_id,
+                silence: None,
                 proves: None,
                 initial_delay_ms,
                 faults,
@@ -63,12 +65,7 @@ fn story() -> impl Strategy<Value = Story> {
 
 /// The least time after which the group is settled for good; panics where it never is.
 fn settles(world: &mut World) -> Duration {
-    while world.has_faults() {
-        world.run(world.now + ms(20));
-    }
-    world.calm();
-    let calm = world.calm_from();
-    world.run(calm);
+    let calm = calms(world);
     let mut settled = None;
     let end = calm + REBALANCE + SESSION * 5;
     while world.now < end {
@@ -85,11 +82,22 @@ fn settles(world: &mut World) -> Duration {
     at.since(calm)
 }
 
+/// The instant at which the effects of all faults are over; the world is there.
+pub(super) fn calms(world: &mut World) -> Mono {
+    while world.has_faults() {
+        world.run(world.now + ms(20));
+    }
+    world.calm();
+    let calm = world.calm_from();
+    world.run(calm);
+    calm
+}
+
 /// How long a group may take once the effects of all faults are over. Dead and pending members are
 /// expired after a session, one after the other where a dead one leads. A static member whose
 /// predecessor had not synced lets the coordinator wait for that one in vain, for as long as it
 /// waits for anyone.
-fn bound(story: &Story) -> Duration {
+pub(super) fn bound(story: &Story) -> Duration {
     let hold = story.proves.map_or(Duration::ZERO, |it| it.hold);
     if story.is_static { REBALANCE + ms(500) } else { SESSION * 2 + hold * 3 }
 }
@@ -119,6 +127,7 @@ pub(super) fn scene(renews_id: bool, faults: &[(u64, Fault)]) -> Story {
         assignor: Assignor::RoundRobin,
         is_static: false,
         renews_id,
+        silence: None,
         proves: None,
         initial_delay_ms: 0,
         faults: faults.to_vec(),

@@ -1,5 +1,5 @@
-//! Members in exclusive mode: no two of a group ever lead one partition, whatever the network, the
-//! hosts and the coordinator do. What rests on heartbeats alone does not keep that.
+//! Members in exclusive mode: no two of a group ever lead one partition, under any fault of the
+//! network, the hosts and the coordinator. What rests on heartbeats alone does not keep that.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -134,6 +134,7 @@ fn holder(hold: Duration) -> GroupMember {
         renews_id: true,
         commit: BOTH.commit,
         wall_ms: 0,
+        gives_way: None,
         hold,
         backoff: ms(20),
         backoff_max: ms(200),

@@ -9,5 +9,6 @@ mod groups;
 mod leaders;
 mod network;
 mod rules;
+mod silence;
 mod transcripts;
 mod world;

@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use super::world::{Happening, REBALANCE, SESSION, World};
 use model::{Asker, ask};
 use tandem::groups::{Coordinator, Token};
+use tandem::ids::PartitionId;
 use tandem::neli::membership::{Outgoing, Refusal, Request, RequestId, Response};
 use tandem::time::Mono;
 
@@ -37,6 +38,10 @@ pub(super) struct Wires {
     pub(super) hold_answer: BTreeMap<usize, Duration>,
     /// A place reaches only a deposed coordinator, until an instant.
     pub(super) deposed: BTreeMap<usize, Mono>,
+    /// A place does not reach the leader of a partition, until an instant.
+    pub(super) deaf: BTreeMap<(usize, PartitionId), Mono>,
+    /// Members of another kind, which know of no silence.
+    pub(super) foreign: BTreeSet<usize>,
     /// The next answer to a place is lost, its connection with it.
     pub(super) lose: BTreeMap<usize, u32>,
 }
@@ -51,6 +56,8 @@ impl Wires {
             hold: BTreeMap::new(),
             hold_answer: BTreeMap::new(),
             deposed: BTreeMap::new(),
+            deaf: BTreeMap::new(),
+            foreign: BTreeSet::new(),
             lose: BTreeMap::new(),
         }
     }
@@ -181,6 +188,7 @@ impl World {
                 | Request::Join(_)
                 | Request::Sync(_)
                 | Request::Commit { .. }
+                | Request::Leaders { .. }
                 | Request::Leave { .. } => {}
             }
             return;
@@ -217,6 +225,7 @@ impl World {
         if request.waits_for_others() {
             self.wires.parked.insert(token, (place, life, id, self.epoch));
         }
+        let request = self.as_sent(place, request);
         let asker = Asker { client_id: format!("m{place}.{life}"), ..asker(self, place, token) };
         let now = self.coordinator_now();
         if let Some(response) = ask(&mut self.coordinator, now, asker, token, request) {

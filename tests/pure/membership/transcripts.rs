@@ -2,12 +2,15 @@
 //! what comes out of it. `UPDATE=1 cargo test --test pure` rewrites them.
 //!
 //! `member assignor=A session=MS heartbeat=MS rebalance=MS [instance=I] [renews] [commit=MS]
-//! [hold=MS]` begins, at 0, on a topic `t` of 4 partitions. Then, each with `at=MS`:
+//! [hold=MS] [silence=MS]` begins, at 0, on a topic `t` of 4 partitions. Then, each with `at=MS`:
 //!
 //! - `coordinator broker=B`, `joined member=M generation=G leader=L [members=M,M]`,
-//!   `synced [partitions=K,K]`: the answer to the last such request;
+//!   `synced [partitions=K,K] [foreign]`, `led [partitions=K,K]`: the answer to the last such
+//!   request;
+//! - `heard partitions=K,K`, `delivered partitions=K,K`: what it hears, what its messages reach;
 //! - `done R`, `refused R code=C [member=M]`, and `failed R`, where a connection is lost: to the
-//!   last request of the kind `R`: `find`, `join`, `sync`, `heartbeat`, `commit` or `leave`;
+//!   last request of the kind `R`: `find`, `join`, `sync`, `heartbeat`, `commit`, `leaders` or
+//!   `leave`;
 //! - `id=N` names another request than the last; `timeout`; `leave`; `proof`.
 
 use std::collections::BTreeMap;
@@ -21,7 +24,7 @@ use tandem::neli::Membership;
 use tandem::neli::membership::{
     Assignor, Assignors, Broker, GroupConfig, GroupEvent, GroupMember, Joined, JoinedMember,
     Partitions, Refusal, Request, RequestId, Response, Subscription, decode_assignment,
-    encode_assignment,
+    encode_assignment, heeds_unreachable,
 };
 use tandem::time::Mono;
 
@@ -46,6 +49,7 @@ fn begin(command: &Command) -> GroupMember {
         rebalance: span("rebalance"),
         renews_id: command.words.iter().any(|word| word == "renews"),
         commit: command.optional("commit").map(Duration::from_millis),
+        gives_way: command.optional("silence").map(Duration::from_millis),
         hold: Duration::from_millis(command.optional("hold").unwrap_or(0)),
         backoff: Duration::from_millis(20),
         backoff_max: Duration::from_millis(200),
@@ -58,6 +62,18 @@ fn begin(command: &Command) -> GroupMember {
 fn of_t(list: &str) -> Partitions {
     let ks = list.split(',').filter_map(|k| k.parse().ok()).map(PartitionId);
     [("t".to_owned(), ks.collect())].into()
+}
+
+fn each(command: &Command, then: impl FnMut(PartitionId)) {
+    let partitions = of_t(&text(command, "partitions")).remove("t").unwrap_or_default();
+    partitions.into_iter().for_each(then);
+}
+
+/// How many bytes the leader of this kind writes to say that it heeds what members do not reach.
+fn heeded() -> usize {
+    let share = encode_assignment(&Partitions::new());
+    assert!(heeds_unreachable(&share));
+    share.len() - 10
 }
 
 fn joined(command: &Command) -> Joined {
@@ -86,7 +102,20 @@ fn response(command: &Command) -> Response {
             Response::Coordinator(Broker { id, host: format!("b{id}"), port: 9092 })
         }
         "joined" => Response::Joined(joined(command)),
-        "synced" => Response::Synced(encode_assignment(&of_t(&text(command, "partitions")))),
+        "synced" => {
+            let mut share = encode_assignment(&of_t(&text(command, "partitions")));
+            if command.words.iter().any(|word| word == "foreign") {
+                // Without the user data.
+                share.truncate(share.len() - heeded());
+                let at = share.len() - 4;
+                share.splice(at.., 0_i32.to_be_bytes());
+            }
+            Response::Synced(share)
+        }
+        "led" => {
+            let ks = of_t(&text(command, "partitions")).remove("t").unwrap_or_default();
+            Response::Leaders(ks)
+        }
         "done" => Response::Done,
         "offsets" => {
             let pair = |pair: &str| {
@@ -120,6 +149,7 @@ impl Subject {
             "joined" => "join",
             "synced" => "sync",
             "offsets" => "offsets",
+            "led" => "leaders",
             _ => command.words.first().map_or("", String::as_str),
         };
         self.last.get(kind).copied().unwrap_or_else(|| panic!("no {kind} was sent"))
@@ -134,6 +164,7 @@ fn kind(request: &Request) -> &'static str {
         Request::Heartbeat { .. } => "heartbeat",
         Request::Offsets { .. } => "offsets",
         Request::Commit { .. } => "commit",
+        Request::Leaders { .. } => "leaders",
         Request::Leave { .. } => "leave",
     }
 }
@@ -141,11 +172,17 @@ fn kind(request: &Request) -> &'static str {
 fn apply(subject: &mut Subject, command: &Command) -> String {
     let now = ms(command.number("at"));
     let mut out = String::new();
-    let answered = !["timeout", "leave", "proof"].contains(&command.verb.as_str());
+    let own = ["timeout", "leave", "proof", "heard", "delivered"];
+    let answered = !own.contains(&command.verb.as_str());
     let id = answered.then(|| subject.request(command));
     let core = &mut subject.core;
     match command.verb.as_str() {
         "timeout" => core.handle_timeout(now),
+        "heard" => each(command, |partition| core.handle_heard(now, partition)),
+        "delivered" => each(command, |partition| {
+            core.handle_publishing(now);
+            core.handle_delivered(now, partition);
+        }),
         "leave" => core.handle_leave(now),
         "failed" => core.handle_failure(now, id.unwrap()),
         "proof" => match core.proof() {
@@ -199,6 +236,7 @@ fn event_text(event: &GroupEvent) -> String {
             format!("revoked {}", list(partitions))
         }
         GroupEvent::Group(Membership::Lost(partitions)) => format!("lost {}", list(partitions)),
+        GroupEvent::GaveWay(silent) => format!("gives way on {}", list(silent)),
         GroupEvent::Left => "left".to_owned(),
         GroupEvent::Failed(refusal) => format!("failed: {refusal}"),
     }
@@ -215,7 +253,13 @@ fn request_text(request: &Request) -> String {
                 let it = candidate.candidate(String::new(), None, it);
                 let owned: Vec<_> = it.owned.values().flatten().copied().collect();
                 let generation = it.generation.map_or(String::new(), |g| format!(" since {g}"));
-                format!("{name} with {}{generation}", list(&owned))
+                let lacks: Vec<_> = it.unreachable.values().flatten().copied().collect();
+                let lacks = if lacks.is_empty() {
+                    String::new()
+                } else {
+                    format!(" not reaching {}", list(&lacks))
+                };
+                format!("{name} with {}{generation}{lacks}", list(&owned))
             };
             let offers: Vec<_> = join.protocols.iter().map(offer).collect();
             format!("Join as {}, {}", name(&join.member_id), offers.join(", "))
@@ -237,6 +281,7 @@ fn request_text(request: &Request) -> String {
             let all: Vec<_> = offsets.iter().map(|(k, offset)| format!("{k}: {offset}")).collect();
             format!("Commit {generation} of {member_id}: {}", all.join(", "))
         }
+        Request::Leaders { partitions } => format!("Leaders of {}", list(partitions)),
         Request::Leave { member_id } => format!("Leave of {member_id}"),
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Story {
     pub(super) assignor: Assignor,
     pub(super) is_static: bool,
     pub(super) renews_id: bool,
+    /// How long a partition is silent before its owner gives way.
+    pub(super) silence: Option<Duration>,
     /// Members in exclusive mode, and how they prove their membership.
     pub(super) proves: Option<Proves>,
     pub(super) initial_delay_ms: u64,
@@ -219,6 +221,7 @@ impl World {
             renews_id: self.story.renews_id,
             commit: self.story.proves.and_then(|it| it.commit),
             hold: self.story.proves.map_or(Duration::ZERO, |it| it.hold),
+            gives_way: self.story.silence.filter(|_| !self.wires.foreign.contains(&place)),
             backoff: ms(20),
             backoff_max: ms(200),
             wall_ms: -WALL_MS * i64::try_from(place).unwrap(),
@@ -341,6 +344,7 @@ impl World {
                 }
             }
         }
+        self.listen();
         self.lead();
         self.check_holders();
     }
@@ -361,7 +365,8 @@ impl World {
                     assert_eq!(owner, place, "{partition} of generation {generation}: {who}");
                 }
             }
-            GroupEvent::Group(Membership::Revoked(_) | Membership::Lost(_)) => {}
+            GroupEvent::Group(Membership::Revoked(_) | Membership::Lost(_))
+            | GroupEvent::GaveWay(_) => {}
             GroupEvent::Left => self.places[place].core = None,
             GroupEvent::Failed(why) => {
                 let at = &mut self.places[place];

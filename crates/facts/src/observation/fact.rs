@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ending, FaultClass, Horizon, Outcome, unit_facts};
+use super::{Ending, External, FaultClass, Horizon, Outcome, unit_facts};
 use crate::ids::{ClusterName, FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use crate::time::{Mono, Wall};
 
@@ -119,7 +119,7 @@ pub enum What {
     },
     /// The host did not schedule the duty's thread: it woke later than it asked to.
     Late {
-        /// When the thread went to sleep.
+        /// When the thread went to sleep; earlier, if it had waited for a processor before that.
         #[serde(rename = "from_ns")]
         from: Mono,
         /// When the thread ran again.
@@ -143,10 +143,13 @@ pub enum What {
     Leaving,
 
     // ---- the controller --------------------------------------------------------------------
-    /// The controller started a process for this life.
+    /// The controller started a process for this life, or learned of one that it did not start.
     Started {
         /// Its process id.
         pid: u32,
+        /// Of a member that Tandem did not start: its group and its clock.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        external: Option<External>,
     },
     /// The process is gone, according to its pidfd.
     Died {
@@ -277,7 +280,7 @@ pub enum What {
     EdgesDied,
     /// The host did not schedule the controller's canary thread.
     Stall {
-        /// When the canary last ran before the stall.
+        /// When the canary went to sleep; earlier, if it had waited for a processor before that.
         #[serde(rename = "from_ns")]
         from: Mono,
         /// When the canary ran again.

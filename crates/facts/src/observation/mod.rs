@@ -8,6 +8,8 @@ mod claim;
 #[cfg(feature = "serde")]
 mod class;
 #[cfg(feature = "serde")]
+mod external;
+#[cfg(feature = "serde")]
 mod fact;
 #[cfg(feature = "serde")]
 mod outcome;
@@ -17,6 +19,8 @@ mod unit_facts;
 pub use claim::{Ending, Horizon, Mode};
 #[cfg(feature = "serde")]
 pub use class::FaultClass;
+#[cfg(feature = "serde")]
+pub use external::{ClockDomain, External};
 #[cfg(feature = "serde")]
 pub use fact::{Fact, What};
 #[cfg(feature = "serde")]

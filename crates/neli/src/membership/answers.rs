@@ -56,6 +56,7 @@ impl GroupMember {
             (Kind::Offsets { .. }, Response::Offsets(last)) => self.read(now, &last),
             (Kind::Offsets { .. }, Response::Refused { refusal, .. }) => self.unread(now, refusal),
             (Kind::Commit { .. }, Response::Done) => self.kept(&flight),
+            (Kind::Leaders, Response::Leaders(partitions)) => self.led(flight.sent, partitions),
             (Kind::Heartbeat { .. } | Kind::Commit { .. }, Response::Refused { refusal, .. }) => {
                 self.refused_sign(now, &flight, refusal);
             }
@@ -65,8 +66,10 @@ impl GroupMember {
                 self.departures.push_back(flight.member_id);
                 self.refused(now, refusal);
             }
-            // A member that the coordinator does not know is gone as well.
-            (Kind::Leave, Response::Done | Response::Refused { .. }) => {}
+            // A member that the coordinator does not know is gone as well; who leads the partitions
+            // is asked again.
+            (Kind::Leave, Response::Done | Response::Refused { .. })
+            | (Kind::Leaders, Response::Refused { .. }) => {}
             // No answer to what was asked: the connection is no good.
             (_, _) => {
                 self.prompt = Some(flight);
@@ -216,6 +219,7 @@ impl GroupMember {
             Response::Coordinator(_)
             | Response::Synced(_)
             | Response::Offsets(_)
+            | Response::Leaders(_)
             | Response::Done
             | Response::Refused { .. } => return,
         };

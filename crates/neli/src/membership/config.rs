@@ -40,6 +40,12 @@ pub struct GroupConfig {
     /// The wall clock at the zero of the monotonic one, in milliseconds since 1970-01-01 UTC. Only
     /// fences depend on it, and only where the group has forgotten the last ones.
     pub wall_ms: i64,
+    /// A member that hears nothing on a partition which it holds for so long, and whose
+    /// coordinator names a leader for it, lets another member have the partition. The caller
+    /// reports what the member hears ([`GroupMember::handle_heard`]). None if it never does that.
+    ///
+    /// [`GroupMember::handle_heard`]: super::GroupMember::handle_heard
+    pub gives_way: Option<Duration>,
     /// How long a claim may outlive the end of an assignment: the member sends no JoinGroup and no
     /// LeaveGroup within this time after it gave partitions back or lost them.
     pub hold: Duration,

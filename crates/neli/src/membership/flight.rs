@@ -31,6 +31,7 @@ pub(super) enum Kind {
     Heartbeat { generation: i32 },
     Offsets { generation: i32 },
     Commit { generation: i32 },
+    Leaders,
     Leave,
 }
 
@@ -43,6 +44,7 @@ impl Kind {
             Request::Heartbeat { generation, .. } => Self::Heartbeat { generation: *generation },
             Request::Offsets { generation, .. } => Self::Offsets { generation: *generation },
             Request::Commit { generation, .. } => Self::Commit { generation: *generation },
+            Request::Leaders { .. } => Self::Leaders,
             Request::Leave { .. } => Self::Leave,
         }
     }

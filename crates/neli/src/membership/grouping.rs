@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Assignor, Fences, GroupEvent, GroupMember, Joined, Partitions, Phase, Previous, StickyData,
-    Subscription, decode_assignment, encode_assignment,
+    Subscription, decode_assignment, encode_assignment, heeds_unreachable,
 };
 use crate::{Assignment, Membership};
 use tandem_facts::ids::PartitionId;
@@ -27,6 +27,7 @@ impl GroupMember {
         self.generation = None;
         self.unprove();
         let lost: Vec<PartitionId> = std::mem::take(&mut self.held).into_iter().collect();
+        self.stop_listening(now);
         if !lost.is_empty() {
             self.promised = now + self.config.hold;
             self.events.push_back(GroupEvent::Group(Membership::Lost(lost)));
@@ -49,6 +50,7 @@ impl GroupMember {
 
     pub(super) fn revoke_all(&mut self, now: Mono) {
         let held: Vec<PartitionId> = std::mem::take(&mut self.held).into_iter().collect();
+        self.stop_listening(now);
         self.revoke(now, held);
     }
 
@@ -66,30 +68,41 @@ impl GroupMember {
     }
 
     /// The subscription that the member sends as it joins.
-    pub(super) fn protocols(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let offer = |assignor: Assignor| (assignor.name(), self.subscription(assignor).encode());
+    pub(super) fn protocols(&self, now: Mono) -> Vec<(&'static str, Vec<u8>)> {
+        let (unreachable, turn) = self.unreachable(now);
+        let said = StickyData { unreachable, turn, ..StickyData::default() };
+        let offer = |assignor: Assignor| {
+            let subscription = self.subscription(assignor, said.clone());
+            (assignor.name(), subscription.encode())
+        };
         self.config.assignors.iter().map(offer).collect()
     }
 
-    fn subscription(&self, assignor: Assignor) -> Subscription {
-        let sticky = match (assignor, &self.previous) {
+    fn subscription(&self, assignor: Assignor, said: StickyData) -> Subscription {
+        let user_data = match (assignor, &self.previous) {
             (Assignor::Sticky | Assignor::CooperativeSticky, Some(previous)) => {
                 let generation = Some(previous.generation);
-                StickyData { previous: self.of_topic(&previous.partitions), generation }.encode()
+                let previous = self.of_topic(&previous.partitions);
+                StickyData { previous, generation, ..said }.encode()
             }
-            (Assignor::Range | Assignor::RoundRobin, _) | (_, None) => Vec::new(),
+            (Assignor::Range | Assignor::RoundRobin, _) | (_, None)
+                if said.unreachable.is_empty() =>
+            {
+                Vec::new()
+            }
+            (Assignor::Range | Assignor::RoundRobin, _) | (_, None) => said.encode(),
         };
         // A leader ignores the generation of a member that holds nothing.
         let generation = if self.held.is_empty() { None } else { self.generation };
         Subscription {
             topics: BTreeSet::from([self.config.topic.to_string()]),
-            user_data: sticky,
+            user_data,
             owned: self.of_topic(&self.held),
             generation,
         }
     }
 
-    fn of_topic(&self, partitions: &BTreeSet<PartitionId>) -> Partitions {
+    pub(super) fn of_topic(&self, partitions: &BTreeSet<PartitionId>) -> Partitions {
         if partitions.is_empty() {
             return Partitions::new();
         }
@@ -114,6 +127,7 @@ impl GroupMember {
 
     /// The leader has given the member its share; false where that cannot be read.
     pub(super) fn settle(&mut self, now: Mono, generation: i32, share: &[u8]) -> bool {
+        let heeded = heeds_unreachable(share);
         let Some(mut share) = decode_assignment(share) else { return false };
         let width = self.config.width.get();
         let mut given = share.remove(self.config.topic.as_str()).unwrap_or_default();
@@ -122,6 +136,7 @@ impl GroupMember {
         let gave_back = !taken.is_empty();
         self.revoke(now, taken);
         self.held.clone_from(&given);
+        self.listen(now, heeded);
         let assignment = Assignment {
             generation: Some(generation),
             member_id: Some(self.member_id.clone()),

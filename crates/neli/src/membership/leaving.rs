@@ -41,7 +41,9 @@ impl GroupMember {
         if self.waiting.as_ref().is_some_and(|flight| !flight.is_anonymous_join()) {
             self.abandon_waiting(now);
         }
-        let is_sign = |it: &Flight| matches!(it.kind, Kind::Heartbeat { .. } | Kind::Commit { .. });
+        let is_sign = |it: &Flight| {
+            matches!(it.kind, Kind::Heartbeat { .. } | Kind::Commit { .. } | Kind::Leaders)
+        };
         if self.prompt.as_ref().is_some_and(is_sign) {
             self.abandon_prompt();
         }

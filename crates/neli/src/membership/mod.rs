@@ -38,6 +38,7 @@ mod leaving;
 mod refusal;
 mod request;
 mod sending;
+mod silence;
 mod subscription;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -52,8 +53,10 @@ pub use request::{
     Broker, Join, Joined, JoinedMember, Outgoing, Request, RequestId, Response, Sync,
 };
 pub use subscription::{
-    Partitions, StickyData, Subscription, decode_assignment, encode_assignment,
+    Partitions, StickyData, Subscription, decode_assignment, encode_assignment, heeds_unreachable,
 };
+
+use silence::Silences;
 
 use crate::Membership;
 use tandem_facts::ids::PartitionId;
@@ -68,6 +71,9 @@ pub enum GroupEvent {
     Left,
     /// The member gave up: no retry mends this.
     Failed(Refusal),
+    /// The member hears nothing on these partitions, though they have leaders: it joins again, so
+    /// that others get them ([`GroupConfig::gives_way`]).
+    GaveWay(Vec<PartitionId>),
 }
 
 /// What a proof of membership rests on: the coordinator counted the member in, in this generation,
@@ -145,6 +151,7 @@ pub struct GroupMember {
     /// `A`.
     committed: Option<Mono>,
     fences: Fences,
+    silences: Silences,
     /// How many refusals in a row said nothing that is known.
     obscure: u32,
     events: VecDeque<GroupEvent>,
@@ -180,6 +187,7 @@ impl GroupMember {
             beaten: None,
             committed: None,
             fences: Fences::default(),
+            silences: Silences::default(),
             obscure: 0,
             events: VecDeque::new(),
             abandoned: VecDeque::new(),
@@ -247,7 +255,8 @@ impl GroupMember {
     /// Whether the next answer decides what the member holds or can prove.
     #[must_use]
     pub const fn awaits_answers(&self) -> bool {
-        !self.is_stable() || (self.config.commit.is_some() && self.prompt.is_some())
+        let waits = self.waiting.is_some() || self.prompt.is_some();
+        waits && (!self.is_stable() || self.config.commit.is_some())
     }
 
     /// Whether the member waits for neither a Join nor a Sync and holds its share.

@@ -1,6 +1,6 @@
 //! What a member asks of brokers, and what they answer, without their bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::Refusal;
@@ -74,6 +74,11 @@ pub enum Request {
         /// The partitions.
         partitions: Vec<PartitionId>,
     },
+    /// Metadata: which of these partitions have leaders?
+    Leaders {
+        /// The partitions.
+        partitions: Vec<PartitionId>,
+    },
     /// LeaveGroup.
     Leave {
         /// The member that goes.
@@ -124,6 +129,8 @@ pub enum Response {
     Synced(Vec<u8>),
     /// To OffsetFetch: the committed offsets; a partition without one has no entry.
     Offsets(BTreeMap<PartitionId, i64>),
+    /// To Metadata: the partitions that have leaders.
+    Leaders(BTreeSet<PartitionId>),
     /// To Heartbeat, OffsetCommit and LeaveGroup.
     Done,
     /// To any of them.

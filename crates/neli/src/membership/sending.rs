@@ -37,7 +37,8 @@ impl GroupMember {
         let lost = (!self.held.is_empty()).then(|| self.contact + self.config.session);
         let left = if let Phase::Leaving { until, .. } = self.phase { Some(until) } else { None };
         let orphans = self.orphans.values().copied();
-        let next = [lost, left, self.next_prompt_due(), self.next_waiting_due()];
+        let silence = self.next_silence();
+        let next = [lost, left, silence, self.next_prompt_due(), self.next_waiting_due()];
         given_up.chain(orphans).chain(next.into_iter().flatten()).min()
     }
 
@@ -62,6 +63,7 @@ impl GroupMember {
             self.orphans.remove(&id);
             self.abandoned.push_back(id);
         }
+        self.heed_silence(now);
         self.end_if_gone(now);
     }
 
@@ -80,8 +82,8 @@ impl GroupMember {
             Some(self.due.max(self.promised))
         } else {
             self.confirmed_member()?;
-            let commit = self.next_commit_due().unwrap_or(self.beat_due);
-            Some(self.beat_due.min(commit))
+            let others = [self.next_commit_due(), self.next_leaders_due()];
+            others.into_iter().flatten().chain([self.beat_due]).min()
         }
     }
 
@@ -102,6 +104,10 @@ impl GroupMember {
             return Some(Request::Leave { member_id });
         }
         let member_id = self.confirmed_member()?.to_owned();
+        let first = self.next_commit_due().map_or(self.beat_due, |due| due.min(self.beat_due));
+        if self.next_leaders_due().is_some_and(|due| due <= now) && now < first {
+            return Some(Request::Leaders { partitions: self.ask_leaders(now) });
+        }
         let generation = self.generation.unwrap_or(-1);
         let commits = self.next_commit_due().is_some_and(|due| due < self.beat_due);
         match self.config.commit.filter(|_| commits) {
@@ -131,6 +137,7 @@ impl GroupMember {
         let wants = matches!(self.phase, Phase::Joining | Phase::Syncing { .. });
         let promised = matches!(self.phase, Phase::Joining).then_some(self.promised);
         let due = promised.map_or(self.due, |promised| self.due.max(promised));
+        let due = self.silences.away.map_or(due, |away| due.max(away));
         (wants && self.waiting.is_none() && self.coordinator.is_some()).then_some(due)
     }
 
@@ -141,7 +148,7 @@ impl GroupMember {
         let member_id = self.member_id.clone();
         match (&self.phase, self.generation) {
             (Phase::Joining, _) => {
-                Some(Request::Join(Join { member_id, protocols: self.protocols() }))
+                Some(Request::Join(Join { member_id, protocols: self.protocols(now) }))
             }
             (Phase::Syncing { protocol, assignments }, Some(generation)) => {
                 let (protocol, assignments) = (protocol.name(), assignments.clone());
@@ -160,7 +167,7 @@ impl GroupMember {
         let (kind, waits) = (Kind::of(&request), request.waits_for_others());
         let to = if kind == Kind::Find { None } else { self.coordinator.clone() };
         let member_id = match &request {
-            Request::FindCoordinator => String::new(),
+            Request::FindCoordinator | Request::Leaders { .. } => String::new(),
             Request::Join(Join { member_id, .. })
             | Request::Sync(Sync { member_id, .. })
             | Request::Heartbeat { member_id, .. }

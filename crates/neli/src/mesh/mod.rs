@@ -17,8 +17,8 @@
 //!   pass it on once, and again only if they know more of what the dead one owned. A member whose
 //!   own link to the dead one still stands asks there first, and believes the notice if nothing
 //!   is said for [`DOUBT`].
-//! - **Tombstones** name a process, so that late statements revive nobody, and no notice touches a
-//!   restarted member. Only a new link to the same process lifts one: then it was not dead, and its
+//! - **Tombstones** name a process, so that late statements revive no member, and notices spare a
+//!   restarted one. Only a new link to the same process lifts one: then it was not dead, and its
 //!   stand-ins end. The dead are dialed at once for that, [`REVIVALS`] times.
 //! - **Stand-ins.** An orphan is a partition whose last known owner is dead. Its next owner is a
 //!   living member that was given it in a later generation, and otherwise the winner of a
@@ -199,7 +199,7 @@ impl Mesh {
         }
     }
 
-    /// A connection to `life` stands, whoever dialed; both ends have said who they are.
+    /// A connection to `life` stands, from either side; both ends have said who they are.
     pub fn handle_linked(&mut self, now: Mono, link: LinkId, life: &Process) {
         self.turn(now);
         let fits = *life != self.config.me && !self.gone;

@@ -23,6 +23,8 @@ pub(super) struct Peer {
     pub(super) leads: BTreeSet<PartitionId>,
     /// The first generation in which it is known to have been given anything or nothing.
     pub(super) since: Option<i32>,
+    /// The generation that it last stated on a link.
+    said: Option<i32>,
     pub(super) address: Option<String>,
     pub(super) going: bool,
     pub(super) state: State,
@@ -75,6 +77,7 @@ impl Peer {
             share: None,
             leads: BTreeSet::new(),
             since: None,
+            said: None,
             address: None,
             going: false,
             state: State::Here,
@@ -103,11 +106,12 @@ impl Peer {
         }
     }
 
-    /// Takes over a statement that it made itself. `in_order` says that no later one was heard, as
-    /// on a link: then an earlier generation is that of a coordinator that lost its groups.
+    /// Takes over a statement that it made itself. Statements on links, `in_order`, never overtake
+    /// each other: an earlier generation than the one before is that of a coordinator that lost
+    /// its groups. The ledger and notices may have said more before the link does.
     pub(super) fn state(&mut self, now: Mono, statement: &Statement, in_order: bool) -> bool {
         let share = Share { generation: statement.generation, partitions: statement.holds.clone() };
-        if in_order && self.share.as_ref().is_some_and(|it| it.generation > share.generation) {
+        if in_order && self.said.replace(share.generation) > Some(share.generation) {
             self.share = None;
         }
         if self.state == State::Here {

@@ -2,7 +2,7 @@
 //! lives.
 //!
 //! - Each member gives a sign of life on every link, eight times within the limit.
-//! - A member whose own loop was late suspects nobody: what it did not hear may wait for it.
+//! - A member whose own loop was late suspects no member: what it did not hear may wait for it.
 //! - If most links are silent, the fault is its own. So of two members none suspects the other.
 //! - A statement on the ledger vetoes: it counts as speech. A suspect that is vouched for is
 //!   suspected again only after its link has spoken.

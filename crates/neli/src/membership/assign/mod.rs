@@ -1,6 +1,7 @@
 //! How the leader of a group shares out the partitions: Kafka's own assignors, by their own names,
 //! so that a group may mix this member with others.
 
+mod evasion;
 mod range;
 mod roundrobin;
 mod sticky;
@@ -38,6 +39,8 @@ pub struct Candidate {
     pub owned: Partitions,
     /// The generation that gave it that.
     pub generation: Option<i32>,
+    /// What it does not reach.
+    pub unreachable: Partitions,
 }
 
 /// The share of each member, by its id.
@@ -78,7 +81,9 @@ impl Assignor {
         subscription: Subscription,
     ) -> Candidate {
         let Subscription { topics, user_data, owned, generation } = subscription;
-        let sticky = StickyData::decode(&user_data);
+        let mut sticky = StickyData::decode(&user_data);
+        let unreachable =
+            sticky.as_mut().map_or_else(Partitions::new, |it| std::mem::take(&mut it.unreachable));
         let (owned, generation) = match self {
             // These assignors do not use it.
             Self::Range | Self::RoundRobin => (Partitions::new(), None),
@@ -93,24 +98,23 @@ impl Assignor {
                 (owned, generation.or_else(in_user_data))
             }
         };
-        Candidate { member_id, instance_id, topics, owned, generation }
+        Candidate { member_id, instance_id, topics, owned, generation, unreachable }
     }
 
-    /// Shares out all partitions of `topics`, which says how many each has.
+    /// Shares out all partitions of `topics`, which says how many each has. A partition that would
+    /// go to a member which does not reach it goes to one that does, if there is one.
     #[must_use]
     pub fn assign(self, topics: &BTreeMap<String, u32>, members: &[Candidate]) -> Shares {
         // As Kafka does: static members first, so that a restart does not change the order.
         let mut members: Vec<&Candidate> = members.iter().collect();
         members.sort_by_key(|it| (it.instance_id.is_none(), &it.instance_id, &it.member_id));
-        match self {
+        let shares = match self {
             Self::Range => range::assign(topics, &members),
             Self::RoundRobin => roundrobin::assign(topics, &members),
-            Self::Sticky => sticky::assign(topics, &members),
-            Self::CooperativeSticky => {
-                let shares = sticky::assign(topics, &members);
-                sticky::held_back(shares, &members)
-            }
-        }
+            Self::Sticky | Self::CooperativeSticky => sticky::assign(topics, &members),
+        };
+        let shares = evasion::evade(shares, &members);
+        if self.is_cooperative() { sticky::held_back(shares, &members) } else { shares }
     }
 }
 
