@@ -11,7 +11,7 @@ use tandem_facts::time::{Mono, Span};
 use tandem_neli::Pulse;
 
 use crate::kafka::{Access, Admin, Cluster, Found, MembershipClient, TopicSettings};
-use crate::{Config, Event, JoinError, Member};
+use crate::{Config, Event, JoinError, Member, usual};
 
 /// How long a new ledger keeps messages, at least. A beacon is useless after the threshold.
 const RETENTION: Duration = Duration::from_secs(60);
@@ -32,6 +32,7 @@ pub struct Builder {
     session: Duration,
     threshold: Option<Duration>,
     hold: Option<Duration>,
+    advertise: Option<String>,
 }
 
 impl Builder {
@@ -47,9 +48,10 @@ impl Builder {
             roles: Vec::new(),
             mode: Mode::NonExclusive,
             pulse: Pulse::Clock,
-            session: Duration::from_secs(1),
+            session: usual::SESSION,
             threshold: None,
             hold: None,
+            advertise: None,
         }
     }
 
@@ -74,6 +76,13 @@ impl Builder {
         Self { roles: names.into_iter().map(Into::into).collect(), ..self }
     }
 
+    /// Where the program offers its service, as other members learn from
+    /// [`leader_of`](crate::Member::leader_of).
+    #[must_use]
+    pub fn advertise(self, address: impl Into<String>) -> Self {
+        Self { advertise: Some(address.into()), ..self }
+    }
+
     /// The member's name, unique in the group; by default the host's name and the process id.
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
@@ -94,7 +103,7 @@ impl Builder {
         Self { session, ..self }
     }
 
-    /// `T`: how long a claim outlives the last message of its partition. By default two sessions.
+    /// `T`: how long a claim outlives the last message of its partition. By default three sessions.
     /// In the exclusive mode also how long it outlives the last proof, and four fifths of a session
     /// by default.
     #[must_use]
@@ -169,40 +178,38 @@ impl Builder {
         if self.mode == Mode::Fast && width != NonZeroU32::MIN {
             return Err(JoinError::Settings("the ledger of a fast group has one partition"));
         }
-        let heartbeat = (self.session / 10).max(Duration::from_millis(30));
-        let usual = Config::new(life, cluster, topic, width, self.group.parse()?);
+        let heartbeat = usual::heartbeat(self.session);
+        let defaults = Config::new(life, cluster, topic, width, self.group.parse()?);
         Ok(Config {
             session: self.session,
             heartbeat,
-            beacon: usual.beacon.min(threshold / 3),
+            wake: usual::wake(heartbeat),
+            beacon: usual::beacon(threshold),
             threshold,
             hold: self.hold.unwrap_or_default(),
             mode: self.mode,
             pulse: self.pulse,
+            advertise: self.advertise.clone(),
             membership: match self.mode {
                 Mode::Exclusive => MembershipClient::Own,
-                Mode::NonExclusive | Mode::Fast => usual.membership,
+                Mode::NonExclusive | Mode::Fast => defaults.membership,
             },
-            ..usual
+            ..defaults
         })
     }
 
     /// The threshold, if it fits the mode.
     fn fitting_threshold(&self) -> Result<Duration, JoinError> {
-        let usual = match self.mode {
-            Mode::NonExclusive => self.session * 2,
-            Mode::Fast => self.session / 2,
-            Mode::Exclusive => self.session * 4 / 5,
-        };
-        let threshold = self.threshold.unwrap_or(usual);
+        let threshold = self.threshold.unwrap_or_else(|| usual::threshold(self.mode, self.session));
+        let most = usual::exclusive_threshold_most(self.session);
         let hold = self.hold.unwrap_or_default();
         match self.mode {
             Mode::NonExclusive if threshold <= self.session => Err(JoinError::Settings(
-                "the threshold must be longer than the session: a role would be led by nobody \
+                "the threshold must be longer than the session: a role would have no leader \
                  whenever the group rebalances",
             )),
-            Mode::Exclusive if threshold > self.session * 9 / 10 => Err(JoinError::Settings(
-                "in the exclusive mode the threshold must be at most nine tenths of the session",
+            Mode::Exclusive if threshold > most => Err(JoinError::Settings(
+                "in the exclusive mode the threshold must be at most 99 % of the session",
             )),
             Mode::Exclusive if hold > threshold => {
                 Err(JoinError::Settings("the hold must be at most the threshold"))
@@ -279,7 +286,7 @@ mod tests {
 
     #[test]
     fn each_mode_has_a_threshold_that_fits() {
-        assert_eq!(threshold(&new()), Ok(2 * S));
+        assert_eq!(threshold(&new()), Ok(3 * S));
         assert_eq!(threshold(&new().fast(Pulse::Clock)), Ok(S / 2));
         assert_eq!(threshold(&new().exclusive(S / 5)), Ok(S * 4 / 5));
         assert_eq!(threshold(&new().exclusive(S / 5).session(3 * S)), Ok(S * 12 / 5));
@@ -289,7 +296,7 @@ mod tests {
     fn settings_that_cannot_keep_a_promise_are_refused() {
         let refused = |builder: &Builder| threshold(builder).unwrap_err();
         assert!(refused(&new().threshold(S)).contains("longer than the session"));
-        assert!(refused(&new().exclusive(S / 5).threshold(S)).contains("nine tenths"));
+        assert!(refused(&new().exclusive(S / 5).threshold(S)).contains("99 %"));
         assert!(refused(&new().exclusive(S)).contains("hold"));
     }
 

@@ -1,5 +1,6 @@
 //! The clients of a member, apart from its producer.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tandem_facts::ids::PartitionId;
@@ -8,7 +9,6 @@ use tandem_neli::Membership;
 use tandem_neli::membership::Proof;
 
 use crate::Config;
-use crate::driver::Input;
 use crate::kafka::{Consumer, ConsumerSettings, Delivered, KafkaError};
 use crate::own_group::OwnGroup;
 
@@ -35,6 +35,14 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
+    /// Reads what the member reads in any case, before its group assigns anything. Looks up the
+    /// leaders of the ledger's partitions, which may take a moment.
+    pub(crate) fn begin(&mut self) {
+        if self.own.is_some() {
+            self.consumer.hold(&[]);
+        }
+    }
+
     /// The next message within `wait`, or within less if the group has something due.
     pub(crate) fn heard(
         &mut self,
@@ -42,7 +50,12 @@ impl Clients {
         wait: Duration,
     ) -> Result<Option<Delivered>, KafkaError> {
         let group = self.own.as_ref().map(|own| own.patience(now));
-        self.consumer.heard(now, wait.min(self.wake).min(group.unwrap_or(self.wake)))
+        let wait = wait.min(self.wake).min(group.unwrap_or(self.wake));
+        let delivered = self.consumer.heard(now, wait);
+        if let (Some(own), Ok(Some(delivered))) = (&mut self.own, &delivered) {
+            own.heard(Mono::now(), delivered.heard.partition);
+        }
+        delivered
     }
 
     /// The changes of the assignment since the last call.
@@ -55,6 +68,19 @@ impl Clients {
         changes
     }
 
+    /// The last delivery to each partition, from a member that has published on all of them since
+    /// `since`.
+    pub(crate) fn delivered(
+        &mut self,
+        since: Mono,
+        last: impl Iterator<Item = (PartitionId, Mono)>,
+    ) {
+        if let Some(own) = &mut self.own {
+            own.publishes(since);
+            last.for_each(|(partition, at)| own.delivered(at, partition));
+        }
+    }
+
     /// The program has been able to see since `now` that claims end sooner.
     pub(crate) fn curtailed(&mut self, now: Mono) {
         if let Some(own) = &mut self.own {
@@ -62,16 +88,14 @@ impl Clients {
         }
     }
 
-    /// The last proof of membership, as far as the group membership has proofs; and the fences,
-    /// where they are of another generation than `known`.
-    pub(crate) fn proof(&self, known: Option<i32>) -> Vec<Input> {
-        let Some(own) = &self.own else { return vec![Input::Proof(None)] };
-        let proof = own.proof();
-        let since = Input::Proof(proof.map(|proof| proof.since));
-        match proof.filter(|proof| Some(proof.generation) != known) {
-            Some(Proof { generation, .. }) => vec![Input::Fences(generation, own.fences()), since],
-            None => vec![since],
-        }
+    /// The last proof of membership; none if the group membership has no proofs.
+    pub(crate) fn proof(&self) -> Option<Proof> {
+        self.own.as_ref().and_then(OwnGroup::proof)
+    }
+
+    /// The fences of the generation of the last proof.
+    pub(crate) fn fences(&self) -> BTreeMap<PartitionId, i64> {
+        self.own.as_ref().map(OwnGroup::fences).unwrap_or_default()
     }
 
     /// Gives back what the member holds. It leaves the group with the next turns.

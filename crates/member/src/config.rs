@@ -7,8 +7,8 @@ use tandem_facts::ids::{ConsumerGroup, Life, TopicName};
 use tandem_facts::observation::Mode;
 use tandem_neli::Pulse;
 
-use crate::MeshSettings;
 use crate::kafka::{Cluster, MembershipClient};
+use crate::{MeshSettings, usual};
 
 /// The configuration of one life of one member.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,9 @@ pub struct Config {
     /// How members learn of a death at once, and stand in for the dead. Only for a member that
     /// hands over.
     pub mesh: Option<MeshSettings>,
+    /// Where the program offers its service, as the others of the group learn from
+    /// [`leader_of`](crate::Member::leader_of): any text, by custom `host:port`. At most 255 bytes.
+    pub advertise: Option<String>,
     /// `partition.assignment.strategy`.
     pub assignor: String,
     /// The client that joins the group. The exclusive mode needs [`MembershipClient::Own`].
@@ -58,7 +61,7 @@ pub struct Config {
 
 impl Config {
     /// A member in the non-exclusive mode with a session of a second, a heartbeat and a beacon each
-    /// 100 ms, and a claim that outlives the last message by two sessions. It hands over.
+    /// 100 ms, and a claim that outlives the last message by three sessions. It hands over.
     #[must_use]
     pub fn new(
         life: Life,
@@ -67,22 +70,26 @@ impl Config {
         width: NonZeroU32,
         consumer_group: ConsumerGroup,
     ) -> Self {
+        let (mode, session) = (Mode::NonExclusive, usual::SESSION);
+        let heartbeat = usual::heartbeat(session);
+        let threshold = usual::threshold(mode, session);
         Self {
             life,
             cluster,
             topic,
             width,
             consumer_group,
-            session: Duration::from_secs(1),
-            heartbeat: Duration::from_millis(100),
-            wake: Duration::from_millis(50),
-            beacon: Duration::from_millis(100),
-            threshold: Duration::from_secs(2),
+            session,
+            heartbeat,
+            wake: usual::wake(heartbeat),
+            beacon: usual::beacon(threshold),
+            threshold,
             hold: Duration::ZERO,
-            mode: Mode::NonExclusive,
+            mode,
             pulse: Pulse::Clock,
             handover: true,
             mesh: None,
+            advertise: None,
             assignor: "roundrobin".to_owned(),
             membership: MembershipClient::Own,
         }

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use tandem_facts::ids::{Life, PartitionId};
+use tandem_facts::ids::{ConsumerGroup, Life, PartitionId};
 use tandem_facts::observation::{Horizon, Mode};
 use tandem_facts::time::{Mono, Skew, Wall, WallClock};
+use tandem_neli::membership::Proof;
 use tandem_neli::mesh::{Order, Process};
-use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Statement};
-
-pub use leaving::HAND_OVER;
+use tandem_neli::{Event as Change, Heard, Identity, Membership, Neli, Pulse, Statement};
 
 use crate::clients::{Clients, consumer_settings};
 use crate::contact::{Contact, Counters};
 use crate::kafka::{Bell, Consumer, Delivered, Mark, MembershipClient, Producer};
+use crate::leaders::Leaders;
 use crate::lives::{Command, Health, Outcome};
 use crate::mesh::Mesh;
 use crate::own_group::OwnGroup;
@@ -32,7 +32,8 @@ const RENEWAL: Duration = Duration::from_millis(100);
 /// An input of the member's loop.
 pub(crate) enum Input {
     Heard(Heard),
-    Stated(Statement),
+    /// With the address of its author's service, if it came with one.
+    Stated(Statement, Option<String>),
     Order(Order),
     Group(Membership),
     /// Those of a generation.
@@ -57,6 +58,9 @@ struct State {
     mesh: Option<Mesh>,
     claims: Arc<Claims>,
     health: Arc<Health>,
+    leaders: Arc<Leaders>,
+    group: ConsumerGroup,
+    advertise: Option<String>,
     on_event: OnEvent,
     producer: Producer,
     /// The life that marks its beacons, in a mode that needs marks.
@@ -69,12 +73,18 @@ struct State {
     fenced: Option<i32>,
     renewed: Mono,
     contact: Contact,
+    /// Whether it publishes on all partitions by the clock.
+    publishes_all: bool,
+    /// When the group membership last learned of deliveries.
+    passed_on: Mono,
+    /// When the member began.
+    began: Mono,
     /// The number of messages received.
     heard: u64,
 }
 
 /// Whether the member hands over: only then do the others know of each other's generations.
-fn hands_over(config: &Config) -> bool {
+pub(crate) fn hands_over(config: &Config) -> bool {
     let knows = config.membership == MembershipClient::Own;
     config.handover && knows && config.mode == Mode::NonExclusive
 }
@@ -105,19 +115,19 @@ impl Driver {
         config: &Config,
         claims: Arc<Claims>,
         health: Arc<Health>,
+        leaders: Arc<Leaders>,
         on_event: OnEvent,
     ) -> Result<Self, JoinError> {
         let stale = config.threshold / 3;
         let client_id = config.life.to_string();
-        let producer = Producer::new(&config.cluster, &client_id, &config.topic, stale)?;
+        let ledger = (&config.topic, config.width);
+        let producer = Producer::new(&config.cluster, &client_id, ledger, stale)?;
         let settings = consumer_settings(config, hands_over(config).then_some(DIRECT));
         let (mut consumer, own) = match config.membership {
             MembershipClient::Library => (Consumer::subscribe(&config.cluster, &settings)?, None),
             MembershipClient::Own => {
                 let own = OwnGroup::new(Mono::now(), config)?;
-                let mut consumer = Consumer::apart(&config.cluster, &settings)?;
-                consumer.hold(&[]);
-                (consumer, Some(own))
+                (Consumer::apart(&config.cluster, &settings)?, Some(own))
             }
         };
         // Random without a package: each hasher begins elsewhere.
@@ -141,6 +151,9 @@ impl Driver {
             mesh,
             claims,
             health,
+            leaders,
+            group: config.consumer_group.clone(),
+            advertise: config.advertise.clone(),
             on_event,
             producer,
             mark: (config.mode == Mode::Fast).then(|| config.life.clone()),
@@ -150,6 +163,9 @@ impl Driver {
             fenced: None,
             renewed: Mono::ZERO,
             contact: Contact::new(now),
+            publishes_all: config.mode != Mode::Fast && config.pulse == Pulse::Clock,
+            passed_on: Mono::ZERO,
+            began: now,
             heard: 0,
         };
         Ok(Self { state: member, clients: Clients { consumer, own, wake: config.wake } })
@@ -165,6 +181,7 @@ impl Driver {
 
 impl State {
     fn live(&mut self, mut clients: Clients, commands: &Receiver<Command>) -> Outcome {
+        clients.begin();
         loop {
             let inputs = match commands.try_recv() {
                 // Or the program dropped the member.
@@ -185,6 +202,7 @@ impl State {
             if regroups {
                 clients.curtailed(Mono::now());
             }
+            self.pass_on_deliveries(&mut clients);
             self.look_at_contact(&clients);
         }
     }
@@ -198,7 +216,12 @@ impl State {
                     self.heard += 1;
                     self.core.handle_heard(now, heard);
                 }
-                Input::Stated(statement) => self.core.handle_statement(now, &statement),
+                Input::Stated(statement, service) => {
+                    if statement.group == self.group {
+                        self.leaders.state(now, &statement, service.as_deref());
+                    }
+                    self.core.handle_statement(now, &statement);
+                }
                 Input::Order(order) => self.core.handle_order(now, &order),
                 Input::Group(change) => self.regroup(now, &change),
                 Input::Fences(generation, fences) => {
@@ -213,6 +236,15 @@ impl State {
                 Input::Quiet => self.core.handle_timeout(now),
             }
             self.drain(now);
+        }
+    }
+
+    /// The group membership learns which partitions the beacons reach, a few times a threshold.
+    fn pass_on_deliveries(&mut self, clients: &mut Clients) {
+        let now = Mono::now();
+        if self.publishes_all && now.since(self.passed_on) >= clients.wake {
+            self.passed_on = now;
+            clients.delivered(self.began, self.producer.last_delivered());
         }
     }
 
@@ -239,15 +271,15 @@ impl State {
         let heard = clients.heard(now, due.unwrap_or(clients.wake));
         let mut inputs: Vec<Input> = clients.changes().into_iter().map(Input::Group).collect();
         if self.core.mode().is_exclusive() {
-            inputs.extend(clients.proof(self.fenced));
+            inputs.extend(self.proof(clients));
         }
         match heard {
-            Ok(Some(Delivered { heard, statement })) => {
+            Ok(Some(Delivered { heard, statement, service })) => {
                 inputs.push(Input::Heard(heard));
                 if let (Some(mesh), Some(statement)) = (&self.mesh, &statement) {
                     mesh.ledger(statement.clone());
                 }
-                inputs.extend(statement.map(Input::Stated));
+                inputs.extend(statement.map(|statement| Input::Stated(statement, service)));
             }
             Ok(None) => inputs.push(Input::Quiet),
             Err(error) => {
@@ -258,10 +290,22 @@ impl State {
         }
         if let Some(mesh) = &self.mesh {
             let news = mesh.news();
-            inputs.extend(news.stated.into_iter().map(Input::Stated));
+            inputs.extend(news.stated.into_iter().map(|it| Input::Stated(it, None)));
             inputs.extend(news.orders.into_values().map(Input::Order));
         }
         inputs
+    }
+
+    /// The last proof, after the fences of its generation where they are new.
+    fn proof(&self, clients: &Clients) -> Vec<Input> {
+        let proof = clients.proof();
+        let since = Input::Proof(proof.map(|proof| proof.since));
+        match proof.filter(|proof| Some(proof.generation) != self.fenced) {
+            Some(Proof { generation, .. }) => {
+                vec![Input::Fences(generation, clients.fences()), since]
+            }
+            None => vec![since],
+        }
     }
 
     fn regroup(&mut self, now: Mono, change: &Membership) {
@@ -299,7 +343,7 @@ impl State {
             let statement = self.core.statement(partition);
             let mark = match &self.mark {
                 Some(life) => Some(Mark::Sent(life, sent)),
-                None => statement.as_ref().map(Mark::Statement),
+                None => statement.as_ref().map(|it| Mark::Statement(it, self.advertise.as_deref())),
             };
             if !self.producer.publish(partition, stamp, mark) {
                 tracing::debug!(%partition, "The producer's queue is full; a beacon is dropped.");

@@ -10,16 +10,18 @@ use tandem_facts::roles::Roles;
 use tandem_facts::time::{Mono, Skew};
 use tokio::sync::broadcast::Sender;
 
-use crate::driver::OnEvent;
+use crate::driver::{OnEvent, hands_over};
 use crate::events::BEHIND_MAX;
 use crate::kafka::KafkaError;
 use crate::lead::{self, Promise};
+use crate::leaders::Leaders;
 use crate::lives::{Command, Health, Lives};
-use crate::{Claim, Claims, Config, Deposed, Event, Events, Lead, Placed};
+use crate::{Claim, Claims, Config, Deposed, Event, Events, Lead, Leader, Placed};
 
 /// The capacity of the command queue; further commands are dropped.
 const COMMANDS_MAX: usize = 16;
-/// The longest time that leaving takes, since closing the client can hang.
+/// The longest time that leaving takes, since closing the client can hang; in addition to what a
+/// promise or the hand-over takes.
 const LEAVE_MAX: Duration = Duration::from_secs(3);
 
 /// One member that has joined or is joining. Dropping the handle makes it leave in the background.
@@ -27,8 +29,11 @@ const LEAVE_MAX: Duration = Duration::from_secs(3);
 pub struct Member {
     claims: Arc<Claims>,
     promise: Promise,
+    /// How long it may lead on when it leaves.
+    leads_on: Duration,
     roles: Roles,
     health: Arc<Health>,
+    leaders: Arc<Leaders>,
     events: Sender<(Mono, Event)>,
     commands: SyncSender<Command>,
     gone: Mutex<Receiver<()>>,
@@ -76,7 +81,7 @@ impl Reporter {
         let Self { events, on_event } = self.clone();
         Box::new(move |now, event: Event| {
             if events.receiver_count() > 0 {
-                // Nobody receives any more: then nobody misses it.
+                // Without a receiver the event is dropped.
                 events.send((now, event.clone())).ok();
             }
             let mut on_event = on_event.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,11 +117,13 @@ impl Member {
         let (done, gone) = sync_channel(1);
         let events = Sender::new(BEHIND_MAX);
         let health = Arc::new(Health::new());
+        let leaders = Arc::new(Leaders::new(config.threshold));
         let on_event: OnEvent = Box::new(on_event);
         let lives = Lives {
             config: config.clone(),
             claims: Arc::clone(&claims),
             health: Arc::clone(&health),
+            leaders: Arc::clone(&leaders),
             reporter: Reporter { events: events.clone(), on_event: Arc::new(Mutex::new(on_event)) },
         };
         let driver = lives.driver()?;
@@ -131,8 +138,9 @@ impl Member {
             })
             .map_err(JoinError::Thread)?;
         let promise = Promise::of(config);
-        let roles = Roles::Named(Vec::new());
-        Ok(Self { claims, promise, roles, health, events, commands, gone: Mutex::new(gone) })
+        let leads_on = if hands_over(config) { config.threshold } else { Duration::ZERO };
+        let (roles, gone) = (Roles::Named(Vec::new()), Mutex::new(gone));
+        Ok(Self { claims, promise, leads_on, roles, health, leaders, events, commands, gone })
     }
 
     /// A member of the consumer group `group` on the cluster with these bootstrap addresses
@@ -174,6 +182,18 @@ impl Member {
     #[must_use]
     pub fn claim(&self, what: impl Placed) -> Option<Claim> {
         lead::claim(&self.claims, what.partition(self.claims.width()), self.promise)
+    }
+
+    /// The member that leads a role or a partition, and where it offers its service
+    /// ([`Config::advertise`]): this one or another, by what it stated last on the ledger. None
+    /// where none has stated that within the threshold, and where members state nothing: in the
+    /// exclusive and the fast mode, and without [`Config::handover`].
+    ///
+    /// It is a hint for where to send requests. A member that it names may lead no more, so that
+    /// one has to ask [`leads`](Self::leads) itself.
+    #[must_use]
+    pub fn leader_of(&self, what: impl Placed) -> Option<Leader> {
+        self.leaders.of(Mono::now(), what.partition(self.claims.width()))
     }
 
     /// The leadership of one role or partition, for the code that does its work.
@@ -233,7 +253,7 @@ impl Member {
     }
 
     /// The events from now on. A receiver that falls behind by more than 256 loses the oldest, and
-    /// is told so.
+    /// learns how many.
     #[must_use]
     pub fn events(&self) -> Events {
         Events::new(self.events.subscribe())
@@ -275,9 +295,10 @@ impl Member {
 
     /// Leaves the group, so that its partitions move at once, and waits for at most 3 s until it
     /// has left, in the exclusive mode for a hold more. A member that hands over leads until others
-    /// do, for at most [`HAND_OVER`](crate::HAND_OVER); another one until the group has released
-    /// it, for at most 300 ms. Then every claim has ended. Blocks: in an async function, drop the
-    /// member instead, or leave on a thread that may block.
+    /// do, and waits for that as well: for a rebalance, and at most for [`Config::threshold`], when
+    /// its claims lapse. Another one leads until the group has released it, for at most 300 ms.
+    /// Then every claim has ended. Blocks: in an async function, drop the member instead, or leave
+    /// on a thread that may block.
     pub fn leave(self) {
         self.depart();
     }
@@ -285,7 +306,7 @@ impl Member {
     /// Leaves as [`leave`](Self::leave) does. The handle stays, and answers that nothing is led.
     pub fn depart(&self) {
         self.commands.try_send(Command::Leave).ok();
-        let within = LEAVE_MAX + self.promise.hold();
+        let within = LEAVE_MAX + self.promise.hold() + self.leads_on;
         let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
         gone.recv_timeout(within).ok();
     }

@@ -40,7 +40,7 @@ impl Placed for PartitionId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
     /// The first instant after the claim, on the clock of [`Mono::now`]. In the exclusive mode no
-    /// other member leads before it, whatever happens; in the other modes the claim may end sooner.
+    /// other member leads before it, under any fault; in the other modes the claim may end sooner.
     pub until: Mono,
     /// In the exclusive mode: a number above that of every earlier leader of the role. A store that
     /// refuses lower ones than it has seen refuses the writes of a leader that does not know of its

@@ -45,6 +45,9 @@
 //! once, and come back when it is well. [`Member::events`] is what happens to the member, and a
 //! [`Lead`] answers for one role, on any thread.
 //!
+//! A member of a group in the non-exclusive mode knows who leads what it does not lead itself, and
+//! where that member offers its service: [`Member::leader_of`].
+//!
 //! A process that starts members, and learns of their deaths, can leave their groups for them with
 //! [`leave_for`]: another member then takes over within two heartbeats, at any session.
 //!
@@ -64,6 +67,7 @@
 )]
 
 pub mod kafka;
+pub mod usual;
 
 mod builder;
 mod claims;
@@ -75,18 +79,20 @@ mod event;
 mod events;
 mod handle;
 mod lead;
+mod leaders;
 mod lives;
 mod mesh;
 mod own_group;
+mod throttle;
 
 pub use builder::Builder;
 pub use claims::Claims;
 pub use config::Config;
-pub use driver::HAND_OVER;
 pub use event::Event;
 pub use events::{Events, Next};
 pub use handle::{JoinError, Member};
 pub use lead::{Claim, Deposed, Lead, Placed};
+pub use leaders::Leader;
 pub use mesh::MeshSettings;
 pub use own_group::leave_for;
 pub use tandem_facts::observation::Mode;

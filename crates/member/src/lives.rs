@@ -12,6 +12,7 @@ use tandem_facts::time::Skew;
 use crate::driver::Driver;
 use crate::handle::Reporter;
 use crate::kafka::Producer;
+use crate::leaders::Leaders;
 use crate::{Claims, Config, JoinError};
 
 /// How often an ill member looks whether it is well again.
@@ -33,7 +34,7 @@ pub(crate) enum Command {
 /// Why a driver has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It was told to leave.
+    /// It was asked to leave.
     Left,
     /// Its program is ill; the member joins again when it is well.
     Ill,
@@ -62,6 +63,7 @@ pub(crate) struct Lives {
     pub(crate) config: Config,
     pub(crate) claims: Arc<Claims>,
     pub(crate) health: Arc<Health>,
+    pub(crate) leaders: Arc<Leaders>,
     pub(crate) reporter: Reporter,
 }
 
@@ -69,7 +71,8 @@ impl Lives {
     /// The clients of the life that the configuration names.
     pub(crate) fn driver(&self) -> Result<Driver, JoinError> {
         let (claims, health) = (Arc::clone(&self.claims), Arc::clone(&self.health));
-        Driver::new(&self.config, claims, health, self.reporter.on_event())
+        let leaders = Arc::clone(&self.leaders);
+        Driver::new(&self.config, claims, health, leaders, self.reporter.on_event())
     }
 
     /// Runs until a command to leave arrives. The caller drops what is returned, since destroying a

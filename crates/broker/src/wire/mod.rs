@@ -24,7 +24,7 @@ pub use api::{Api, SUPPORTED, number, supported};
 pub use batch::{Batch, BatchError, HEADER_BYTES};
 pub use frame::{FRAME_BYTES_MAX, frame_length};
 pub use names::{
-    COORDINATOR, DATA, api_name, api_named, api_names, error_named, error_names, is_error,
+    COORDINATOR, DATA, FETCH, api_name, api_named, api_names, error_named, error_names, is_error,
 };
 pub use request::{Incoming, Request, newest_readable, parse, parse_foreign};
 pub use response::encode;

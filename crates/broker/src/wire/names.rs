@@ -39,6 +39,9 @@ pub const COORDINATOR: [i16; 7] = [
     number(ApiKey::OffsetFetch),
 ];
 
+/// Without an answer to this a member hears nothing.
+pub const FETCH: i16 = number(ApiKey::Fetch);
+
 /// The APIs of a partition's leader.
 pub const DATA: [i16; 3] =
     [number(ApiKey::Produce), number(ApiKey::Fetch), number(ApiKey::ListOffsets)];

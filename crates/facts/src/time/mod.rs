@@ -26,7 +26,7 @@ use {
 };
 
 #[cfg(feature = "clock")]
-pub use run_delay::{LATE_LEAST, RunDelay};
+pub use run_delay::{LATE_LEAST, RunDelay, late_since};
 pub use skew::{Skew, WallClock};
 pub use span::{Span, SpanError};
 #[cfg(feature = "clock")]

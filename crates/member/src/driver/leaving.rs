@@ -13,16 +13,17 @@ use crate::clients::Clients;
 const CLOSE: Duration = Duration::from_secs(2);
 /// A leaving member leads on for at most this long. Closing the client takes about 100 ms.
 const LEAD_ON: Duration = Duration::from_millis(300);
-/// The longest that a leaving member waits for others to lead what it led.
-pub const HAND_OVER: Duration = Duration::from_secs(1);
 
 impl State {
-    /// Gives its partitions back, and leads on until others lead them: make before break.
+    /// Gives its partitions back, and leads on until others lead them: make before break. Its
+    /// claims are as long as at any other rebalance: a just started Kafka took 2.5 s for the first
+    /// one, and a wait of a second left a gap of 1.6 s.
     fn hand_over(&mut self, clients: &mut Clients) {
-        let end = Mono::now() + HAND_OVER;
         clients.begin_leave();
         self.core.handle_going(Mono::now());
-        while !self.core.is_relieved(Mono::now()) && Mono::now() < end {
+        // What it holds no longer is renewed no more.
+        let end = self.core.claims().map(|claim| claim.until).max();
+        while !self.core.is_relieved(Mono::now()) && end.is_some_and(|end| Mono::now() < end) {
             let inputs = self.next(clients);
             self.take(inputs);
         }

@@ -105,6 +105,16 @@ impl Cluster {
         KafkaError::Configuration { cluster: self.bootstrap.clone(), source: Box::new(source) }
     }
 
+    /// The error for a request that the cluster did not answer, or with an error.
+    pub(super) fn failed(&self, act: impl Into<String>) -> impl Fn(Error) -> KafkaError {
+        let (cluster, act) = (self.bootstrap.clone(), act.into());
+        move |source| KafkaError::Request {
+            cluster: cluster.clone(),
+            act: act.clone(),
+            source: Box::new(source),
+        }
+    }
+
     /// Our user on the cluster, for messages.
     pub(crate) fn user(&self) -> String {
         let properties = &self.access.properties;

@@ -104,13 +104,8 @@ impl Admin {
         KafkaError::Closed { cluster: self.cluster.bootstrap.clone(), source }
     }
 
-    pub(super) fn failed(&self, act: impl Into<String>) -> impl FnOnce(Error) -> KafkaError + '_ {
-        let act = act.into();
-        move |source| KafkaError::Request {
-            cluster: self.cluster.bootstrap.clone(),
-            act,
-            source: Box::new(source),
-        }
+    pub(super) fn failed(&self, act: impl Into<String>) -> impl Fn(Error) -> KafkaError {
+        self.cluster.failed(act)
     }
 
     /// Looks up a topic.

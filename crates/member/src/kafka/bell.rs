@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Rung by any thread, heard by one. A ring that nobody waited for is heard by the next wait.
+/// Rung by any thread, heard by one. A ring without a waiting thread is heard by the next wait.
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
     rung: Mutex<bool>,

@@ -37,7 +37,7 @@ pub struct ConsumerSettings {
     pub wake: Duration,
     /// `partition.assignment.strategy`.
     pub assignor: String,
-    /// A partition that it reads whatever the group assigns.
+    /// A partition that it reads in addition to what the group assigns.
     pub direct: Option<PartitionId>,
 }
 

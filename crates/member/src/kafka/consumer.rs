@@ -1,5 +1,6 @@
 //! A member's consumer: it receives messages and the group's assignments.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use rdkafka::{ClientContext, Message, Offset, TopicPartitionList};
 
 use super::bell::Bell;
 use super::error_log::ErrorLog;
-use super::mark::{sent_by, stated};
+use super::mark::{advertised, sent_by, stated};
 use super::{Cluster, ConsumerSettings, KafkaError};
 use tandem_facts::ids::{PartitionId, TopicName};
 use tandem_facts::time::Mono;
@@ -33,8 +34,10 @@ pub struct Consumer {
     /// Whether it was made to hold partitions before, so that it knows their leaders.
     looked_up: bool,
     topic: TopicName,
-    /// Read whatever the group assigns.
+    /// Read in addition to what the group assigns.
     direct: Option<PartitionId>,
+    /// The offset after the last message of each partition that it reads apart from a group.
+    next: BTreeMap<i32, i64>,
     /// Wakes a wait for messages.
     bell: Option<Arc<Bell>>,
 }
@@ -46,6 +49,8 @@ pub struct Delivered {
     pub heard: Heard,
     /// What its sender states about itself, on the partition that all members read.
     pub statement: Option<Statement>,
+    /// Where the sender offers its service, if it states something and says so.
+    pub service: Option<String>,
 }
 
 /// Collects assignment changes. The callback runs inside `poll`, on the polling thread, which then
@@ -86,8 +91,20 @@ impl Consumer {
         let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
         let (topic, wake, direct) = (settings.topic.clone(), settings.wake, settings.direct);
         let (subscribed, looked_up, woken) = (false, false, Mono::ZERO);
-        let bell = None;
-        Ok(Self { inner, bootstrap, life, wake, woken, subscribed, looked_up, topic, direct, bell })
+        let (next, bell) = (BTreeMap::new(), None);
+        Ok(Self {
+            inner,
+            bootstrap,
+            life,
+            wake,
+            woken,
+            subscribed,
+            looked_up,
+            topic,
+            direct,
+            next,
+            bell,
+        })
     }
 
     /// From now on a ring ends a wait for messages, and a message rings.
@@ -99,17 +116,20 @@ impl Consumer {
 
     /// Reads these partitions from now on, beside the one that it always reads: a new one from its
     /// end, one that was read before from where that was.
+    ///
+    /// The client itself forgets where that was until the next message. It then asks for the end,
+    /// and if it is made to hold others meanwhile, once more 500 ms later ("outdated offset
+    /// response" in `rdkafka_partition.c`): a member did not read the partition on which all state
+    /// what they lead for 1.0 s after a rebalance, and led for so long beside its successor.
     pub fn hold(&mut self, partitions: &[PartitionId]) {
         let mut list = TopicPartitionList::new();
-        let read = self.inner.position().unwrap_or_default();
+        let before = std::mem::take(&mut self.next);
         let always = self.direct.iter().filter(|direct| !partitions.contains(direct));
         for partition in partitions.iter().chain(always) {
             let Ok(number) = i32::try_from(partition.0) else { continue };
-            let before = read.find_partition(self.topic.as_str(), number);
-            let offset = match before.map(|element| element.offset()) {
-                Some(Offset::Offset(offset)) => Offset::Offset(offset),
-                Some(_) | None => Offset::End,
-            };
+            let next = before.get(&number).copied();
+            self.next.extend(next.map(|next| (number, next)));
+            let offset = next.map_or(Offset::End, Offset::Offset);
             report(list.add_partition_offset(self.topic.as_str(), number, offset));
         }
         if list.count() > 0 && !self.looked_up {
@@ -144,12 +164,16 @@ impl Consumer {
         match message {
             None => Ok(None),
             Some(Ok(message)) => {
+                if !self.subscribed {
+                    self.next.insert(message.partition(), message.offset() + 1);
+                }
                 let Some(partition) = partition(message.partition()) else { return Ok(None) };
                 let headers = message.headers();
                 let sent = headers.and_then(|headers| sent_by(&self.life, headers));
                 let heard = Heard { partition, sent };
-                let statement = headers.filter(|_| self.direct == Some(partition)).and_then(stated);
-                Ok(Some(Delivered { heard, statement }))
+                let headers = headers.filter(|_| self.direct == Some(partition));
+                let (statement, service) = (headers.and_then(stated), headers.and_then(advertised));
+                Ok(Some(Delivered { heard, statement, service }))
             }
             // The topic exists, as provisioning has checked; the broker's metadata lags.
             Some(Err(Error::MessageConsumption(RDKafkaErrorCode::UnknownTopicOrPartition))) => {

@@ -11,6 +11,8 @@ use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
 use super::access::Redaction;
 use super::log;
 use super::trouble::{ALERT, plain};
+use crate::throttle::Throttle;
+use tandem_facts::time::Mono;
 
 /// Receives the log and the errors of a client. Clones share their state.
 #[derive(Clone, Default)]
@@ -19,6 +21,8 @@ pub(super) struct ErrorLog {
     quiet: bool,
     last: Arc<Mutex<Option<ClientError>>>,
     count: Arc<AtomicU64>,
+    /// A client without brokers reports that many times a second.
+    throttle: Arc<Mutex<Throttle>>,
     /// The client has reported that all brokers are down.
     all_down: Arc<AtomicBool>,
 }
@@ -62,6 +66,14 @@ impl ErrorLog {
         (self.count.load(Ordering::Relaxed), last)
     }
 
+    fn warn(&self, error: &Error, reason: &str) {
+        let kind = format!("{:?}", error.rdkafka_error_code());
+        let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held_back) = throttle.pass(Mono::now(), &kind) {
+            log::error(error, reason, held_back);
+        }
+    }
+
     /// Whether the client is connected to no broker and tries none, and the latest broker refused
     /// the connection.
     pub(super) fn all_refuse(&self) -> bool {
@@ -85,7 +97,7 @@ impl ClientContext for ErrorLog {
         if self.quiet {
             tracing::debug!(%error, "The Kafka client reports: {reason}");
         } else {
-            log::error(&error, &reason);
+            self.warn(&error, &reason);
         }
         self.count.fetch_add(1, Ordering::Relaxed);
         let error = ClientError { code: error.rdkafka_error_code(), reason };

@@ -19,8 +19,13 @@ pub(super) fn line(level: RDKafkaLogLevel, facility: &str, message: &str) {
     }
 }
 
-/// Logs an error of the whole client. The client goes on by itself, so it is a warning.
-pub(super) fn error(error: &KafkaError, reason: &str) {
+/// Logs an error of the whole client, and how many of its kind were not logged since the last one.
+/// The client goes on by itself, so it is a warning.
+pub(super) fn error(error: &KafkaError, reason: &str, held_back: u64) {
     let reason = tandem_host::shown::line(reason);
-    tracing::warn!(%error, "The Kafka client reports: {reason}");
+    if held_back == 0 {
+        tracing::warn!(%error, "The Kafka client reports: {reason}");
+    } else {
+        tracing::warn!(%error, held_back, "The Kafka client reports: {reason}");
+    }
 }

@@ -16,13 +16,18 @@ const SENT: &str = "tandem-sent";
 /// What a member states about itself.
 const STATEMENT: &str = "tandem-statement";
 
+/// Where its program offers its service.
+const SERVICE: &str = "tandem-service";
+/// The longest such address that is believed.
+const SERVICE_MOST: usize = 255;
+
 /// What a beacon says.
 #[derive(Debug, Clone, Copy)]
 pub enum Mark<'a> {
     /// That this life sends it now.
     Sent(&'a Life, Mono),
-    /// What its sender states about itself.
-    Statement(&'a Statement),
+    /// What its sender states about itself, and where it offers its service.
+    Statement(&'a Statement, Option<&'a str>),
 }
 
 impl Mark<'_> {
@@ -34,8 +39,14 @@ impl Mark<'_> {
                     .insert(Header { key: LIFE, value: Some(&life) })
                     .insert(Header { key: SENT, value: Some(&sent) })
             }
-            Mark::Statement(statement) => OwnedHeaders::new_with_capacity(1)
-                .insert(Header { key: STATEMENT, value: Some(&statement.encode()) }),
+            Mark::Statement(statement, service) => {
+                let headers = OwnedHeaders::new_with_capacity(2)
+                    .insert(Header { key: STATEMENT, value: Some(&statement.encode()) });
+                match service {
+                    Some(service) => headers.insert(Header { key: SERVICE, value: Some(service) }),
+                    None => headers,
+                }
+            }
         }
     }
 }
@@ -49,6 +60,12 @@ pub(super) fn stated(headers: &impl Headers) -> Option<Statement> {
     Statement::decode(value(headers, STATEMENT)?)
 }
 
+/// Where the sender of a message with these headers offers its service, if it says so.
+pub(super) fn advertised(headers: &impl Headers) -> Option<String> {
+    let bytes = value(headers, SERVICE).filter(|bytes| bytes.len() <= SERVICE_MOST)?;
+    String::from_utf8(bytes.to_vec()).ok()
+}
+
 /// When this life sent a message with these headers; `None` where another did, or none that says.
 pub(super) fn sent_by(life: &str, headers: &impl Headers) -> Option<Mono> {
     if value(headers, LIFE)? != life.as_bytes() {
@@ -60,6 +77,16 @@ pub(super) fn sent_by(life: &str, headers: &impl Headers) -> Option<Mono> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_read_back_and_a_long_one_is_not() {
+        let none = OwnedHeaders::new();
+        assert_eq!(advertised(&none), None);
+        let with =
+            |text: &str| OwnedHeaders::new().insert(Header { key: SERVICE, value: Some(text) });
+        assert_eq!(advertised(&with("h:1")).as_deref(), Some("h:1"));
+        assert_eq!(advertised(&with(&"x".repeat(256))), None);
+    }
 
     #[test]
     fn a_member_knows_its_own_messages_and_no_others() {

@@ -1,5 +1,5 @@
-//! The only module that uses rdkafka: one consumer and one producer per member, and provisioning's
-//! requests to a cluster.
+//! The only module that uses rdkafka: one consumer and one producer per member, provisioning's
+//! requests to a cluster, and a topic that is written and read record by record.
 
 mod access;
 mod admin;
@@ -16,7 +16,9 @@ mod membership;
 mod own_access;
 mod producer;
 mod properties;
+mod publisher;
 mod rights;
+mod tail;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 mod trouble;
@@ -35,6 +37,8 @@ pub(crate) use own_access::Mechanism;
 pub use own_access::Unfit;
 pub use producer::Producer;
 pub use properties::{Access, is_secret};
+pub use publisher::Publisher;
+pub use tail::{Tail, TailFrom, Tailed};
 #[cfg(feature = "tls")]
 pub(crate) use trouble::ALERT;
 pub use trouble::Trouble;

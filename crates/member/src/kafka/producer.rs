@@ -1,31 +1,39 @@
 //! A member's producer: empty messages, each to a named partition.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError as Error;
 use rdkafka::producer::{
     BaseRecord, DeliveryResult, Producer as _, ProducerContext, ThreadedProducer,
 };
+use rdkafka::{ClientContext, Message};
 
 use super::error_log::ErrorLog;
 use super::mark::Mark;
 use super::{Cluster, KafkaError};
 use tandem_facts::ids::{PartitionId, TopicName};
-use tandem_facts::time::Wall;
+use tandem_facts::time::{Mono, Wall};
 
 /// Publishes beacons on one topic. A separate thread serves the delivery reports: one poll per
 /// batch does not keep up with them.
 pub struct Producer {
     inner: ThreadedProducer<Reports>,
     topic: TopicName,
-    delivered: Arc<AtomicU64>,
+    deliveries: Arc<Deliveries>,
 }
 
-struct Reports(ErrorLog, Arc<AtomicU64>);
+/// What was delivered.
+struct Deliveries {
+    count: AtomicU64,
+    /// When a beacon was last delivered to each partition, in nanoseconds of [`Mono`]; 0 if never.
+    last: Box<[AtomicU64]>,
+}
+
+struct Reports(ErrorLog, Arc<Deliveries>);
 
 impl Producer {
     /// A producer that drops messages which it could not deliver for `stale`.
@@ -35,15 +43,16 @@ impl Producer {
     pub fn new(
         cluster: &Cluster,
         client_id: &str,
-        topic: &TopicName,
+        (topic, width): (&TopicName, NonZeroU32),
         stale: Duration,
     ) -> Result<Self, KafkaError> {
         let (config, redaction) = cluster.producer(client_id, stale)?;
-        let delivered: Arc<AtomicU64> = Arc::default();
-        let context = Reports(ErrorLog::new(redaction), Arc::clone(&delivered));
+        let last = (0..width.get()).map(|_| AtomicU64::new(0)).collect();
+        let deliveries = Arc::new(Deliveries { count: AtomicU64::new(0), last });
+        let context = Reports(ErrorLog::new(redaction), Arc::clone(&deliveries));
         let inner =
             config.create_with_context(context).map_err(|source| cluster.refused(source))?;
-        Ok(Self { inner, topic: topic.clone(), delivered })
+        Ok(Self { inner, topic: topic.clone(), deliveries })
     }
 
     /// Publishes one beacon with the timestamp `stamp`, which a topic with `LogAppendTime`
@@ -61,7 +70,13 @@ impl Producer {
     /// The number of delivered beacons.
     #[must_use]
     pub fn delivered(&self) -> u64 {
-        self.delivered.load(Ordering::Relaxed)
+        self.deliveries.count.load(Ordering::Relaxed)
+    }
+
+    /// When a beacon was last delivered to each partition to which one ever was.
+    pub fn last_delivered(&self) -> impl Iterator<Item = (PartitionId, Mono)> + '_ {
+        let last = self.deliveries.last.iter().map(|last| last.load(Ordering::Relaxed));
+        (0..).map(PartitionId).zip(last.map(Mono)).filter(|(_, last)| *last > Mono::ZERO)
     }
 
     /// The number of errors that the client has reported, and the latest one.
@@ -89,7 +104,13 @@ impl ProducerContext for Reports {
     type DeliveryOpaque = ();
     fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
         match result {
-            Ok(_) => drop(self.1.fetch_add(1, Ordering::Relaxed)),
+            Ok(message) => {
+                self.1.count.fetch_add(1, Ordering::Relaxed);
+                let at = usize::try_from(message.partition()).ok();
+                if let Some(last) = at.and_then(|at| self.1.last.get(at)) {
+                    last.store(Mono::now().0, Ordering::Relaxed);
+                }
+            }
             Err((error, _)) => tracing::debug!(%error, "A beacon was not delivered."),
         }
     }

@@ -57,11 +57,7 @@ impl Cluster {
         let report = Arc::clone(&context.report);
         let producer: BaseProducer<Delivery> =
             config.create_with_context(context).map_err(|source| self.refused(source))?;
-        let failed = |source| KafkaError::Request {
-            cluster: self.bootstrap.clone(),
-            act: format!("take a message on topic {topic}"),
-            source: Box::new(source),
-        };
+        let failed = self.failed(format!("take a message on topic {topic}"));
         let record = BaseRecord::<(), ()>::to(topic.as_str()).partition(0);
         producer.send(record).map_err(|(source, _)| failed(source))?;
         let began = Mono::now();

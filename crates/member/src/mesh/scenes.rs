@@ -39,7 +39,7 @@ fn statement(of: &str, holds: &[u32], address: Option<String>) -> Statement {
     }
 }
 
-/// A member's mesh, and what its loop has been told.
+/// A member's mesh, and what its loop has heard.
 struct Member {
     mesh: Mesh,
     bell: Arc<Bell>,

@@ -1,12 +1,8 @@
 //! Why a member is not in its group, for its operator.
 
-use std::time::Duration;
-
 use super::line::Broken;
+use crate::throttle::Throttle;
 use tandem_facts::time::Mono;
-
-/// A reason that lasts is logged again after this.
-const AGAIN: Duration = Duration::from_secs(5);
 
 /// The refusals of brokers and of the group. Connections that fail for other reasons are not
 /// counted: librdkafka reports a broker that cannot be reached.
@@ -15,7 +11,7 @@ pub(super) struct Errors {
     count: u64,
     /// Why this member is refused; none once it has its place.
     refused: Option<String>,
-    logged: Option<Mono>,
+    throttle: Throttle,
 }
 
 impl Errors {
@@ -25,9 +21,8 @@ impl Errors {
             tracing::debug!(address, why, "A connection to a coordinator failed.");
             return;
         }
-        let is_known = self.logged.is_some_and(|logged| now.since(logged) < AGAIN);
-        if !(is_known && self.refused.is_some()) {
-            self.logged = Some(now);
+        // What lasts is logged from time to time, with the reason of that moment.
+        if self.throttle.pass(now, "refused").is_some() {
             tracing::warn!(address, why, "The member cannot join its group; it tries again.");
         }
         self.refuse(why);
@@ -41,6 +36,7 @@ impl Errors {
     /// The member has its place.
     pub(super) fn clear(&mut self) {
         self.refused = None;
+        self.throttle = Throttle::default();
     }
 
     /// The number of refusals, and the reason of the latest if it stands.

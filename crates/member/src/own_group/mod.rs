@@ -37,6 +37,7 @@ use wire::Speaker;
 use crate::Config;
 use crate::kafka::KafkaError;
 use tandem_facts::ids::PartitionId;
+use tandem_facts::observation::Mode;
 use tandem_facts::time::{Mono, Wall};
 use tandem_neli::Membership;
 use tandem_neli::membership::{
@@ -96,6 +97,8 @@ impl OwnGroup {
             renews_id: proves,
             commit: proves.then(|| config.threshold / 4),
             wall_ms: Wall::now().0.saturating_sub_unsigned(now.0 / 1_000_000),
+            // In the fast mode a member hears itself alone, and cannot know what it reaches.
+            gives_way: (config.mode != Mode::Fast).then_some(config.threshold),
             hold: config.hold,
             backoff: BACKOFF,
             backoff_max: BACKOFF_MOST,
@@ -127,9 +130,24 @@ impl OwnGroup {
         let events = self.advance(Mono::now()).into_iter();
         let change = |event| match event {
             GroupEvent::Group(change) => Some(change),
-            GroupEvent::Left | GroupEvent::Failed(_) => None,
+            GroupEvent::Left | GroupEvent::Failed(_) | GroupEvent::GaveWay(_) => None,
         };
         events.filter_map(change).collect()
+    }
+
+    /// A message of `partition` reached the member.
+    pub(crate) fn heard(&mut self, now: Mono, partition: PartitionId) {
+        self.core.handle_heard(now, partition);
+    }
+
+    /// The member has published on all partitions since `since`.
+    pub(crate) fn publishes(&mut self, since: Mono) {
+        self.core.handle_publishing(since);
+    }
+
+    /// A message of the member got to `partition` at `at`.
+    pub(crate) fn delivered(&mut self, at: Mono, partition: PartitionId) {
+        self.core.handle_delivered(at, partition);
     }
 
     /// The program has been able to see the last changes of the assignment since `now`.
@@ -223,8 +241,10 @@ impl OwnGroup {
         // the next call.
         loop {
             if let Some(event) = self.core.poll_event() {
-                if let GroupEvent::Failed(refusal) = event {
-                    self.refused(now, refusal);
+                match &event {
+                    GroupEvent::Failed(refusal) => self.refused(now, *refusal),
+                    GroupEvent::GaveWay(partitions) => gave_way(partitions),
+                    GroupEvent::Group(_) | GroupEvent::Left => {}
                 }
                 events.push(event);
             } else if let Some(id) = self.core.poll_abandoned() {
@@ -280,4 +300,13 @@ impl OwnGroup {
         let at = self.next.checked_rem(self.bootstrap.len()).unwrap_or(0);
         self.bootstrap.get(at).cloned().unwrap_or_default()
     }
+}
+
+fn gave_way(partitions: &[PartitionId]) {
+    let silent: Vec<String> = partitions.iter().map(ToString::to_string).collect();
+    let partitions = silent.join(",");
+    tracing::warn!(
+        partitions,
+        "The member hears nothing on partitions that have leaders: it gives way to others."
+    );
 }

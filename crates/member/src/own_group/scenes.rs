@@ -121,6 +121,7 @@ impl Scene {
             renews_id: false,
             commit: None,
             wall_ms: 0,
+            gives_way: None,
             hold: Duration::ZERO,
             backoff: Duration::from_millis(20),
             backoff_max: Duration::from_millis(200),

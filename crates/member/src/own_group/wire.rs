@@ -1,10 +1,11 @@
 //! The requests of a group member, as bytes and back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
 use kafka_protocol::messages::leave_group_request::MemberIdentity;
+use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
@@ -13,9 +14,9 @@ use kafka_protocol::messages::offset_fetch_response::OffsetFetchResponsePartitio
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
     ApiKey, ApiVersionsRequest, FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest,
-    JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, OffsetCommitRequest,
-    OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, RequestHeader, RequestKind,
-    ResponseHeader, ResponseKind, SyncGroupRequest,
+    JoinGroupResponse, LeaveGroupRequest, LeaveGroupResponse, MetadataRequest, MetadataResponse,
+    OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse,
+    RequestHeader, RequestKind, ResponseHeader, ResponseKind, SyncGroupRequest,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 use tandem_facts::ids::PartitionId;
@@ -45,6 +46,8 @@ const fn spoken(key: ApiKey) -> Option<(i16, i16)> {
         ApiKey::OffsetCommit => Some((5, 9)),
         // From version 8 on it names several groups.
         ApiKey::OffsetFetch => Some((2, 7)),
+        // Below, a broker may create the topic.
+        ApiKey::Metadata => Some((4, 8)),
         _ => None,
     }
 }
@@ -129,6 +132,7 @@ impl Speaker {
             Request::Heartbeat { .. } => ApiKey::Heartbeat,
             Request::Offsets { .. } => ApiKey::OffsetFetch,
             Request::Commit { .. } => ApiKey::OffsetCommit,
+            Request::Leaders { .. } => ApiKey::Metadata,
             Request::Leave { .. } => ApiKey::LeaveGroup,
         };
         let version = versions.common(key)?;
@@ -192,6 +196,12 @@ impl Speaker {
                     .with_group_instance_id(self.instance.clone().filter(|_| version >= 7))
                     .with_topics(vec![self.committed(offsets)]),
             ),
+            Request::Leaders { .. } => {
+                let topic = MetadataRequestTopic::default();
+                let topic = topic.with_name(Some(self.topic.clone().into()));
+                let metadata = MetadataRequest::default().with_topics(Some(vec![topic]));
+                RequestKind::Metadata(metadata.with_allow_auto_topic_creation(false))
+            }
             Request::Leave { member_id } if version >= 3 => {
                 let member = MemberIdentity::default()
                     .with_member_id(text(member_id.clone()))
@@ -277,6 +287,7 @@ impl Speaker {
             ResponseKind::Heartbeat(it) => Some(refused(it.error_code).unwrap_or(Response::Done)),
             ResponseKind::OffsetFetch(it) => offsets(&it),
             ResponseKind::OffsetCommit(it) => committed(&it),
+            ResponseKind::Metadata(it) => Some(led(&it)),
             ResponseKind::LeaveGroup(it) => Some(departed(&it)),
             _ => None,
         }
@@ -327,6 +338,14 @@ fn committed(it: &OffsetCommitResponse) -> Option<Response> {
     partitions.first()?;
     let refusal = partitions.iter().find_map(|partition| refused(partition.error_code));
     Some(refusal.unwrap_or(Response::Done))
+}
+
+/// The partitions that have leaders; none of a topic that the broker does not know.
+fn led(it: &MetadataResponse) -> Response {
+    let partitions = it.topics.iter().flat_map(|topic| &topic.partitions);
+    let led = partitions.filter(|it| it.leader_id.0 >= 0);
+    let led = led.filter_map(|it| u32::try_from(it.partition_index).ok());
+    Response::Leaders(led.map(PartitionId).collect::<BTreeSet<_>>())
 }
 
 /// The number of a partition on the wire.
