@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tandem_facts::ids::{Life, MemberId};
-use tandem_facts::observation::{Fact, What};
+use tandem_facts::observation::{ClockDomain, Fact, What};
 use tandem_facts::time::Mono;
 
 /// The shortest stall that is shown. A shorter one causes no gap, because a duty may be silent for
@@ -39,6 +39,7 @@ pub struct Unconnected {
 pub struct Causes {
     stalls: Option<Stalls>,
     unconnected: BTreeMap<MemberId, Unconnected>,
+    elsewhere: BTreeMap<MemberId, (Life, ClockDomain)>,
 }
 
 impl Causes {
@@ -56,6 +57,20 @@ impl Causes {
             let (life, why, since) = (life.clone(), why.clone(), fact.t);
             self.unconnected.insert(life.member.clone(), Unconnected { life, why, since });
         }
+        if let What::Started { external, .. } = &fact.what {
+            let other = external.as_ref().filter(|external| !external.same_clock);
+            match other {
+                Some(of) => {
+                    self.elsewhere.insert(life.member.clone(), (life.clone(), of.clock.clone()));
+                }
+                None => drop(self.elsewhere.remove(&life.member)),
+            }
+        }
+        if let What::Died { .. } = &fact.what
+            && self.elsewhere.get(&life.member).is_some_and(|(one, _)| one == life)
+        {
+            self.elsewhere.remove(&life.member);
+        }
         if let What::Connected | What::Died { .. } = &fact.what
             && self.unconnected.get(&life.member).is_some_and(|lost| lost.life == *life)
         {
@@ -67,6 +82,11 @@ impl Causes {
     #[must_use]
     pub fn stalls(&self) -> Option<Stalls> {
         self.stalls
+    }
+
+    /// The members whose clock is not that of the run, so that their time is unknown.
+    pub fn elsewhere(&self) -> impl Iterator<Item = (&MemberId, &ClockDomain)> {
+        self.elsewhere.iter().map(|(member, (_, clock))| (member, clock))
     }
 
     /// The members that cannot reach their brokers.

@@ -29,7 +29,7 @@ impl Health {
     pub const fn of(led: usize, lost: usize, never: usize) -> Self {
         match (led, lost, never) {
             (0, 1.., _) => Self::Down,
-            // Where nobody is observed, nothing is known.
+            // Without an observed member, nothing is known.
             (_, _, 1..) | (0, 0, 0) => Self::Starting,
             (_, 1.., 0) => Self::Degraded,
             (_, 0, 0) => Self::Led,

@@ -29,6 +29,8 @@ pub(super) struct GroupState {
     gone: BTreeMap<MemberId, Incarnation>,
     /// The number of partitions.
     pub(super) width: usize,
+    /// Whether it may have members of which nothing is known.
+    pub(super) foreign: bool,
     /// The time of the latest fact that unsettles the group.
     pub(super) changed: Mono,
 }
@@ -37,7 +39,7 @@ impl GroupState {
     pub(super) fn new(roster: &Roster, (name, group): (&GroupName, &RosterGroup)) -> Self {
         let lane = |roles: RoleClass| {
             let place = Place { group: Some(name.clone()), roles };
-            (group.partition(roles.first), Lane::new(Tally::new(place)))
+            (group.partition(roles.first), Lane::new(Tally::new(place), group.foreign))
         };
         let absent = |member: &MemberId| (member.clone(), MemberState::ABSENT);
         Self {
@@ -47,6 +49,7 @@ impl GroupState {
             lives: BTreeMap::new(),
             gone: BTreeMap::new(),
             width: PartitionId(group.partitions.get()).index(),
+            foreign: group.foreign,
             changed: Mono::ZERO,
         }
     }
@@ -129,6 +132,12 @@ impl GroupState {
                 claims.add(&claimed.sure, &claimed.possible);
                 services.add(&served.sure, &served.possible);
                 servers.push((life, served));
+            }
+            if self.foreign {
+                let held = self.lives.values().map(|life| life.line.holds(partition));
+                let held = held.fold(IntervalSet::default(), |sum, one| sum.union(&one));
+                claims.add_other(&held);
+                services.add_other(&held);
             }
             lane.count(|tally| {
                 services.steps(window).for_each(|(step, count)| tally.serve(step, count, events));

@@ -59,7 +59,9 @@ impl Class {
         let lanes = || self.at.iter().filter_map(|(name, on)| groups.get(name)?.lanes.get(on));
         let led = lanes().filter(|lane| lane.is_led()).count();
         let lost = || lanes().filter_map(super::lane::Lane::unled_since);
-        let never = self.at.len().saturating_sub(led + lost().count());
+        // What others may lead counts for nothing: it is neither led nor lost.
+        let unknown = lanes().filter(|lane| lane.is_unknown()).count();
+        let never = self.at.len().saturating_sub(led + lost().count() + unknown);
         let health = Health::of(led, lost().count(), never);
         // Down since the last group lost it; degraded since the first did.
         let since = if led == 0 { lost().max() } else { lost().min() };

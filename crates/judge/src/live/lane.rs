@@ -34,14 +34,16 @@ pub(super) struct Lane {
     served_since: Mono,
     /// Whether it has ever been led.
     ever: bool,
+    /// Whether members of which nothing is known may lead it.
+    foreign: bool,
 }
 
 impl Lane {
-    pub(super) fn new(tally: Tally) -> Self {
+    pub(super) fn new(tally: Tally, foreign: bool) -> Self {
         let (passing, leaders) = (Passing::default(), Vec::new());
         let (since, joined, unled, pending) = (None, Mono::ZERO, None, None);
         let (served_since, ever) = (Mono::ZERO, false);
-        Self { tally, passing, leaders, since, joined, unled, pending, served_since, ever }
+        Self { tally, passing, leaders, since, joined, unled, pending, served_since, ever, foreign }
     }
 
     /// Sets the claims, which date from then.
@@ -65,6 +67,11 @@ impl Lane {
         !self.leaders.is_empty() && self.unled_since().is_none()
     }
 
+    /// Whether it is unknown if it is led: no life leads it, and others may.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.foreign && self.leaders.is_empty() && self.unled_since().is_none()
+    }
+
     /// Since when it is led again, if it was not.
     pub(super) fn led_since(&self) -> Option<Mono> {
         self.unled.filter(|span| span.until != END).map(|span| span.until)
@@ -80,7 +87,8 @@ impl Lane {
         let certain = self.tally.gap();
         let idle = certain.filter(|gap| self.joined < gap.until).map(|gap| gap.from);
         // The leader may have died before its claim was reported: then it was never seen to lead.
-        let now = self.since.filter(|_| self.leaders.is_empty()).or(idle);
+        let empty = self.leaders.is_empty() && !self.foreign;
+        let now = self.since.filter(|_| empty).or(idle);
         let before = self.unled.map_or(Mono::ZERO, |span| span.until);
         let changed = match (self.unled_since(), now) {
             // One gap is over and final, and another one goes on.
@@ -147,7 +155,7 @@ mod tests {
     use tandem_facts::roles::RoleClass;
 
     fn lane() -> Lane {
-        Lane::new(Tally::new(Place { group: None, roles: RoleClass::of(RoleIndex(0)) }))
+        Lane::new(Tally::new(Place { group: None, roles: RoleClass::of(RoleIndex(0)) }), false)
     }
 
     fn of(name: &str) -> (Life, Term) {
@@ -157,6 +165,22 @@ mod tests {
     fn serve(lane: &mut Lane, [from, until]: [u64; 2], count: i64) {
         let count = Count { min: count, max: count };
         lane.tally.serve(Interval::new(Mono(from), Mono(until)), count, &mut Vec::new());
+    }
+
+    #[test]
+    fn what_others_may_lead_is_unknown_and_not_lost() {
+        let mut lane = Lane { foreign: true, ..lane() };
+        assert!(lane.is_unknown(), "others may lead it from the beginning");
+        lane.claimed(vec![of("a.1")], Mono(10));
+        serve(&mut lane, [10, 50], 1);
+        assert_eq!((lane.look(), lane.is_led(), lane.is_unknown()), (None, true, false));
+        lane.claimed(Vec::new(), Mono(50));
+        assert_eq!((lane.look(), lane.is_led(), lane.is_unknown()), (None, false, true));
+        // A life that holds it does not serve it: that is certain.
+        lane.claimed(vec![of("a.1")], Mono(60));
+        serve(&mut lane, [50, 90], 0);
+        assert_eq!(lane.look(), Some(Interval::new(Mono(50), END)));
+        assert!(!lane.is_unknown() && !lane.is_led());
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl MemberState {
     /// Takes a fact about one of its lives.
     pub(super) fn observe(&mut self, life: &Life, fact: &Fact) {
         let (incarnation, since) = (life.incarnation, fact.t);
-        if let What::Started { pid } = fact.what {
+        if let What::Started { pid, .. } = fact.what {
             *self = Self { incarnation, pid: Some(pid), stopped: false, left: false, since };
         }
         if self.incarnation != incarnation {
@@ -41,8 +41,9 @@ impl MemberState {
         }
         if let What::Leaving = fact.what {
             self.left = true;
-        } else if let What::Died { status, .. } = fact.what {
-            let left = self.left && status == Some(0);
+        } else if let What::Died { status, signal } = fact.what {
+            // How a process ended that was not started here is not known.
+            let left = self.left && signal.is_none() && status.is_none_or(|status| status == 0);
             *self = Self { incarnation, pid: None, stopped: false, left, since };
         } else if let What::Stopped | What::Continued = fact.what {
             (self.stopped, self.since) = (fact.what == What::Stopped, since);

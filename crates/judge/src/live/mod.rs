@@ -67,7 +67,7 @@ use crate::timeline::{Hindrances, Interval, IntervalSet};
 use faults::FaultWindows;
 use group::GroupState;
 use joint::Class;
-use tandem_facts::ids::{GroupName, MemberId};
+use tandem_facts::ids::{GroupName, Life, MemberId};
 use tandem_facts::observation::{Fact, What};
 use tandem_facts::time::Mono;
 
@@ -165,6 +165,7 @@ impl Live {
             self.observe_own(fact);
         }
         let Some(life) = &fact.life else { return };
+        self.admit(life, &fact.what);
         let Some(group) = self.homes.get(&life.member).and_then(|home| self.groups.get_mut(home))
         else {
             return;
@@ -179,6 +180,19 @@ impl Live {
             {
                 self.events.extend(events);
                 self.look_at_health();
+            }
+        }
+    }
+
+    /// Takes up a member that the run did not start. A name belongs to the group that bore it
+    /// first.
+    fn admit(&mut self, life: &Life, what: &What) {
+        if let What::Started { external: Some(external), .. } = what
+            && let Some(group) = self.groups.get_mut(&external.group)
+        {
+            let home = self.homes.entry(life.member.clone());
+            if *home.or_insert_with(|| external.group.clone()) == external.group {
+                group.members.entry(life.member.clone()).or_insert(MemberState::ABSENT);
             }
         }
     }

@@ -91,6 +91,11 @@ impl Live {
         &self.hindrances
     }
 
+    /// The members of a group: those of the roster, and those that the run did not start.
+    pub fn members(&self, group: &GroupName) -> impl Iterator<Item = &MemberId> {
+        self.groups.get(group).into_iter().flat_map(|group| group.members.keys())
+    }
+
     /// A member in its latest life.
     #[must_use]
     pub fn member(&self, member: &MemberId) -> Option<&MemberState> {
@@ -107,6 +112,14 @@ impl Live {
             led_since: lane.served_since(),
             unled_since: lane.unled_since(),
         })
+    }
+
+    /// Since when every role has been led in every group, by the facts alone; meaningful while all
+    /// are led.
+    #[must_use]
+    pub fn led_from(&self) -> Mono {
+        let lanes = self.groups.values().flat_map(|group| group.lanes.values());
+        lanes.map(Lane::served_since).max().unwrap_or(Mono::ZERO)
     }
 
     /// Everything before this instant is final.

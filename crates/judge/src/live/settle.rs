@@ -161,7 +161,9 @@ impl GroupState {
                 }
             }
         }
-        match leaders.into_iter().find(|&(_, leaders)| leaders != 1) {
+        // What no life leads, another member may.
+        let fits = |leaders| leaders == 1 || (leaders == 0 && self.foreign);
+        match leaders.into_iter().find(|&(_, leaders)| !fits(leaders)) {
             Some((partition, leaders)) => Err(Obstacle::Leaders { partition, leaders }),
             None => Ok(since),
         }

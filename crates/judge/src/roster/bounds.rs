@@ -21,6 +21,10 @@ pub struct Bounds {
     pub pause: Bound,
     /// A member joins, or joins again after a restart.
     pub restart: Bound,
+    /// A member reaches its coordinator and hears nothing on a partition that it leads. The time is
+    /// that after its claim has lapsed. None where it does not give way, so that nothing bounds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Bound>,
     /// The broker that coordinates the group dies; none if the cluster dies with it.
     pub broker: Bound,
 }

@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 
 use tandem_facts::ids::{ClusterName, GroupName, MemberId, PartitionId, RoleIndex, TopologyName};
 pub use tandem_facts::observation::Mode;
+use tandem_facts::observation::{Fact, What};
 use tandem_facts::roles::{RoleClass, Roles};
 
 pub use bounds::{Bound, Bounds, Range};
@@ -34,6 +35,8 @@ pub struct RosterGroup {
     pub members: Vec<MemberId>,
     /// The number of partitions of the group's ledger, `|M|`.
     pub partitions: NonZeroU32,
+    /// Whether it may have members of which nothing is known.
+    pub foreign: bool,
     /// When a claim holds, and what ends it.
     pub mode: Mode,
     /// The possible cost of faults to the group.
@@ -45,6 +48,18 @@ impl Roster {
     #[must_use]
     pub fn group_of(&self, member: &MemberId) -> Option<&GroupName> {
         self.groups.iter().find(|(_, group)| group.members.contains(member)).map(|(name, _)| name)
+    }
+
+    /// Adds the member that a fact names, if the run did not start it. A name belongs to
+    /// the group that bore it first.
+    pub fn admit(&mut self, fact: &Fact) {
+        if let (What::Started { external: Some(external), .. }, Some(life)) =
+            (&fact.what, &fact.life)
+            && self.group_of(&life.member).is_none()
+            && let Some(group) = self.groups.get_mut(&external.group)
+        {
+            group.members.push(life.member.clone());
+        }
     }
 
     /// The classes of roles that are on the same partitions in every group.

@@ -43,6 +43,7 @@ impl TimelineBuilder {
     /// Takes the next fact.
     pub fn observe(&mut self, fact: &Fact) {
         self.cut.observe(fact);
+        self.roster.admit(fact);
         if outage::concerns(fact) {
             self.reach.push(fact.clone());
         }
@@ -93,7 +94,8 @@ struct Cut {
     began: Option<Mono>,
     /// When members left or died, and when the run ended.
     ends: Vec<(Mono, Option<Life>)>,
-    /// Lives that a fault made leave, so that their leave is not part of a teardown.
+    /// Lives whose leave is not part of a teardown: those that a fault made leave, and those that
+    /// the run did not start.
     struck: BTreeSet<Life>,
     last: Option<Mono>,
 }
@@ -109,6 +111,9 @@ impl Cut {
         } else if let What::FaultAsked { class, .. } = &fact.what
             && class.has_them_leave()
         {
+            self.struck.extend(fact.life.clone());
+        } else if let What::Started { external: Some(_), .. } = &fact.what {
+            // It leaves when its user says so.
             self.struck.extend(fact.life.clone());
         }
     }

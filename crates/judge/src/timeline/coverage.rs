@@ -37,6 +37,13 @@ impl Coverage {
         }
     }
 
+    /// Adds another member, of which nothing is known but that it does nothing while one of `held`
+    /// holds what is counted.
+    pub(crate) fn add_other(&mut self, held: &IntervalSet) {
+        let ever = IntervalSet::from(Interval::new(Mono::ZERO, Mono(u64::MAX)));
+        self.add(&IntervalSet::default(), &ever.subtract(held));
+    }
+
     /// The sum of two counts.
     #[must_use]
     pub fn plus(mut self, other: &Self) -> Self {

@@ -61,7 +61,11 @@ fn sort(roster: &Roster, facts: &[impl Borrow<Fact>]) -> Gathered {
     gathered.take_own(roster, own);
     for (life, facts) in authors {
         facts.iter().for_each(|fact| gathered.record.hear(fact));
-        let Some(line) = life.and_then(|life| gathered.line(roster, life)) else { continue };
+        let Some(life) = life else { continue };
+        if let Some(group) = roster.group_of(&life.member) {
+            facts.iter().for_each(|fact| gathered.troubles.hear(life, group, fact));
+        }
+        let Some(line) = gathered.line(roster, life) else { continue };
         facts.into_iter().for_each(|fact| line.hear(fact));
     }
     gathered
@@ -88,6 +92,9 @@ impl Gathered {
         self.record.hear(fact);
         if fact.what == What::Leaving {
             self.troubles.leave([life.clone()]);
+        }
+        if let Some(group) = roster.group_of(&life.member) {
+            self.troubles.hear(life, group, fact);
         }
         if let Some(line) = self.line(roster, life) {
             line.hear(fact);

@@ -37,20 +37,28 @@ pub(super) struct Sight {
 }
 
 impl Lane {
+    /// With `foreign`, members that are not among the lives may hold what these do not.
     pub(super) fn new<'a>(
         partition: PartitionId,
+        foreign: bool,
         lives: impl Iterator<Item = (&'a Life, &'a LifeLine)>,
     ) -> Self {
         let mut lane = Self::default();
+        let mut held = IntervalSet::default();
         for (life, line) in lives {
             let (claimed, served) = (line.claimed(partition), line.served(partition));
             lane.claims.add(&claimed.sure, &claimed.possible);
             lane.services.add(&served.sure, &served.possible);
             lane.terms
                 .extend(line.terms(partition).map(|(term, claim)| (life.clone(), term, claim)));
+            held = held.union(&line.holds(partition));
             lane.assigned.push((life.clone(), line.assigned(partition)));
             lane.claimed.push((life.clone(), claimed));
             lane.served.push((life.clone(), served));
+        }
+        if foreign {
+            lane.claims.add_other(&held);
+            lane.services.add_other(&held);
         }
         lane
     }

@@ -22,7 +22,7 @@ const BOOKED: Duration = Duration::from_millis(10);
 pub struct Lateness {
     /// The life of the thread; none for the controller's canary.
     pub life: Option<Life>,
-    /// From when the thread went to sleep until it ran again.
+    /// From when the thread went to sleep, or had to wait for a processor, until it ran again.
     pub span: Interval,
     /// For how much of it the thread was runnable and waited for a processor; none if the kernel
     /// does not report it.

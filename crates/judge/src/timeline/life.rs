@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Interval, IntervalSet};
 use tandem_facts::ids::{FaultId, PartitionId, Term};
-use tandem_facts::observation::{Fact, FaultClass, Horizon, What};
+use tandem_facts::observation::{External, Fact, FaultClass, Horizon, What};
 use tandem_facts::time::Mono;
 
 /// A longer hole in the ticks is not service.
@@ -33,6 +33,19 @@ pub struct LifeLine {
     pub(super) asked: Requests,
     pub(super) not_yet: Option<Mono>,
     pub(super) last: Option<(u64, Mono)>,
+    pub(super) reports: Reports,
+}
+
+/// When a life that can report does so, at least each 100 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Reports {
+    /// While it claims something.
+    #[default]
+    Claims,
+    /// Always: what was not started here may come to claim something that no fact says yet.
+    Always,
+    /// Never: the stamps of its clock mean nothing here.
+    Never,
 }
 
 /// The end of something, between two instants: when it was asked for, and when it was confirmed.
@@ -118,7 +131,10 @@ impl LifeLine {
             }
             What::Ticks { partitions, from, until } => self.tick(partitions, *from, *until),
             What::Hole { from, until } => self.forget(Interval::new(*from, *until)),
-            What::Leaving => self.renew(fact.t, &[]),
+            What::Leaving => {
+                self.renew(fact.t, &[]);
+                self.release(fact.t, |_| true);
+            }
             What::Clock { .. }
             | What::Late { .. }
             | What::Unconnected { .. }
@@ -203,7 +219,7 @@ impl LifeLine {
     pub fn record(&mut self, fact: &Fact) {
         let not_yet = self.not_yet.take();
         match &fact.what {
-            What::Started { .. } => self.started = Some(fact.t),
+            What::Started { external, .. } => self.start(fact.t, external.as_ref()),
             What::Died { .. } => {
                 let asked = self.asked.kill.take().map_or(fact.t, |at| at.min(fact.t));
                 self.death.get_or_insert(Pair { asked, confirmed: fact.t });
@@ -269,6 +285,15 @@ impl LifeLine {
         }
     }
 
+    fn start(&mut self, at: Mono, external: Option<&External>) {
+        self.started = Some(at);
+        let Some(external) = external else { return };
+        self.reports = if external.same_clock { Reports::Always } else { Reports::Never };
+        if !external.same_clock {
+            self.forget(Interval::new(at, END));
+        }
+    }
+
     /// The fault failed: its requests without a visible effect had none, and later events are not
     /// its effects.
     pub fn fail(&mut self, failed: &FaultId) {
@@ -297,13 +322,22 @@ impl LifeLine {
         self.stops.iter().map(|stop| Interval::new(stop.began.asked, until(stop))).collect()
     }
 
-    /// Ends the life after the last fact. A life that still claimed in its last fact, and wrote no
-    /// more although neither it nor the host (`stalls`) was stopped, has lost its channel: its
-    /// state is unknown from then until its death was confirmed.
+    /// Whether the life still has to report, by what it has said.
+    pub(super) fn is_due(&self) -> bool {
+        match self.reports {
+            Reports::Claims => !self.open.is_empty(),
+            Reports::Always => true,
+            Reports::Never => false,
+        }
+    }
+
+    /// Ends the life after the last fact. A life that still had to report after its last fact, and
+    /// wrote no more although neither it nor the host (`stalls`) was stopped, has lost its channel:
+    /// its state is unknown from then until its death was confirmed.
     pub fn close(&mut self, stalls: &IntervalSet) {
         let end = self.death.map_or(END, |death| death.confirmed);
-        if let Some((_, t)) = self.last
-            && !self.open.is_empty()
+        if let Some(t) = self.spoke()
+            && self.is_due()
         {
             let asked = self.death.map_or(END, |death| death.asked);
             let silent = IntervalSet::from(Interval::new(t, asked));

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::life::{END, LifeLine, SILENCE_MAX, Stop, TICKLESS_NS_MAX};
+use super::life::{END, LifeLine, Reports, SILENCE_MAX, Stop, TICKLESS_NS_MAX};
 use super::{Interval, IntervalSet};
 use tandem_facts::ids::{PartitionId, Term};
 use tandem_facts::observation::Horizon;
@@ -42,10 +42,12 @@ impl LifeLine {
         self.death.map(|death| death.confirmed)
     }
 
-    /// The time of the life's last fact.
+    /// The time of the life's last fact. One that always reports has said with its start that it
+    /// claims nothing yet.
     #[must_use]
     pub fn spoke(&self) -> Option<Mono> {
-        self.last.map(|(_, t)| t)
+        let began = self.started.filter(|_| self.reports == Reports::Always);
+        self.last.map(|(_, t)| t).or(began)
     }
 
     /// The claims that are not known to be over, with their ends as far as reported. They may have
@@ -113,7 +115,7 @@ impl LifeLine {
 
     /// Since when the state of its claims is undecided, if it has been able to report since `woke`.
     fn open_since(&self, woke: Mono) -> Option<Mono> {
-        let spoke = self.spoke().filter(|_| !self.open.is_empty()).map(|t| t.max(woke));
+        let spoke = self.spoke().filter(|_| self.is_due()).map(|t| t.max(woke));
         let claims = self.claims.iter().filter(|(key, claim)| {
             // A claim that ended with the last fact may be followed by an unknown time.
             self.open.contains(key) || spoke.is_some_and(|spoke| claim.until >= spoke)
@@ -149,7 +151,7 @@ impl LifeLine {
             self.close(stalls);
         } else if let (Some(spoke), Some(woke)) = (self.spoke(), self.awake_since(known))
             && self.death.is_none()
-            && !self.open.is_empty()
+            && self.is_due()
             && known.since(spoke.max(woke)) > SILENCE_MAX
             && self.undecided_since(known).is_some_and(|at| at < until)
         {

@@ -14,6 +14,9 @@
 //! missing), its state on all partitions is unknown. That hides a gap if no other life served, and
 //! an overlap if another life claimed.
 //!
+//! A group may have members of which nothing is known. What no life holds, one of them may serve
+//! and claim: so it is unknown, and no gap.
+//!
 //! Each trial is judged by itself: intervals are cut to its window, and an interval that is still
 //! open at its end is *censored*. Time between trials is not judged.
 //!
@@ -55,7 +58,7 @@ pub use life::LifeLine;
 pub use outage::Outage;
 pub use recent::Recent;
 pub use record::{Incident, RunRecord, Trial};
-pub use trouble::Cause;
+pub use trouble::{Cause, RETURN};
 pub use views::View;
 
 use crate::roster::Roster;
@@ -115,6 +118,8 @@ impl Timeline {
     pub fn compute(roster: impl Into<Roster>, facts: &[Fact]) -> Self {
         let mut sorted: Vec<&Fact> = facts.iter().collect();
         sorted.sort_by_key(|fact| fact.seq);
+        let mut roster = roster.into();
+        facts.iter().for_each(|fact| roster.admit(fact));
         let mut builder = TimelineBuilder::new(roster);
         sorted.into_iter().for_each(|fact| builder.observe(fact));
         builder.finish()
@@ -124,7 +129,9 @@ impl Timeline {
     #[must_use]
     pub fn of_stretch(roster: &Roster, facts: &[impl Borrow<Fact>], stretch: &Stretch) -> Self {
         let outages = outage::outages(facts.iter().map(Borrow::borrow));
-        Self::of(roster, gather::gather_stretch(roster, facts, stretch), outages)
+        let mut roster = roster.clone();
+        facts.iter().for_each(|fact| roster.admit(fact.borrow()));
+        Self::of(&roster, gather::gather_stretch(&roster, facts, stretch), outages)
     }
 
     fn of(roster: &Roster, gathered: gather::Gathered, outages: Vec<Outage>) -> Self {
@@ -136,8 +143,10 @@ impl Timeline {
                 .classes_of(group)
                 .map(|roles| (group.partition(roles.first), roles))
                 .collect();
-            let lanes: Lanes =
-                bearing.iter().map(|(on, _)| (*on, Lane::new(*on, lives()))).collect();
+            let lanes: Lanes = bearing
+                .iter()
+                .map(|(on, _)| (*on, Lane::new(*on, group.foreign, lives())))
+                .collect();
             let cause = |at| troubles.cause(name, at);
             let findings = Findings::of_group(&bearing, &lanes, &record.trials, cause);
             let disturbed = Arc::new(troubles.disturbed(name));

@@ -1,6 +1,7 @@
 //! The troubles of a group and when they were over: the cause of everything that begins in between.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::life::END;
 use super::{Interval, IntervalSet};
@@ -11,7 +12,8 @@ use tandem_facts::time::Mono;
 
 /// The cause of an interval: the latest fault, start, stop or death in its group, or death of its
 /// broker, before the interval began and after which the group had not settled again. Without one,
-/// a broker that was lost at that instant.
+/// a broker that was lost at that instant, or a member that did not reach its brokers: until the
+/// group has settled after it was back, and for [`RETURN`] at most.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Cause {
     /// A fault.
@@ -24,6 +26,8 @@ pub enum Cause {
     Death(Life),
     /// The process of this life was stopped without a fault.
     Stop(Life),
+    /// This life did not reach its brokers, without a fault that explains it.
+    Connection(Life),
     /// Members of the group were started for the first time.
     Start,
     /// No known cause.
@@ -41,25 +45,30 @@ impl Cause {
             Self::Broker(cluster) => Some(format!("the loss of a broker of cluster {cluster}")),
             Self::Death(life) => Some(format!("the death of {life}")),
             Self::Stop(life) => Some(format!("the stop of {life}")),
+            Self::Connection(life) => Some(format!("the lost connection of {life}")),
             Self::Start => Some("the start of the group".to_owned()),
             Self::Nothing => None,
         }
     }
 
     /// The rank among the causes of several groups: a fault, then the loss of a broker, then the
-    /// death, the stop or the start of a member.
+    /// death, the stop, the lost connection or the start of a member.
     fn weight(&self) -> u8 {
         match self {
-            Self::Fault(_) => 6,
-            Self::Broker(_) => 5,
-            Self::Death(_) => 4,
-            Self::Stop(_) => 3,
+            Self::Fault(_) => 7,
+            Self::Broker(_) => 6,
+            Self::Death(_) => 5,
+            Self::Stop(_) => 4,
+            Self::Connection(_) => 3,
             Self::Restart(_) => 2,
             Self::Start => 1,
             Self::Nothing => 0,
         }
     }
 }
+
+/// How long a broker or a connection that is back may still be a cause: members join again.
+pub const RETURN: Duration = Duration::from_secs(15);
 
 /// The troubles of one group.
 #[derive(Debug, Clone, Default)]
@@ -76,6 +85,8 @@ struct History {
     /// For each life, when the controller last asked the kernel and the change in the life's next
     /// fact had not happened yet.
     not_yet: BTreeMap<Life, Mono>,
+    /// When lives died.
+    died: BTreeMap<Life, Mono>,
     settled: BTreeSet<Mono>,
     /// When the host was suspended.
     suspends: Vec<Interval>,
@@ -91,6 +102,8 @@ pub(super) struct Troubles {
     left: BTreeSet<Life>,
     /// When brokers were lost, by cluster and name.
     lost: BTreeMap<(ClusterName, String), Vec<Interval>>,
+    /// When lives did not reach their brokers, by group.
+    unconnected: BTreeMap<GroupName, BTreeMap<Life, Vec<Interval>>>,
 }
 
 impl Troubles {
@@ -100,6 +113,7 @@ impl Troubles {
             on: roster.clusters.clone(),
             left: BTreeSet::new(),
             lost: BTreeMap::new(),
+            unconnected: BTreeMap::new(),
         }
     }
 
@@ -127,12 +141,7 @@ impl Troubles {
             &fact.what
         {
             let spans = self.lost.entry((cluster.clone(), broker.clone())).or_default();
-            if let Some(open) = spans.last_mut().filter(|span| span.until == END) {
-                open.until = fact.t;
-            }
-            if let What::BrokerLost { .. } = &fact.what {
-                spans.push(Interval::new(fact.t, END));
-            }
+            turn(spans, fact.t, matches!(fact.what, What::BrokerLost { .. }));
             return;
         }
         let (mut on, mut died) = (None, None);
@@ -168,6 +177,15 @@ impl Troubles {
         }
     }
 
+    /// Takes a fact that a life of `group` wrote, in the order of `seq`.
+    pub(super) fn hear(&mut self, life: &Life, group: &GroupName, fact: &Fact) {
+        let begins = matches!(fact.what, What::Unconnected { .. });
+        if begins || fact.what == What::Connected {
+            let lives = self.unconnected.entry(group.clone()).or_default();
+            turn(lives.entry(life.clone()).or_default(), fact.t, begins);
+        }
+    }
+
     /// The cause of an interval that began at `at` in `group`.
     pub(super) fn cause(&self, group: &GroupName, at: Mono) -> Cause {
         self.latest(group, at).map_or(Cause::Nothing, |(_, cause)| cause)
@@ -195,9 +213,12 @@ impl Troubles {
         let suspends = suspends.map(|one| Interval::new(one.from, settled_after(one.until)));
         let of_ours = |(_, cause): &(&Mono, &Cause)| match cause {
             Cause::Fault(_) | Cause::Restart(_) => true,
-            Cause::Broker(_) | Cause::Death(_) | Cause::Stop(_) | Cause::Start | Cause::Nothing => {
-                false
-            }
+            Cause::Broker(_)
+            | Cause::Death(_)
+            | Cause::Stop(_)
+            | Cause::Connection(_)
+            | Cause::Start
+            | Cause::Nothing => false,
         };
         let troubles = history.troubles.iter().filter(of_ours).map(|(began, _)| span(began));
         troubles.chain(suspends).collect()
@@ -207,25 +228,64 @@ impl Troubles {
     fn latest(&self, group: &GroupName, at: Mono) -> Option<(Mono, Cause)> {
         let history = self.groups.get(group)?;
         let trouble = history.unsettled(at).map(|(began, cause)| (began, cause.clone()));
-        trouble.or_else(|| self.broker_lost(group, at))
+        let known = trouble.or_else(|| self.broker_lost(group, history, at));
+        known.or_else(|| self.unconnected(group, history, at))
     }
 
     /// The broker of `group` that was lost at `at`; of several the last one lost.
-    fn broker_lost(&self, group: &GroupName, at: Mono) -> Option<(Mono, Cause)> {
+    fn broker_lost(&self, group: &GroupName, history: &History, at: Mono) -> Option<(Mono, Cause)> {
         let here = |cluster| self.on.get(cluster).is_some_and(|on| on.contains(group));
         let lost = self.lost.iter().filter(|((cluster, _), _)| here(cluster));
         let since = |((cluster, _), spans): (&(ClusterName, String), &Vec<Interval>)| {
-            let span = spans.iter().rev().find(|span| span.contains(at))?;
+            let span = history.felt(spans, at)?;
             Some((span.from, Cause::Broker(cluster.clone())))
         };
         lost.filter_map(since).max_by_key(|(since, _)| *since)
     }
+
+    /// The life of `group` that did not reach its brokers at `at`; of several the last one.
+    fn unconnected(&self, group: &GroupName, history: &History, at: Mono) -> Option<(Mono, Cause)> {
+        let lives = self.unconnected.get(group)?.iter();
+        // Its death is a cause of its own, if it is one.
+        let lives = lives.map(|(life, spans)| {
+            let died = history.died.get(life).copied().unwrap_or(END);
+            let until = |span: &Interval| Interval::new(span.from, span.until.min(died));
+            (life, spans.iter().filter(|span| span.from < died).map(until).collect::<Vec<_>>())
+        });
+        let since = lives.filter_map(|(life, spans)| Some((history.felt(&spans, at)?.from, life)));
+        let (since, life) = since.max()?;
+        Some((since, Cause::Connection(life.clone())))
+    }
+}
+
+/// Something is lost at `at`, or is back.
+fn turn(spans: &mut Vec<Interval>, at: Mono, is_lost: bool) {
+    if let Some(open) = spans.last_mut().filter(|span| span.until == END) {
+        open.until = at;
+    }
+    if is_lost {
+        spans.push(Interval::new(at, END));
+    }
 }
 
 impl History {
+    /// The latest of these times at which something was away that the group still feels at `at`.
+    fn felt<'a>(&self, spans: &'a [Interval], at: Mono) -> Option<&'a Interval> {
+        let settled =
+            |since: Mono| self.settled.range(..=at).next_back().is_some_and(|it| *it > since);
+        let is_felt = |span: &&Interval| {
+            let back = span.until <= at;
+            span.from <= at && (!back || at < span.until + RETURN && !settled(span.until))
+        };
+        spans.iter().rev().find(is_felt)
+    }
+
     /// Takes the controller's fact about the process of a life. `left` says whether the life left
     /// by request.
     fn observe_process(&mut self, life: &Life, fact: &Fact, left: bool) {
+        if let What::Died { .. } = &fact.what {
+            self.died.entry(life.clone()).or_insert(fact.t);
+        }
         let looked = self.not_yet.remove(life).unwrap_or(fact.t).min(fact.t);
         if fact.what == What::NotYet {
             self.not_yet.insert(life.clone(), fact.t);

@@ -1,6 +1,7 @@
 //! The three views of one life: what it was assigned, what it claimed, and what it served.
 //!
-//! - **Assigned**: from `assigned` until `revoked`, `lost`, an assignment without it, or death.
+//! - **Assigned**: from `assigned` until `revoked`, `lost`, an assignment without it, `leaving`, or
+//!   death.
 //! - **Claimed**: from the first instant of a claim to its exact end, or else to its last
 //!   reported horizon. A stopped process still claims; a dead one claims until its death is
 //!   confirmed. So no overlap is overlooked; the time from request to confirmation is reported as
@@ -38,6 +39,16 @@ impl LifeLine {
         let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.confirmed));
         let holdings = self.held.get(&partition).into_iter().flatten();
         holdings.map(|holding| holding.intersect(lived)).collect()
+    }
+
+    /// When the life surely held `partition`, so that no other process did: assigned to it, less
+    /// its stops, in which the group may give it up, and cut where its death was asked for.
+    #[must_use]
+    pub(crate) fn holds(&self, partition: PartitionId) -> IntervalSet {
+        let lived = Interval::new(Mono::ZERO, self.death.map_or(END, |death| death.asked));
+        let holdings = self.held.get(&partition).into_iter().flatten();
+        let holdings: IntervalSet = holdings.map(|one| one.intersect(lived)).collect();
+        holdings.subtract(&self.stopped())
     }
 
     /// The claims on `partition`, each cut at the life's death.

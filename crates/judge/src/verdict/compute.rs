@@ -198,6 +198,7 @@ fn group(line: &GroupLine, limits: Option<&Limits>) -> GroupReport {
             broker: of(CauseKind::Broker),
             death: of(CauseKind::Death),
             stop: of(CauseKind::Stop),
+            connection: of(CauseKind::Connection),
             start: of(CauseKind::Start),
             none: of(CauseKind::None),
         },
@@ -240,6 +241,7 @@ fn bounds(of: &Bounds) -> BoundsReport {
         isolation: one(of.cut_off()),
         pause: one(of.pause),
         restart: one(of.restart),
+        silence: of.silence.map(one),
         broker: one(of.broker),
     }
 }
@@ -282,6 +284,7 @@ fn cause(cause: &Cause) -> (CauseKind, Option<String>) {
         Cause::Broker(cluster) => (CauseKind::Broker, Some(cluster.to_string())),
         Cause::Death(life) => (CauseKind::Death, Some(life.to_string())),
         Cause::Stop(life) => (CauseKind::Stop, Some(life.to_string())),
+        Cause::Connection(life) => (CauseKind::Connection, Some(life.to_string())),
         Cause::Start => (CauseKind::Start, None),
         Cause::Nothing => (CauseKind::None, None),
     }

@@ -133,6 +133,9 @@ pub struct Others {
     /// A member's process was stopped without a fault.
     #[serde(default)]
     pub stop: Measures,
+    /// A member did not reach its brokers, without a fault.
+    #[serde(default)]
+    pub connection: Measures,
     /// Members were started for the first time.
     #[serde(default)]
     pub start: Measures,
@@ -145,13 +148,14 @@ impl GroupReport {
     pub fn by_cause(&self) -> impl Iterator<Item = (CauseKind, &Measures)> {
         // Each field is named, so that a new cause cannot be forgotten.
         let Self { fault, other, limit: _, unknown_ms: _ } = self;
-        let Others { restart, broker, death, stop, start, none } = other;
+        let Others { restart, broker, death, stop, connection, start, none } = other;
         [
             (CauseKind::Fault, fault),
             (CauseKind::Restart, restart),
             (CauseKind::Broker, broker),
             (CauseKind::Death, death),
             (CauseKind::Stop, stop),
+            (CauseKind::Connection, connection),
             (CauseKind::Start, start),
             (CauseKind::None, none),
         ]
@@ -210,6 +214,10 @@ pub struct BoundsReport {
     pub pause: BoundReport,
     /// A member joins, or joins again after a restart.
     pub restart: BoundReport,
+    /// A member hears nothing on a partition that it leads, after its claim has lapsed; none if
+    /// nothing bounds that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<BoundReport>,
     /// The broker that coordinates the group dies.
     pub broker: BoundReport,
 }
@@ -239,6 +247,8 @@ pub enum CauseKind {
     Death,
     /// A member was stopped without a fault.
     Stop,
+    /// A member did not reach its brokers, without a fault.
+    Connection,
     /// Members were started for the first time.
     Start,
     /// No known cause.
@@ -255,6 +265,7 @@ impl CauseKind {
             Self::Broker => "broker",
             Self::Death => "death",
             Self::Stop => "stop",
+            Self::Connection => "connection",
             Self::Start => "start",
             Self::None => "no cause",
         }
@@ -268,6 +279,7 @@ impl CauseKind {
             Self::Broker => Some("a broker died, stopped or did not answer without a fault"),
             Self::Death => Some("a member died without a fault"),
             Self::Stop => Some("a member was stopped (SIGSTOP) without a fault"),
+            Self::Connection => Some("a member did not reach its brokers, without a fault"),
             Self::Start => Some("members joined for the first time: roles move to them"),
             Self::None => Some("no known cause explains these"),
         }
@@ -295,7 +307,7 @@ pub struct Worst {
     pub censored: bool,
     /// The kind of its cause.
     pub cause: CauseKind,
-    /// The fault, the life (that was started, stopped or died), or the cluster of the broker.
+    /// The fault, the cluster of a broker, or the life that was started, stopped, cut off or died.
     pub by: Option<String>,
     /// The longest stall of the host during the gap.
     pub stall: Option<Stall>,
@@ -313,6 +325,9 @@ impl Worst {
             }
             (CauseKind::Death, Some(by)) => format!("after the death of {by}"),
             (CauseKind::Stop, Some(by)) => format!("after the stop of {by}"),
+            (CauseKind::Connection, Some(by)) => {
+                format!("after the lost connection of {by}")
+            }
             (CauseKind::Start, _) => "after the start of the group".to_owned(),
             (CauseKind::None, _)
             | (
@@ -320,7 +335,8 @@ impl Worst {
                 | CauseKind::Restart
                 | CauseKind::Broker
                 | CauseKind::Death
-                | CauseKind::Stop,
+                | CauseKind::Stop
+                | CauseKind::Connection,
                 None,
             ) => "no cause".to_owned(),
         }
