@@ -49,7 +49,7 @@ def work(job):
 
 
 def run_next(store, fence, name):
-    """Runs the job that follows the last one, and writes that down if nobody else leads."""
+    """Runs the job that follows the last one, and writes that down unless another leads."""
     (last,) = store.execute("SELECT coalesce(max(job), 0) FROM runs").fetchone()
     work(last + 1)
     with store:

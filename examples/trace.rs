@@ -120,8 +120,8 @@ impl Picture<'_> {
     fn draw(&mut self) -> std::fmt::Result {
         let seconds = (self.until - self.from).div_ceil(1_000_000_000);
         let bottom = self.y(self.spans.len());
-        let legend = "A bar a span. Green: a member claims a role. Red: nobody serves it. Purple: \
-            two claim it. Dashed: a link to the fault that caused it.";
+        let legend = "A bar a span. Green: a member claims a role. Red: no member serves it. \
+            Purple: two claim it. Dashed: a link to the fault that caused it.";
         writeln!(self.svg, "<text x=\"10\" y=\"18\">{legend}</text>")?;
         for second in 0..seconds {
             let x = self.x(self.from + second * 1_000_000_000);

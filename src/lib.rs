@@ -32,6 +32,7 @@
 //! | | [`timeline`], [`live`] | intervals from facts, after a run and live |
 //! | | [`verdict`] | verdict and numbers from intervals |
 //! | `tandem` | [`built`], [`yaml`] | the commit of the build; parsing of YAML with positions |
+//! | | [`slots`] | a listener with a bounded number of connections |
 //! | | [`topology`] | the topology, its plan, and the bounds |
 //! | | [`live_view`], [`html_report`] | the state of a topology; a run as one HTML file |
 //! | | [`journal`] | the append-only file with every fact |
@@ -75,6 +76,7 @@ pub use tandem_member::kafka;
 pub use tandem_neli as neli;
 
 pub mod built;
+pub mod slots;
 
 pub mod yaml;
 
@@ -90,6 +92,7 @@ pub mod journal;
 
 pub mod telemetry;
 
+pub mod external;
 pub mod member;
 pub mod status_socket;
 

@@ -15,7 +15,9 @@ use crate::time::Mono;
 
 mod ending;
 mod error;
+mod intake;
 mod judged;
+mod observe;
 mod pulse;
 mod recorded;
 mod replacing;
@@ -28,6 +30,7 @@ mod up;
 use ending::Ending;
 pub use error::RunError;
 pub use judged::JudgedRun;
+pub use observe::observe;
 use pulse::pulsed;
 pub use recorded::{JOURNAL_FILE, RecordedRun, read_run, reading};
 use replacing::Replacing;

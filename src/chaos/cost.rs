@@ -5,7 +5,6 @@ mod machine;
 
 use std::time::Duration;
 
-use super::faults::AnyFault;
 use super::{How, Pick, Step, Target};
 use crate::ids::GroupName;
 use crate::topology::{Address, Bound, Plan, PlannedGroup, Terms, bounds};
@@ -92,8 +91,8 @@ impl Hit<'_> {
         if terms.statement.is_some() { terms.moved() } else { terms.succession() }
     }
 
-    /// The bound of a pause of several members, which may be most of a group: then nobody suspects
-    /// them. None if one is paused, or nobody suspects anybody anyway.
+    /// The bound of a pause of several members, which may be most of a group: then no member
+    /// suspects them. None if one is paused, or suspicion is off.
     pub(super) fn unsuspected(&self, lasts: Duration) -> Option<Bound> {
         let terms = self.terms().filter(|terms| terms.suspicion.is_some())?;
         let unsuspicious = Terms { suspicion: None, ..terms };
@@ -143,13 +142,13 @@ pub(super) fn cost(step: &Step, target: &Target, plan: &Plan, name: &GroupName) 
 }
 
 /// Whether the proof of the exclusive mode holds under this fault. It rests on brokers that keep
-/// their groups: an embedded one comes back without. A command of the user's own may do anything.
+/// their groups: an embedded one comes back without.
 fn is_covered_by_proof(step: &Step, target: &Target, plan: &Plan, group: &PlannedGroup) -> bool {
     let cluster = plan.clusters.get(&group.cluster);
     let embedded = cluster.is_some_and(|cluster| cluster.address == Address::Embedded);
     let ends = matches!(step.fault.of_brokers(), Some((How::Kill | How::Stop, _)));
     let forgets = embedded && ends && target.may_be_brokers();
-    !forgets && !matches!(step.fault, AnyFault::Exec(_))
+    !forgets && !step.fault.can_break_proof()
 }
 
 /// How long the victims are away, if they come back.

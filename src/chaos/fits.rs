@@ -19,9 +19,9 @@ use crate::yaml::{Cursor, Node, Problem, choices};
 pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Problem> {
     let root = Cursor::of(document);
     let mut problems = Vec::new();
-    if let Some((name, _)) = plan.groups.iter().find(|(_, group)| !group.has_members()) {
-        let message = format!("group `{name}` has no members of its own, so nothing is measured");
-        let hint = format!("give it some: --set groups.{name}.members=3");
+    if let Some((name, _)) = plan.groups.iter().find(|(_, group)| !group.is_started()) {
+        let message = format!("group `{name}` has no member that an experiment may hit");
+        let hint = format!("have Tandem start some: --set groups.{name}.launch=tandem");
         return vec![Problem::at(root.origin(), message).hint(hint)];
     }
     for (index, step) in experiment.method.iter().enumerate() {

@@ -34,6 +34,7 @@ macro_rules! shipped {
 /// All shipped files: topologies, experiments, suites, and the schemas that their first lines name.
 pub const SHIPPED: &[Shipped] = shipped![
     "topologies/duo.yaml",
+    "topologies/duty.yaml",
     "topologies/exclusive.yaml",
     "topologies/fast.yaml",
     "topologies/held.yaml",
@@ -63,6 +64,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "chaos/leave-leader.yaml",
     "chaos/lose-a-cluster.yaml",
     "chaos/own-command.yaml",
+    "chaos/own-program.yaml",
     "chaos/pause-leader.yaml",
     "chaos/restart-too-soon.yaml",
     "chaos/rolling-restart.yaml",

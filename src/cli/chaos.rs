@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::dry_run::write;
 use super::metering::{GrafanaArgs, Metering, MetricsArgs, interval};
 use super::parts::parts;
+use super::programs::duties_are_there;
 use super::progress::Progress;
 use super::report::conclude;
 use super::sending::{OtlpArgs, Sending};
@@ -119,6 +120,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             Ok(()) | Err(_) => Ok(Exit::Pass),
         };
     }
+    duties_are_there(&prepared.plan)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::judged::RESULT_FILE;
 use super::{Failure, Output};
-use crate::journal::open;
+use crate::journal::{list_parts, open};
 use crate::run::{JOURNAL_FILE, RecordedRun, read_run};
 use crate::timeline::Timeline;
 use crate::verdict::{Counted, Difference, Differs, Exit, Row, Side, Tested, Verdict, undisturbed};
@@ -74,6 +74,11 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 /// Reads the journal of a run; result.json does not have the samples.
 fn read(path: &Path) -> Result<RecordedRun, Failure> {
     let journal = if path.is_dir() {
+        if list_parts(path).is_ok_and(|parts| !parts.is_empty()) {
+            let shown = path.display();
+            let message = format!("{shown} is of `tandem up`: it has no trials to compare");
+            return Err(Failure::text(Exit::Invalid, message));
+        }
         path.join(JOURNAL_FILE)
     } else if path.file_name().is_some_and(|name| name == RESULT_FILE) {
         path.with_file_name(JOURNAL_FILE)

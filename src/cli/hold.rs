@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,25 +11,22 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::task::JoinSet;
 
 use super::Failure;
-use super::console;
 use super::topology_args::{TopologyArgs, runtime};
-use crate::hold::serve::{Access, Sidecar};
+use super::{console, programs};
+use crate::hold::serve::{Access, ServeAt, Sidecar};
 use crate::hold::{
-    HoldError, Holder, NameLock, OnExit, Stopping, Wrapped, Wrapper, cluster_of, ensure_ledger,
+    Facts, HoldError, Holder, NameLock, OnExit, Stopping, Wrapped, Wrapper, cluster_of,
+    ensure_ledger,
 };
 use crate::ids::{GroupName, Life, MemberId, RoleIndex, RoleName};
 use crate::member::config_of;
 use crate::time::Span;
-use crate::topology::{Plan, PlannedGroup};
+use crate::topology::{Plan, PlannedGroup, time_to_kill, usual_grace};
 use crate::verdict::Exit;
 use crate::yaml::choices;
-use tandem_member::Config;
+use tandem_member::{Claims, Config};
 
-/// The least time between SIGKILL and the end of a claim.
-const MARGIN_LEAST: Duration = Duration::from_millis(50);
-/// What a claim must have left beside the time to stop, so that it can be renewed.
-const RENEWS: Duration = Duration::from_millis(40);
-/// The longest default wait between SIGTERM and SIGKILL.
+/// The longest default wait between SIGTERM and SIGKILL; in exclusive mode a hold is shorter.
 const GRACE_MOST: Duration = Duration::from_secs(5);
 /// How often a sidecar alone looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -56,6 +52,12 @@ type Work = ((RoleIndex, RoleName), Stopping);
 /// In exclusive mode the group must have a `hold`: for so long a promise to a program may last, and
 /// no other member leads before the command is known to be gone.
 ///
+/// In a group with `launch: external` the member reports what it leads, as the facts of
+/// deploy/schema/README.md, on the topic TOPOLOGY-facts of each cluster of the topology, which it
+/// creates where it is missing. A process beside it (its witness) delivers them by way of a bounded
+/// spool below $XDG_STATE_HOME/tandem/facts, and reports its death. The member is named
+/// GROUP-NAME there.
+///
 /// The cluster of the group has a `bootstrap`, or is an embedded one that a `tandem up` of yours
 /// keeps up. One process at a time may use a name; what an earlier one with this name has left
 /// running is killed before the member joins. SIGTERM, SIGINT or SIGHUP stop the command and leave
@@ -68,7 +70,7 @@ Examples:
   tandem hold -f mine.yaml --group p1 --name a --serve 127.0.0.1:7070
   curl -X PUT -d '{\"well\":false}' http://127.0.0.1:7070/v1/health
 
-Exit codes: 0 it was told to end, and the command is gone; 1 could not run, or the command does not
+Exit codes: 0 it was asked to end, and the command is gone; 1 could not run, or the command does not
 end; 2 usage or invalid file. With --on-exit leave: the exit code of the command, or 128 and the
 number of the signal that killed it.")]
 pub(super) struct HoldArgs {
@@ -92,9 +94,14 @@ pub(super) struct HoldArgs {
     /// threshold, at most 5s].
     #[arg(long, value_name = "DURATION", requires = "command")]
     grace: Option<Span>,
-    /// Answer programs on this address; port 0 means any free port. The address is printed.
+    /// Answer programs on this address, or on a Unix socket, as in unix:/run/tandem/a.sock; port 0
+    /// means any free port. The address is printed.
     #[arg(long, value_name = "ADDRESS", required_unless_present = "command")]
-    serve: Option<SocketAddr>,
+    serve: Option<ServeAt>,
+    /// Where the program offers its service, as `host:port`: the members that do not lead learn it,
+    /// and their sidecars answer it with 409. In non-exclusive mode only.
+    #[arg(long, value_name = "ADDRESS", value_parser = advertised)]
+    advertise: Option<String>,
     /// A file with the token that requests must bear to change anything. Without one, only this
     /// user and root may, and only on the loopback.
     #[arg(long, value_name = "FILE", requires = "serve")]
@@ -137,14 +144,22 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
     let name = name.map_err(|error| failed(error.into()))?;
     let life = Life { member: args.name.clone(), incarnation: name.incarnation };
     // Others may stand in for a member of the mesh that is late: its claims are too short for work.
-    let config = Config { mesh: None, ..config_of(life, group, &cluster) };
+    let advertise = args.advertise.clone();
+    let config = Config { mesh: None, advertise, ..config_of(life, group, &cluster) };
     let of = (plan.topology.clone(), args.group.clone());
-    let holder = Holder::join(of, plan.roles.clone(), &config, work.is_some());
+    let claims = Arc::new(Claims::new(config.width));
+    let facts = if group.is_started() {
+        None
+    } else {
+        let facts = runtime.block_on(Facts::begin(&plan, &args.group, &config.life, &claims));
+        Some(facts.map_err(failed)?)
+    };
+    let holder = Holder::join(of, plan.roles.clone(), &config, work.is_some(), (claims, facts));
     let holder = Arc::new(holder.map_err(|error| failed(error.into()))?);
     let mut serving = JoinSet::new();
-    let address = sidecar.as_ref().map(|sidecar| sidecar.address);
+    let at = sidecar.as_ref().map(|sidecar| sidecar.at.clone());
     if let Some(sidecar) = sidecar {
-        say(&holder, &format_args!("answers on http://{}", sidecar.address));
+        say(&holder, &format_args!("answers on {}", sidecar.at));
         serving.spawn_on(sidecar.serve(Arc::clone(&holder)), runtime.handle());
     }
     let done = match work {
@@ -155,7 +170,7 @@ pub(super) fn run(args: &HoldArgs) -> Result<u8, Failure> {
                 stopping,
                 on_exit: args.on_exit.into(),
                 mark: name.mark.clone(),
-                sidecar: address,
+                sidecar: at,
             };
             say(&holder, &format_args!("waits to lead {}", wrapper.role.1));
             wrapper.run(&holder, &stop, &mut |what| say(&holder, &what))
@@ -182,7 +197,7 @@ fn ended(done: Result<Wrapped, HoldError>, holder: &Arc<Holder>) -> Result<u8, F
             })
         }
         Err(error) => {
-            // Whoever leaves now gives the role to another. The process ends without leaving.
+            // Leaving now would give the role to another. The process ends without leaving.
             std::mem::forget(Arc::clone(holder));
             Err(failed(error))
         }
@@ -208,6 +223,12 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
         set.map_err(|error| Failure::new(Exit::Unable, &error))?;
     }
     Ok(stop)
+}
+
+/// An address has at most 255 bytes, all of them printable.
+fn advertised(text: &str) -> Result<String, &'static str> {
+    let fits = (1..=255).contains(&text.len()) && text.chars().all(|c| c.is_ascii_graphic());
+    if fits { Ok(text.to_owned()) } else { Err("an address has 1 to 255 characters, no spaces") }
 }
 
 fn invalid(what: impl Into<String>) -> Failure {
@@ -236,7 +257,7 @@ impl HoldArgs {
             }));
         };
         let stopping = self.stopping(group)?;
-        self.has_program()?;
+        self.command.first().map_or(Ok(()), |program| programs::is_there(program))?;
         Ok(Some((role, stopping)))
     }
 
@@ -253,51 +274,27 @@ impl HoldArgs {
     }
 
     fn sidecar(&self) -> Result<Option<Sidecar>, Failure> {
-        let Some(address) = self.serve else { return Ok(None) };
-        let access = Access::of(address, self.token_file.as_deref());
+        let Some(at) = &self.serve else { return Ok(None) };
+        let access = Access::of(at, self.token_file.as_deref());
         let access = access.map_err(|error| Failure::new(Exit::Invalid, &error))?;
-        let bound = Sidecar::bind(address, access);
+        let bound = Sidecar::bind(at, access);
         let what = "the address of --serve cannot be used";
         bound.map(Some).map_err(|source| failed(HoldError::System { what, source }))
     }
 
     /// How the command is stopped, if the claims of the group leave the time for it.
     fn stopping(&self, group: &PlannedGroup) -> Result<Stopping, Failure> {
-        let exclusive = group.pace.mode.is_exclusive();
-        let (word, lasts) = if exclusive {
-            ("hold", group.pace.hold.get())
-        } else {
-            ("threshold", group.pace.threshold.get())
-        };
-        let usual = if exclusive { lasts / 2 } else { (lasts / 4).min(GRACE_MOST) };
-        let grace = self.grace.map_or(usual, Span::get);
-        let margin = if exclusive { MARGIN_LEAST.max(lasts / 5) } else { MARGIN_LEAST };
-        if grace + margin + RENEWS <= lasts {
-            return Ok(Stopping { grace, margin });
+        let usual = || usual_grace(&group.pace).min(GRACE_MOST);
+        let grace = self.grace.map_or_else(usual, Span::get);
+        match time_to_kill(&group.pace, grace) {
+            Ok(margin) => Ok(Stopping { grace, margin }),
+            Err(short) => {
+                let (name, word) = (&self.group, short.word);
+                Err(invalid(format!(
+                    "group {name} has {short}: set a longer one, as in --set \
+                     groups.{name}.{word}=500ms, or a shorter --grace"
+                )))
+            }
         }
-        let name = &self.group;
-        let (grace, margin) = (Span(grace), Span(margin));
-        let has = format!("group {name} has a {word} of {}", Span(lasts));
-        Err(invalid(format!(
-            "{has}, too short to end a command before its claim ends (SIGKILL {grace} after \
-             SIGTERM, and {margin} before the end): set a longer one, as in \
-             --set groups.{name}.{word}=500ms, or a shorter --grace"
-        )))
-    }
-
-    /// The program must be there: a member that leads and cannot do its work helps nobody.
-    fn has_program(&self) -> Result<(), Failure> {
-        let Some(program) = self.command.first() else { return Ok(()) };
-        let path = Path::new(program);
-        let found = if path.components().count() > 1 {
-            path.is_file()
-        } else {
-            let folders = std::env::var_os("PATH").unwrap_or_default();
-            std::env::split_paths(&folders).any(|folder| folder.join(path).is_file())
-        };
-        if found {
-            return Ok(());
-        }
-        Err(invalid(format!("there is no command {}", path.display())))
     }
 }

@@ -25,6 +25,9 @@ pub(super) struct KeeperArgs {
     /// From SIGKILL to the end of the claim.
     #[arg(long)]
     margin: Span,
+    /// Standard output is the pipe on which the command ticks.
+    #[arg(long)]
+    ticks: bool,
     /// The command and its arguments.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -35,6 +38,9 @@ pub(super) struct KeeperArgs {
 pub(super) struct StarterArgs {
     /// The process id of the keeper, the parent of this process.
     keeper: u32,
+    /// Standard input is the pipe on which the command ticks.
+    #[arg(long)]
+    ticks: bool,
     /// The command and its arguments.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -44,14 +50,14 @@ pub(super) struct StarterArgs {
 pub(super) fn run(args: &KeeperArgs) -> Result<Exit, Failure> {
     let stopping = Stopping { grace: args.grace.get(), margin: args.margin.get() };
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
-    let kept = socket.and_then(|socket| keep(socket, &args.command, stopping));
+    let kept = socket.and_then(|socket| keep(socket, &args.command, stopping, args.ticks));
     kept.map_err(|error| Failure::new(Exit::Unable, &error))?;
     Ok(Exit::Pass)
 }
 
 /// Becomes the command; returns an exit code only if it cannot.
 pub(super) fn start(args: &StarterArgs) -> u8 {
-    let error = match become_command(args.keeper, &args.command) {
+    let error = match become_command(args.keeper, &args.command, args.ticks) {
         Ok(never) => absurd(never),
         Err(error) => error,
     };

@@ -2,15 +2,18 @@
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::sync::atomic::AtomicBool;
 
 use clap::ArgAction;
 
 use super::Failure;
-use tandem_member::{Config, MeshSettings, Mode, Pulse};
+use tandem_member::{Config, Member, MeshSettings, Mode, Pulse};
 
+use crate::error::chain;
+use crate::hold::Duties;
 use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
 use crate::kafka::Cluster;
-use crate::member;
+use crate::member::{self, DutyOrder, Programs};
 use crate::time::Span;
 use crate::topology::{Access, MembershipClient, Secret, is_secret};
 use crate::verdict::Exit;
@@ -87,6 +90,10 @@ pub(super) struct MemberArgs {
     /// Default: only the end of its connection counts.
     #[arg(long, value_name = "DURATION", requires = "mesh")]
     suspect: Option<Span>,
+    /// The program that it runs for each role that it leads, as JSON; `tandem up` and `tandem chaos
+    /// run` take it from `duty` of a group.
+    #[arg(long, value_name = "JSON", value_parser = duty)]
+    duty: Option<DutyOrder>,
     /// A property of the Kafka client; can be repeated.
     #[arg(long = "property", value_name = "KEY=VALUE", value_parser = property)]
     properties: Vec<(String, String)>,
@@ -103,6 +110,10 @@ fn life(text: &str) -> Result<Life, LifeError> {
 fn mode(text: &str) -> Result<Mode, String> {
     let found = Mode::ALL.into_iter().find(|mode| mode.as_str() == text);
     found.ok_or_else(|| choices(text, Mode::ALL.map(Mode::as_str)))
+}
+
+fn duty(text: &str) -> Result<DutyOrder, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 fn property(text: &str) -> Result<(String, String), String> {
@@ -148,9 +159,18 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
             stand_in: args.stand_in.get(),
             suspect: args.suspect.map(Span::get),
         }),
+        advertise: None,
         assignor: args.assignor,
         membership: args.membership,
     };
-    member::run(&config).map_err(|error| Failure::new(Exit::Unable, &error))?;
+    let programs = args.duty.map(|order| {
+        let duties = Duties::new(order, &config);
+        let service = duties.service();
+        let run = move |member: &Member, stop: &AtomicBool| {
+            duties.run(member, stop).map_err(|error| chain(&error))
+        };
+        Programs { service, run: Box::new(run) }
+    });
+    member::run(&config, programs).map_err(|error| Failure::new(Exit::Unable, &error))?;
     Ok(Exit::Pass)
 }

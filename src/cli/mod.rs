@@ -37,6 +37,7 @@ mod member;
 mod metering;
 mod parts;
 mod plan;
+mod programs;
 mod progress;
 mod report;
 mod running;
@@ -50,6 +51,7 @@ mod up;
 mod up_telemetry;
 mod upkeep;
 pub mod validate;
+mod witness;
 
 pub use failure::Failure;
 pub use suite::summary_schema;
@@ -127,6 +129,8 @@ Exit codes: those of `tandem chaos run`."
     Keeper(keeper::KeeperArgs),
     #[command(hide = true)]
     Starter(keeper::StarterArgs),
+    #[command(hide = true)]
+    Witness(witness::WitnessArgs),
 }
 
 /// The whole command line: every command with its options, examples and exit codes.
@@ -190,6 +194,7 @@ pub fn main() -> ExitCode {
         Command::Guard => guard::run(),
         Command::Edge => edge::run(),
         Command::Keeper(args) => keeper::run(&args),
+        Command::Witness(args) => witness::run(&args),
         // These two may end with the exit code of a command of the user.
         Command::Hold(args) => return ended(hold::run(&args)),
         Command::Starter(args) => return ended(Ok(keeper::start(&args))),

@@ -47,14 +47,24 @@ impl RunningArgs {
                 Err(error) => silent.push(crate::error::chain(&error)),
             }
         }
-        found.retain(|one| topology.as_ref().is_none_or(|name| *name == one.picture.run.topology));
-        let mut found = found.into_iter();
-        match (found.next(), found.len()) {
-            (Some(only), 0) => Ok(only),
-            (first, _) => {
-                Err(Failure::text(Exit::Unable, listed(first.into_iter().chain(found), &silent)))
+        let wanted =
+            |one: &Found| topology.as_ref().is_none_or(|name| *name == one.picture.run.topology);
+        let (mut wanted, others): (Vec<_>, Vec<_>) = found.into_iter().partition(wanted);
+        let message = match (wanted.pop(), topology) {
+            (Some(only), _) if wanted.is_empty() => return Ok(only),
+            (Some(last), topology) => {
+                wanted.push(last);
+                let by = if topology.is_some() { "--pid" } else { "-f, or with --pid" };
+                listed(&format!("several topologies are kept up; name one with {by}:"), &wanted)
             }
-        }
+            (None, Some(topology)) if !others.is_empty() => {
+                let first = format!("no `tandem up` of yours keeps {topology} up; running are:");
+                listed(&first, &others)
+            }
+            (None, _) => "no `tandem up` of yours is running on this machine".to_owned(),
+        };
+        let silent = silent.iter().map(|one| format!("\n  {one}")).collect::<String>();
+        Err(Failure::text(Exit::Unable, message + &silent))
     }
 
     fn topology(&self) -> Result<Option<TopologyName>, Failure> {
@@ -65,21 +75,14 @@ impl RunningArgs {
     }
 }
 
-/// The error message, with the runs to choose from.
-fn listed(found: impl Iterator<Item = Found>, silent: &[String]) -> String {
-    let line = |Found { picture, .. }: Found| {
-        let run = picture.run;
+/// An error message that ends with these runs, one a line.
+fn listed(first: &str, runs: &[Found]) -> String {
+    let line = |Found { picture, .. }: &Found| {
+        let run = &picture.run;
         let (since, health) = (clock(run.began), picture.health.word());
-        format!("  {} since {since}, {health}: process {}", run.topology, run.pid)
+        format!("\n  {} since {since}, {health}: process {}", run.topology, run.pid)
     };
-    let lines: Vec<_> = found.map(line).collect();
-    let mut message = match lines.len() {
-        0 => vec!["no `tandem up` of yours is running on this machine".to_owned()],
-        _ => vec!["several topologies are kept up; name one with -f, or with --pid:".to_owned()],
-    };
-    message.extend(lines);
-    message.extend(silent.iter().map(|one| format!("  {one}")));
-    message.join("\n")
+    runs.iter().map(line).fold(first.to_owned(), |text, line| text + &line)
 }
 
 /// Asks a run for its state.

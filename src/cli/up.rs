@@ -15,17 +15,17 @@ use super::signals::Interrupt;
 use super::terminal::{self, Terminal};
 use super::topology_args::TopologyArgs;
 use super::up_telemetry::{UpTelemetry, UpTelemetryArgs};
-use super::{Failure, Output, log_lines, log_to_stderr};
+use super::{Failure, Output, log_lines, log_to_stderr, programs};
 use crate::built::Built;
 use crate::guard::{kept_up, runs};
 use crate::journal::{Bounds, Header, VERSION};
 use crate::live_view::{Happening, farewell};
 use crate::observation::Outcome;
-use crate::run::{Ended, Milestone, Service, UpkeepRequest, keep_up};
+use crate::run::{Ended, Milestone, Service, UpkeepRequest, keep_up, observe};
 use crate::status_socket::Source;
 use crate::telemetry::Live;
 use crate::time::{Mono, Span, Wall};
-use crate::topology::{Address, Plan};
+use crate::topology::{Address, Plan, PlannedGroup};
 use crate::verdict::{Brief, Exit, Limits};
 
 /// How long the last lines may take to be printed.
@@ -43,6 +43,12 @@ const READS: Duration = Duration::from_secs(1);
 /// two sessions). An embedded broker that dies is restarted at once, at the same address; if it
 /// needs more than five starts within a minute, `up` ends.
 ///
+/// Members of a group with `launch: external` are programs of yours (`tandem hold`). They write
+/// their facts to a topic on each cluster of the topology, TOPOLOGY-facts, from where `up` reads
+/// them. With --observe it does only that: it starts and creates nothing, and any number of
+/// observers may run. Of members that have another clock, those on other machines, it knows only
+/// that they are there.
+///
 /// Ctrl-C (or SIGTERM, SIGHUP, the key q) ends it: the members leave. A second Ctrl-C ends it at
 /// once, and its guard undoes the rest. `tandem halt --all` ends it, too. The output folder has the
 /// latest journals; `tandem report` judges them.
@@ -53,6 +59,7 @@ Examples:
   tandem up --for 1h --out yesterday | grep gap
   tandem up -f topologies/thousand.yaml --journal-size 256 --journal-files 4
   tandem up --metrics 127.0.0.1:9464 --otlp http://127.0.0.1:4318 --window 5m
+  tandem up -f topologies/held.yaml --observe
 
 Exit codes: 0 it was asked to end, or its time is over; 1 could not run; 2 usage or invalid file; 4
 could not continue; 6 something could not be healed; 130 ended at once, or before members were
@@ -73,6 +80,10 @@ pub(super) struct UpArgs {
     /// Leave the topics that were created; `tandem down` removes them.
     #[arg(long)]
     keep: bool,
+    /// Only observe the groups with `launch: external`: start nothing, create nothing, and read the
+    /// facts of their members. Any number of observers may run.
+    #[arg(long, conflicts_with = "keep")]
+    observe: bool,
     #[command(flatten)]
     telemetry: UpTelemetryArgs,
     /// The maximum size of each journal, in MiB.
@@ -90,9 +101,14 @@ pub(super) fn run(args: &UpArgs) -> Result<Exit, Failure> {
     let wanted = args.telemetry.read()?;
     let live = Live::default();
     log_to_stderr(wanted.has_traces().then(|| live.layer()));
-    let (plan, text) = args.topology.read_with_text()?;
-    heal_remains();
-    say_beside(&plan);
+    let (mut plan, text) = args.topology.read_with_text()?;
+    if args.observe {
+        observed(&mut plan)?;
+    } else {
+        programs::duties_are_there(&plan)?;
+        heal_remains();
+        say_beside(&plan);
+    }
     let failed = |error: std::io::Error| Failure::new(Exit::Unable, &error);
     // Members write many short lines. With a second worker, waking it took a sixth of the CPU time
     // of an idle controller.
@@ -119,6 +135,26 @@ pub(super) fn run(args: &UpArgs) -> Result<Exit, Failure> {
         Outcome::Broken | Outcome::Aborted => Exit::Unknown,
     };
     Err(Failure::text(exit, why.unwrap_or_else(|| "it could not continue".to_owned())))
+}
+
+/// Leaves only what an observer sees.
+fn observed(plan: &mut Plan) -> Result<(), Failure> {
+    let topology = &plan.topology;
+    let started = plan.groups_where(PlannedGroup::is_started);
+    if started.len() == plan.groups.len() {
+        return Err(Failure::text(
+            Exit::Invalid,
+            format!(
+                "--observe: {topology} has no group with `launch: external`; the members of the \
+                 others write their facts to the `tandem up` that has started them"
+            ),
+        ));
+    }
+    for name in &started {
+        log_lines::say(&format!("group {name} is not observed: Tandem starts its members"));
+    }
+    plan.groups.retain(|name, _| !started.contains(name));
+    Ok(())
 }
 
 /// Warns if another run keeps the same topology up with embedded brokers of its own, in case that
@@ -152,9 +188,11 @@ fn request(args: &UpArgs, plan: Plan, text: String, program: PathBuf) -> UpkeepR
         plan,
         part: None,
     };
-    let (on_page, parts) = (shows_page(args), parts(&header.plan));
+    let (on_page, parts, observes) = (shows_page(args), parts(&header.plan), args.observe);
     let show = move |milestone| {
         let text = match milestone {
+            Milestone::Starting if observes => "observing members".to_owned(),
+            Milestone::Stopping if observes => "the last facts are judged".to_owned(),
             Milestone::Starting => format!("starting {parts}"),
             Milestone::Stopping => format!("stopping {parts}"),
             Milestone::Trial { .. } | Milestone::Played { .. } => return,
@@ -202,7 +240,13 @@ async fn play(
 ) -> Result<Ended, Failure> {
     let interrupt = Interrupt::default();
     let _signals = interrupt.listen()?;
-    let kept = keep_up(request, service, interrupt.token());
+    let kept = async {
+        if args.observe {
+            observe(request, service, interrupt.token()).await
+        } else {
+            keep_up(request, service, interrupt.token()).await
+        }
+    };
     if !shows_page(args) {
         let lines = Lines::print(service, args.output)?;
         let ended = kept.await.map_err(|error| could_not_run(&error))?;

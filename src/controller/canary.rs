@@ -14,7 +14,7 @@ use super::Recorder;
 use super::processors::Processors;
 use crate::guard::Children;
 use crate::observation::What;
-use crate::time::{LATE_LEAST, Mono, RunDelay};
+use crate::time::{LATE_LEAST, Mono, RunDelay, late_since};
 
 const SLEEP: Duration = Duration::from_millis(5);
 
@@ -42,10 +42,11 @@ impl Canary {
             let delay = RunDelay::of_this_thread();
             let mut waited = delay.read();
             while !stopped.load(Ordering::Relaxed) {
-                let from = Mono::now();
+                let asleep = Mono::now();
                 std::thread::sleep(SLEEP);
                 let until = Mono::now();
                 let waited_ns = delay.since(&mut waited);
+                let from = late_since(asleep, until, waited_ns);
                 let late = until.since(from) > LATE_LEAST;
                 if late {
                     record.note(None, What::Stall { from, until, waited_ns });

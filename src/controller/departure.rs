@@ -5,6 +5,7 @@ use std::time::Duration;
 use tandem_member::{Config, leave_for};
 
 use super::Clusters;
+use crate::guard::end_marked;
 use crate::ids::Life;
 use crate::topology::{OnDeath, PlannedGroup};
 
@@ -29,15 +30,27 @@ impl Departures {
     }
 
     /// Leaves for `life`, which is dead, on a thread of its own. `member_id` is the id by which the
-    /// group knew it last, if it was in the group.
-    pub(super) fn leave_for(&self, life: &Life, member_id: Option<String>) {
-        let (Some(config), Some(member_id)) = (&self.config, member_id) else { return };
-        let config = Config { life: life.clone(), ..config.clone() };
-        let leave = move || match leave_for(&config, &member_id, WITHIN) {
-            Ok(()) => tracing::debug!(life = %config.life, "The group was left for a dead member."),
-            Err(error) => {
-                let error = crate::error::chain(&error);
-                tracing::warn!(life = %config.life, error, "Nothing left the group for the dead.");
+    /// group knew it last, if it was in the group. `work` marks its programs: before all of them
+    /// have ended, no other member may lead.
+    pub(super) fn leave_for(&self, life: &Life, member_id: Option<String>, work: Option<String>) {
+        let group = self.config.clone().zip(member_id);
+        if group.is_none() && work.is_none() {
+            return;
+        }
+        let own = life.clone();
+        let leave = move || {
+            if let Some(Err(pids)) = work.as_deref().map(end_marked) {
+                tracing::error!(life = %own, ?pids, "Programs of a dead member do not end.");
+                return;
+            }
+            let Some((config, member_id)) = group else { return };
+            let config = Config { life: own.clone(), ..config };
+            match leave_for(&config, &member_id, WITHIN) {
+                Ok(()) => tracing::debug!(life = %own, "The group was left for a dead member."),
+                Err(error) => {
+                    let error = crate::error::chain(&error);
+                    tracing::warn!(life = %own, error, "Nothing left the group for the dead.");
+                }
             }
         };
         let thread = std::thread::Builder::new().name("departure".to_owned());

@@ -18,9 +18,9 @@ use super::departure::Departures;
 use super::log_file::LogFile;
 use super::stop_watcher::StopWatcher;
 use super::{Clusters, Phase, Process, ProcessEnd, ProcessError, Recorder, Slot, Twin, TwinError};
-use crate::guard::Guard;
+use crate::guard::{Guard, work_mark};
 use crate::ids::{Incarnation, Life, MemberId};
-use crate::member::{MemberCommand, arguments, config_of};
+use crate::member::{MemberCommand, arguments, config_of, duty_argument};
 use crate::observation::{Fact, What};
 use crate::telemetry::names;
 use crate::time::Mono;
@@ -46,6 +46,8 @@ pub struct Fleet {
 #[derive(Clone)]
 struct Recipe {
     config: Config,
+    /// The argument for the programs of its roles, if it has any.
+    duty: Option<String>,
     program: PathBuf,
     departures: Departures,
     log: Arc<LogFile>,
@@ -76,16 +78,17 @@ impl Fleet {
         let stop = CancellationToken::new();
         let (slots, recipes, keepers) = (BTreeMap::new(), BTreeMap::new(), JoinSet::new());
         let mut fleet = Self { slots, recipes, keepers, stop_watcher: None, stop };
-        for group in plan.groups.values() {
+        for (name, group) in &plan.groups {
             for member in &group.members {
                 let cluster = clusters.of_member(member, &group.cluster);
-                let slot = Arc::new(Slot::new(member.clone()));
+                let slot = Arc::new(Slot::new(member.clone(), group.duty.is_some()));
                 fleet.slots.insert(member.clone(), Arc::clone(&slot));
                 let life = Life { member: member.clone(), incarnation: Incarnation(1) };
                 let config = config_of(life, group, &cluster);
                 let recipe = Recipe {
                     departures: Departures::of(group, &config, clusters),
                     config,
+                    duty: duty_argument(plan, name, group),
                     program: program.to_owned(),
                     log: Arc::new(LogFile::at(logs.join(format!("{member}.log")))),
                     guard: Arc::clone(guard),
@@ -137,7 +140,7 @@ impl Fleet {
         for slot in self.slots.values() {
             if let Some(process) = slot.process() {
                 // A stopped member must continue to read the order.
-                process.signal(Signal::CONT).ok();
+                slot.signal(Signal::CONT).ok();
                 process.order(&MemberCommand::Leave.line()).ok();
             }
         }
@@ -154,9 +157,18 @@ impl Fleet {
 }
 
 impl Recipe {
+    /// The process `pid` of a life has ended, and with it its programs: only then the group may
+    /// give its roles to others.
+    fn ended(&self, life: &Life, pid: u32, member_id: Option<String>) {
+        let work = self.duty.as_ref().map(|_| work_mark(self.guard.mark(), pid));
+        self.departures.leave_for(life, member_id, work);
+    }
+
     fn start(&self, life: Life) -> Result<(Process, ChildStdout), ProcessError> {
         let config = Config { life, ..self.config.clone() };
-        Process::start(&self.program, &arguments(&config), &self.log, &self.guard)
+        let mut arguments = arguments(&config);
+        arguments.extend(self.duty.iter().flat_map(|duty| ["--duty".to_owned(), duty.clone()]));
+        Process::start(&self.program, &arguments, &self.log, &self.guard)
     }
 }
 
@@ -200,9 +212,9 @@ impl Keeper {
     async fn live(&self, life: &Life, process: Process, facts: ChildStdout) -> Mono {
         let process = Arc::new(process);
         let record = &self.recipe.record;
-        let born = record.note(Some(life), What::Started { pid: process.pid() });
+        let born = record.note(Some(life), What::Started { pid: process.pid(), external: None });
         self.slot.born(born, life.incarnation, Arc::clone(&process));
-        let on_death = |member_id| self.recipe.departures.leave_for(life, member_id);
+        let on_death = |member_id| self.recipe.ended(life, process.pid(), member_id);
         let died = live_out(life, &process, facts, record, on_death).await;
         self.slot.turn(died, Phase::Absent);
         died

@@ -10,6 +10,7 @@ mod departure;
 mod deployed;
 mod edges;
 mod embedded;
+mod facts_topic;
 mod fleet;
 mod gate;
 mod log_file;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::task::JoinSet;
 
 use crate::ids::ClusterName;
-use crate::kafka::{Admin, Cluster, KafkaError, Ledger, TopicSettings};
+use crate::kafka::{Admin, Cluster, KafkaError, Ledger};
 use crate::topology::{Access, Address, ClusterFacts, Plan, PlannedGroup};
 
 /// The facts of each cluster, or the error.
@@ -47,18 +47,8 @@ fn ledger(group: &PlannedGroup) -> Ledger {
     Ledger {
         group: group.consumer_group.clone(),
         topic: group.topic.clone(),
-        settings: topic_settings(group),
+        settings: group.topic_settings(),
         proves: group.pace.mode.is_exclusive(),
-    }
-}
-
-/// The settings with which the group's topic is created.
-pub(super) fn topic_settings(group: &PlannedGroup) -> TopicSettings {
-    TopicSettings {
-        width: group.partitions,
-        replication: group.replication,
-        min_insync_replicas: group.min_insync_replicas,
-        retention: group.retention,
     }
 }
 

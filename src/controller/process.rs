@@ -147,16 +147,36 @@ impl Process {
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Waits until it has ended, and reaps it.
+    /// Waits until it has ended. It is reaped a moment later.
     pub async fn ended(&self) -> ProcessEnd {
         // This fails only while the runtime shuts down; the result is not used then.
         drop(self.pidfd.readable().await);
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        match waitid(WaitId::PidFd(self.pidfd.as_fd()), options) {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let end = waitid(WaitId::PidFd(self.pidfd.as_fd()), look);
+        self.reap();
+        match end {
             Ok(Some(status)) => {
                 ProcessEnd { signal: status.terminating_signal(), status: status.exit_status() }
             }
             Ok(None) | Err(_) => ProcessEnd::default(),
+        }
+    }
+
+    /// Reaps it on a thread of its own. While other threads look into `/proc/PID`, the kernel takes
+    /// up to seconds to remove that folder (`proc_invalidate_siblings_dcache`), and the facts of
+    /// the other members must not wait for it.
+    fn reap(&self) {
+        let reap = |process: &OwnedFd| {
+            // It fails for a process that has been reaped already.
+            waitid(WaitId::PidFd(process.as_fd()), WaitIdOptions::EXITED).ok();
+        };
+        let thread = || {
+            let process = self.pidfd.get_ref().try_clone()?;
+            std::thread::Builder::new().name("reaper".to_owned()).spawn(move || reap(&process))
+        };
+        if let Err(error) = thread() {
+            tracing::debug!(%error, "A process is reaped on the thread that saw its end.");
+            reap(self.pidfd.get_ref());
         }
     }
 

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::facts_topic::{ensure as ensure_facts, provision_facts};
 use super::own_members::own_members;
-use super::preflight::{inspect, topic_settings};
+use super::preflight::inspect;
 use super::{Clusters, Created, Entry};
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, TopicName};
 use crate::kafka::{Admin, Cluster, Found, KafkaError};
@@ -40,6 +41,15 @@ pub enum ProvisionError {
         #[source]
         source: KafkaError,
     },
+    /// The topic of the facts cannot be created.
+    #[error("the facts topic on cluster {cluster} cannot be provisioned")]
+    Facts {
+        /// The cluster.
+        cluster: ClusterName,
+        /// The client's error.
+        #[source]
+        source: KafkaError,
+    },
     /// The topic exists with another number of partitions. Its width never changes, because the
     /// partition of each role depends on it.
     #[error(
@@ -59,7 +69,7 @@ pub enum ProvisionError {
     /// The consumer group has members that this run did not start.
     #[error(
         "consumer group {consumer_group} of group {group} has members that are not ours ({names}): \
-         stop them, or set another `consumer_group`"
+         stop them, set another `consumer_group`, or let them be there with `foreign: allow`"
     )]
     Foreign {
         /// The group.
@@ -124,6 +134,7 @@ pub async fn provision(
     stop: &CancellationToken,
 ) -> Result<(), ProvisionError> {
     preflight(plan).await?;
+    provision_facts(plan, clusters).await?;
     // Groups that share a topic share its provisioning.
     let mut ledgers: BTreeMap<_, Vec<Need>> = BTreeMap::new();
     for (name, group) in &plan.groups {
@@ -191,7 +202,8 @@ async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
     let failed = |source| ProvisionError::Kafka { group: need.name.clone(), source };
     let admin = Admin::new(&need.cluster).map_err(failed)?;
     let members = admin.members(&need.group.consumer_group).map_err(failed)?;
-    if !members.is_empty() && need.group.has_members() {
+    let refused = need.group.is_started() && need.group.foreign.is_refused();
+    if !members.is_empty() && refused {
         let consumer_group = need.group.consumer_group.clone();
         let names: Vec<_> = members.into_iter().map(|member| member.client_id).collect();
         return Err(ProvisionError::Foreign { group, consumer_group, names: names.join(", ") });
@@ -214,7 +226,7 @@ async fn ensure(need: &Need) -> Result<bool, ProvisionError> {
         // Before the request, because a failed request may have created the topic.
         need.made.made().push((created.clone(), need.cluster.clone(), topic.clone()));
     }
-    if admin.create(topic, topic_settings(&need.group)).await.map_err(failed)? {
+    if admin.create(topic, need.group.topic_settings()).await.map_err(failed)? {
         return Ok(true);
     }
     // Another process has created it meanwhile, so it must be checked like any existing topic.
@@ -239,6 +251,7 @@ pub(super) async fn remake(
     let groups = plan.groups.iter().filter(|(_, group)| group.cluster == *cluster);
     let groups: Vec<_> = groups.map(|(name, group)| (name.clone(), group.clone())).collect();
     let seen = clusters.of_controller(cluster);
+    let facts = plan.has_external().then(|| (plan.clone(), cluster.clone()));
     // The client's calls block the thread.
     let runtime = tokio::runtime::Handle::current();
     let made = tokio::task::spawn_blocking(move || {
@@ -246,7 +259,10 @@ pub(super) async fn remake(
             for (group, planned) in groups {
                 let failed = |source| ProvisionError::Kafka { group: group.clone(), source };
                 let admin = Admin::new(&seen).map_err(failed)?;
-                admin.create(&planned.topic, topic_settings(&planned)).await.map_err(failed)?;
+                admin.create(&planned.topic, planned.topic_settings()).await.map_err(failed)?;
+            }
+            if let Some((plan, cluster)) = facts {
+                ensure_facts(&plan, &cluster, &seen).await?;
             }
             Ok(())
         })

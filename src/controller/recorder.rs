@@ -2,6 +2,7 @@
 //! followers.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,6 +32,8 @@ pub struct Recorder {
     followers: broadcast::Sender<Arc<Fact>>,
     /// Cancelled when the journal fails: what is not written cannot be judged.
     broken: CancellationToken,
+    /// The time, in nanoseconds, if the owner lets it pass.
+    passed: Option<AtomicU64>,
 }
 
 struct Inner {
@@ -62,14 +65,47 @@ impl Recorder {
     /// # Errors
     /// The thread that writes cannot be started.
     pub fn new(journal: impl Into<Sink>, live: Live) -> io::Result<Self> {
+        let recorder = Self::still(journal, live, None)?;
+        recorder.fold.start()?;
+        Ok(recorder)
+    }
+
+    /// A recorder of facts that others wrote, perhaps long ago. Time passes only when
+    /// [`pass`](Self::pass) says so.
+    ///
+    /// # Errors
+    /// The thread that writes cannot be started.
+    pub fn observing(journal: impl Into<Sink>, live: Live) -> io::Result<Self> {
+        Self::still(journal, live, Some(AtomicU64::new(0)))
+    }
+
+    fn still(journal: impl Into<Sink>, live: Live, passed: Option<AtomicU64>) -> io::Result<Self> {
         let inner = Inner { seq: 0, hole: None, dropped: 0 };
         let broken = CancellationToken::new();
         let journal = Queue::start(journal.into(), broken.clone())?;
         let followers = broadcast::Sender::new(BEHIND_MAX);
         let changed = watch::Sender::new(());
         let fold = Arc::new(Fold::new(live));
-        fold.start()?;
-        Ok(Self { inner: Mutex::new(inner), fold, journal, changed, followers, broken })
+        Ok(Self { inner: Mutex::new(inner), fold, journal, changed, followers, broken, passed })
+    }
+
+    /// Whether the owner lets time pass.
+    #[must_use]
+    pub fn is_observing(&self) -> bool {
+        self.passed.is_some()
+    }
+
+    /// Lets time pass until `now`; it never goes back.
+    pub fn pass(&self, now: Mono) {
+        if let Some(passed) = &self.passed {
+            passed.fetch_max(now.0, Ordering::SeqCst);
+            self.fold.pass(now);
+        }
+    }
+
+    fn now(&self) -> Mono {
+        let passed = self.passed.as_ref().map(|passed| Mono(passed.load(Ordering::SeqCst)));
+        passed.unwrap_or_else(Mono::now)
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -81,7 +117,7 @@ impl Recorder {
         let mut inner = self.inner();
         // Timestamped under the lock, so that the controller's facts are in the order of their
         // timestamps.
-        let now = Mono::now();
+        let now = self.now();
         self.write(&mut inner, now, life, what);
         now
     }

@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use tokio::sync::watch;
 
 use super::Process;
+use crate::guard::signal_families;
 use crate::ids::{Incarnation, Life, MemberId};
 use crate::time::Mono;
 
@@ -37,6 +38,8 @@ pub struct State {
 /// The slot of one member.
 pub struct Slot {
     member: MemberId,
+    /// Whether its process runs programs of the user, which are stopped and continued with it.
+    works: bool,
     state: watch::Sender<State>,
     process: Mutex<Option<Arc<Process>>>,
     signalled: AtomicU64,
@@ -46,10 +49,11 @@ pub struct Slot {
 }
 
 impl Slot {
-    pub(super) fn new(member: MemberId) -> Self {
+    pub(super) fn new(member: MemberId, works: bool) -> Self {
         let (incarnation, phase, since) = (Incarnation(0), Phase::Absent, Mono::ZERO);
         Self {
             member,
+            works,
             state: watch::Sender::new(State { incarnation, phase, since }),
             process: Mutex::default(),
             signalled: AtomicU64::new(0),
@@ -99,7 +103,12 @@ impl Slot {
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let Some(process) = self.process() else { return Ok(()) };
         self.signalled.store(Mono::now().0, Ordering::Relaxed);
-        process.signal(signal)
+        process.signal(signal)?;
+        // A program ends with its member by its keeper.
+        if self.works && matches!(signal, Signal::STOP | Signal::CONT) {
+            signal_families(&[process.pid()], signal);
+        }
+        Ok(())
     }
 
     /// The time just before the last signal.

@@ -43,7 +43,7 @@ impl Twin {
         record: Arc<Recorder>,
     ) -> Self {
         let process = Arc::new(process);
-        record.note(Some(&life), What::Started { pid: process.pid() });
+        record.note(Some(&life), What::Started { pid: process.pid(), external: None });
         let mut keeper = JoinSet::new();
         let (own, its) = (life.clone(), Arc::clone(&process));
         keeper.spawn(async move {

@@ -37,6 +37,13 @@ impl Identity {
         started(self.pid) == Some(self.since)
     }
 
+    /// Whether it has not ended, and is not stopped.
+    #[must_use]
+    pub fn runs(self) -> bool {
+        let stat = stat(self.pid).filter(|stat| !matches!(stat.state.as_str(), "T" | "t"));
+        stat.and_then(|stat| stat.started()) == Some(self.since)
+    }
+
     /// A pidfd of the process, unless it has ended. It stays valid for this process even if the pid
     /// is reused later.
     ///
@@ -74,24 +81,55 @@ pub(super) fn send(process: &OwnedFd, signals: &[Signal]) -> io::Result<()> {
     Ok(())
 }
 
+/// What the kernel says of a process in `/proc/PID/stat`.
+struct Stat {
+    /// The letter of its state.
+    state: String,
+    parent: u32,
+    /// In the kernel's clock ticks.
+    since: u64,
+}
+
+impl Stat {
+    /// Its start time, if it has not ended. A zombie still has an entry.
+    fn started(&self) -> Option<u64> {
+        (!matches!(self.state.as_str(), "Z" | "X")).then_some(self.since)
+    }
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may contain anything, so count the fields after it.
+    let mut rest = text.rsplit_once(')')?.1.split_whitespace();
+    let (state, parent) = (rest.next()?.to_owned(), rest.next()?.parse().ok()?);
+    Some(Stat { state, parent, since: rest.nth(17)?.parse().ok()? })
+}
+
 /// The start time of a process that has not ended, in the kernel's clock ticks.
 #[must_use]
 pub fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may contain anything, so count the fields after it.
-    let mut rest = stat.rsplit_once(')')?.1.split_whitespace();
-    // A zombie still has an entry.
-    if matches!(rest.next()?, "Z" | "X") {
-        return None;
-    }
-    rest.nth(18)?.parse().ok()
+    stat(pid)?.started()
+}
+
+/// The pids of all processes of this host.
+pub(super) fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Whether the environment with which a process started sets `variable` to `value`. The environment
+/// of another user's process cannot be read: false.
+#[must_use]
+pub(super) fn has_mark(pid: u32, variable: &str, value: &str) -> bool {
+    let wanted = format!("{variable}={value}");
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes())
 }
 
 /// The parent of a process, unless the process has ended.
 #[must_use]
 pub fn parent(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    stat(pid).map(|stat| stat.parent)
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@
 
 mod children;
 mod command;
+mod family;
 mod halt;
 mod handle;
 mod holdings;
@@ -49,6 +50,7 @@ mod watch;
 
 pub use children::Children;
 pub use command::{CommandError, Running, UserCommand, shown};
+pub use family::{WORK_MARK, end_marked, family, signal_families, work_mark};
 pub use halt::{halt, halt_suite, wake};
 pub use handle::{Guard, Held, Unhealed};
 pub use identity::{Identity, parent, started};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, getpgid, kill_process_group};
 
+use super::family::signal_families;
 use super::identity::send;
 use super::pipe::readable;
 use super::{Revival, UserCommand};
@@ -65,6 +66,9 @@ impl Undone {
 pub(super) fn undo(held: &[HeldProcess], owed: &[UserCommand], promised: &[Revival]) -> Undone {
     let mut undone = Undone::default();
     let mut dying = Vec::new();
+    // A member's programs may be stopped with it: their keepers must run to see it end.
+    let pids: Vec<u32> = held.iter().map(|(pid, _)| *pid).collect();
+    signal_families(&pids, Signal::CONT);
     // Kill all first, then wait for all.
     for (pid, process) in held.iter().filter(|(_, process)| lives(process)) {
         end_group(*pid);

@@ -177,7 +177,7 @@ mod tests {
         let mut one = course(false, OnExit::Leave);
         one.step(ms(0), Some(ms(9_000)), true);
         assert_eq!(one.ended(ms(1), failed), Sequel::Leave(failed));
-        // Not where it was told to end.
+        // Not where it was asked to end.
         one.step(ms(2), Some(ms(9_000)), true);
         let asked = CommandEnd { asked: true, ..failed };
         assert_eq!(one.ended(ms(3), asked), Sequel::Again(ms(3)));

@@ -4,35 +4,39 @@
 //! own parent has ended. So its descendants are found by their parents alone, and there are none
 //! once it has no child.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{WaitOptions, WaitStatus, wait};
+use rustix::process::{Signal, WaitOptions, WaitStatus, wait};
 
-use crate::guard::{Identity, parent};
+use crate::guard::family;
+use crate::time::Mono;
 
-/// The living descendants of `root`, in no order that matters.
-pub(super) fn family(root: u32) -> Vec<Identity> {
-    let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for pid in numbers {
-        if let Some(parent) = parent(pid) {
-            children.entry(parent).or_default().push(pid);
+/// How often processes that were killed are checked for their end.
+pub(super) const LOOK: Duration = Duration::from_millis(2);
+
+/// Signals every descendant of this process. Returns whether there was one.
+pub(super) fn signal_all(signals: &[Signal]) -> bool {
+    let all = family(std::process::id());
+    for one in &all {
+        if let Err(error) = one.signal(signals) {
+            tracing::warn!(%error, pid = one.pid, "A process of the command cannot be signalled.");
         }
     }
-    let mut found = Vec::new();
-    let mut open = vec![root];
-    while let Some(one) = open.pop() {
-        let born = children.remove(&one).unwrap_or_default();
-        // A zombie has no children, and has ended.
-        found.extend(born.iter().filter_map(|pid| Identity::of(*pid)));
-        open.extend(born);
+    !all.is_empty()
+}
+
+/// Kills every descendant of this process, which must be a subreaper. Returns whether all are gone
+/// by `until`; without it, returns once they are.
+pub(super) fn kill_all(until: Option<Mono>) -> bool {
+    while !reap().1 {
+        if until.is_some_and(|until| Mono::now() >= until) {
+            return false;
+        }
+        signal_all(&[Signal::KILL]);
+        std::thread::sleep(LOOK);
     }
-    // The pid may have been reused since: only what is still a descendant counts.
-    found.retain(|one| parent(one.pid).is_some());
-    found
+    true
 }
 
 /// Collects children that have ended: their pids, and how they ended. Second, whether there is no
@@ -49,34 +53,5 @@ pub(super) fn reap() -> (Vec<(u32, WaitStatus)>, bool) {
             // ECHILD: there is no child. Nothing else can go wrong.
             Err(_) => return (ended, true),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::process::{Command, Stdio};
-
-    #[test]
-    fn a_grandchild_is_of_the_family_and_a_stranger_is_not() {
-        let mut child = Command::new("sh")
-            .args(["-c", "sleep 60 & echo $!; wait"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut text = String::new();
-        let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
-        std::io::BufRead::read_line(&mut output, &mut text).unwrap();
-        let grandchild: u32 = text.trim().parse().unwrap();
-        let pids: Vec<u32> = family(std::process::id()).iter().map(|one| one.pid).collect();
-        assert!(pids.contains(&child.id()) && pids.contains(&grandchild), "{pids:?}");
-        let of_child: Vec<u32> = family(child.id()).iter().map(|one| one.pid).collect();
-        assert_eq!(of_child, [grandchild]);
-        for one in family(std::process::id()) {
-            if [child.id(), grandchild].contains(&one.pid) {
-                one.signal(&[rustix::process::Signal::KILL]).unwrap();
-            }
-        }
-        child.wait().unwrap();
     }
 }

@@ -1,5 +1,5 @@
 //! The keeper of a command: a process between `tandem hold` and the command, which ends the command
-//! in time whatever becomes of `tandem hold`.
+//! in time even if `tandem hold` dies or hangs.
 //!
 //! ```text
 //!  tandem hold -- start, renew, stop --> keeper -- SIGTERM, SIGKILL --> command
@@ -9,13 +9,13 @@
 //!
 //! The keeper compares the last renewed end of the claim with the clock, so that a `tandem hold`
 //! that hangs or is stopped holds nothing up. If the socket closes, `tandem hold` is gone: the
-//! keeper kills the command and ends. It is a subreaper, so whatever the command starts stays its
+//! keeper kills the command and ends. It is a subreaper, so all that the command starts stays its
 //! descendant. The command itself is killed by the kernel if the keeper dies.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -26,12 +26,10 @@ use rustix::time::Timespec;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::deadlines::{Act, Deadlines, Stopping};
-use super::family::{family, reap};
+use super::family::{LOOK, kill_all, reap, signal_all};
 use super::protocol::{CommandEnd, Order, Report};
 use crate::time::Mono;
 
-/// How often the keeper looks at processes that it waits to be gone.
-const LOOK: Duration = Duration::from_millis(2);
 /// The longest line of an order.
 const LINE_MAX: usize = 64 * 1024;
 
@@ -50,22 +48,30 @@ struct Keeper<'a> {
     waiting: Vec<u8>,
     command: &'a [OsString],
     stopping: Stopping,
+    /// Whether standard output is the pipe for what the command ticks.
+    ticks: bool,
     kept: Option<Kept>,
 }
 
-/// Keeps `command`, by the orders that arrive on `socket`, until that closes.
+/// Keeps `command`, by the orders that arrive on `socket`, until that closes. With `ticks`,
+/// standard output is the pipe on which the command says that it serves.
 ///
 /// # Errors
 /// The process cannot become the parent of what its command leaves behind.
-pub fn keep(socket: UnixStream, command: &[OsString], stopping: Stopping) -> io::Result<()> {
+pub fn keep(
+    socket: UnixStream,
+    command: &[OsString],
+    stopping: Stopping,
+    ticks: bool,
+) -> io::Result<()> {
     // What ends `tandem hold` must not end its keeper, which sees the socket close.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
     rustix::process::set_child_subreaper(Some(getpid()))?;
-    let mut keeper = Keeper { socket, waiting: Vec::new(), command, stopping, kept: None };
+    let mut keeper = Keeper { socket, waiting: Vec::new(), command, stopping, ticks, kept: None };
     while keeper.turn() {}
-    keeper.kill_all();
+    kill_all(None);
     Ok(())
 }
 
@@ -162,12 +168,16 @@ impl Keeper<'_> {
 
     /// Starts the command by way of `tandem starter`, which ties it to this process.
     fn spawn(&self, environment: &BTreeMap<String, String>) -> io::Result<(u32, OwnedFd)> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .args(["starter", &std::process::id().to_string(), "--"])
-            .args(self.command)
-            .envs(environment)
-            .stdin(Stdio::null())
-            .spawn()?;
+        let mut starter = Command::new(std::env::current_exe()?);
+        starter.args(["starter", &std::process::id().to_string()]);
+        if self.ticks {
+            // The starter moves the pipe to another number.
+            starter.arg("--ticks").stdin(io::stdout().as_fd().try_clone_to_owned()?);
+            starter.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+        } else {
+            starter.stdin(Stdio::null());
+        }
+        let mut child = starter.arg("--").args(self.command).envs(environment).spawn()?;
         let open = || {
             let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
             let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
@@ -207,26 +217,7 @@ impl Keeper<'_> {
     fn report(&mut self, report: &Report) {
         let Ok(mut line) = serde_json::to_vec(report) else { return };
         line.push(b'\n');
-        // If nobody reads, the socket closes next.
+        // Without a reader the socket closes next.
         self.socket.write_all(&line).ok();
     }
-
-    /// Kills all that is left, and returns once it is gone.
-    fn kill_all(&mut self) {
-        while !reap().1 {
-            signal_all(&[Signal::KILL]);
-            std::thread::sleep(LOOK);
-        }
-    }
-}
-
-/// Signals every descendant of this process. Returns whether there was one.
-fn signal_all(signals: &[Signal]) -> bool {
-    let all = family(std::process::id());
-    for one in &all {
-        if let Err(error) = one.signal(signals) {
-            tracing::warn!(%error, pid = one.pid, "A process of the command cannot be signalled.");
-        }
-    }
-    !all.is_empty()
 }

@@ -1,8 +1,8 @@
 //! The end of `tandem hold` on the socket to its keeper.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::OwnedFd;
+use std::io::{self, BufRead, BufReader, PipeWriter, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -11,17 +11,24 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use super::deadlines::Stopping;
-use super::family::{family, reap};
 use super::protocol::{Order, Report};
-use crate::time::{Mono, Span};
-use rustix::process::Signal;
+use crate::time::Span;
 
 /// The most reports that wait; there are two a command.
 const REPORTS_MAX: usize = 64;
 /// How long an order may wait for room in the socket. A keeper that is stopped makes none.
 const ROOM: Duration = Duration::from_millis(5);
-/// How often killed processes are looked at.
-const LOOK: Duration = Duration::from_millis(2);
+
+/// Where the output of a command goes.
+#[derive(Debug)]
+pub(super) enum Output {
+    /// To that of this process.
+    Inherited,
+    /// To the standard error of this process.
+    Log,
+    /// To the standard error as well; what the command ticks goes here.
+    Ticks(PipeWriter),
+}
 
 /// A running keeper.
 pub(super) struct Keeping {
@@ -48,12 +55,23 @@ impl Keeping {
         command: &[OsString],
         stopping: Stopping,
         mark: (&str, &str),
+        output: Output,
     ) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         socket.set_write_timeout(Some(ROOM))?;
         let Stopping { grace, margin } = stopping;
-        let child = Command::new(std::env::current_exe()?)
-            .arg("keeper")
+        let mut keeper = Command::new(std::env::current_exe()?);
+        keeper.arg("keeper");
+        match output {
+            Output::Inherited => {}
+            Output::Log => {
+                keeper.stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?));
+            }
+            Output::Ticks(pipe) => {
+                keeper.arg("--ticks").stdout(Stdio::from(pipe));
+            }
+        }
+        let child = keeper
             .args(["--grace".to_owned(), Span(grace).to_string()])
             .args(["--margin".to_owned(), Span(margin).to_string()])
             .arg("--")
@@ -99,23 +117,5 @@ impl Keeping {
             Err(RecvTimeoutError::Timeout) => Heard::Nothing,
             Err(RecvTimeoutError::Disconnected) => Heard::Gone,
         }
-    }
-}
-
-/// Kills every descendant of this process, which must be a subreaper. Returns whether all are gone
-/// by `until`.
-pub(super) fn kill_all(until: Mono) -> bool {
-    loop {
-        for one in family(std::process::id()) {
-            // It has ended, or the next round tries again.
-            one.signal(&[Signal::KILL]).ok();
-        }
-        if reap().1 {
-            return true;
-        }
-        if Mono::now() >= until {
-            return false;
-        }
-        std::thread::sleep(LOOK);
     }
 }

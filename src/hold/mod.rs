@@ -12,6 +12,8 @@
 mod backoff;
 mod course;
 mod deadlines;
+mod duties;
+mod facts;
 mod family;
 mod keeper;
 mod keeping;
@@ -21,6 +23,7 @@ mod protocol;
 pub mod serve;
 mod starter;
 mod status;
+mod work;
 mod wrapper;
 
 use std::io;
@@ -32,9 +35,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use course::OnExit;
 pub use deadlines::Stopping;
+pub use duties::Duties;
+pub use facts::Facts;
 pub use keeper::keep;
-pub use name_lock::{MARK, NameLock, NameLockError};
-pub use place::{cluster_of, ensure_ledger};
+pub use name_lock::{NameLock, NameLockError};
+pub use place::{address_of, cluster_of, ensure_ledger};
 pub use protocol::CommandEnd;
 pub use starter::become_command;
 pub use wrapper::{Happening, Wrapped, Wrapper};
@@ -45,7 +50,7 @@ use crate::roles::Roles;
 use crate::secret::SecretError;
 use crate::status_socket::StatusError;
 use status::Status;
-use tandem_member::{Config, JoinError, Member};
+use tandem_member::{Claims, Config, JoinError, Member};
 
 /// Why a program cannot hold a role.
 #[derive(Debug, thiserror::Error)]
@@ -137,7 +142,8 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// A member that joins. With `works`, a [`Wrapper`] passes its health on.
+    /// A member that joins, and publishes its claims to `claims`. With `works`, a [`Wrapper`]
+    /// passes its health on. What happens to it goes to `facts` as well.
     ///
     /// # Errors
     /// The client refuses its configuration, or the system a thread.
@@ -146,12 +152,16 @@ impl Holder {
         roles: Roles,
         config: &Config,
         works: bool,
+        (claims, facts): (Arc<Claims>, Option<Facts>),
     ) -> Result<Self, JoinError> {
         let status = Arc::new(Status::new());
         let noted = Arc::clone(&status);
-        let member = Member::join(config, move |at, event| {
+        let member = Member::join_with(claims, config, move |at, event| {
             tracing::trace!(?at, ?event, "The member reports an event.");
             noted.note(&event);
+            if let Some(facts) = &facts {
+                facts.record(at, event);
+            }
         })?;
         Ok(Self {
             topology,

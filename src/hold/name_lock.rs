@@ -5,20 +5,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use rustix::process::Signal;
 
-use crate::guard::{Identity, state_home};
+use crate::guard::{end_marked, state_home};
 use crate::ids::{GroupName, Incarnation, MemberId, TopologyName};
-use crate::time::Mono;
-
-/// The environment variable that marks the processes of a command.
-pub const MARK: &str = "TANDEM_HOLD";
-/// How long what an earlier life left behind may take to be gone.
-const GONE: Duration = Duration::from_secs(10);
 
 /// A name that this process bears until the value is dropped.
 #[derive(Debug)]
@@ -103,47 +95,14 @@ fn next_life(file: &mut File) -> io::Result<Incarnation> {
     Ok(Incarnation(next))
 }
 
-/// Kills all processes with this mark, and waits until they are gone.
+/// Ends all processes with this mark, and waits until they are gone.
 fn end_all(mark: &str) -> Result<(), NameLockError> {
-    let began = Mono::now();
-    loop {
-        let left = marked(mark);
-        if left.is_empty() {
-            return Ok(());
-        }
-        if Mono::now().since(began) >= GONE {
-            return Err(NameLockError::Left { pids: left.iter().map(|one| one.pid).collect() });
-        }
-        for one in left {
-            if let Err(error) = one.signal(&[Signal::KILL]) {
-                tracing::warn!(%error, pid = one.pid, "A process that is left cannot be ended.");
-            }
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// The processes with this mark, except this one.
-fn marked(mark: &str) -> Vec<Identity> {
-    let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let others = numbers.filter(|pid: &u32| *pid != std::process::id());
-    // The identity comes first: a pid that is reused afterwards is another process, and is not hit.
-    let found = others.filter_map(Identity::of).filter(|one| bears(one.pid, mark));
-    found.collect()
-}
-
-fn bears(pid: u32, mark: &str) -> bool {
-    let wanted = format!("{MARK}={mark}");
-    // Another user's is not readable, and is none of ours.
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes())
+    end_marked(mark).map_err(|pids| NameLockError::Left { pids })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
 
     #[test]
     fn lives_are_counted_and_garbage_begins_anew() {
@@ -156,21 +115,5 @@ mod tests {
         assert_eq!([life(&path), life(&path), life(&path)], [1, 2, 3]);
         fs::write(&path, "garbage that is longer than a number").unwrap();
         assert_eq!([life(&path), life(&path)], [1, 2]);
-    }
-
-    #[test]
-    fn what_bears_the_mark_is_ended_and_nothing_else() {
-        let mark = format!("test/p1/{}", std::process::id());
-        let sleep = |mark: &str| Command::new("sleep").arg("60").env(MARK, mark).spawn().unwrap();
-        let (mut ours, mut other) = (sleep(&mark), sleep(&format!("{mark}0")));
-        // The child still has this process's environment until it has become `sleep`.
-        while !bears(ours.id(), &mark) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        end_all(&mark).unwrap();
-        assert!(!ours.wait().unwrap().success());
-        assert!(other.try_wait().unwrap().is_none(), "a process of another mark was ended");
-        other.kill().unwrap();
-        other.wait().unwrap();
     }
 }

@@ -2,7 +2,7 @@
 
 use super::HoldError;
 use crate::ids::{ClusterName, GroupName, TopologyName};
-use crate::kafka::{Admin, Cluster, Found, TopicSettings};
+use crate::kafka::{Admin, Cluster, Found};
 use crate::status_socket::{Ask, Reply, Request, StatusError, VERSION, endpoints};
 use crate::topology::{Address, Plan, PlannedGroup};
 
@@ -12,14 +12,22 @@ use crate::topology::{Address, Plan, PlannedGroup};
 /// # Errors
 /// The plan does not know the group, or no such `tandem up` runs.
 pub async fn cluster_of(plan: &Plan, group: &PlannedGroup) -> Result<Cluster, HoldError> {
-    let name = &group.cluster;
+    let bootstrap = address_of(plan, &group.cluster).await?;
+    let planned = plan.clusters.get(&group.cluster);
+    Ok(Cluster { bootstrap, access: planned.map(|it| it.members.clone()).unwrap_or_default() })
+}
+
+/// The address of a cluster.
+///
+/// # Errors
+/// The plan does not know it, or it is embedded and no `tandem up` keeps it up.
+pub async fn address_of(plan: &Plan, name: &ClusterName) -> Result<String, HoldError> {
     let planned = plan.clusters.get(name);
     let planned = planned.ok_or_else(|| HoldError::NotUp(plan.topology.clone(), name.clone()))?;
-    let bootstrap = match &planned.address {
-        Address::Bootstrap(bootstrap) => bootstrap.clone(),
-        Address::Embedded => kept_up(&plan.topology, name).await?,
-    };
-    Ok(Cluster { bootstrap, access: planned.members.clone() })
+    match &planned.address {
+        Address::Bootstrap(bootstrap) => Ok(bootstrap.clone()),
+        Address::Embedded => kept_up(&plan.topology, name).await,
+    }
 }
 
 /// The address of an embedded broker that a `tandem up` of this user keeps up.
@@ -60,16 +68,10 @@ pub async fn ensure_ledger(
     cluster: &Cluster,
 ) -> Result<(), HoldError> {
     let (topic, wanted) = (&group.topic, group.partitions);
-    let settings = TopicSettings {
-        width: wanted,
-        replication: group.replication,
-        min_insync_replicas: group.min_insync_replicas,
-        retention: group.retention,
-    };
     let admin = Admin::new(cluster)?;
     admin.enter()?;
     if admin.topic(topic)? == Found::Absent {
-        admin.create(topic, settings).await?;
+        admin.create(topic, group.topic_settings()).await?;
     }
     match admin.topic(topic)? {
         Found::Width(found) if found != wanted.get() => {

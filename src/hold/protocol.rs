@@ -62,6 +62,10 @@ pub struct CommandEnd {
 }
 
 impl CommandEnd {
+    /// It could not be started, as shells report that.
+    pub(super) const NOT_RUN: Self =
+        Self { status: Some(126), signal: None, asked: false, killed: false };
+
     /// The exit code by which a shell would report it.
     #[must_use]
     pub fn code(&self) -> u8 {

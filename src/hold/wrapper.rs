@@ -1,29 +1,22 @@
 //! Runs a command while the member leads a role.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::course::{Course, OnExit, Sequel, Step};
+use super::course::{OnExit, Sequel};
 use super::deadlines::Stopping;
-use super::family::family;
-use super::keeping::{Heard, Keeping, kill_all};
-use super::name_lock::MARK;
-use super::protocol::{CommandEnd, Order, Report};
+use super::keeping::{Heard, Output};
+use super::protocol::{CommandEnd, Report};
+use super::serve::ServeAt;
+use super::work::{Recipe, Work, adopt, environment};
 use super::{HoldError, Holder};
 use crate::ids::{RoleIndex, RoleName};
 use crate::time::{Mono, Span};
-use tandem_member::Lead;
 
 /// How often the claim is compared with the clock, and renewed at the keeper.
 const TICK: Duration = Duration::from_millis(20);
-/// How long the kernel has to end what is killed, where nothing is promised.
-const KILLED: Duration = Duration::from_secs(5);
-/// The same, where the promise has passed already.
-const LEAST: Duration = Duration::from_millis(100);
 
 /// A command, and how it is run.
 #[derive(Debug)]
@@ -39,7 +32,7 @@ pub struct Wrapper {
     /// What marks its processes.
     pub mark: String,
     /// Where the sidecar answers, if there is one.
-    pub sidecar: Option<SocketAddr>,
+    pub sidecar: Option<ServeAt>,
 }
 
 /// What happens to the command.
@@ -57,6 +50,17 @@ pub enum Happening {
     Lost,
     /// The keeper did not end the command in time; this process does.
     Overrun,
+}
+
+impl Happening {
+    /// Whether it belongs to the course of things.
+    pub(super) const fn is_expected(&self) -> bool {
+        match self {
+            Self::Started(_) => true,
+            Self::Ended(end) => end.asked && !end.killed,
+            Self::Again(_) | Self::Failed(_) | Self::Lost | Self::Overrun => false,
+        }
+    }
 }
 
 /// A line for a person.
@@ -78,7 +82,7 @@ impl fmt::Display for Happening {
 /// Why the wrapper has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrapped {
-    /// It was told to.
+    /// It was asked to.
     Stopped,
     /// The command ended by itself, and nothing is to follow.
     Ended(CommandEnd),
@@ -86,11 +90,8 @@ pub enum Wrapped {
 
 /// One run of the wrapper.
 struct Run<'a> {
-    wrapper: &'a Wrapper,
     holder: &'a Holder,
-    lead: Lead,
-    course: Course,
-    keeping: Option<Keeping>,
+    work: Work,
     say: &'a mut dyn FnMut(Happening),
 }
 
@@ -107,20 +108,12 @@ impl Wrapper {
         stop: &AtomicBool,
         say: &mut dyn FnMut(Happening),
     ) -> Result<Wrapped, HoldError> {
-        let refused =
-            |source| HoldError::System { what: "what a command leaves cannot be found", source };
-        let own = rustix::process::getpid();
         // If the keeper dies, its descendants become children of this process.
-        rustix::process::set_child_subreaper(Some(own)).map_err(|error| refused(error.into()))?;
-        let mut run = Run {
-            wrapper: self,
-            holder,
-            lead: holder.member.lead(self.role.0),
-            course: Course::new(holder.exclusive, self.stopping, self.on_exit),
-            keeping: None,
-            say,
-        };
-        run.keeping = Some(run.keeper()?);
+        adopt()?;
+        let lead = holder.member.lead(self.role.0);
+        let mut work = Work::new(self.recipe(holder), lead);
+        work.start_keeper(Output::Inherited)?;
+        let mut run = Run { holder, work, say };
         loop {
             let wanted = !stop.load(Ordering::SeqCst);
             if let Some(wrapped) = run.turn(wanted)? {
@@ -128,22 +121,31 @@ impl Wrapper {
             }
         }
     }
+
+    fn recipe(&self, holder: &Holder) -> Recipe {
+        let mut environment =
+            environment(&holder.topology, &holder.group, &holder.life, &self.role.1);
+        let sidecar = self.sidecar.as_ref().map(ServeAt::to_string);
+        environment.extend(sidecar.map(|at| ("TANDEM_SIDECAR".to_owned(), at)));
+        Recipe {
+            command: self.command.clone(),
+            stopping: self.stopping,
+            on_exit: self.on_exit,
+            mark: self.mark.clone(),
+            promised: holder.exclusive,
+            environment,
+        }
+    }
 }
 
 impl Run<'_> {
-    fn keeper(&self) -> Result<Keeping, HoldError> {
-        let Wrapper { command, stopping, mark, .. } = self.wrapper;
-        let started = Keeping::start(command, *stopping, (MARK, mark));
-        started.map_err(|source| HoldError::System { what: "the keeper cannot start", source })
-    }
-
     /// One tick. Says when the run is over.
     fn turn(&mut self, wanted: bool) -> Result<Option<Wrapped>, HoldError> {
         if let Some(over) = self.listen(TICK)? {
             return Ok(Some(over));
         }
         let well = self.holder.is_well();
-        if !self.course.runs() {
+        if !self.work.runs() {
             if !wanted {
                 return Ok(Some(Wrapped::Stopped));
             }
@@ -152,46 +154,24 @@ impl Run<'_> {
                 self.holder.member.health(well);
             }
         }
-        let claim = self.lead.claim();
-        let (now, until) = (Mono::now(), claim.map(|claim| claim.until));
-        match self.course.step(now, until, wanted && well) {
-            Step::Rest => {}
-            Step::Start(until) => {
-                let environment = self.environment(claim.and_then(|claim| claim.fence));
-                self.order(&Order::Start { until, environment });
-            }
-            Step::Renew(until) => {
-                tracing::trace!(?now, ?until, "Renewed.");
-                self.order(&Order::Renew { until });
-            }
-            Step::Stop(by) => self.order(&Order::Stop { by }),
-            Step::Overrun(until) => {
-                tracing::debug!(?now, ?until, "The claim is about to end, and the command runs.");
-                self.overrun(until)?;
-            }
+        if let Some(until) = self.work.step(wanted && well) {
+            self.lost(Happening::Overrun, until)?;
         }
         Ok(None)
     }
 
-    fn order(&mut self, order: &Order) {
-        if let Some(keeping) = &mut self.keeping {
-            keeping.order(order);
-        }
-    }
-
     /// Takes one report of the keeper.
     fn listen(&mut self, within: Duration) -> Result<Option<Wrapped>, HoldError> {
-        let heard = self.keeping.as_ref().map_or(Heard::Gone, |keeping| keeping.heard(within));
-        match heard {
+        match self.work.heard(within) {
             Heard::Nothing => Ok(None),
-            Heard::Gone => self.lost(Happening::Lost).map(|()| None),
+            Heard::Gone => self.lost(Happening::Lost, self.work.until()).map(|()| None),
             Heard::Report(Report::Started { pid }) => {
                 (self.say)(Happening::Started(pid));
                 Ok(None)
             }
             Heard::Report(Report::Failed { why }) => {
                 (self.say)(Happening::Failed(why));
-                Ok(self.ended(CommandEnd { status: Some(126), ..CommandEnd::default() }))
+                Ok(self.ended(CommandEnd::NOT_RUN))
             }
             Heard::Report(Report::Ended(end)) => {
                 (self.say)(Happening::Ended(end));
@@ -202,7 +182,7 @@ impl Run<'_> {
 
     fn ended(&mut self, end: CommandEnd) -> Option<Wrapped> {
         let now = Mono::now();
-        match self.course.ended(now, end) {
+        match self.work.ended(now, end) {
             Sequel::Leave(end) => Some(Wrapped::Ended(end)),
             Sequel::Again(at) => {
                 if at > now {
@@ -213,52 +193,11 @@ impl Run<'_> {
         }
     }
 
-    /// The claim is about to end. The keeper may have ended the command, and not said so yet: then
-    /// it has no child left. One that is stopped starts nothing later, since the claim is over.
-    fn overrun(&mut self, until: Mono) -> Result<(), HoldError> {
-        let is_gone = |keeping: &Keeping| family(keeping.pid()).is_empty();
-        if !self.keeping.as_ref().is_some_and(is_gone) {
-            self.lost_by(Happening::Overrun, until)?;
-        }
-        Ok(())
-    }
-
-    fn lost(&mut self, what: Happening) -> Result<(), HoldError> {
-        let until = self.lead.claim().map_or(Mono::ZERO, |claim| claim.until);
-        self.lost_by(what, until)
-    }
-
     /// Ends the keeper and all that it kept, by `until` where that is a promise, and starts anew.
-    fn lost_by(&mut self, what: Happening, until: Mono) -> Result<(), HoldError> {
+    fn lost(&mut self, what: Happening, until: Mono) -> Result<(), HoldError> {
         (self.say)(what);
-        self.keeping = None;
-        let now = Mono::now();
-        let promised = self.holder.exclusive && self.course.runs();
-        let by = if promised { until.max(now + LEAST) } else { now + KILLED };
-        if !kill_all(by) {
-            return Err(HoldError::Outlived);
-        }
-        self.course.lost(Mono::now());
-        self.keeping = Some(self.keeper()?);
-        Ok(())
-    }
-
-    /// What the command learns of its role.
-    fn environment(&self, fence: Option<i64>) -> BTreeMap<String, String> {
-        let holder = self.holder;
-        let mut all = BTreeMap::from([
-            ("TANDEM_ROLE".to_owned(), self.wrapper.role.1.to_string()),
-            ("TANDEM_GROUP".to_owned(), holder.group.to_string()),
-            ("TANDEM_TOPOLOGY".to_owned(), holder.topology.to_string()),
-            ("TANDEM_NAME".to_owned(), holder.life.member.to_string()),
-            ("TANDEM_INCARNATION".to_owned(), holder.life.incarnation.to_string()),
-        ]);
-        if let Some(address) = self.wrapper.sidecar {
-            all.insert("TANDEM_SIDECAR".to_owned(), format!("http://{address}"));
-        }
-        if let Some(fence) = fence {
-            all.insert("TANDEM_FENCE".to_owned(), fence.to_string());
-        }
-        all
+        self.work.end_everything(until)?;
+        self.work.lost();
+        self.work.start_keeper(Output::Inherited)
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Subject;
 use super::chart::{Chart, Group, Sublane};
+use super::drawing::place;
 use super::thin::Thinning;
 use crate::ids::{Life, TrialNumber};
 use crate::roles::Roles;
@@ -136,10 +137,7 @@ impl Writer<'_> {
         let lives = group.lanes.values().flat_map(|one| &one.lane.served).map(|(life, _)| life);
         let lives: BTreeSet<&Life> = lives.collect();
         let places: BTreeMap<&Life, usize> = lives.iter().copied().zip(0..).collect();
-        let member = |life: &&Life| {
-            let place = group.planned.members.iter().position(|member| *member == life.member);
-            (life.to_string(), place.unwrap_or(0))
-        };
+        let member = |life: &&Life| (life.to_string(), place(group.planned, &life.member));
         GroupData {
             name: group.name.as_str(),
             lives: lives.iter().map(member).collect(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::Subject;
 use super::chart::{Chart, Fold, Sublane};
 use super::html::Safe;
+use crate::ids::MemberId;
 use crate::time::Mono;
 use crate::timeline::{Finding, Interval};
 use crate::topology::PlannedGroup;
@@ -19,6 +20,13 @@ pub(super) const LANE: f64 = 13.0;
 pub(super) const STEP: f64 = 16.0;
 /// The least width of a finding.
 const MARK_LEAST: f64 = 1.6;
+
+/// The place of a member in its group, which decides how it looks; one that the plan does not name
+/// looks as its name says.
+pub(super) fn place(group: &PlannedGroup, member: &MemberId) -> usize {
+    let named = group.members.iter().position(|one| one == member);
+    named.unwrap_or_else(|| member.as_str().bytes().map(usize::from).sum())
+}
 
 /// Converts time to pixels.
 #[derive(Clone, Copy)]
@@ -84,8 +92,8 @@ impl Scale {
     pub(super) fn lane(&self, group: &PlannedGroup, of: &Sublane<'_>, y: f64) -> String {
         let mut members: BTreeMap<usize, Vec<Interval>> = BTreeMap::new();
         for (life, view) in &of.lane.served {
-            let place = group.members.iter().position(|member| *member == life.member);
-            members.entry(place.unwrap_or(0) % LOOKS).or_default().extend(view.sure.iter());
+            let place = place(group, &life.member);
+            members.entry(place % LOOKS).or_default().extend(view.sure.iter());
         }
         let mut svg = String::new();
         for (place, mut spans) in members {

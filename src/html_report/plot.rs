@@ -151,6 +151,7 @@ impl Plot<'_> {
                 | Cause::Broker(_)
                 | Cause::Death(_)
                 | Cause::Stop(_)
+                | Cause::Connection(_)
                 | Cause::Start => {
                     format!("<circle class=\"ring\" cx=\"{at}\" cy=\"{y}\" r=\"3\"/>")
                 }

@@ -135,13 +135,15 @@ fn bounds(subject: &Subject<'_>) -> String {
     let mut rows = Vec::new();
     for (name, of) in &subject.report.bounds {
         let kinds = [
-            ("kill", of.kill),
-            ("leave", of.leave),
-            ("isolation", of.isolation),
-            ("pause", of.pause),
-            ("restart", of.restart),
-            ("broker", of.broker),
+            ("kill", Some(of.kill)),
+            ("leave", Some(of.leave)),
+            ("isolation", Some(of.isolation)),
+            ("silence", of.silence),
+            ("pause", Some(of.pause)),
+            ("restart", Some(of.restart)),
+            ("broker", Some(of.broker)),
         ];
+        let kinds = kinds.into_iter().filter_map(|(kind, bound)| Some((kind, bound?)));
         rows.extend(kinds.map(|(kind, bound): (&str, BoundReport)| {
             let range =
                 |[low, high]: [f64; 2]| format!("{} to {}", short(low), milliseconds(Some(high)));

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use crate::ids::{ClusterName, GroupName, Life, MemberId, PartitionId, Term};
 use crate::observation::{Fact, Horizon, What};
 use crate::time::Mono;
+use crate::timeline::RETURN;
 
 /// The state after all facts so far.
 #[derive(Debug, Clone, Default)]
@@ -26,10 +27,20 @@ pub(crate) struct Carry {
     died: BTreeMap<ClusterName, Fact>,
     /// The same of each member that was not asked to leave.
     fallen: BTreeMap<MemberId, Fact>,
-    /// Brokers that are lost.
-    lost: BTreeMap<(ClusterName, String), Fact>,
+    /// Brokers that are or were lost, and that they are back.
+    lost: BTreeMap<(ClusterName, String), Away>,
     settled: BTreeMap<GroupName, Fact>,
     lives: BTreeMap<MemberId, LastLife>,
+}
+
+/// Something that was lost, and is back if there is a second fact. It is the cause of gaps that
+/// may follow for a while.
+type Away = (Fact, Option<Fact>);
+
+/// Both facts, as long as they explain anything.
+fn felt((lost, back): &Away, now: Mono) -> impl Iterator<Item = Fact> {
+    let felt = back.as_ref().is_none_or(|back| now < back.t + RETURN);
+    [Some(lost.clone()), back.clone()].into_iter().flatten().filter(move |_| felt)
 }
 
 /// One member: its latest life.
@@ -47,6 +58,8 @@ struct LastLife {
     not_yet: Option<Fact>,
     assigned: Option<Fact>,
     ticks: Option<Fact>,
+    /// When it last did not reach its brokers.
+    unconnected: Option<Away>,
     /// The number and the stamp of its latest fact.
     last: Option<(u64, Mono)>,
     /// The ends of the open claims, as last reported. If the end of one was lost, a later claim on
@@ -68,11 +81,12 @@ impl Carry {
     pub(crate) fn facts(&self, now: Mono) -> Vec<Fact> {
         let mut facts: Vec<Fact> = self.started.values().cloned().collect();
         facts.extend(self.died.values().chain(self.fallen.values()).cloned());
-        facts.extend(self.lost.values().chain(self.settled.values()).cloned());
+        facts.extend(self.lost.values().flat_map(|away| felt(away, now)));
+        facts.extend(self.settled.values().cloned());
         for known in self.lives.values().filter(|known| !known.dead) {
             facts.extend(known.started.clone());
             facts.extend(known.stop.iter().cloned());
-            facts.extend(known.facts());
+            facts.extend(known.facts(now));
         }
         facts.extend(self.judged.clone().map(|what| self.own_fact(now, what)));
         facts
@@ -130,10 +144,13 @@ impl Carry {
                 self.died.insert(cluster.clone(), fact.clone());
             }
             (What::BrokerLost { cluster, broker }, _) => {
-                self.lost.insert((cluster.clone(), broker.clone()), fact.clone());
+                self.lost.insert((cluster.clone(), broker.clone()), (fact.clone(), None));
             }
             (What::BrokerBack { cluster, broker }, _) => {
-                self.lost.remove(&(cluster.clone(), broker.clone()));
+                let lost = self.lost.get_mut(&(cluster.clone(), broker.clone()));
+                if let Some((_, back)) = lost {
+                    back.get_or_insert(fact.clone());
+                }
             }
             (What::EdgesStarted { .. }, _) => drop(self.started.insert(None, fact.clone())),
             (What::Settled { group }, _) => {
@@ -178,6 +195,7 @@ impl LastLife {
             not_yet: None,
             assigned: None,
             ticks: None,
+            unconnected: None,
             last: None,
             claims: BTreeMap::new(),
         }
@@ -215,17 +233,19 @@ impl LastLife {
             self.assigned = None;
         } else if let What::Ticks { .. } = &fact.what {
             self.ticks = Some(fact.clone());
+        } else if let What::Unconnected { .. } = &fact.what {
+            self.unconnected = Some((fact.clone(), None));
+        } else if fact.what == What::Connected
+            && let Some((_, back)) = &mut self.unconnected
+        {
+            back.get_or_insert(fact.clone());
         }
     }
 
-    /// Its assignment, its last ticks and its claims, with the numbers of its last three facts: no
-    /// number may occur twice.
-    fn facts(&self) -> Vec<Fact> {
+    /// Its connection, its assignment, its last ticks and its claims, with the numbers of as many
+    /// facts, up to its last: no number may occur twice.
+    fn facts(&self, now: Mono) -> Vec<Fact> {
         let Some((seq, t)) = self.last else { return Vec::new() };
-        let numbered = |fact: &Option<Fact>, before: u64| {
-            let seq = seq.saturating_sub(before);
-            fact.clone().map(|fact| Fact { seq, ..fact })
-        };
         let claim = |(&(partition, term), &until): (&(PartitionId, Term), &Mono)| Horizon {
             partition,
             term,
@@ -234,7 +254,14 @@ impl LastLife {
         let claims = self.claims.iter().map(claim).collect();
         let life = Some(self.life.clone());
         let renewed = Fact { t, seq, life, what: What::Renewed { claims } };
-        let before = numbered(&self.assigned, 2).into_iter().chain(numbered(&self.ticks, 1));
-        before.chain([renewed]).collect()
+        let away = self.unconnected.iter().flat_map(|away| felt(away, now));
+        let others = [&self.assigned, &self.ticks].into_iter().flatten().cloned();
+        let mut before: Vec<Fact> = away.chain(others).collect();
+        before.sort_by_key(|fact| fact.seq);
+        for (fact, back) in before.iter_mut().rev().zip(1..) {
+            fact.seq = seq.saturating_sub(back);
+        }
+        before.push(renewed);
+        before
     }
 }

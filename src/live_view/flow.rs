@@ -39,6 +39,21 @@ pub(super) fn flow(
     lines
 }
 
+/// A text of exactly `width`: filled with spaces, or without its middle, so that names that begin
+/// alike differ by their ends.
+pub(super) fn fitted(text: &str, width: usize) -> String {
+    let long = text.chars().count();
+    if long <= width {
+        return format!("{text:<width$}");
+    }
+    let kept = width.saturating_sub(1);
+    let (head, tail) = (kept / 2, kept - kept / 2);
+    let head = text.chars().take(head);
+    let tail = text.chars().skip(long - tail);
+    let dots = (width > 0).then_some('…');
+    head.chain(dots).chain(tail).collect()
+}
+
 /// The words of a text with the spaces before them, each at most `most` long.
 fn words(text: &str, most: usize) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -65,6 +80,14 @@ mod tests {
     fn flowed(pieces: &[&str], width: usize) -> Vec<String> {
         let pieces = pieces.iter().map(|piece| ((*piece).to_owned(), Style::new()));
         flow(pieces, width).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_keeps_its_end() {
+        assert_eq!(fitted("p1", 6), "p1    ");
+        assert_eq!(fitted("p1-123", 6), "p1-123");
+        assert_eq!(fitted("payments-1", 6), "pa…s-1");
+        assert_eq!([fitted("payments", 1), fitted("payments", 0)], ["…", ""]);
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn of_life(live: &Live, life: Life, what: &What) -> Option<Happening> {
     if member.incarnation != life.incarnation {
         return None;
     }
-    if let What::Started { pid } = *what {
+    if let What::Started { pid, .. } = *what {
         return Some(Happening::Started { life, pid });
     }
     if let What::Died { signal, status } = *what {

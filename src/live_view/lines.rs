@@ -178,8 +178,7 @@ fn missing(role: &RolePicture) -> String {
         let leaders: Vec<_> = role.leaders.get(group)?.iter().map(MemberId::as_str).collect();
         Some(format!("{} hangs in {group}", leaders.join(" and ")))
     });
-    let unknown = role.leaders.is_empty().then(|| "no group has members of its own".to_owned());
-    none.into_iter().chain(unknown).chain(hangs).collect::<Vec<_>>().join(", ")
+    none.into_iter().chain(hangs).collect::<Vec<_>>().join(", ")
 }
 
 /// The summary that `tandem up` prints when it has ended.

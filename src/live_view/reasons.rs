@@ -1,5 +1,5 @@
-//! Possible reasons why roles are not led: stalls of the host, lost brokers, and members that
-//! cannot reach their brokers.
+//! Possible reasons why roles are not led: stalls of the host, lost brokers, members that cannot
+//! reach their brokers, and members with another clock.
 
 use std::collections::BTreeMap;
 
@@ -27,6 +27,10 @@ pub struct ReasonsPicture {
     /// Members that cannot reach their brokers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub members: BTreeMap<MemberId, UnconnectedPicture>,
+    /// Members that Tandem did not start and that have another clock than this process: their time
+    /// is unknown. The value is their clock.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub elsewhere: BTreeMap<MemberId, String>,
 }
 
 /// Stalls of the host.
@@ -80,6 +84,11 @@ impl ReasonsPicture {
             stalls,
             brokers: live.brokers().lost().map(lost).collect(),
             members: live.causes().unconnected().map(unconnected).collect(),
+            elsewhere: live
+                .causes()
+                .elsewhere()
+                .map(|(member, clock)| (member.clone(), clock.to_string()))
+                .collect(),
         }
     }
 
@@ -87,7 +96,7 @@ impl ReasonsPicture {
         *self == Self::default()
     }
 
-    /// One line for each lost broker and each unconnected member.
+    /// One line for each lost broker, each unconnected member, and each with another clock.
     pub(super) fn urgent(&self) -> impl Iterator<Item = String> + '_ {
         let brokers = self.brokers.iter().map(|lost| {
             let LostPicture { cluster, broker, for_ms } = lost;
@@ -97,7 +106,10 @@ impl ReasonsPicture {
             let UnconnectedPicture { why, for_ms } = lost;
             format!("{member} has not reached its brokers for {}: {why}", lasts(*for_ms))
         });
-        brokers.chain(members)
+        let elsewhere = self.elsewhere.iter().map(|(member, clock)| {
+            format!("{member} has another clock ({clock}): what it does is unknown")
+        });
+        brokers.chain(members).chain(elsewhere)
     }
 
     /// One line about the stalls, if there were any; with `lately`, only if the last one ended

@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
-use super::flow::flow;
+use super::flow::{fitted, flow};
 use super::paint::Palette;
 use super::picture::{MemberPicture, Picture, RolePicture};
 use super::{Event, lines};
@@ -27,6 +27,8 @@ const NAME_MAX: usize = 24;
 const COLUMN_MAX: usize = 14;
 /// The minimum width of the column of a group.
 const COLUMN_LEAST: usize = 6;
+/// The width of the health of a role, and since when it is that, behind the columns.
+const HEALTH: usize = 22;
 
 /// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,7 +173,9 @@ impl Screen {
         let name = name.unwrap_or_default().min(COLUMN_MAX) + 2;
         let mut all = Vec::new();
         for (group, of) in &picture.groups {
-            let mut pieces = vec![(format!("{group:<name$}"), self.palette.plain())];
+            // A long name has its two spaces as well.
+            let mut pieces =
+                vec![(format!("{:<name$}", format!("{group}  ")), self.palette.plain())];
             let counts = (lines::counted(&of.counts), self.palette.faint());
             if long {
                 pieces.push(counts);
@@ -220,8 +224,8 @@ impl Screen {
             0 => String::new(),
             _ => format!(" ({} to {last} of {})", self.offset + 1, rows.len()),
         };
-        let (name, column) = columns(rows, picture);
-        let names = picture.groups.keys().map(|name| format!(" {name:<column$.column$}"));
+        let (name, column) = columns(rows, picture, usize::from(area.width));
+        let names = picture.groups.keys().map(|name| format!(" {}", fitted(name.as_str(), column)));
         let title = format!("{:<name$}{}{place}", "role", names.collect::<String>());
         let block = Block::new().borders(Borders::TOP).title(title);
         let visible = rows.iter().skip(self.offset).take(shown);
@@ -236,7 +240,7 @@ impl Screen {
         role: &RolePicture,
         (name, column): (usize, usize),
     ) -> Line<'static> {
-        let mut spans = vec![Span::raw(format!("{text:<name$.name$}"))];
+        let mut spans = vec![Span::raw(fitted(text, name))];
         for (group, leaders) in &role.leaders {
             let names: Vec<_> = leaders.iter().map(crate::ids::MemberId::as_str).collect();
             let (text, style) = match names.len() {
@@ -247,7 +251,7 @@ impl Screen {
                 1 => (names.join(""), self.palette.plain()),
                 _ => (names.join("+"), self.palette.caution()),
             };
-            spans.push(Span::styled(format!(" {text:<column$.column$}"), style));
+            spans.push(Span::styled(format!(" {}", fitted(&text, column)), style));
         }
         let word = format!(" {}", role.health.word());
         spans.push(Span::styled(word, self.palette.level(role.health)));
@@ -276,7 +280,7 @@ fn wrapped(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
 }
 
 /// The width of the column of roles, and of the column of each group, by their content.
-fn columns(rows: &[(String, &RolePicture)], picture: &Picture) -> (usize, usize) {
+fn columns(rows: &[(String, &RolePicture)], picture: &Picture, width: usize) -> (usize, usize) {
     let wide = |text: &str| text.chars().count();
     let names = rows.iter().map(|(name, _)| wide(name)).max().unwrap_or_default();
     let members = picture.groups.values().flat_map(|group| group.members.keys());
@@ -284,7 +288,11 @@ fn columns(rows: &[(String, &RolePicture)], picture: &Picture) -> (usize, usize)
     let members = members.map(|member| wide(member.as_str()));
     // Two leaders at once are shown side by side.
     let column = groups.chain(members.map(|member| 2 * member + 1)).max().unwrap_or_default();
-    (names.clamp(8, NAME_MAX), column.clamp(COLUMN_LEAST, COLUMN_MAX))
+    let name = names.clamp(8, NAME_MAX);
+    let room = width.saturating_sub(name + HEALTH);
+    let each = room.checked_div(picture.groups.len()).unwrap_or_default().saturating_sub(1);
+    let most = each.clamp(COLUMN_LEAST, COLUMN_MAX);
+    (name, column.clamp(COLUMN_LEAST, most))
 }
 
 fn single(roles: &[RolePicture]) -> Vec<(String, &RolePicture)> {

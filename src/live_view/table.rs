@@ -203,7 +203,7 @@ impl Table {
             let picture = MemberPicture { incarnation, pid, stopped, left, for_ms, leads };
             Some((name.clone(), picture))
         };
-        let members = planned.members.iter().filter_map(member).collect();
+        let members = live.members(name).filter_map(member).collect();
         let counts = pending.and(*counts).of_a_group();
         let cluster = planned.cluster.clone();
         Some((name.clone(), GroupPicture { cluster, led, members, counts }))

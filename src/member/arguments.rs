@@ -5,10 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tandem_member::{Config, MeshSettings, Pulse};
 
-use crate::ids::Life;
+use super::DutyOrder;
+use crate::ids::{GroupName, Life};
 use crate::kafka::Cluster;
 use crate::time::Span;
-use crate::topology::{Address, OnDeath, Pace, PlannedGroup, Terms};
+use crate::topology::{Address, OnDeath, Pace, Plan, PlannedGroup, Terms};
 
 /// The configuration of one life on this cluster.
 #[must_use]
@@ -29,6 +30,7 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         pulse: Pulse::Clock,
         handover: group.pace.handover,
         mesh: mesh_of(&group.pace),
+        advertise: None,
         assignor: group.pace.assignor.as_str().to_owned(),
         membership: group.pace.membership,
     }
@@ -43,6 +45,18 @@ fn mesh_of(pace: &Pace) -> Option<MeshSettings> {
         stand_in: terms.stand_in_term(),
         suspect: pace.suspect.map(Span::get),
     })
+}
+
+/// The argument with which a member of `group` runs the programs of its roles, if it has any.
+#[must_use]
+pub fn duty_argument(plan: &Plan, name: &GroupName, group: &PlannedGroup) -> Option<String> {
+    let order = DutyOrder {
+        topology: plan.topology.clone(),
+        group: name.clone(),
+        roles: plan.roles.clone(),
+        duty: group.duty.clone()?,
+    };
+    serde_json::to_string(&order).ok()
 }
 
 /// The arguments of `tandem` that start this member.

@@ -8,12 +8,13 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
 use tandem_member::Claims;
 
-use crate::ids::Life;
+use crate::ids::{Life, Term};
 use crate::observation::{Fact, What};
 use crate::time::Mono;
 
@@ -28,6 +29,31 @@ pub struct Channel {
     seq: u64,
     hole: Option<Mono>,
     claims: Arc<Claims>,
+    terms: Terms,
+    sent: Mono,
+}
+
+/// The terms of a member that leaves its group and joins it again: each time it counts them anew,
+/// and the facts of one life must not say the same term twice.
+#[derive(Debug, Default)]
+struct Terms {
+    before: u32,
+    latest: u32,
+}
+
+impl Terms {
+    fn shift(&mut self, term: &mut Term) {
+        term.0 = term.0.saturating_add(self.before);
+        self.latest = self.latest.max(term.0);
+    }
+
+    fn shift_all(&mut self, what: &mut What) {
+        if let What::Claimed { term, .. } | What::Lapsed { term, .. } = what {
+            self.shift(term);
+        } else if let What::Renewed { claims } = what {
+            claims.iter_mut().for_each(|claim| self.shift(&mut claim.term));
+        }
+    }
 }
 
 impl Channel {
@@ -43,7 +69,30 @@ impl Channel {
         if kind == FileType::Fifo || kind == FileType::Socket {
             fcntl_setfl(&out, fcntl_getfl(&out)? | OFlags::NONBLOCK)?;
         }
-        Ok(Self { out, waiting: Vec::new(), life, seq: 0, hole: None, claims })
+        Ok(Self {
+            out,
+            waiting: Vec::new(),
+            life,
+            seq: 0,
+            hole: None,
+            claims,
+            terms: Terms::default(),
+            sent: Mono::ZERO,
+        })
+    }
+
+    /// The member joins again, and counts its terms anew.
+    pub fn rejoins(&mut self) {
+        self.terms.before = self.terms.latest;
+    }
+
+    /// Sends all claims, also where there are none, unless a fact was sent within `quiet`. So a
+    /// reader knows that no fact is missing.
+    pub fn restate(&mut self, now: Mono, quiet: Duration) {
+        if now.since(self.sent) >= quiet {
+            let claims = self.claims.at(now);
+            self.send(now, What::Renewed { claims });
+        }
     }
 
     /// Sends one fact, stamped `now`.
@@ -61,7 +110,9 @@ impl Channel {
         self.write(now, what);
     }
 
-    fn write(&mut self, now: Mono, what: What) {
+    fn write(&mut self, now: Mono, mut what: What) {
+        self.sent = now;
+        self.terms.shift_all(&mut what);
         let fact = Fact { t: now, seq: self.seq + 1, life: Some(self.life.clone()), what };
         let Ok(mut line) = serde_json::to_vec(&fact) else { return };
         line.push(b'\n');

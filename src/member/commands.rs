@@ -36,8 +36,11 @@ const WAITING: usize = 16;
 
 /// Listens until the process ends. The end of standard input acts as [`MemberCommand::Exit`],
 /// because the controller is gone.
-pub(super) fn listen() -> io::Result<Receiver<MemberCommand>> {
+///
+/// Also returns the end to which the process itself sends commands.
+pub(super) fn listen() -> io::Result<(SyncSender<MemberCommand>, Receiver<MemberCommand>)> {
     let (commands, received) = sync_channel(WAITING);
+    let own = commands.clone();
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     let from_signals = commands.clone();
     let _ends_with_the_process =
@@ -59,10 +62,10 @@ pub(super) fn listen() -> io::Result<Receiver<MemberCommand>> {
             }
             send(&commands, MemberCommand::Exit);
         })?;
-    Ok(received)
+    Ok((own, received))
 }
 
-fn send(commands: &SyncSender<MemberCommand>, command: MemberCommand) {
+pub(super) fn send(commands: &SyncSender<MemberCommand>, command: MemberCommand) {
     // The receiver is gone once a command to end was received.
     commands.send(command).ok();
 }

@@ -1,12 +1,16 @@
-//! The stand-in duty: it ticks every 10 ms for the partitions that the member leads, on a thread of
-//! its own, as the work of a real leader would. Its ticks are the evidence that a claim was served.
+//! The duty: what is the evidence that a claim was served, on a thread of its own.
+//!
+//! The stand-in duty ticks every 10 ms for the partitions that the member leads, as the work of a
+//! real leader would. Where the member runs programs of the user, theirs count instead.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::Channel;
 use super::lateness::Lateness;
+use super::service::{self, REPORT_PERIOD, RUN};
+use super::{Channel, Service};
 use tandem_member::Claims;
 
 use crate::ids::PartitionId;
@@ -18,10 +22,6 @@ const TICK: Duration = Duration::from_millis(10);
 /// keep two processors busy for a thousand members that lead nothing; with a longer one, a stall of
 /// such a member would go unnoticed.
 const IDLE: Duration = Duration::from_millis(50);
-/// How often a continuing run of ticks is reported.
-const REPORT_PERIOD: Duration = Duration::from_millis(50);
-/// Two ticks further apart than this do not belong to one run.
-const RUN: Duration = Duration::from_millis(100);
 
 /// A run of ticks for the same partitions.
 #[derive(Debug, Default)]
@@ -51,15 +51,47 @@ impl Run {
     }
 }
 
-/// Starts the thread; it ends with the process.
-pub(super) fn start(claims: Arc<Claims>, channel: Arc<Mutex<Channel>>) -> io::Result<()> {
+/// Who ticks.
+enum Duty {
+    StandIn(Run),
+    Programs(Arc<Service>, BTreeMap<PartitionId, service::Run>),
+}
+
+impl Duty {
+    /// The facts to report, if these partitions are led now.
+    fn tick(&mut self, now: Mono, led: Vec<PartitionId>) -> Vec<What> {
+        match self {
+            Self::StandIn(run) => run.tick(now, led).into_iter().collect(),
+            Self::Programs(service, runs) => {
+                let ticks = led.into_iter().filter_map(|on| {
+                    let at = service.of(now, on)?;
+                    runs.entry(on).or_insert(service::Run::NONE).tick(now, on, at)
+                });
+                ticks.collect()
+            }
+        }
+    }
+}
+
+/// Starts the thread; it ends with the process. With `service`, that of the programs counts.
+///
+/// # Errors
+/// The system refuses a thread.
+pub fn start(
+    claims: Arc<Claims>,
+    channel: Arc<Mutex<Channel>>,
+    service: Option<Arc<Service>>,
+) -> io::Result<()> {
+    let mut duty = match service {
+        None => Duty::StandIn(Run::default()),
+        Some(service) => Duty::Programs(service, BTreeMap::new()),
+    };
     let thread = std::thread::Builder::new().name("duty".to_owned());
     let _runs_with_the_process = thread.spawn(move || {
-        let mut run = Run::default();
         let mut lateness = Lateness::of_this_thread();
         loop {
             let now = Mono::now();
-            if let Some(ticks) = run.tick(now, claims.led(now)) {
+            for ticks in duty.tick(now, claims.led(now)) {
                 channel.lock().unwrap_or_else(PoisonError::into_inner).send(now, ticks);
             }
             let asleep = Mono::now();

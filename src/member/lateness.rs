@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::observation::What;
-use crate::time::{LATE_LEAST, Mono, RunDelay};
+use crate::time::{LATE_LEAST, Mono, RunDelay, late_since};
 
 /// The shortest time between two reports.
 const REPORT_PERIOD: Duration = Duration::from_millis(100);
@@ -23,18 +23,16 @@ impl Lateness {
         Self { delay, waited, longest: Longest::default() }
     }
 
-    /// The thread slept at `from` and ran again at `until`. Returns the fact to report, if any.
-    pub(super) fn woke(&mut self, from: Mono, until: Mono) -> Option<What> {
+    /// The thread slept at `asleep` and ran again at `until`. Returns the fact to report, if any.
+    pub(super) fn woke(&mut self, asleep: Mono, until: Mono) -> Option<What> {
         let waited_ns = self.delay.since(&mut self.waited);
-        self.longest.woke(from, until, waited_ns)
+        self.longest.woke(late_since(asleep, until, waited_ns), until, waited_ns)
     }
 
     /// The thread was idle and ran again at `until`, late by its wait for a processor. Returns the
     /// fact to report, if any.
     pub(super) fn idled(&mut self, until: Mono) -> Option<What> {
-        let waited_ns = self.delay.since(&mut self.waited);
-        let waited = Duration::from_nanos(waited_ns.unwrap_or_default());
-        self.longest.woke(until - waited, until, waited_ns)
+        self.woke(until, until)
     }
 }
 

@@ -3,44 +3,60 @@
 //!
 //! The member itself is the library [`tandem_member`]. Next to it the *duty* ticks while the member
 //! leads, and *commands* arrive on standard input. They share the claims and the channel on
-//! standard output.
+//! standard output. With *programs* of the user, these do the duty, on threads of their own.
 
 mod arguments;
 mod channel;
 mod commands;
-mod duty;
+pub mod duty;
 mod lateness;
+mod programs;
+mod service;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use arguments::{arguments, config_of};
+pub use arguments::{arguments, config_of, duty_argument};
 pub use channel::Channel;
 pub use commands::MemberCommand;
+pub use programs::{DutyOrder, Programs, RunPrograms};
+pub use service::Service;
 use tandem_member::{Claims, Config, Event, JoinError, Member};
 
 use crate::observation::What;
 
-/// Runs the member until a command or a signal ends it.
+/// Runs the member until a command or a signal ends it. Its duty is that of `programs`, if there
+/// are any.
 ///
 /// # Errors
 /// The client refuses its configuration, or a signal handler cannot be set.
-pub fn run(config: &Config) -> Result<(), MemberError> {
+pub fn run(config: &Config, programs: Option<Programs>) -> Result<(), MemberError> {
     let claims = Arc::new(Claims::new(config.width));
     let channel = Channel::new(std::io::stdout(), config.life.clone(), Arc::clone(&claims));
     let channel = Arc::new(Mutex::new(channel?));
-    let commands = commands::listen()?;
-    duty::start(Arc::clone(&claims), Arc::clone(&channel))?;
+    let (own, commands) = commands::listen()?;
+    let service = programs.as_ref().map(|programs| Arc::clone(&programs.service));
+    duty::start(Arc::clone(&claims), Arc::clone(&channel), service)?;
     let ends = EndsWithMember;
     let member = Member::join_with(claims, config, move |now, event| {
         let EndsWithMember = &ends;
         let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
         channel.send(now, what(event));
     })?;
+    let member = Arc::new(member);
+    let programs = programs.map(|programs| programs.start(&member, own)).transpose()?;
     loop {
         match commands.recv() {
             Ok(MemberCommand::Clock(skew)) => member.shift_clock(skew),
             Ok(MemberCommand::Leave) => {
-                member.leave();
+                // With programs, these end and the member leaves, in the order that its mode needs.
+                let Some(programs) = programs else {
+                    member.depart();
+                    return Ok(());
+                };
+                if !programs.leave() {
+                    // One of them may still run: the role may move a session later at the earliest.
+                    std::mem::forget(member);
+                }
                 return Ok(());
             }
             // The controller is gone, or wants no orderly leave: the process ends, and the broker
@@ -66,7 +82,8 @@ impl Drop for EndsWithMember {
 }
 
 /// Converts an event to a fact.
-fn what(event: Event) -> What {
+#[must_use]
+pub fn what(event: Event) -> What {
     match event {
         Event::Assigned(assignment) => What::Assigned {
             generation: assignment.generation,

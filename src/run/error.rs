@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::controller::{ClusterError, ProvisionError, Unflushed};
 use crate::guard::GuardError;
+use crate::hold::HoldError;
 use crate::journal::JournalError;
 use crate::status_socket::StatusError;
 
@@ -42,6 +43,9 @@ pub enum RunError {
     /// The status socket cannot be opened.
     #[error(transparent)]
     Status(#[from] StatusError),
+    /// A cluster that is to be observed has no address.
+    #[error("a cluster cannot be observed")]
+    Unreachable(#[source] HoldError),
     /// The canary's thread cannot be started.
     #[error("stalls of the host cannot be measured")]
     Canary(#[source] io::Error),

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ending::Ending;
+use super::intake::Intake;
 use super::pulse::pulsed;
 use super::stage::{Stage, StageSpec};
 use super::{OnMilestone, OnRecorder, RunError};
@@ -69,10 +70,17 @@ pub struct Ended {
 }
 
 impl UpkeepRequest {
-    fn spec(&self) -> StageSpec<'_> {
+    pub(super) fn spec(&self) -> StageSpec<'_> {
         let Self { header, folder, program, keep, on_milestone, .. } = self;
         let (on_milestone, purpose) = (&**on_milestone, Purpose::Upkeep);
         StageSpec { header, folder, program, keep: *keep, on_milestone, purpose }
+    }
+
+    /// Waits until its time is over; for ever if it has no limit.
+    pub(super) async fn time_is_over(&self) -> Ending {
+        let Some(lasts) = self.lasts else { return std::future::pending().await };
+        tokio::time::sleep(lasts).await;
+        (Outcome::Completed, Some(format!("its time of {} is over", Span(lasts))))
     }
 }
 
@@ -104,15 +112,23 @@ pub async fn keep_up(
     let groups = plan.groups.keys().cloned();
     let gate = Arc::new(Gate::new(Arc::clone(&stage.record), groups, SETTLED));
     tasks.spawn(gate.watch_each(LOOK, stop.clone()));
-    let mut answers = JoinSet::new();
-    answers.spawn(server.serve(service.source(), closed.clone()));
-    answers.spawn(look_at_journal(Arc::clone(service), closed.clone()));
-
+    let mut answers = answer(service, server, &closed);
     service.ends(request.lasts.map(|lasts| Mono::now() + lasts));
+    let clusters = plan.clusters.keys();
+    let clusters = clusters.map(|name| (name.clone(), stage.clusters.of_controller(name)));
+    let intake = Intake::start(plan, &clusters.collect(), &stage.record);
+    let intake = intake.unwrap_or_else(|error| {
+        tracing::error!(%error, "The facts of members that were not started here are not read.");
+        None
+    });
     let fleet = stage.fleet(&spec, &logs);
     let ending = pulsed(&stage.guard, until(request, &stage, interrupt)).await;
     // Judging ends before the first member leaves.
     service.judge_until_now(&stage.record);
+    if let Some(intake) = intake {
+        // The facts of the last instants are on their way.
+        pulsed(&stage.guard, intake.finish(&stage.record)).await;
+    }
     stop.cancel();
     let record = Arc::clone(&stage.record);
     let (how, why) = stage.teardown(&spec, fleet, ending).await;
@@ -126,24 +142,32 @@ pub async fn keep_up(
 
 /// Waits until the topology must no longer be kept up.
 async fn until(request: &UpkeepRequest, stage: &Stage, interrupt: &CancellationToken) -> Ending {
-    let over = async {
-        match request.lasts {
-            None => std::future::pending().await,
-            Some(lasts) => tokio::time::sleep(lasts).await,
-        }
-    };
     let lost = stage.clusters.keep(&request.header.plan, &stage.guard);
     tokio::select! {
         biased;
         ending = stage.trouble(interrupt, lost) => match ending {
-            (Outcome::Interrupted, _) => (Outcome::Completed, Some("asked to end".to_owned())),
+            (Outcome::Interrupted, _) => asked_to_end(),
             other => other,
         },
-        () = over => {
-            let lasted = request.lasts.map_or_else(String::new, |lasts| Span(lasts).to_string());
-            (Outcome::Completed, Some(format!("its time of {lasted} is over")))
-        }
+        ending = request.time_is_over() => ending,
     }
+}
+
+/// The ending of what its user ends.
+pub(super) fn asked_to_end() -> Ending {
+    (Outcome::Completed, Some("asked to end".to_owned()))
+}
+
+/// Answers the clients of `service`, and looks whether the journal is written, until `closed`.
+pub(super) fn answer(
+    service: &Arc<Service>,
+    server: StatusServer,
+    closed: &CancellationToken,
+) -> JoinSet<()> {
+    let mut answers = JoinSet::new();
+    answers.spawn(server.serve(service.source(), closed.clone()));
+    answers.spawn(look_at_journal(Arc::clone(service), closed.clone()));
+    answers
 }
 
 /// Publishes when the journal can no longer be written, and when it can be again.

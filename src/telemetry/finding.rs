@@ -160,6 +160,7 @@ impl Found {
             Cause::Broker(cluster) => ("broker", Some(cluster.to_string())),
             Cause::Death(life) => ("death", Some(life.to_string())),
             Cause::Stop(life) => ("stop", Some(life.to_string())),
+            Cause::Connection(life) => ("connection", Some(life.to_string())),
             Cause::Start => ("start", None),
             Cause::Nothing => ("none", None),
         };

@@ -133,7 +133,7 @@ fn news(fact: &Fact) -> Option<News<'_>> {
             let body = format!("What {} did for a while is unknown.", life());
             News::warn(names::MEMBER_HOLE, body).with([length])
         }
-        What::Started { pid } => {
+        What::Started { pid, .. } => {
             News::new(names::MEMBER_STARTED, format!("{} was started.", life()))
                 .with([number(names::PID, *pid)])
         }

@@ -156,7 +156,7 @@ pub const UNKNOWN: &str = "neli.unknown";
 pub const UNCERTAINTY_NS: &str = "neli.uncertainty_ns";
 /// It was still open when its trial ended: it is at least as long as this.
 pub const CENSORED: &str = "neli.censored";
-/// `fault`, `restart`, `broker` or `none`.
+/// `fault`, `restart`, `broker`, `death`, `stop`, `connection`, `start` or `none`.
 pub const CAUSE: &str = "neli.cause";
 /// The fault, the life, or the broker's cluster.
 pub const CAUSE_BY: &str = "neli.cause.by";

@@ -7,7 +7,6 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,11 +17,11 @@ use axum::routing::get;
 use axum::serve::Listener;
 use prometheus::{Encoder, Registry, TextEncoder};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use crate::host::Callers;
+use crate::slots::{Slot, Slots};
 
 /// The most open connections; others wait to be accepted.
 const CONNECTIONS_MAX: usize = 16;
@@ -30,8 +29,6 @@ const CONNECTIONS_MAX: usize = 16;
 const LIFE: Duration = Duration::from_secs(10);
 /// The most bytes read from a connection.
 const READ_MAX: usize = 16 << 10;
-/// How long to wait after a connection could not be accepted.
-const PAUSE: Duration = Duration::from_millis(100);
 /// The answer to other users of this machine.
 const REFUSED: &str = "HTTP/1.1 403 Forbidden\r\nContent-Length: 55\r\nConnection: close\r\n\r\n\
     Not permitted: allow this user with --metrics-user ID.\n";
@@ -73,12 +70,11 @@ impl Scrape {
 /// Serves the metrics of `registry`, until it is dropped.
 pub(super) async fn serve(scrape: Scrape, registry: Registry) -> io::Result<()> {
     let Scrape { listener, callers, .. } = scrape;
-    let listener = TcpListener::from_std(listener)?;
-    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let slots = Slots::new(listener, CONNECTIONS_MAX)?;
     let app = Router::new()
         .route("/metrics", get(move || std::future::ready(page(&registry))))
         .route("/", get(|| std::future::ready(pointer())));
-    axum::serve(Bounded { listener, callers, permits }, app).await
+    axum::serve(Bounded { slots, callers }, app).await
 }
 
 fn pointer() -> Response {
@@ -104,11 +100,10 @@ fn closing(mut answer: Response) -> Response {
     answer
 }
 
-/// A listener that limits the number of open connections.
+/// A listener that limits the number of open connections, and who may connect.
 struct Bounded {
-    listener: TcpListener,
+    slots: Slots,
     callers: Callers,
-    permits: Arc<Semaphore>,
 }
 
 impl Listener for Bounded {
@@ -117,27 +112,18 @@ impl Listener for Bounded {
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
-            // The semaphore is never closed.
-            let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
-                std::future::pending::<()>().await;
-                continue;
-            };
-            match self.listener.accept().await {
-                Ok((stream, peer)) if !self.callers.admits(stream.local_addr(), peer) => {
-                    // Best effort: whether the client reads it does not matter.
-                    stream.try_write(REFUSED.as_bytes()).ok();
-                }
-                Ok((stream, peer)) => {
-                    let life = Box::pin(tokio::time::sleep(LIFE));
-                    return (Connection { stream, life, left: READ_MAX, _permit: permit }, peer);
-                }
-                Err(_) => tokio::time::sleep(PAUSE).await,
+            let (stream, peer, slot) = self.slots.accept().await;
+            if self.callers.admits(stream.local_addr(), peer) {
+                let life = Box::pin(tokio::time::sleep(LIFE));
+                return (Connection { stream, life, left: READ_MAX, _slot: slot }, peer);
             }
+            // Best effort: whether the client reads it does not matter.
+            stream.try_write(REFUSED.as_bytes()).ok();
         }
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        self.slots.local_addr()
     }
 }
 
@@ -146,7 +132,7 @@ struct Connection {
     stream: TcpStream,
     life: Pin<Box<Sleep>>,
     left: usize,
-    _permit: OwnedSemaphorePermit,
+    _slot: Slot,
 }
 
 impl Connection {

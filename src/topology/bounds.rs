@@ -20,8 +20,9 @@ const DRAIN: Duration = Duration::from_millis(200);
 pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
     let threshold = terms.threshold;
     let joined = match terms.mode {
-        Mode::NonExclusive => (terms.succession() + terms.age).saturating_sub(threshold),
-        Mode::Fast | Mode::Exclusive => terms.succession(),
+        Mode::NonExclusive => terms.joined(),
+        // A program is asked to end up to `K` before its claim does.
+        Mode::Fast | Mode::Exclusive => terms.succession() + terms.stop,
     };
     let (moved, (soonest, latest)) = (to(terms.moved()), terms.death());
     Bounds {
@@ -38,6 +39,7 @@ pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
         },
         pause: pause(terms, longest_pause.unwrap_or(Duration::MAX)),
         restart: Bound { gap: to(joined), overlap: moved },
+        silence: terms.yielded().map(|gap| Bound { gap: to(gap), overlap: moved }),
         broker: outage_bound(terms, terms.failover, Recall::Reads),
     }
 }
@@ -91,8 +93,8 @@ fn pause(terms: &Terms, d: Duration) -> Bound {
     let drained = asleep + terms.silence() + DRAIN;
     let (longest, overlap) = match terms.mode {
         Mode::NonExclusive => (d.min(latest), drained + terms.moved()),
-        Mode::Fast => (slept(terms, d, FIRST_MESSAGE), drained),
-        Mode::Exclusive => (slept(terms, d, terms.first), Duration::ZERO),
+        Mode::Fast => (slept(terms, d, FIRST_MESSAGE + terms.work), drained),
+        Mode::Exclusive => (slept(terms, d, terms.first + terms.work), Duration::ZERO),
     };
     Bound { gap: Range::new(d.min(soonest), longest), overlap: to(overlap) }
 }

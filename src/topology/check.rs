@@ -7,10 +7,11 @@ use super::access::access;
 use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Count, Edges, Elsewhere, GroupSettings, MembershipClient, Mode, OtherAccess, Pace,
-    Plan, Roles, Spec, defaults, exclusive, is_secret, on_death,
+    Cluster, Count, Edges, Elsewhere, GroupSettings, Launch, MembershipClient, Mode, OtherAccess,
+    Pace, Plan, Roles, Spec, defaults, duty, exclusive, is_secret, on_death,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
+use crate::kafka::Unfit;
 use crate::time::Span;
 use crate::yaml::{Cursor, Problem, choices};
 
@@ -148,7 +149,10 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
     let Some(group) = spec.groups.get(name) else { return };
     let place = places.group(name);
     let settings = group.settings(&spec.defaults);
-    match spec.clusters.get(&group.cluster) {
+    let cluster = spec.clusters.get(&group.cluster);
+    let unfit = cluster.and_then(unfit_for_own_membership);
+    let pace = defaults::pace(&settings, 1, unfit.is_none());
+    match cluster {
         None => {
             let known = spec.clusters.keys().map(ClusterName::as_str);
             problems.push(
@@ -161,21 +165,28 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
         }
         Some(cluster) => {
             replica_problems(cluster, &settings, name, places, problems);
-            problems.extend(membership_problem(cluster, &settings, name, places));
         }
     }
     let counts = [
-        // None of Tandem's own: then all members are the user's (`tandem hold`).
-        ("members", group.members, 0, MEMBERS_MOST),
+        ("members", group.members, 1, MEMBERS_MOST),
         ("partitions", group.partitions, 1, PARTITIONS_MOST),
     ];
     for (key, count, least, most) in counts {
         if let Some(count) = count.filter(|count| !(least..=most).contains(count)) {
             let message = format!("a group has {least} to {most} {key}, not {count}");
-            problems.push(Problem::at(place.key(key).origin(), message));
+            let problem = Problem::at(place.key(key).origin(), message);
+            problems.push(if key == "members" && count == 0 {
+                problem.hint("for members of your own, write `launch: external`")
+            } else {
+                problem
+            });
         }
     }
-    let pace = defaults::pace(&settings, 1, own_fits(spec.clusters.get(&group.cluster)));
+    if let (Some(Launch::External), Some(count)) = (group.launch, group.members) {
+        let message = format!("Tandem starts no member of this group, and {count} are written");
+        let hint = "leave `members` out: each `tandem hold` is one";
+        problems.push(Problem::at(place.key("members").origin(), message).hint(hint));
+    }
     if let (Mode::Fast, Some(count @ 2..)) = (pace.mode, group.partitions) {
         let message = format!("a group in fast mode has one partition, not {count}");
         problems.push(
@@ -183,10 +194,12 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
                 .hint("its only leader leads every role"),
         );
     }
+    problems.extend(membership_problem(unfit, &pace, name, places));
     problems.extend(on_death::problem(group, &pace, name, places));
     problems.extend(handover_problem(&pace, name, places));
     problems.extend(exclusive::problems(&settings, &pace, name, places));
     problems.extend(pace_problem(&pace, name, places));
+    problems.extend(duty::problems(spec, group, &pace, name, places));
     if settings.retention.is_some_and(|retention| retention.get() < pace.threshold.get()) {
         let origin = places.setting(name, "retention");
         let threshold = pace.threshold;
@@ -228,24 +241,20 @@ fn replica_problems(
     }
 }
 
-/// Whether membership of our own supports the properties of a cluster.
-fn own_fits(cluster: Option<&Cluster>) -> bool {
-    let Some(Cluster::Brokers(brokers)) = cluster else { return true };
-    access(&brokers.properties, &brokers.secrets).unfit_for_own_membership().is_none()
+/// The client property of a cluster that membership of our own does not honour, if there is one.
+fn unfit_for_own_membership(cluster: &Cluster) -> Option<Unfit> {
+    let Cluster::Brokers(brokers) = cluster else { return None };
+    access(&brokers.properties, &brokers.secrets).unfit_for_own_membership()
 }
 
-/// Membership of our own does not honour every client property.
+/// A group with membership of our own cannot use a cluster that is unfit for it.
 fn membership_problem(
-    cluster: &Cluster,
-    settings: &GroupSettings,
+    unfit: Option<Unfit>,
+    pace: &Pace,
     name: &GroupName,
     places: Places<'_>,
 ) -> Option<Problem> {
-    let pace = defaults::pace(settings, 1, own_fits(Some(cluster)));
-    let own = pace.membership == MembershipClient::Own;
-    let Cluster::Brokers(brokers) = cluster else { return None };
-    let access = access(&brokers.properties, &brokers.secrets);
-    let unfit = access.unfit_for_own_membership().filter(|_| own)?;
+    let unfit = unfit.filter(|_| pace.membership == MembershipClient::Own)?;
     let message = format!("`membership: own` does not support `{}`", unfit.what);
     let problem = Problem::at(places.setting(name, "membership"), message);
     let possible = unfit.possible;
@@ -333,6 +342,17 @@ pub(super) fn topics(plan: &Plan, places: Places<'_>) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// The facts of members that Tandem does not start have a topic of their own.
+pub(super) fn facts(plan: &Plan, places: Places<'_>) -> Option<Problem> {
+    let topic = plan.facts_topic().ok().filter(|_| plan.has_external())?;
+    let (name, _) = plan.groups.iter().find(|(_, group)| group.topic == topic)?;
+    let message = format!("topic `{topic}` is for the facts of members that Tandem does not start");
+    let place = places.group(name);
+    let key = place.key("topic");
+    let origin = if key.exists() { key.origin() } else { place.name() };
+    Some(Problem::at(origin, message).hint("name another `topic` for the group"))
 }
 
 /// Edges speak TLS on behalf of members, and support fewer properties than librdkafka.

@@ -3,12 +3,10 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::{Assignor, GroupSettings, MembershipClient, Mode, Pace};
+use super::{Assignor, GroupSettings, MembershipClient, Mode, Pace, Profile};
 use crate::time::Span;
+use tandem_member::usual;
 
-const SESSION: Duration = Duration::from_secs(1);
-const HEARTBEAT_LEAST: Duration = Duration::from_millis(30);
-const BEACON_MOST: Duration = Duration::from_millis(100);
 const RESTART_LEAST: Duration = Duration::from_secs(2);
 /// The shortest default retention; brokers handle shorter ones badly.
 const RETENTION_LEAST: Duration = Duration::from_secs(60);
@@ -39,20 +37,14 @@ pub(super) fn retention(settings: &GroupSettings, threshold: Duration) -> Durati
 /// The pace of a group, when `sharing` groups publish on the same topic. `own_fits` says whether
 /// membership of Tandem's own can connect to the group's cluster.
 pub(super) fn pace(settings: &GroupSettings, sharing: u32, own_fits: bool) -> Pace {
-    let session = settings.session.map_or(SESSION, Span::get);
-    let heartbeat =
-        settings.heartbeat.map_or_else(|| (session / 10).max(HEARTBEAT_LEAST), Span::get);
+    let session = settings.session.map_or(usual::SESSION, Span::get);
+    let heartbeat = settings.heartbeat.map_or_else(|| usual::heartbeat(session), Span::get);
     let mode = settings.mode.unwrap_or(Mode::NonExclusive);
-    let usual = match mode {
-        Mode::NonExclusive => session.saturating_mul(3),
-        // A leader that hears nothing knows it before its group gives it up.
-        Mode::Fast => session / 2,
-        Mode::Exclusive => session * 4 / 5,
-    };
-    let threshold = settings.threshold.map_or(usual, Span::get);
-    let beacon = settings.beacon.map_or_else(|| BEACON_MOST.min(threshold / 3), Span::get);
+    let threshold = settings.threshold.map_or_else(|| usual::threshold(mode, session), Span::get);
+    let beacon = settings.beacon.map_or_else(|| usual::beacon(threshold), Span::get);
+    let as_published = settings.profile == Some(Profile::Paper);
     let membership = settings.membership.unwrap_or(match mode {
-        Mode::NonExclusive if own_fits => MembershipClient::Own,
+        Mode::NonExclusive if own_fits && !as_published => MembershipClient::Own,
         Mode::NonExclusive | Mode::Fast => MembershipClient::Library,
         Mode::Exclusive => MembershipClient::Own,
     });
@@ -61,7 +53,7 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32, own_fits: bool) -> Pa
         mode,
         session: Span(session),
         heartbeat: Span(heartbeat),
-        wake: Span(wake(heartbeat)),
+        wake: Span(usual::wake(heartbeat)),
         beacon: Span(share(beacon, threshold, sharing)),
         threshold: Span(threshold),
         hold: settings.hold.unwrap_or_default(),
@@ -69,7 +61,9 @@ pub(super) fn pace(settings: &GroupSettings, sharing: u32, own_fits: bool) -> Pa
         suspect: settings.suspect,
         assignor: settings.assignor.unwrap_or(Assignor::Roundrobin),
         membership,
-        handover: settings.handover.unwrap_or(knows),
+        handover: settings.handover.unwrap_or(knows && !as_published),
+        starts_within: Span::default(),
+        stops_before: Span::default(),
     }
 }
 
@@ -79,11 +73,6 @@ pub(super) fn restart(settings: &GroupSettings, session: Duration) -> Duration {
         Some(restart) => restart.after.get(),
         None => RESTART_LEAST.max(session.saturating_mul(2)),
     }
-}
-
-/// librdkafka sends heartbeats when its main loop wakes: half the interval keeps them on time.
-fn wake(heartbeat: Duration) -> Duration {
-    (heartbeat / 2).clamp(Duration::from_millis(10), Duration::from_millis(50))
 }
 
 /// Groups on one topic hear each other's beacons, so each publishes its share, but at least three

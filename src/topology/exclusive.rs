@@ -8,10 +8,7 @@ use super::{
 use crate::ids::GroupName;
 use crate::time::Span;
 use crate::yaml::Problem;
-
-/// A claim ends at least this part of a session before its member can be expelled: clocks of two
-/// hosts that run at different rates cannot make up for it.
-const MARGIN: u32 = 100;
+use tandem_member::usual;
 
 /// The settings of a group that contradict the exclusive mode, or that only it has.
 pub(super) fn problems(
@@ -56,7 +53,7 @@ pub(super) fn threshold_problem(
 ) -> Option<Problem> {
     let at = |message: String| Problem::at(places.setting(name, "threshold"), message);
     let Pace { threshold, session, heartbeat, .. } = *pace;
-    let most = Span(session.get() - session.get() / MARGIN);
+    let most = Span(usual::exclusive_threshold_most(session.get()));
     let least = Span(2 * (heartbeat.get() + pace.wake.get()));
     if threshold > most {
         let message = format!("threshold {threshold} is not below session {session}");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{ClusterFacts, Plan, PlannedGroup, Shareable, exclusive, shared_fate};
+use super::{ClusterFacts, Plan, PlannedGroup, Shareable, exclusive, foreign, shared_fate};
 use crate::ids::{ClusterName, GroupName};
 
 /// The severity of a finding.
@@ -130,19 +130,7 @@ fn ledger(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts, all: &mu
         }
         None => missing(name, group, facts),
     });
-    let consumer_group = &group.consumer_group;
-    // All members of a group without members of ours are strangers.
-    let seen = facts.strangers.get(consumer_group).filter(|_| group.has_members());
-    let strangers = seen.map(|names| names.join(", "));
-    if let Some(names) = strangers.filter(|names| !names.is_empty()) {
-        all.push(Finding::new(
-            Weight::Refused,
-            format!(
-                "consumer group {consumer_group} of group {name} has members that are not ours \
-                 ({names}): stop them, or set another `consumer_group`"
-            ),
-        ));
-    }
+    all.extend(foreign::finding(name, group, facts));
 }
 
 fn missing(name: &GroupName, group: &PlannedGroup, facts: &ClusterFacts) -> Finding {
@@ -322,6 +310,17 @@ defaults: {session: 1s}
         assert!(findings[0].1.contains("has 3 partitions and 4 are planned"), "{findings:?}");
         assert!(findings[1].1.contains("refuses to create it (not allowed)"), "{findings:?}");
         assert!(findings[2].1.contains("members that are not ours (x)"), "{findings:?}");
+    }
+
+    #[test]
+    fn others_that_are_allowed_are_a_warning() {
+        let text = TEXT.replace("consumer_group: b", "consumer_group: b, foreign: allow");
+        let mut facts = facts();
+        facts.strangers.insert("b".parse().unwrap(), vec!["x".to_owned()]);
+        let findings = found(&text, facts);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert_eq!(findings[0].0, Weight::Warned);
+        assert!(findings[0].1.contains("not ours (x): what they hold is unknown"), "{findings:?}");
     }
 
     /// A coordinator that was replaced must not be able to acknowledge a commit.

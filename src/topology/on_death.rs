@@ -24,7 +24,7 @@ pub(super) fn problem(
     let at = |key: &str, message: &str| Problem::at(places.setting(name, key), message);
     match pace.on_death {
         OnDeath::Expire | OnDeath::Leave if pace.suspect.is_some() => {
-            let problem = at("suspect", "`suspect` without anybody to stand in");
+            let problem = at("suspect", "`suspect` without stand-ins");
             Some(problem.hint("it belongs to `on_death: stand-in`"))
         }
         OnDeath::Expire => None,
@@ -43,7 +43,7 @@ pub(super) fn problem(
             Some(at("on_death", message).hint(hint))
         }
         OnDeath::StandIn if members < 2 => {
-            let message = "a group of one member has nobody to stand in for it";
+            let message = "a group of one member has no other to stand in for it";
             Some(at("on_death", message).hint("write `members: 2` at least"))
         }
         OnDeath::StandIn if members > LINKED_MOST => {

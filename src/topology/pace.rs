@@ -39,6 +39,23 @@ pub struct Pace {
     /// A member that is silent on the mesh for this long is stood in for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<Span>,
+    /// How long after a claim the program of the user serves; nothing without one.
+    #[serde(default, skip_serializing_if = "Span::is_zero")]
+    pub starts_within: Span,
+    /// How long before the end of a claim that is not renewed that program is asked to end.
+    #[serde(default, skip_serializing_if = "Span::is_zero")]
+    pub stops_before: Span,
+}
+
+/// A set of defaults. What a group sets itself goes before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The best that Tandem knows for the mode.
+    #[default]
+    Tandem,
+    /// The protocol as first published: librdkafka joins the group, and members do not hand over.
+    Paper,
 }
 
 /// What happens to a member's place in its group when its process dies.

@@ -5,8 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{
-    Address, Bound, Edges, MembershipClient, OnDeath, Plan, PlannedGroup, Range, Recall, Terms,
-    outage_bound, shared_fate,
+    Address, Bound, Edges, Foreign, MembershipClient, OnDeath, Plan, PlannedGroup, Range, Recall,
+    Terms, outage_bound, shared_fate,
 };
 use crate::ids::{ClusterName, GroupName, HostName, MemberId};
 use crate::time::Span;
@@ -79,22 +79,39 @@ fn group_section(
     let assignor = pace.assignor.as_str();
     writeln!(f, "  consumer group  {} ({assignor}{client})", group.consumer_group)?;
     let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
-    if members.is_empty() {
-        writeln!(f, "  members         none of its own: `tandem hold` brings them, unobserved")?;
-        return writeln!(f, "  roles           {}", roles(plan, group));
+    if group.is_started() {
+        writeln!(
+            f,
+            "  members         {}, started again {} after a death{}",
+            abridged(&members),
+            group.restart_after,
+            match pace.on_death {
+                OnDeath::Expire => "",
+                OnDeath::Leave => "; the controller leaves for the dead",
+                OnDeath::StandIn => "; the others stand in for the dead",
+            }
+        )?;
+    } else {
+        writeln!(f, "  members         yours: each `tandem hold` is one")?;
     }
-    writeln!(
-        f,
-        "  members         {}, started again {} after a death{}",
-        abridged(&members),
-        group.restart_after,
-        match pace.on_death {
-            OnDeath::Expire => "",
-            OnDeath::Leave => "; the controller leaves for the dead",
-            OnDeath::StandIn => "; the others stand in for the dead",
-        }
-    )?;
+    if group.foreign == Foreign::Allow {
+        writeln!(
+            f,
+            "  foreign         allowed: what others in its consumer group hold is unknown"
+        )?;
+    }
     writeln!(f, "  roles           {}", roles(plan, group))?;
+    if let Some(duty) = &group.duty {
+        writeln!(f, "  duty            {duty}")?;
+        writeln!(
+            f,
+            "                  for each role that is led; serves within {} of the claim, {}; \
+             SIGKILL {} after SIGTERM",
+            duty.starts_within,
+            if duty.ticks { "while it ticks" } else { "while it is alive" },
+            duty.grace
+        )?;
+    }
     writeln!(
         f,
         "  pace            session {}, heartbeat {}, beacon {}, threshold {}{} ({}{})",
@@ -124,14 +141,16 @@ fn costs(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::
     let bounds = &group.bounds;
     let brokers = plan.clusters.get(&group.cluster).is_some_and(|it| it.failover.is_some());
     let rows = [
-        ("kill", bounds.kill),
-        ("leave", bounds.leave),
-        ("isolation", bounds.cut_off()),
-        ("pause", bounds.pause),
-        ("restart", bounds.restart),
-        ("broker", bounds.broker),
+        ("kill", Some(bounds.kill)),
+        ("leave", Some(bounds.leave)),
+        ("isolation", Some(bounds.cut_off())),
+        ("silence", bounds.silence),
+        ("pause", Some(bounds.pause)),
+        ("restart", Some(bounds.restart)),
+        ("broker", Some(bounds.broker).filter(|_| brokers)),
     ];
-    for (fault, Bound { gap, overlap }) in rows.into_iter().take(if brokers { 6 } else { 5 }) {
+    let rows = rows.into_iter().filter_map(|(fault, bound)| Some((fault, bound?)));
+    for (fault, Bound { gap, overlap }) in rows {
         writeln!(f, "    {fault:<11}{:<14}{}", range(gap), range(overlap))?;
     }
     match plan.clusters.get(&group.cluster) {

@@ -7,11 +7,12 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Allowance, Bounds, Objective, Pace, Shareable};
+use super::{Access, Allowance, Bounds, Foreign, Objective, Pace, PlannedDuty, Shareable};
 use crate::ids::{
-    ClusterName, ConsumerGroup, GroupName, HostName, MemberId, PartitionId, RoleIndex, RoleName,
-    TopicName, TopologyName,
+    ClusterName, ConsumerGroup, GroupName, HostName, MemberId, NameError, PartitionId, RoleIndex,
+    RoleName, TopicName, TopologyName,
 };
+use crate::kafka::TopicSettings;
 use crate::roles::{RoleClass, Roles};
 use crate::time::Span;
 
@@ -91,6 +92,25 @@ pub enum Address {
     Bootstrap(String),
 }
 
+/// Who starts the members of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Launch {
+    /// `tandem up` and experiments, with a stand-in duty.
+    #[default]
+    Tandem,
+    /// The user: `tandem hold`.
+    External,
+}
+
+impl Launch {
+    /// Serde wants a reference.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    fn is_by_tandem(&self) -> bool {
+        *self == Self::Tandem
+    }
+}
+
 /// How members reach brokers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -116,8 +136,17 @@ pub struct PlannedGroup {
     /// The declared machine of its members.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostName>,
-    /// Its members, in order.
+    /// Its members, in order; none if it is launched externally.
     pub members: Vec<MemberId>,
+    /// Who starts its members.
+    #[serde(default, skip_serializing_if = "Launch::is_by_tandem")]
+    pub launch: Launch,
+    /// Whether its consumer group may have members that the run did not start.
+    #[serde(default, skip_serializing_if = "Foreign::is_refused")]
+    pub foreign: Foreign,
+    /// What its members run for each role that they lead; `None` means the stand-in of Tandem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duty: Option<PlannedDuty>,
     /// Its durations and rules.
     pub pace: Pace,
     /// The topic's replication factor; `None` means the cluster's default.
@@ -136,7 +165,35 @@ pub struct PlannedGroup {
     pub bounds: Bounds,
 }
 
+impl PlannedGroup {
+    /// The settings with which its ledger is created.
+    #[must_use]
+    pub const fn topic_settings(&self) -> TopicSettings {
+        TopicSettings {
+            width: self.partitions,
+            replication: self.replication,
+            min_insync_replicas: self.min_insync_replicas,
+            retention: self.retention,
+        }
+    }
+}
+
 impl Plan {
+    /// The topic by which the facts of members travel that Tandem does not start; the same name on
+    /// each cluster.
+    ///
+    /// # Errors
+    /// The topology's name is too long for it.
+    pub fn facts_topic(&self) -> Result<TopicName, NameError> {
+        format!("{}-facts", self.topology).parse()
+    }
+
+    /// Whether any group has members that Tandem does not start.
+    #[must_use]
+    pub fn has_external(&self) -> bool {
+        self.groups.values().any(|group| !group.is_started())
+    }
+
     /// The group of a member, if the plan knows it.
     #[must_use]
     pub fn group_of(&self, member: &MemberId) -> Option<&GroupName> {
@@ -188,11 +245,11 @@ impl PlannedGroup {
         role.partition(self.partitions)
     }
 
-    /// Whether any of its members are Tandem's own. Otherwise all are programs of the user, and
-    /// what they lead is unknown.
+    /// Whether Tandem starts its members. Otherwise all are programs of the user, whose facts
+    /// arrive by way of the facts topics.
     #[must_use]
-    pub fn has_members(&self) -> bool {
-        !self.members.is_empty()
+    pub fn is_started(&self) -> bool {
+        self.launch == Launch::Tandem
     }
 
     /// The number of partitions as `usize`.

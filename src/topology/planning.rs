@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::places::Places;
 use super::{
-    Access, Address, Cluster, Edges, Plan, PlannedCluster, PlannedGroup, Shareable, Spec, Terms,
-    access, bounds, check, defaults, shared_fate, sizing, strangers,
+    Access, Address, Cluster, Edges, Launch, Plan, PlannedCluster, PlannedGroup, Shareable, Spec,
+    Terms, access, bounds, check, defaults, shared_fate, sizing, strangers,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, TopicName};
 use crate::time::Span;
@@ -43,6 +43,7 @@ pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
         }
     }
     problems.extend(check::topics(&plan, places));
+    problems.extend(check::facts(&plan, places));
     problems.extend(check::edges(&plan, places));
     if !problems.is_empty() {
         return Err(problems);
@@ -162,11 +163,21 @@ fn planned_group(
     let cluster = clusters.get(&group.cluster).ok_or("no such cluster")?;
     let settings = group.settings(&spec.defaults);
     let own_fits = cluster.members.unfit_for_own_membership().is_none();
-    let pace = defaults::pace(&settings, sharing, own_fits);
+    let mut pace = defaults::pace(&settings, sharing, own_fits);
+    let duty = group.duty.as_ref().map(|duty| duty.plan(&pace)).transpose();
+    let duty = duty.map_err(|short| format!("group {name} has {short}"))?;
+    if let Some(duty) = &duty {
+        pace.starts_within = duty.starts_within;
+        pace.stops_before = Span(duty.grace.get() + duty.margin.get());
+    }
     let width =
         group.partitions.unwrap_or_else(|| defaults::partitions(spec.roles.len(), pace.mode));
     let width = NonZeroU32::new(width).ok_or("no partitions")?;
-    let count = group.members.unwrap_or(defaults::MEMBERS);
+    let launch = group.launch.unwrap_or_default();
+    let count = match launch {
+        Launch::Tandem => group.members.unwrap_or(defaults::MEMBERS),
+        Launch::External => 0,
+    };
     let members = (1..=count)
         .map(|number| format!("{name}-{number}").parse::<MemberId>())
         .collect::<Result<_, _>>()
@@ -178,6 +189,9 @@ fn planned_group(
         consumer_group: consumer_group(spec, name)?,
         host: group.host.clone(),
         members,
+        launch,
+        foreign: group.foreign.unwrap_or_default(),
+        duty,
         replication: settings.replication,
         min_insync_replicas: settings.min_insync_replicas,
         retention: Span(defaults::retention(&settings, pace.threshold.get())),

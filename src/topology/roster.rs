@@ -1,17 +1,16 @@
 //! The parts of a plan that the judging code needs.
 
-use super::Plan;
+use super::{Foreign, Plan};
 use crate::roster::{Roster, RosterGroup};
 
 impl From<&Plan> for Roster {
     fn from(plan: &Plan) -> Self {
         let clusters = plan.clusters.keys().map(|name| (name.clone(), plan.on(name)));
-        // What a group without members of ours leads is unknown, and nothing is claimed of it.
-        let observed = plan.groups.iter().filter(|(_, group)| group.has_members());
-        let groups = observed.map(|(name, group)| {
+        let groups = plan.groups.iter().map(|(name, group)| {
             let group = RosterGroup {
                 members: group.members.clone(),
                 partitions: group.partitions,
+                foreign: group.foreign == Foreign::Allow,
                 mode: group.pace.mode,
                 bounds: group.bounds.clone(),
             };

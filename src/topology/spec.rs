@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Allowance, Assignor, Cluster, Edges, MembershipClient, Mode, Objective, OnDeath, Roles,
-    Shareable,
+    Allowance, Assignor, Cluster, Duty, Edges, Foreign, Launch, MembershipClient, Mode, Objective,
+    OnDeath, Profile, Roles, Shareable,
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, HostName, TopicName, TopologyName};
 use crate::time::Span;
@@ -92,13 +92,22 @@ macro_rules! settings {
             pub topic: Option<TopicName>,
             /// The number of partitions of the ledger; default: one per role, at most 16.
             pub partitions: Option<u32>,
-            /// The number of members; default: 3.
+            /// The number of members that Tandem starts; default: 3.
             pub members: Option<u32>,
+            /// Who starts the members: `tandem` (default), or `external`: all are programs of
+            /// yours, which report on the facts topic what they lead.
+            pub launch: Option<Launch>,
             /// The machine that it runs on: declared, not verified. Without it, the group shares no
             /// machine.
             pub host: Option<HostName>,
             /// Its `group.id`; default: `<topology>-<group>`.
             pub consumer_group: Option<ConsumerGroup>,
+            /// Whether its consumer group may have members that the run did not start; default:
+            /// `refuse`. With `allow`, what those hold is unknown, and never a gap.
+            pub foreign: Option<Foreign>,
+            /// The program that its members run for each role that they lead; default: a stand-in
+            /// of Tandem's own.
+            pub duty: Option<Duty>,
             $($(#[$doc])* pub $field: Option<$type>,)*
         }
 
@@ -113,6 +122,9 @@ macro_rules! settings {
 }
 
 settings! {
+    /// The defaults of the other settings: `tandem` (default), or `paper`, the protocol as first
+    /// published: `{membership: librdkafka, handover: false}`.
+    profile: Profile,
     /// When a claim holds, and what ends it; default: `non-exclusive`. In `fast` mode a group has
     /// one partition; its holder leads every role at once, and fences itself. In `exclusive` mode
     /// no two members of a group ever lead one role: a leader proves that its group counts it in.

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use tandem_member::HAND_OVER;
-
-use super::{Address, Mode, OnDeath, Pace, PlannedCluster};
+use super::{Address, Assignor, MembershipClient, Mode, OnDeath, Pace, PlannedCluster};
 use crate::time::Span;
 
 /// How late a broker notices that a session has expired; measured on Apache Kafka: 0 to 14 ms.
@@ -75,6 +73,13 @@ pub struct Terms {
     pub stand_in: Option<Duration>,
     /// How long a member may be silent before another one stands in for it.
     pub suspicion: Option<Duration>,
+    /// How many rebalances it takes until a member has given way on a partition that it does not
+    /// hear; none where members do not.
+    pub gives_way: Option<u32>,
+    /// `W`: from a claim until the program of the user serves; 0 without one.
+    pub work: Duration,
+    /// `K`: how long before the end of its claim that program is asked to end; 0 without one.
+    pub stop: Duration,
 }
 
 impl Terms {
@@ -118,6 +123,9 @@ impl Terms {
             departure: (pace.on_death != OnDeath::Expire).then(|| NOTICE + 4 * rtt),
             stand_in: (pace.on_death == OnDeath::StandIn).then_some(STAND_IN),
             suspicion: pace.suspect.map(Span::get),
+            gives_way: gives_way(pace),
+            work: pace.starts_within.get(),
+            stop: pace.stops_before.get(),
         }
     }
 
@@ -151,28 +159,53 @@ impl Terms {
         self.session.saturating_sub(self.silence())
     }
 
-    /// `B + F + G`: from the loss of an owner to the first service of its successor.
+    /// `B + F + G + W`: from the loss of an owner to the first service of its successor.
     #[must_use]
     pub fn succession(&self) -> Duration {
+        self.claimed_again() + self.work
+    }
+
+    /// `B + F + G`: from the loss of an owner to the claim of its successor.
+    fn claimed_again(&self) -> Duration {
         self.rebalance + self.first + self.grace
     }
 
-    /// How long a role has no leader when its leader leaves. One that hands over leads on
-    /// meanwhile, as long as it waits and its claims last.
+    /// How long a role that moves between two living members may have no leader, where the first
+    /// leads on until the threshold or the statement of its successor: at least until that serves.
     #[must_use]
-    pub fn left(&self) -> Duration {
-        let waits = HAND_OVER.min(self.threshold.saturating_sub(self.age));
-        let leads_on = if self.statement.is_some() { waits } else { Duration::ZERO };
-        self.succession().saturating_sub(leads_on)
+    pub fn joined(&self) -> Duration {
+        let lapses = self.claimed_again() + self.age + self.stop;
+        lapses.saturating_sub(self.threshold) + self.work
     }
 
-    /// `S + x + B + F + G`: the longest time from a death to a successor's service.
+    /// How long a role has no leader when its leader leaves. One that hands over leads on
+    /// meanwhile, as long as its claims last.
+    #[must_use]
+    pub fn left(&self) -> Duration {
+        let last = self.threshold.saturating_sub(self.age);
+        let leads_on = if self.statement.is_some() { last } else { Duration::ZERO };
+        // In the exclusive mode a program ends before its member leaves.
+        let ends = if self.mode == Mode::Exclusive { self.stop } else { Duration::ZERO };
+        self.claimed_again().saturating_sub(leads_on) + self.work + ends
+    }
+
+    /// `S + x + B + F + G + W`: the longest time from a death to a successor's service.
     #[must_use]
     pub fn takeover(&self) -> Duration {
         self.session + self.lag + self.succession()
     }
 
-    /// From a death to a successor's service, at the least and at the most.
+    /// From the end of a claim on a partition that its owner does not hear to the claim of another
+    /// member. The owner gives way `T` after the last message. A claim in the exclusive mode counts
+    /// from a proof, which may be older than that by `a`.
+    #[must_use]
+    pub fn yielded(&self) -> Option<Duration> {
+        let rebalances = self.rebalance * self.gives_way?;
+        let older = if self.mode.is_exclusive() { self.age } else { Duration::ZERO };
+        Some(older + rebalances + self.first + self.grace)
+    }
+
+    /// From a death to a successor's service, shortest and longest.
     #[must_use]
     pub fn death(&self) -> (Duration, Duration) {
         match (self.stand_in, self.departure) {
@@ -182,7 +215,7 @@ impl Terms {
         }
     }
 
-    /// From the silence of a member to the claim of its stand-in, at the least and at the most:
+    /// From the silence of a member to the claim of its stand-in, shortest and longest:
     /// signs of life are an eighth of the limit apart, and judged as often.
     #[must_use]
     pub fn suspected(&self) -> Option<(Duration, Duration)> {
@@ -204,9 +237,15 @@ impl Terms {
         self.departure.unwrap_or(self.session) + self.rebalance + self.first
     }
 
-    /// `S + x + B + F + G + a + e`: with a shorter threshold an isolation leaves a gap.
+    /// `S + x + B + F + G + W + a + e + K`: with a shorter threshold an isolation leaves a gap.
     #[must_use]
     pub fn seamless_threshold(&self) -> Duration {
-        self.takeover() + self.age + self.clock
+        self.takeover() + self.age + self.clock + self.stop
     }
+}
+
+/// A cooperative member gives a partition up in one generation, and the next gives it away.
+fn gives_way(pace: &Pace) -> Option<u32> {
+    let gives_way = pace.membership == MembershipClient::Own && pace.mode != Mode::Fast;
+    gives_way.then_some(if pace.assignor == Assignor::CooperativeSticky { 2 } else { 1 })
 }

@@ -86,6 +86,11 @@ impl Fault for Exec {
         self.lasts.get()
     }
 
+    // A command of the user's own may do anything.
+    fn can_break_proof(&self) -> bool {
+        true
+    }
+
     fn injection(&self) -> Box<dyn Injection> {
         Box::new(shell::Shell::of(self.clone()))
     }

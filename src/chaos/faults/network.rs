@@ -19,7 +19,7 @@ use crate::edge::{Direction, Effect};
 use crate::ids::{ClusterName, GroupName, RoleName};
 use crate::time::Span;
 use crate::topology::{Address, Bounds, Mode, Plan, PlannedGroup, RECONNECT};
-use crate::wire::{COORDINATOR, DATA, api_name};
+use crate::wire::{COORDINATOR, DATA, FETCH, api_name};
 use crate::yaml::Problem;
 
 /// What `doctor` says of a machine that can inject these.
@@ -141,7 +141,26 @@ impl Network {
             {
                 Cost { overlap: Duration::MAX, ..known }
             }
-            None | Some(_) => UNKNOWN,
+            None | Some(_) => self.silence(bounds, cut),
+        }
+    }
+
+    /// The cost of members that reach their coordinator, and not the leader of a partition. If one
+    /// broker is both, it is that of an isolation; which of a member's claims then end, and when,
+    /// depends on what it still hears.
+    fn silence(&self, bounds: &Bounds, cut: bool) -> Cost {
+        let Some(silence) = bounds.silence.filter(|_| cut) else { return UNKNOWN };
+        match (&self.from, &self.apis) {
+            (_, Some(apis))
+                if apis.contains(&FETCH) && apis.iter().all(|api| DATA.contains(api)) =>
+            {
+                Cost::of(silence)
+            }
+            (Far::Leader { .. }, None) => {
+                let gap = silence.gap.high.get().max(bounds.isolation.gap.high.get());
+                Cost { gap, ..UNKNOWN }
+            }
+            (_, _) => UNKNOWN,
         }
     }
 

@@ -48,6 +48,11 @@ pub trait Fault: Debug {
         None
     }
 
+    /// Whether it can make two members of an exclusive group lead, against the proof of that mode.
+    fn can_break_proof(&self) -> bool {
+        false
+    }
+
     /// The fault of the network, if it is one.
     fn network(&self) -> Option<&Network> {
         None

@@ -6,6 +6,7 @@ use std::path::Path;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use ring::digest::{SHA256, digest};
 
+use super::ServeAt;
 use crate::hold::HoldError;
 use crate::host::Callers;
 use crate::secret::{Secret, fetch};
@@ -13,17 +14,21 @@ use crate::secret::{Secret, fetch};
 /// The rule for requests that change something.
 #[derive(Debug)]
 pub enum Access {
-    /// Whoever sends this token.
+    /// A caller that sends this token.
     Token(String),
     /// This user and root, on the loopback of this machine.
     User(Callers),
+    /// The same, on a Unix socket, of which the kernel knows the users.
+    Own,
 }
 
 /// A connection, from the sidecar's point of view.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ends {
-    pub(super) local: SocketAddr,
-    pub(super) peer: SocketAddr,
+pub(super) enum Ends {
+    /// TCP.
+    Tcp { local: SocketAddr, peer: SocketAddr },
+    /// A Unix socket, and the user at its other end.
+    Unix { user: u32 },
 }
 
 impl Access {
@@ -31,12 +36,14 @@ impl Access {
     ///
     /// # Errors
     /// The token cannot be read or is empty, or there is none and other machines reach the address.
-    pub fn of(address: SocketAddr, token: Option<&Path>) -> Result<Self, HoldError> {
+    pub fn of(at: &ServeAt, token: Option<&Path>) -> Result<Self, HoldError> {
         let Some(path) = token else {
-            return if address.ip().is_loopback() {
-                Ok(Self::User(Callers::of(address, [])))
-            } else {
-                Err(HoldError::Open(address))
+            return match at {
+                ServeAt::Unix(_) => Ok(Self::Own),
+                ServeAt::Tcp(address) if address.ip().is_loopback() => {
+                    Ok(Self::User(Callers::of(*address, [])))
+                }
+                ServeAt::Tcp(address) => Err(HoldError::Open(*address)),
             };
         };
         let token = fetch(&Secret::File(path.display().to_string()))?;
@@ -65,9 +72,24 @@ impl Access {
                 let why = "it takes the header `Authorization: Bearer TOKEN`".to_owned();
                 Err((StatusCode::UNAUTHORIZED, why))
             }
-            Self::User(callers) => callers
-                .admit(ends.local, ends.peer)
-                .map_err(|refusal| (StatusCode::FORBIDDEN, crate::error::chain(&refusal))),
+            Self::User(callers) => match ends {
+                Ends::Tcp { local, peer } => callers
+                    .admit(local, peer)
+                    .map_err(|refusal| (StatusCode::FORBIDDEN, crate::error::chain(&refusal))),
+                Ends::Unix { user } => owner_only(user),
+            },
+            Self::Own => match ends {
+                Ends::Unix { user } => owner_only(user),
+                Ends::Tcp { .. } => Err((StatusCode::FORBIDDEN, "not by TCP".to_owned())),
+            },
         }
     }
+}
+
+/// Root, and the user of this process.
+fn owner_only(user: u32) -> Result<(), (StatusCode, String)> {
+    if user == 0 || user == rustix::process::geteuid().as_raw() {
+        return Ok(());
+    }
+    Err((StatusCode::FORBIDDEN, format!("user {user} may not change anything here")))
 }

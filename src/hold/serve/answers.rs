@@ -39,7 +39,9 @@ pub struct NotLeading {
     pub role: RoleName,
     /// The group.
     pub group: GroupName,
-    /// The address of the leader. Absent today: members do not announce theirs yet.
+    /// The address that the leader advertises (`--advertise`), as this member heard it last: a
+    /// hint, since the leader may have changed. Absent where none is known or advertised, and in
+    /// exclusive and fast mode, where members state nothing of themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<String>,
 }

@@ -30,7 +30,7 @@ fn roles_on(holder: &Holder, partition: PartitionId) -> Roles {
 }
 
 /// What a reader learns of an event, if it is any of its business.
-fn told(holder: &Holder, next: Next) -> Option<EventBody> {
+fn body(holder: &Holder, next: Next) -> Option<EventBody> {
     match next {
         Next::Missed(count) => Some(EventBody::Missed { count }),
         Next::Event(_, event) => match event {
@@ -54,7 +54,7 @@ fn told(holder: &Holder, next: Next) -> Option<EventBody> {
 pub(super) fn stream(
     holder: Arc<Holder>,
 ) -> impl Stream<Item = Result<sse::Event, Infallible>> + Send + 'static {
-    // First the stream, then the state: what happens in between is told twice, and never not.
+    // First the stream, then the state: what happens in between is sent twice, and never lost.
     let events = holder.member.events();
     let led = holder.member.claims().led(Mono::now());
     let first: VecDeque<EventBody> =
@@ -72,7 +72,7 @@ pub(super) fn stream(
 
 async fn next(holder: &Holder, events: &mut Events) -> Option<EventBody> {
     loop {
-        if let Some(body) = told(holder, events.next().await?) {
+        if let Some(body) = body(holder, events.next().await?) {
             return Some(body);
         }
     }

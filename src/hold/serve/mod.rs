@@ -5,39 +5,52 @@ mod answers;
 mod events;
 mod listener;
 mod openapi;
+mod place;
 mod routes;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use access::Access;
 pub use answers::{EventBody, HealthBody, Leading, NotLeading, Problem, Roles as PartitionRoles};
 pub use openapi::openapi;
+pub use place::ServeAt;
 
 use super::Holder;
 use access::Ends;
-use listener::Bounded;
+use listener::{Bounded, Socket, bind_unix};
 
 /// A sidecar that listens, and answers once it is served.
 #[derive(Debug)]
 pub struct Sidecar {
-    listener: std::net::TcpListener,
+    socket: Socket,
     /// Where it listens.
-    pub address: SocketAddr,
+    pub at: ServeAt,
     access: Access,
 }
 
 impl Sidecar {
-    /// Listens on `address`, exclusively.
+    /// Listens there, exclusively.
     ///
     /// # Errors
     /// The address is in use, or cannot be bound.
-    pub fn bind(address: SocketAddr, access: Access) -> io::Result<Self> {
-        let listener = std::net::TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        Ok(Self { listener, address, access })
+    pub fn bind(at: &ServeAt, access: Access) -> io::Result<Self> {
+        let (socket, at) = match at {
+            ServeAt::Tcp(address) => {
+                let listener = TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                let at = ServeAt::Tcp(listener.local_addr()?);
+                (Socket::Tcp(listener), at)
+            }
+            ServeAt::Unix(path) => {
+                // A program may run in another folder.
+                let path: PathBuf = std::path::absolute(path)?;
+                (bind_unix(&path)?, ServeAt::Unix(path))
+            }
+        };
+        Ok(Self { socket, at, access })
     }
 
     /// Answers for `holder`, until it is dropped.
@@ -45,7 +58,7 @@ impl Sidecar {
     /// # Errors
     /// The listener cannot be used.
     pub async fn serve(self, holder: Arc<Holder>) -> io::Result<()> {
-        let listener = Bounded::new(self.listener)?;
+        let listener = Bounded::new(self.socket)?;
         let app = routes::router(holder, self.access);
         axum::serve(listener, app.into_make_service_with_connect_info::<Ends>()).await
     }

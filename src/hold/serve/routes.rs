@@ -47,7 +47,7 @@ pub(super) fn router(holder: Arc<Holder>, access: Access) -> Router {
 
 fn json(status: StatusCode, body: &impl Serialize) -> Response {
     let text = serde_json::to_string(body).unwrap_or_default();
-    // An answer is true of its instant: nobody may keep it.
+    // An answer is true of its instant: no cache may keep it.
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (status, headers, text + "\n").into_response()
 }
@@ -65,7 +65,9 @@ async fn role(State(this): Answers, Path(name): Path<String>) -> Response {
     match holder.member.claim(role) {
         Some(claim) => json(StatusCode::OK, &Leading::of(holder, name, claim)),
         None => {
-            let body = NotLeading { role: name, group: holder.group.clone(), leader: None };
+            let leader = holder.member.leader_of(role).filter(|it| it.life != holder.life);
+            let leader = leader.and_then(|leader| leader.address);
+            let body = NotLeading { role: name, group: holder.group.clone(), leader };
             json(StatusCode::CONFLICT, &body)
         }
     }

@@ -86,13 +86,13 @@ impl Service {
     }
 
     /// This service as the source of the status socket.
-    pub(super) fn source(self: &Arc<Self>) -> Arc<dyn Source> {
+    pub(in crate::run) fn source(self: &Arc<Self>) -> Arc<dyn Source> {
         let source: Arc<Self> = Arc::clone(self);
         source
     }
 
     /// Sets the recorder, and publishes the events of its facts from now on.
-    pub(super) fn begin(self: &Arc<Self>, record: &Arc<Recorder>) {
+    pub(in crate::run) fn begin(self: &Arc<Self>, record: &Arc<Recorder>) {
         self.record.get_or_init(|| Arc::clone(record));
         let service = Arc::downgrade(self);
         record.fold().listen(Box::new(move |live, heard| {
@@ -130,17 +130,25 @@ impl Service {
             && let Some(record) = self.record.get()
         {
             state.judging = Judging::Now;
-            state.table.judge_from(record.note(None, What::TrialBegan { trial: TRIAL }));
+            let what = What::TrialBegan { trial: TRIAL };
+            // All observers of the same facts begin at the same instant.
+            let from = if record.is_observing() {
+                record.note_at(live.led_from(), None, what);
+                live.led_from()
+            } else {
+                record.note(None, what)
+            };
+            state.table.judge_from(from);
         }
     }
 
     /// Sets when the run ends by itself, if it does.
-    pub(super) fn ends(&self, ends: Option<Mono>) {
+    pub(in crate::run) fn ends(&self, ends: Option<Mono>) {
         self.state().ends = ends;
     }
 
     /// The members are asked to leave: from now on nothing counts.
-    pub(super) fn judge_until_now(&self, record: &Recorder) {
+    pub(in crate::run) fn judge_until_now(&self, record: &Recorder) {
         // The lock of the fold comes first, because the fold calls this service under it.
         let until = record.look(|live| {
             let mut state = self.state();
@@ -172,7 +180,7 @@ impl Service {
     }
 
     /// Publishes the last event: the run ends.
-    pub(super) fn end(&self, why: &str) {
+    pub(in crate::run) fn end(&self, why: &str) {
         // Publish the events of all recorded facts first.
         self.record.get().into_iter().for_each(|record| record.look(|_| ()));
         let mut state = self.state();

@@ -17,7 +17,7 @@ use crate::member::MemberCommand;
 use crate::time::Mono;
 
 /// The kernel ends a process within milliseconds, on a busy host too; a member that leaves gives
-/// its client two seconds to close.
+/// its client two seconds to close, once it has handed over.
 const GONE: Duration = Duration::from_secs(5);
 
 /// Ends members, and waits until they are back.
@@ -33,9 +33,10 @@ impl Injection for Shell {
             }
             let mut last = Mono::ZERO;
             for victim in case.victims() {
-                let Some(gone) = gone(victim).await else {
+                let within = GONE + hands_over(case, victim);
+                let Some(gone) = gone(victim, within).await else {
                     let life = victim.life.clone();
-                    return Err(FaultError::Late { life, state: "gone", within: GONE });
+                    return Err(FaultError::Late { life, state: "gone", within });
                 };
                 last = last.max(gone);
                 case.in_force(Some(&victim.life));
@@ -63,12 +64,19 @@ fn ask(victim: &Victim, by: By) -> Result<(), FaultError> {
     }
 }
 
+/// How long a victim may lead on until others do.
+fn hands_over(case: &Case<'_>, victim: &Victim) -> Duration {
+    let plan = case.arena.plan;
+    let group = plan.group_of(&victim.life.member).and_then(|name| plan.groups.get(name));
+    group.map_or(Duration::ZERO, |group| group.pace.threshold.get())
+}
+
 /// Waits until the life is over. Returns since when.
-async fn gone(victim: &Victim) -> Option<Mono> {
+async fn gone(victim: &Victim, within: Duration) -> Option<Mono> {
     let life = victim.life.incarnation;
     let over =
         |state: crate::controller::State| state.incarnation > life || state.phase == Phase::Absent;
-    victim.slot.reaches(GONE, over).await.map(|state| state.since)
+    victim.slot.reaches(within, over).await.map(|state| state.since)
 }
 
 /// Waits until every victim runs again, even if one of them fails to.

@@ -1,0 +1,181 @@
+//! The work of one role: a command, its course, and the keeper that runs it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use super::HoldError;
+use super::course::{Course, OnExit, Sequel, Step};
+use super::deadlines::Stopping;
+use super::family::kill_all;
+use super::keeping::{Heard, Keeping, Output};
+use super::protocol::{CommandEnd, Order};
+use crate::guard::{WORK_MARK, family};
+use crate::ids::{GroupName, Life, RoleName, TopologyName};
+use crate::time::Mono;
+use tandem_member::Lead;
+
+/// How long the kernel has to end what is killed, where nothing is promised.
+const KILLED: Duration = Duration::from_secs(5);
+/// The same, where the promise has passed already.
+const LEAST: Duration = Duration::from_millis(100);
+
+/// How a command is run.
+#[derive(Debug)]
+pub(super) struct Recipe {
+    /// The program and its arguments.
+    pub(super) command: Vec<OsString>,
+    /// How it is stopped.
+    pub(super) stopping: Stopping,
+    /// What happens when it ends by itself.
+    pub(super) on_exit: OnExit,
+    /// What marks its processes.
+    pub(super) mark: String,
+    /// Whether the end of a claim is a promise that the command must not outlive.
+    pub(super) promised: bool,
+    /// Variables of its environment, beside the fence.
+    pub(super) environment: BTreeMap<String, String>,
+}
+
+/// The command of one role.
+pub(super) struct Work {
+    recipe: Recipe,
+    lead: Lead,
+    course: Course,
+    keeping: Option<Keeping>,
+}
+
+impl Work {
+    pub(super) fn new(recipe: Recipe, lead: Lead) -> Self {
+        let course = Course::new(recipe.promised, recipe.stopping, recipe.on_exit);
+        Self { recipe, lead, course, keeping: None }
+    }
+
+    /// Whether the command runs, or may.
+    pub(super) const fn runs(&self) -> bool {
+        self.course.runs()
+    }
+
+    /// Whether the member leads the role, or the command may run.
+    pub(super) fn is_due(&self) -> bool {
+        self.runs() || self.lead.claim().is_some()
+    }
+
+    pub(super) const fn has_keeper(&self) -> bool {
+        self.keeping.is_some()
+    }
+
+    /// Starts the keeper, which starts nothing yet.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub(super) fn start_keeper(&mut self, output: Output) -> Result<(), HoldError> {
+        let Recipe { command, stopping, mark, .. } = &self.recipe;
+        let started = Keeping::start(command, *stopping, (WORK_MARK, mark), output);
+        let what = "the keeper cannot start";
+        self.keeping = Some(started.map_err(|source| HoldError::System { what, source })?);
+        Ok(())
+    }
+
+    /// The next report of the keeper, within the time.
+    pub(super) fn heard(&self, within: Duration) -> Heard {
+        self.keeping.as_ref().map_or(Heard::Nothing, |keeping| keeping.heard(within))
+    }
+
+    /// Does what is due now. Returns the end of the claim if it is about to come, and the command
+    /// is not known to be gone.
+    pub(super) fn step(&mut self, wanted: bool) -> Option<Mono> {
+        let claim = self.lead.claim();
+        let (now, until) = (Mono::now(), claim.map(|claim| claim.until));
+        match self.course.step(now, until, wanted) {
+            Step::Rest => {}
+            Step::Start(until) => {
+                let mut environment = self.recipe.environment.clone();
+                let fence = claim.and_then(|claim| claim.fence);
+                environment
+                    .extend(fence.map(|fence| ("TANDEM_FENCE".to_owned(), fence.to_string())));
+                self.order(&Order::Start { until, environment });
+            }
+            Step::Renew(until) => {
+                tracing::trace!(?now, ?until, "Renewed.");
+                self.order(&Order::Renew { until });
+            }
+            Step::Stop(by) => self.order(&Order::Stop { by }),
+            Step::Overrun(until) => {
+                tracing::debug!(?now, ?until, "The claim is about to end, and the command runs.");
+                // The keeper may have ended the command, and not said so yet: then it has no child
+                // left. One that is stopped starts nothing later, since the claim is over.
+                let is_gone = |keeping: &Keeping| family(keeping.pid()).is_empty();
+                return (!self.keeping.as_ref().is_some_and(is_gone)).then_some(until);
+            }
+        }
+        None
+    }
+
+    fn order(&mut self, order: &Order) {
+        if let Some(keeping) = &mut self.keeping {
+            keeping.order(order);
+        }
+    }
+
+    /// The command has ended, and nothing of it is left.
+    pub(super) fn ended(&mut self, now: Mono, end: CommandEnd) -> Sequel {
+        self.course.ended(now, end)
+    }
+
+    /// When the claim ends, as far as it is known.
+    pub(super) fn until(&self) -> Mono {
+        self.lead.claim().map_or(Mono::ZERO, |claim| claim.until)
+    }
+
+    /// The keeper is gone, and all that it kept.
+    pub(super) fn lost(&mut self) {
+        self.keeping = None;
+        self.course.lost(Mono::now());
+    }
+
+    /// By when all that it has started must be gone, if its claim lasts `until`.
+    fn gone_by(&self, now: Mono, until: Mono) -> Mono {
+        let promised = self.recipe.promised && self.runs();
+        if promised { until.max(now + LEAST) } else { now + KILLED }
+    }
+
+    /// Kills all that this process has started, before the claim of this work ends where that is
+    /// a promise.
+    ///
+    /// # Errors
+    /// Something is left: then the process must end without leaving its group.
+    pub(super) fn end_everything(&mut self, until: Mono) -> Result<(), HoldError> {
+        self.keeping = None;
+        let by = self.gone_by(Mono::now(), until);
+        if kill_all(Some(by)) { Ok(()) } else { Err(HoldError::Outlived) }
+    }
+}
+
+/// Makes this process the parent of what its descendants leave behind.
+///
+/// # Errors
+/// The system refuses.
+pub(super) fn adopt() -> Result<(), HoldError> {
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own)).map_err(|error| HoldError::System {
+        what: "what a command leaves cannot be found",
+        source: error.into(),
+    })
+}
+
+/// What a command learns of its role.
+pub(super) fn environment(
+    topology: &TopologyName,
+    group: &GroupName,
+    life: &Life,
+    role: &RoleName,
+) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        ("TANDEM_ROLE".to_owned(), role.to_string()),
+        ("TANDEM_GROUP".to_owned(), group.to_string()),
+        ("TANDEM_TOPOLOGY".to_owned(), topology.to_string()),
+        ("TANDEM_NAME".to_owned(), life.member.to_string()),
+        ("TANDEM_INCARNATION".to_owned(), life.incarnation.to_string()),
+    ])
+}
