@@ -35,7 +35,7 @@ fn timed<T>(calls: u32, mut call: impl FnMut(u32) -> T) -> f64 {
 }
 
 fn main() {
-    // Whoever runs all targets as tests only sees that it works.
+    // A run of all targets as tests only sees that it works.
     let measures = std::env::args().any(|argument| argument == "--bench");
     let (rounds, calls) = if measures { (ROUNDS, CALLS) } else { (1, 1_000) };
     let broker = BrokerProcess::start();

@@ -79,7 +79,7 @@ fn load() -> String {
 }
 
 fn main() {
-    // Whoever runs all targets as tests only sees that it works.
+    // A run of all targets as tests only sees that it works.
     let pairs = if std::env::args().any(|argument| argument == "--bench") { PAIRS } else { 1 };
     let broker = BrokerProcess::start();
     let mut edges = Edges::start();
