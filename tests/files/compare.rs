@@ -175,4 +175,10 @@ fn runs_of_another_kind_are_named_and_other_folders_are_refused() {
     let (code, page, _) = compared(&home, &a, &home.path().join("nowhere"));
     assert_eq!(code, Some(2), "{page}");
     assert!(page.contains("nowhere"), "{page}");
+    let kept_up = home.path().join("kept-up");
+    std::fs::create_dir(&kept_up).unwrap();
+    std::fs::copy(a.join("journal.jsonl"), kept_up.join("journal-000001.jsonl")).unwrap();
+    let (code, page, _) = compared(&home, &a, &kept_up);
+    assert_eq!(code, Some(2), "{page}");
+    assert!(page.contains("kept-up is of `tandem up`: it has no trials to compare"), "{page}");
 }

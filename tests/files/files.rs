@@ -10,9 +10,10 @@ use tandem::chaos::{Choice, load, load_topology};
 use tandem::cli::validate::check;
 use tandem::yaml::{FileError, Origin};
 
-const TOPOLOGIES: [&str; 11] = [
+const TOPOLOGIES: [&str; 12] = [
     "solo",
     "duo",
+    "duty",
     "machines",
     "trio",
     "shared-topic",
@@ -23,7 +24,7 @@ const TOPOLOGIES: [&str; 11] = [
     "kafka-three",
     "kafka-secure",
 ];
-const EXPERIMENTS: [&str; 15] = [
+const EXPERIMENTS: [&str; 16] = [
     "calm",
     "churn-group",
     "duplicate-leader",
@@ -32,6 +33,7 @@ const EXPERIMENTS: [&str; 15] = [
     "leave-leader",
     "lose-a-cluster",
     "own-command",
+    "own-program",
     "pause-leader",
     "restart-too-soon",
     "rolling-restart",
@@ -156,7 +158,7 @@ fn an_override_goes_before_the_defaults_and_is_named_where_it_is_wrong() {
     );
     assert_eq!(
         said("groups.p1.members=1001"),
-        "--set groups.p1.members=1001: a group has 0 to 1000 members, not 1001"
+        "--set groups.p1.members=1001: a group has 1 to 1000 members, not 1001"
     );
     assert_eq!(
         said("name.x=1"),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// The rooms from the ground up. A room may use only what stands in a line above its own; the rooms
 /// of one line do not use each other.
 const ROOMS: &[&[&str]] = &[
-    &["built", "facts", "ids", "judge", "statistics", "time"],
+    &["built", "facts", "ids", "judge", "slots", "statistics", "time"],
     &["error", "secret", "shown"],
     &["host", "observation", "roles"],
     &["yaml", "neli", "groups", "wire"],
@@ -29,7 +29,7 @@ const ROOMS: &[&[&str]] = &[
     &["html_report", "live_view"],
     &["fold", "journal", "guard"],
     &["telemetry"],
-    &["status_socket", "member"],
+    &["status_socket", "member", "external"],
     &["controller", "hold"],
     &["chaos"],
     &["run"],
@@ -52,6 +52,10 @@ const PURE: &[&str] = &[
     "wire/",
     "timeline/",
     "verdict/",
+    "external/clocks.rs",
+    "external/collation.rs",
+    "external/letter.rs",
+    "external/spool.rs",
     "hold/backoff.rs",
     "hold/course.rs",
     "hold/deadlines.rs",

@@ -139,7 +139,7 @@ fn into(run: &Running, trial: u32) {
 fn member(run: &Running) -> u32 {
     run.await_facts("the member", |facts| {
         facts.iter().find_map(|fact| match fact.what {
-            What::Started { pid } => Some(pid),
+            What::Started { pid, .. } => Some(pid),
             _ => None,
         })
     })

@@ -115,7 +115,7 @@ const SOON: Duration = Duration::from_secs(20);
 fn process(run: &Running, who: &str) -> u32 {
     let facts = run.facts();
     let pid = |fact: &Fact| match (&fact.life, &fact.what) {
-        (Some(life), What::Started { pid }) if life.to_string() == who => Some(*pid),
+        (Some(life), What::Started { pid, .. }) if life.to_string() == who => Some(*pid),
         _ => None,
     };
     facts.iter().find_map(pid).unwrap()

@@ -58,7 +58,7 @@ fn member(run: &Running) -> u32 {
     run.await_facts("a trial", |facts| {
         facts.iter().find(|fact| matches!(fact.what, What::TrialBegan { .. }))?;
         facts.iter().find_map(|fact| match fact.what {
-            What::Started { pid } => Some(pid),
+            What::Started { pid, .. } => Some(pid),
             _ => None,
         })
     })

@@ -13,12 +13,19 @@ use support::results::{Claims, with_row};
 const SHOWN: &str = "tandem-out/kill-leader-…";
 /// The words before the sample.
 const BEFORE: &str = "and ends after about a minute with\n\n```text\n";
+/// The words before the table of the same kills with stand-ins.
+const BEFORE_STAND_INS: &str = "--set defaults.on_death=stand-in`:\n\n```text\n";
 
-/// The sample, and what stands before and after it.
-fn sample(page: &str) -> [&str; 3] {
-    let (before, rest) = page.split_once(BEFORE).unwrap();
+/// Compares what a command printed with the sample after these words, or writes it there.
+fn compare(before: &str, printed: &str) {
+    let page = fs::read_to_string("README.md").unwrap();
+    let (head, rest) = page.split_once(before).unwrap();
     let (sample, after) = rest.split_once("```").unwrap();
-    [before, sample, after]
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write("README.md", format!("{head}{before}{printed}```{after}")).unwrap();
+        return;
+    }
+    assert_eq!(shape(printed), shape(sample), "UPDATE=1 writes it anew\n{printed}");
 }
 
 /// What the first command prints, its files in the folder of the sample: how long their paths are
@@ -69,14 +76,23 @@ fn the_sample_matches_the_output_of_the_first_command() {
     let played = undisturbed(play, Finished::is_disturbed, ToString::to_string);
     let Some(run) = played else { return };
     assert_eq!(run.code(), Some(0), "{run}");
-    let printed = printed(&run);
-    let [before, sample, after] = sample(&page);
-    if std::env::var_os("UPDATE").is_some() {
-        let page = format!("{before}{BEFORE}{printed}```{after}");
-        fs::write("README.md", page).unwrap();
-        return;
-    }
-    assert_eq!(shape(&printed), shape(sample), "UPDATE=1 writes it anew\n{printed}");
+    compare(BEFORE, &printed(&run));
+}
+
+#[test]
+fn the_table_of_stand_ins_matches_the_output_of_its_command() {
+    let _turn = turn();
+    let play = || {
+        let words = "--seed 7 --set defaults.on_death=stand-in";
+        Experiment::new("chaos/kill-leader.yaml").with(words).finish()
+    };
+    let played = undisturbed(play, Finished::is_disturbed, ToString::to_string);
+    let Some(run) = played else { return };
+    assert_eq!(run.code(), Some(0), "{run}");
+    let from = run.stdout.find("\nms  ").unwrap() + 1;
+    let table = &run.stdout[from..];
+    let (table, _) = table.split_once("\n\n").unwrap();
+    compare(BEFORE_STAND_INS, &format!("{table}\n"));
 }
 
 #[test]

@@ -78,6 +78,10 @@ pub fn ask(
             });
             return Some(Response::Offsets(last.collect()));
         }
+        // Each has one here.
+        Request::Leaders { partitions } => {
+            return Some(Response::Leaders(partitions.into_iter().collect()));
+        }
         Request::Commit { member_id, generation, offsets } => {
             let commit = Commit {
                 group,

@@ -2,6 +2,8 @@
 //! report and its files, in a trace, in a later file of a journal. It is reported, and excuses
 //! nothing.
 
+mod away;
+
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -239,7 +241,7 @@ fn a_later_file_of_a_journal_knows_it_still() {
 /// Every file of a journal has the causes of the whole; one begins between these instants.
 fn files_agree(story: Story, [after, before]: [u64; 2]) {
     let folder = tempfile::tempdir().unwrap();
-    let plan = plan_apart(1, &[("p1", 1, 1), ("p2", 1, 1)]);
+    let plan = plan_apart(1, &[("p1", 1, 2), ("p2", 1, 1)]);
     let mut facts = story.facts;
     facts.sort_by_key(|fact| fact.t);
     let whole = folder.path().join("whole");

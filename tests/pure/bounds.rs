@@ -9,6 +9,8 @@
     reason = "a test may fail loudly"
 )]
 
+mod silent;
+
 use std::time::Duration;
 
 use support::world::{Luck, World};
@@ -44,6 +46,9 @@ fn terms() -> Terms {
         stand_in: None,
         suspicion: None,
         statement: None,
+        gives_way: Some(1),
+        work: Duration::ZERO,
+        stop: Duration::ZERO,
     }
 }
 
@@ -223,9 +228,9 @@ fn joined(terms: Terms, loses_announcements: bool) -> Duration {
 /// The new owner says so at once; where that is lost, the next beacon says it, `tau` later.
 #[test]
 fn a_role_that_moves_is_led_twice_until_its_new_owner_says_so() {
-    let (told, lost) = (joined(handing_over(), false), joined(handing_over(), true));
+    let (heard, lost) = (joined(handing_over(), false), joined(handing_over(), true));
     let latency = terms().first - 10 * MS;
-    assert_eq!(told, latency, "one latency");
+    assert_eq!(heard, latency, "one latency");
     let high = bounds(&handing_over(), None).restart.overlap.high.get();
     assert!(lost <= high && lost > 100 * MS, "{lost:?}, bound {high:?}");
     let without = Terms { statement: Some(latency), ..terms() };

@@ -1,5 +1,6 @@
-//! No hand-over to nobody: whatever is late, lost or begins again, a partition that was once led
-//! stays led while its members live; and no two members surrender to each other.
+//! Every hand-over has a receiver: if messages are late or lost, or a coordinator begins again,
+//! a partition that was once led stays led while its members live; and no two members surrender to
+//! each other.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -83,7 +84,7 @@ impl World {
         for (order, rebalance) in rebalances.iter().enumerate() {
             at += rebalance.pause_ms;
             generation = if rebalance.forgets { 1 } else { generation + 1 };
-            // All have given back what they held before anybody gets a share.
+            // All have given back what they held before a member gets a share.
             let revoked = at + rebalance.late_ms.iter().max().unwrap();
             for (who, late) in rebalance.late_ms.iter().enumerate() {
                 let of = (0..).zip(rebalance.owners).filter(|(_, owner)| *owner == who);
@@ -131,7 +132,7 @@ impl World {
         }
         for (k, was) in (0..).zip(&mut self.led) {
             let led = self.members.iter().any(|it| it.leads(now, PartitionId(k)));
-            assert!(led || !*was, "at {at} ms nobody leads partition {k}");
+            assert!(led || !*was, "at {at} ms no member leads partition {k}");
             *was |= led;
         }
     }

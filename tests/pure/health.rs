@@ -159,8 +159,8 @@ proptest! {
     }
 }
 
-/// A story on two groups of two, told up to an instant.
-fn told(story: &Story, until: u64) -> (Picture, Seen) {
+/// A story on two groups of two, played up to an instant.
+fn play(story: &Story, until: u64) -> (Picture, Seen) {
     let plan = promised(plan(2, &[("p1", 2, 2), ("p2", 2, 2)]));
     let mut facts: Vec<Fact> = story.facts.clone();
     facts.sort_by_key(|fact| fact.t);
@@ -241,7 +241,7 @@ fn a_hand_over_without_a_gap_begins_nothing_anew() {
     let (first, second) = (&[[100, END]][..], &[[3_000, END]][..]);
     leads(&mut story, "p1-1.1", &[(0, [100, END], first), (1, [3_000, END], second)]);
     leads(&mut story, "p1-2.1", &[(1, [200, 4_000], &[[200, 4_000]])]);
-    let (picture, _) = told(&story, 6_000);
+    let (picture, _) = play(&story, 6_000);
     assert_eq!(picture.roles[1].leaders[&"p1".parse::<GroupName>().unwrap()].len(), 1);
     assert_eq!((picture.roles[0].health, since(&picture, 0, 6_000)), (Level::Led, 100));
     assert_eq!((picture.roles[1].health, since(&picture, 1, 6_000)), (Level::Led, 200));
@@ -255,9 +255,9 @@ fn a_member_that_hangs_leads_nothing_once_that_is_certain() {
     others(&mut story);
     leads(&mut story, "p1-2.1", &[(1, [200, END], &[[200, 3_000]])]);
     let group: GroupName = "p1".parse().unwrap();
-    let (picture, _) = told(&story, 3_400);
+    let (picture, _) = play(&story, 3_400);
     assert_eq!(picture.health, Level::Led, "it is not certain yet");
-    let (picture, seen) = told(&story, 9_000);
+    let (picture, seen) = play(&story, 9_000);
     assert_eq!((picture.health, picture.roles[1].health), (Level::Degraded, Level::Degraded));
     assert_eq!(since(&picture, 1, 9_000), 3_000);
     assert!(picture.roles[1].idle.contains(&group) && !picture.groups[&group].led);
@@ -274,7 +274,7 @@ fn nothing_is_led_for_longer_than_since_the_last_gap() {
     let mut story = Story::default();
     others(&mut story);
     leads(&mut story, "p1-2.1", &[(1, [200, END], &[[200, 3_000], [3_300, END]])]);
-    let (picture, seen) = told(&story, 6_000);
+    let (picture, seen) = play(&story, 6_000);
     assert_eq!((picture.health, since(&picture, 1, 6_000)), (Level::Led, 3_300));
     assert_eq!(picture.health_for_ms.round() as u64, 2_700);
     assert_eq!(picture.groups[&"p1".parse::<GroupName>().unwrap()].counts.gaps, 1);
@@ -290,7 +290,7 @@ fn a_claim_that_was_never_served_ends_no_joint_gap() {
     always(&mut story, "p2-1.1", 0);
     leads(&mut story, "p1-2.1", &[(1, [200, END], &[])]);
     leads(&mut story, "p2-2.1", &[(1, [100, 4_000], &[[100, 4_000]])]);
-    let (picture, seen) = told(&story, 11_000);
+    let (picture, seen) = play(&story, 11_000);
     let settled = seen.looks.last().unwrap().settled;
     assert!(settled > at(5_000), "{settled:?}");
     let role = (picture.roles[1].health, at(since(&picture, 1, 11_000)));
@@ -306,7 +306,7 @@ fn a_gap_hides_no_longer_one_before_it() {
     let ticks = [[200, 3_000], [3_400, 3_450], [3_500, END]];
     let claims = [0, 1, 2].map(|at| (1, ticks[at], &ticks[at..=at]));
     leads(&mut story, "p1-2.1", &claims);
-    let (_, seen) = told(&story, 6_000);
+    let (_, seen) = play(&story, 6_000);
     let certain = seen.looks.iter().filter(|look| look.settled > at(3_000));
     let longest = certain.map(|look| (look.settled, look.picture.objective[1].longest_ms));
     let longest: Vec<_> = longest.collect();
@@ -321,10 +321,10 @@ fn a_group_that_never_led_hides_nothing() {
     let ticks = &[[100, 3_000]][..];
     leads(&mut story, "p1-1.1", &[(0, [100, END], ticks), (1, [100, END], ticks)]);
     story.died("p1-1.1", 3_000);
-    let (picture, seen) = told(&story, 2_000);
+    let (picture, seen) = play(&story, 2_000);
     assert_eq!((picture.health, picture.exit()), (Level::Starting, Exit::Unknown));
     seen.looks.iter().for_each(|look| agrees(look).unwrap());
-    let (picture, seen) = told(&story, 4_000);
+    let (picture, seen) = play(&story, 4_000);
     assert_eq!((picture.health, picture.exit()), (Level::Down, Exit::Down));
     seen.looks.iter().for_each(|look| agrees(look).unwrap());
 }

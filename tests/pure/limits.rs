@@ -228,10 +228,13 @@ fn an_unknown_bound_is_absent() {
     assert_eq!(known(&step("fault: partition, behavior: reset")), (true, true));
     assert_eq!(known(&step("fault: partition, from: {coordinator_of: any}")), (true, true));
     assert_eq!(known(&step("fault: partition, apis: coordinator")), (true, false));
+    // Members that hear nothing give way, if they join their group themselves.
+    let deaf = step("fault: partition, apis: data");
+    assert_eq!(limits_with(&deaf, "defaults.handover=true")[0].0, 240);
+    assert!(brief(&deaf, "defaults.membership=librdkafka").limits["p1"].gap.is_none());
     assert_eq!(known(&step("fault: protocol, behavior: stall, apis: coordinator")), (true, false));
     for what in [
         "fault: partition, direction: to_member",
-        "fault: partition, apis: data",
         "fault: partition, apis: [heartbeat]",
         "fault: slow, latency: 10ms",
         "fault: protocol, apis: coordinator, latency: 10ms",

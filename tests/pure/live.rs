@@ -2,7 +2,7 @@
 //! oracle, on histories that chance makes up and that come late. `UPDATE=1 cargo test --test pure`
 //! rewrites the transcripts.
 //!
-//! Inputs: `plan ROLES GROUP:PARTITIONS:MEMBERS …` begins. Then what happens is told, in
+//! Inputs: `plan ROLES GROUP:PARTITIONS:MEMBERS …` begins. Then what happens follows, in
 //! milliseconds: `serves WHO PARTITION TERM FROM UNTIL`, `claims` likewise, `started`, `died`,
 //! `stopped`, `continued WHO AT`, `asked WHO KIND AT`, `lapsed WHO PARTITION TERM AT`,
 //! `lost WHO FROM UNTIL` (its channel was full). `run UNTIL` plays it, each fact at its stamp;
@@ -39,7 +39,7 @@ proptest! {
         let (found, judged) = (found(&plan, &live, &events), judged(&plan, &facts, end));
         for (place, judged) in judged {
             prop_assert_eq!(&found[&place], &judged, "{:?}\n{}", place,
-                told(&plan, &facts, &place));
+                describe(&plan, &facts, &place));
         }
         let late = events.iter().any(|event| matches!(event, Event::Late { .. }));
         prop_assert!(!late);
@@ -73,7 +73,7 @@ fn what_was_said_before_a_stop_may_come_after_it() {
 }
 
 /// What a failure shows: the facts that concern one group.
-fn told(plan: &Plan, facts: &[Fact], place: &(Option<GroupName>, u32)) -> String {
+fn describe(plan: &Plan, facts: &[Fact], place: &(Option<GroupName>, u32)) -> String {
     let members = |fact: &&Fact| {
         let home = fact.life.as_ref().and_then(|life| plan.group_of(&life.member));
         place.0.is_none() || home == place.0.as_ref()
@@ -87,7 +87,7 @@ fn told(plan: &Plan, facts: &[Fact], place: &(Option<GroupName>, u32)) -> String
 /// 64 partitions in three groups of five, all led, for a minute.
 fn all_led() -> Story {
     let mut story = Story::default();
-    for ms in (0..60_000).step_by(50) {
+    for ms in (0..20_000).step_by(50) {
         for (group, member) in (1..=3).flat_map(|group| (1..=5).map(move |member| (group, member)))
         {
             let who = format!("p{group}-{member}.1");
@@ -140,17 +140,18 @@ fn cost(roles: u32, story: &Story) -> (f64, [usize; 2]) {
 #[test]
 fn a_million_roles_cost_what_their_partitions_do() {
     let story = all_led();
-    let mut ratios: Vec<f64> = (0..5)
-        .map(|_| {
-            let (few, _) = cost(64, &story);
-            let (many, [first, last]) = cost(1_000_000, &story);
-            assert!(last < first + first / 10, "what is kept grows: from {first} to {last}");
-            many / few
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    eprintln!("a million roles cost {ratios:.2?} of what 64 do");
-    assert!(ratios[2] < 2.0, "{ratios:?}");
+    // Other programs on the processor only add to a time, so the least of five is closest to the
+    // cost. A loop over the roles would cost thousands of times as much.
+    let mut least = [f64::INFINITY; 2];
+    for _ in 0..5 {
+        let (few, _) = cost(64, &story);
+        let (many, [first, last]) = cost(1_000_000, &story);
+        assert!(last < first + first / 10, "what is kept grows: from {first} to {last}");
+        least = [least[0].min(few), least[1].min(many)];
+    }
+    let [few, many] = least;
+    eprintln!("64 roles cost {few:.3} s, a million {many:.3} s");
+    assert!(many < 2.0 * few, "{many} s of {few} s");
 }
 
 /// The owner of a live fold stands still from 2500 to 8000; at 5500 a guard ends the only member.
@@ -281,8 +282,8 @@ impl Play {
             if matches!(event, Event::Settled(_)) {
                 continue; // comes all the time
             }
-            let told = now.map_or_else(|| "finish".to_owned(), |now| ms(now).to_string());
-            writeln!(out, "{told:>6}  {}", show(&event)).unwrap();
+            let at = now.map_or_else(|| "finish".to_owned(), |now| ms(now).to_string());
+            writeln!(out, "{at:>6}  {}", show(&event)).unwrap();
         }
         out
     }
@@ -327,7 +328,8 @@ fn show(event: &Event) -> String {
     match event {
         Event::Leaders { group, partition, leaders, since } => {
             let leaders: Vec<_> = leaders.iter().map(ToString::to_string).collect();
-            let leaders = if leaders.is_empty() { "nobody".into() } else { leaders.join(" and ") };
+            let leaders =
+                if leaders.is_empty() { "no leader".into() } else { leaders.join(" and ") };
             format!("{group} {partition}: {leaders} since {}", ms(*since))
         }
         Event::Unled { group, partition, span } if span.until == Mono(u64::MAX) => {

@@ -334,3 +334,36 @@ fn nothing_is_cut_on_a_small_terminal_and_a_large_one_is_used() {
     let empty = large.lines().filter(|line| line.trim_matches('"').trim().is_empty()).count();
     assert!(empty < 15, "{empty} of 50 lines are empty:\n{large}");
 }
+
+/// Names that are too long for their columns lose their middles, and nothing behind them is lost.
+#[test]
+fn long_names_are_told_apart_on_a_small_terminal() {
+    let names = ["payments-europe-west", "payments-europe-east", "payments-europe-north"];
+    let groups = names.map(|name| (name, 2, 2));
+    let mut playback = Playback::new(plan(2, &groups));
+    let mut story = Story::default();
+    for name in names {
+        for (member, partition) in (1..=2).zip(0..) {
+            let who = format!("{name}-{member}.1");
+            story.started(&who, 1).assigned(&who, 2, &[partition]);
+            story.serves(&who, partition, 1, [100, 5_000]);
+        }
+    }
+    playback.play(&story, 4_900);
+    let mut screen = Screen::new(false, false);
+    let small = page(&playback, &mut screen, 4_900, (80, 24));
+    insta::assert_snapshot!("long_names", small);
+    let roles = small.lines().filter(|line| line.contains(" for ") && line.contains('…'));
+    let roles: Vec<_> = roles.collect();
+    assert_eq!(roles.len(), 2, "{small}");
+    for (role, end) in roles.iter().zip(["-1 ", "-2 "]) {
+        assert_eq!(
+            role.matches(end).count(),
+            3,
+            "each group's leader is known by its end: {small}"
+        );
+    }
+    for name in names {
+        assert!(small.contains(&format!("{name}  ")), "{name} stands apart: {small}");
+    }
+}

@@ -61,6 +61,21 @@ fn a_plan_says_where_librdkafka_speaks_for_members() {
 }
 
 #[test]
+fn a_profile_is_the_settings_that_it_names_and_a_setting_goes_before_it() {
+    let text = |defaults: &str| {
+        let head = "version: 1\nname: t\nroles: [r]\nclusters: {a: embedded}\n";
+        format!("{head}groups: {{p: {{cluster: a}}}}\ndefaults: {defaults}\n")
+    };
+    let pace = |defaults| read(&text(defaults)).groups.remove("p").unwrap().pace;
+    let published = pace("{membership: librdkafka, handover: false}");
+    assert_eq!(pace("{profile: paper}"), published);
+    assert_ne!(pace("{profile: tandem}"), published);
+    assert_eq!(pace("{profile: tandem}"), pace("{}"));
+    let own = pace("{membership: own, handover: false}");
+    assert_eq!(pace("{profile: paper, membership: own}"), own);
+}
+
+#[test]
 fn sharing_a_topic_is_sharing_the_beacons_but_never_to_the_point_of_silence() {
     let beacons = |threshold: &str| {
         let set = format!("defaults.threshold={threshold}").parse().unwrap();

@@ -35,6 +35,8 @@ fn pace(threshold: u64) -> Pace {
         handover: false,
         on_death: OnDeath::default(),
         suspect: None,
+        starts_within: tandem::time::Span::default(),
+        stops_before: tandem::time::Span::default(),
     }
 }
 

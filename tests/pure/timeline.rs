@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use support::chance::{Draws, history};
-use support::facts::{Story, at, fault, name, plan};
+use support::facts::{Story, at, fault, name, plan, plan_with_others};
 use support::{naive, twin};
 use tandem::ids::{GroupName, TrialNumber};
 use tandem::observation::{Outcome, What};
@@ -85,6 +85,15 @@ proptest! {
         numbers in prop::collection::vec(0u32..1_000_000, 0..700),
     ) {
         let plan = plan(3, &[("p1", 2, 2), ("p2", 2, 2)]);
+        let facts = history(&["p1", "p2"], &mut Draws::new(numbers));
+        prop_assert_eq!(twin::gaps(&plan, &facts), naive::gaps(&plan, &facts));
+    }
+
+    #[test]
+    fn what_others_may_hold_is_found_twice(
+        numbers in prop::collection::vec(0u32..1_000_000, 0..700),
+    ) {
+        let plan = plan_with_others(3, &[("p1", 2, 2), ("p2", 2, 2)]);
         let facts = history(&["p1", "p2"], &mut Draws::new(numbers));
         prop_assert_eq!(twin::gaps(&plan, &facts), naive::gaps(&plan, &facts));
     }

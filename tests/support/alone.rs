@@ -52,7 +52,13 @@ impl Alone {
 
     /// Creates a topic, like another user.
     pub fn create(&self, name: &str, width: i32) {
+        self.create_with(name, width, &[]);
+    }
+
+    /// The same, with these settings.
+    pub fn create_with(&self, name: &str, width: i32, settings: &[(&str, &str)]) {
         let topic = NewTopic::new(name, width, TopicReplication::Fixed(1));
+        let topic = settings.iter().fold(topic, |topic, (key, value)| topic.set(key, value));
         let admin = self.admin();
         let made = runtime().block_on(admin.create_topics([&topic], &AdminOptions::new()));
         made.unwrap().remove(0).unwrap();

@@ -1,6 +1,7 @@
 //! Random histories: lives that claim, tick, lapse, stop, die and lose facts, in an order that a
 //! run could have, more or less.
 
+use tandem::ids::PartitionId;
 use tandem::observation::{Fact, What};
 
 use super::facts::{Story, at, class, fault};
@@ -73,7 +74,7 @@ impl Living<'_> {
 
     /// Lives, and says when it ended.
     fn live(mut self, draws: &mut Draws) -> u64 {
-        self.add(What::Started { pid: 1 });
+        self.add(What::Started { pid: 1, external: None });
         for _ in 0..draws.below(14) {
             self.now += draws.ms(1, 60);
             self.act(draws);
@@ -106,7 +107,7 @@ impl Living<'_> {
         let who = self.who.clone();
         let place = draws.below(2);
         let slot = usize::try_from(place).unwrap();
-        match draws.below(10) {
+        match draws.below(12) {
             0 | 1 if self.open[slot].is_none() => {
                 let until = self.now + draws.ms(20, 2_500);
                 self.terms[slot] += 1;
@@ -131,23 +132,7 @@ impl Living<'_> {
                 self.now += 150;
                 self.story.says(&who, self.now, What::Hole { from, until });
             }
-            6 => {
-                if draws.below(2) == 0 {
-                    self.ask("pause");
-                    self.now += draws.ms(1, 5);
-                }
-                if draws.below(4) == 3 {
-                    self.ask("pause");
-                    self.now += draws.ms(1, 5);
-                }
-                if draws.below(2) == 0 {
-                    self.add(What::NotYet);
-                    self.now += draws.ms(1, 5);
-                }
-                self.add(What::Stopped);
-                self.now += draws.ms(1, 1_500);
-                self.add(What::Continued);
-            }
+            6 => self.pause(draws),
             7 => {
                 if draws.below(3) == 0 {
                     self.ask_for(
@@ -162,6 +147,8 @@ impl Living<'_> {
                 }
                 self.now += draws.ms(1, 400);
             }
+            8 => self.assigned(draws),
+            9 => self.taken(draws, place),
             _ => {
                 let open = (0..2u32).zip(self.open);
                 let led: Vec<u32> = open.filter_map(|(on, until)| until.map(|_| on)).collect();
@@ -171,6 +158,41 @@ impl Living<'_> {
                 self.renew(draws);
             }
         }
+    }
+
+    fn pause(&mut self, draws: &mut Draws) {
+        if draws.below(2) == 0 {
+            self.ask("pause");
+            self.now += draws.ms(1, 5);
+        }
+        if draws.below(4) == 3 {
+            self.ask("pause");
+            self.now += draws.ms(1, 5);
+        }
+        if draws.below(2) == 0 {
+            self.add(What::NotYet);
+            self.now += draws.ms(1, 5);
+        }
+        self.add(What::Stopped);
+        self.now += draws.ms(1, 1_500);
+        self.add(What::Continued);
+    }
+
+    fn assigned(&mut self, draws: &mut Draws) {
+        let partitions = [PartitionId(0), PartitionId(1)];
+        let partitions = partitions.into_iter().filter(|_| draws.below(3) > 0).collect();
+        let (generation, member_id) = (None, None);
+        let assigned = What::Assigned { generation, member_id, partitions };
+        self.story.says(&self.who, self.now, assigned);
+    }
+
+    fn taken(&mut self, draws: &mut Draws, place: u32) {
+        let partitions = vec![PartitionId(place)];
+        let taken = match draws.below(2) {
+            0 => What::Revoked { partitions },
+            _ => What::Lost { partitions },
+        };
+        self.story.says(&self.who, self.now, taken);
     }
 
     fn renew(&mut self, draws: &mut Draws) {

@@ -9,8 +9,8 @@ use tandem::observation::{Ending, Fact, FaultClass, Horizon, Outcome, What};
 use tandem::roles::{Count, Roles};
 use tandem::time::{Mono, Span};
 use tandem::topology::{
-    Access, Address, Allowance, Assignor, Bound, Bounds, Edges, MembershipClient, Mode, Objective,
-    OnDeath, Pace, Plan, PlannedCluster, PlannedGroup, Range,
+    Access, Address, Allowance, Assignor, Bound, Bounds, Edges, Foreign, MembershipClient, Mode,
+    Objective, OnDeath, Pace, Plan, PlannedCluster, PlannedGroup, Range,
 };
 use tandem::verdict::{Brief, Limits};
 
@@ -63,6 +63,7 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         kill: bound(850, 1_300, 3_000),
         leave: bound(0, 300, 3_000),
         isolation: bound(0, 0, 3_000),
+        silence: None,
         pause: bound(850, 1_300, 3_350),
         restart: bound(0, 0, 3_000),
         broker: bound(0, 1_300, 3_250),
@@ -80,10 +81,15 @@ pub fn plan(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
         handover: false,
         on_death: OnDeath::default(),
         suspect: None,
+        starts_within: Span::default(),
+        stops_before: Span::default(),
     };
     let group = |&(group, partitions, members): &(&str, u32, u32)| {
         let width = NonZeroU32::new(partitions).unwrap();
         let planned = PlannedGroup {
+            launch: tandem::topology::Launch::default(),
+            duty: None,
+            foreign: Foreign::default(),
             cluster: name("a"),
             topic: name(group),
             partitions: width,
@@ -128,6 +134,14 @@ pub fn plan_apart(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
     plan.clusters.insert(name("b"), apart);
     let last = plan.groups.values_mut().last();
     last.into_iter().for_each(|group| group.cluster = name("b"));
+    plan
+}
+
+/// The same, where the last group may have members of which nothing is known.
+pub fn plan_with_others(roles: u32, groups: &[(&str, u32, u32)]) -> Plan {
+    let mut plan = plan_apart(roles, groups);
+    let last = plan.groups.values_mut().last();
+    last.into_iter().for_each(|group| group.foreign = Foreign::Allow);
     plan
 }
 
@@ -185,7 +199,7 @@ impl Story {
     }
 
     pub fn started(&mut self, who: &str, ms: u64) -> &mut Self {
-        self.of(who, ms, What::Started { pid: 1 })
+        self.of(who, ms, What::Started { pid: 1, external: None })
     }
 
     pub fn died(&mut self, who: &str, ms: u64) -> &mut Self {

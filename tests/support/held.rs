@@ -86,12 +86,17 @@ impl Stage {
         (hold, port)
     }
 
+    /// Without a command, with these arguments.
+    pub fn hold_at(&self, name: &str, more: &[&str]) -> Hold {
+        Hold { child: self.command(name, more, &[]).spawn().unwrap() }
+    }
+
     /// Holds role `r` with this command.
     pub fn hold(&self, name: &str, command: &[&str]) -> Hold {
         Hold { child: self.command(name, &["--role", "r"], command).spawn().unwrap() }
     }
 
-    /// Holds role `r` with `body`, a script that nobody else may run meanwhile. Whatever it starts
+    /// Holds role `r` with `body`, a script that runs once at a time. All that it starts
     /// counts, too: the kernel keeps the lock until the last of them has ended. Who finds it taken
     /// writes that to `two`.
     pub fn hold_alone(&self, name: &str, body: &str) -> Hold {
@@ -114,7 +119,7 @@ impl Stage {
         eventually(&format!("the command of {name}"), SOON, found)
     }
 
-    /// Nobody found two commands at a time.
+    /// No command found another at its side.
     pub fn was_alone(&self) {
         assert_eq!(self.said("two"), "", "two commands ran at the same time");
     }

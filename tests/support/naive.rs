@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tandem::ids::{FaultId, GroupName, Life, PartitionId, Term, TrialNumber};
 use tandem::observation::{Fact, FaultClass, What};
 use tandem::time::Mono;
-use tandem::topology::Plan;
+use tandem::topology::{Foreign, Plan};
 
 const HOLE_NS: u64 = 100_000_000;
 const SILENCE_NS: u64 = 250_000_000;
@@ -52,8 +52,13 @@ pub fn gaps(plan: &Plan, facts: &[Fact]) -> Vec<Gap> {
                 let best = |at: &Mono| {
                     members.iter().map(|one| one.serves(partition, *at, &instants)).max()
                 };
+                // What none of them holds, another may serve.
+                let other = |at: &Mono| {
+                    let free = !members.iter().any(|one| one.holds(partition, *at));
+                    if free && group.foreign == Foreign::Allow { Serves::Maybe } else { Serves::No }
+                };
                 let stretches = cuts.iter().take(cuts.len() - 1);
-                let states = stretches.map(|at| best(at).unwrap_or(Serves::No)).collect();
+                let states = stretches.map(|at| best(at).max(Some(other(at))).unwrap()).collect();
                 served.insert((name, partition), states);
             }
         }
@@ -217,6 +222,22 @@ impl<'a> Witness<'a> {
     fn could(&self, partition: PartitionId, at: Mono) -> bool {
         let claims = self.claims.iter().filter(|((on, _), _)| *on == partition);
         claims.into_iter().any(|(_, (from, until))| *from <= at && at < *until)
+            && !self.stopped(at)
+            && self.end().is_none_or(|(asked, _)| at < asked)
+    }
+
+    /// Its group gave it the partition, as far as it said by then, and it lives and runs.
+    fn holds(&self, partition: PartitionId, at: Mono) -> bool {
+        let said = self.own.iter().filter(|fact| fact.t <= at);
+        let mut last = said.filter_map(|fact| match &fact.what {
+            What::Assigned { partitions, .. } => Some(partitions.contains(&partition)),
+            What::Revoked { partitions } | What::Lost { partitions } => {
+                partitions.contains(&partition).then_some(false)
+            }
+            What::Leaving => Some(false),
+            _ => None,
+        });
+        last.next_back().unwrap_or(false)
             && !self.stopped(at)
             && self.end().is_none_or(|(asked, _)| at < asked)
     }

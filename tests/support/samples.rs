@@ -196,9 +196,15 @@ fn admin(key: ApiKey, version: i16) -> Option<RequestKind> {
     })
 }
 
-/// A request and the frame that holds it, without its length; number 7, from `p1-1.1`.
+/// A request and its frame.
 pub fn written(key: ApiKey, version: i16) -> (RequestKind, Bytes) {
     let body = sample(key, version).unwrap();
+    let bytes = framed(&body, key, version);
+    (body, bytes)
+}
+
+/// The frame that holds this request, without its length; number 7, from `p1-1.1`.
+pub fn framed(body: &RequestKind, key: ApiKey, version: i16) -> Bytes {
     let mut bytes = BytesMut::new();
     RequestHeader::default()
         .with_request_api_key(number(key))
@@ -208,5 +214,5 @@ pub fn written(key: ApiKey, version: i16) -> (RequestKind, Bytes) {
         .encode(&mut bytes, key.request_header_version(version))
         .unwrap();
     body.encode(&mut bytes, version).unwrap();
-    (body, bytes.freeze())
+    bytes.freeze()
 }

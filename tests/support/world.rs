@@ -2,6 +2,7 @@
 //! delay chosen, so that the worst and the best case can be played exactly.
 
 mod exclusive;
+mod silent;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -66,6 +67,8 @@ struct Client {
     cut: Option<Mono>,
     /// From here on it has no further proof.
     proved: Option<Mono>,
+    /// A partition that it hears nothing on.
+    deaf: Option<PartitionId>,
 }
 
 /// One group, its coordinator, its ledger.
@@ -121,8 +124,8 @@ impl World {
         let number = self.clients.len();
         let core = self.core(number);
         let (member_id, holds) = (String::new(), BTreeMap::new());
-        let (cut, proved) = (None, None);
-        self.clients.push(Client { core, member_id, generation: -1, holds, cut, proved });
+        let (cut, proved, deaf, generation) = (None, None, None, -1);
+        self.clients.push(Client { core, member_id, generation, holds, cut, proved, deaf });
         self.at(self.now, Due::Join(number));
         self.at(self.now, Due::Core(number));
     }
@@ -192,6 +195,9 @@ impl World {
     }
 
     fn deliver(&mut self, client: usize, message: Heard) {
+        if self.clients[client].deaf == Some(message.partition) {
+            return;
+        }
         self.clients[client].core.handle_heard(self.now, message);
         self.drain(client);
     }
@@ -253,6 +259,10 @@ impl World {
     }
 
     fn join(&mut self, index: usize) {
+        if self.clients[index].deaf.is_some() {
+            // It has not been asked to join: its heartbeats end here.
+            self.silence(index);
+        }
         let held = self.clients[index].holds.keys().copied().collect();
         self.clients[index].holds.clear();
         self.clients[index].core.handle_membership(self.now, &Membership::Revoked(held));
@@ -266,7 +276,7 @@ impl World {
             session: self.terms.session,
             rebalance: Duration::from_secs(10),
             protocol_type: "consumer".to_owned(),
-            protocols: vec![Protocol { name: "roundrobin".to_owned(), metadata: Bytes::new() }],
+            protocols: vec![Protocol { name: "roundrobin".to_owned(), metadata: self.says(index) }],
             needs_known_id: false,
             can_skip_assignment: false,
         };
@@ -304,12 +314,10 @@ impl World {
         let joined = reply.outcome.unwrap();
         self.clients[index].member_id = reply.member_id;
         self.clients[index].generation = joined.generation;
+        let ids: Vec<&String> = joined.members.iter().map(|member| &member.member_id).collect();
         let deal = |place: usize| {
-            let of = joined.members.len();
-            (0..self.width.get())
-                .filter(move |k| *k as usize % of == place)
-                .map(|k| k as u8)
-                .collect::<Vec<_>>()
+            let all = (0..self.width.get()).filter(|k| self.place_of(*k, &ids) == place);
+            all.map(|k| k as u8).collect::<Vec<_>>()
         };
         let members = joined.members.iter().enumerate();
         let assignments =

@@ -34,7 +34,7 @@ fn paused(run: &Running) -> (Life, u32) {
         let in_force = |fact: &&Fact| matches!(fact.what, What::FaultInForce { .. });
         let life = facts.iter().find(in_force)?.life.clone()?;
         let pid = facts.iter().find_map(|fact| match fact.what {
-            What::Started { pid } if fact.life.as_ref() == Some(&life) => Some(pid),
+            What::Started { pid, .. } if fact.life.as_ref() == Some(&life) => Some(pid),
             _ => None,
         });
         Some((life, pid?))

@@ -2,8 +2,10 @@
 
 mod blocking_disk;
 mod documented;
+mod duty;
 mod examples;
 mod exec;
+mod foreign;
 mod guard;
 mod hang;
 mod hold;
@@ -14,6 +16,7 @@ mod progress;
 mod provision;
 mod reasons;
 mod revived;
+mod scheduler_postgres;
 mod strangers;
 mod suite;
 mod suspend;

@@ -176,7 +176,8 @@ fn a_consumer_group_that_has_members_is_refused() {
     let run = ground.run("").finish();
     assert_eq!(run.code(), Some(1), "{run}");
     let wanted = "consumer group ground-p1 of group p1 has members that are not ours (a-stranger): \
-                  stop them, or set another `consumer_group`";
+                  stop them, set another `consumer_group`, or let them be there with \
+                  `foreign: allow`";
     assert!(run.stderr.contains(wanted), "{run}");
     drop(stranger);
 }

@@ -211,7 +211,7 @@ fn a_suite_is_halted_with_its_run() {
     };
     let of_another = halt(&["-f", "topologies/trio.yaml"]);
     assert_eq!(of_another, (Some(0), "nothing of trio is left to halt\n".to_owned()));
-    // Whoever started it waits for it.
+    // The caller waits for it.
     let (suite, (code, said)) = std::thread::scope(|scope| {
         let halted = scope.spawn(|| halt(&["-f", SOLO]));
         (stage.end(child), halted.join().unwrap())

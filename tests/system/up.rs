@@ -133,7 +133,10 @@ fn one_of_several_must_be_named() {
         assert!(line.is_some_and(|line| line.trim_start().starts_with(topology)), "{said}");
     }
     assert_eq!(ask(&["-f", "topologies/solo.yaml"]).0, Some(0));
-    assert_eq!(ask(&["-f", "topologies/trio.yaml"]).0, Some(1));
+    let (code, said) = ask(&["-f", "topologies/trio.yaml"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("no `tandem up` of yours keeps trio up; running are:"), "{said}");
+    assert!(said.contains(&format!("process {}", duo.pid())), "{said}");
     assert_eq!(ask(&["-f", "topologies/none.yaml"]).0, Some(2));
     // `tandem halt` leaves them alone, unless it is asked for all.
     let halt = |args: &[&str]| {

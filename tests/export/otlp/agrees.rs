@@ -58,7 +58,10 @@ fn expected(
         for one in found {
             let cause = match &one.cause {
                 Cause::Fault(id) => id.to_string(),
-                Cause::Restart(life) | Cause::Death(life) | Cause::Stop(life) => life.to_string(),
+                Cause::Restart(life)
+                | Cause::Death(life)
+                | Cause::Stop(life)
+                | Cause::Connection(life) => life.to_string(),
                 Cause::Broker(cluster) => cluster.to_string(),
                 Cause::Start | Cause::Nothing => String::new(),
             };

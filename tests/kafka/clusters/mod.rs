@@ -4,6 +4,7 @@
 mod alone;
 mod pair;
 mod partly;
+mod silence;
 
 /// Above session, rebalance and first message: the bound of an isolation's gap is nothing.
 const LARGE_ENOUGH: &str = "defaults.threshold=1500ms";

@@ -73,6 +73,7 @@ impl Hub {
                 | Request::Sync(_)
                 | Request::Commit { .. }
                 | Request::Offsets { .. }
+                | Request::Leaders { .. }
                 | Request::Leave { .. } => refuse(Refusal::CoordinatorLoadInProgress),
             };
         }

@@ -38,7 +38,7 @@ fn search(name: &str, setting: Setting) -> Option<String> {
     eprintln!("{name}: {states} states{settles}");
     let found = [ONCE, SETTLES, GIVES_UP].into_iter().find_map(|what| {
         let path = checker.discovery(what)?;
-        Some(format!("not: {what}\n{}", story::told(path)))
+        Some(format!("not: {what}\n{}", story::text(path)))
     });
     if found.is_none() {
         assert!(checker.is_done(), "{name}: the search has not ended");

@@ -35,7 +35,7 @@ pub(super) struct Seat {
     pub(super) neli: Neli,
     /// Requests that are about to be carried to a broker.
     pub(super) outbox: Vec<Outgoing>,
-    /// What it has stated about itself, and nobody has heard yet.
+    /// What it has stated about itself, and no member has heard yet.
     pub(super) said: Vec<Statement>,
     number: u64,
     /// What came while the process was stopped.
@@ -194,6 +194,7 @@ impl Seat {
             }
             GroupEvent::Left => self.die(),
             GroupEvent::Failed(_) => self.state = State::Failed,
+            GroupEvent::GaveWay(_) => {}
         }
     }
 
@@ -267,6 +268,7 @@ impl Seat {
             | Request::Join(_)
             | Request::Sync(_)
             | Request::Offsets { .. }
+            | Request::Leaders { .. }
             | Request::Leave { .. } => return,
         };
         if counts && self.core.is_stable() {

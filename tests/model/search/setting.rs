@@ -145,6 +145,7 @@ impl Setting {
             renews_id: exclusive,
             commit: commits.then_some(TICK * 2),
             wall_ms: 0,
+            gives_way: None,
             hold: self.hold,
             // Over at the next tick, and too short to vary.
             backoff: Duration::from_nanos(1),

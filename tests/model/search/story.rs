@@ -9,7 +9,7 @@ use super::setting::TICK;
 use super::world::{Late, World};
 
 /// One line a move: when, what, and who leads what afterwards.
-pub(super) fn told(path: Path<World, Move>) -> String {
+pub(super) fn text(path: Path<World, Move>) -> String {
     let steps = path.into_vec();
     let Some(begin) = steps.first().map(|(world, _)| world.now) else { return String::new() };
     let mut lines = Vec::new();
@@ -77,6 +77,7 @@ fn asked(request: &Request) -> String {
             format!("Commit as {member_id} of generation {generation}")
         }
         Request::Offsets { .. } => "Offsets".to_owned(),
+        Request::Leaders { .. } => "Leaders".to_owned(),
         Request::Leave { member_id } => format!("Leave of {member_id}"),
     }
 }
@@ -88,6 +89,7 @@ fn answered(outcome: Option<&Response>) -> String {
         Some(Response::Joined(joined)) => format!("in generation {}", joined.generation),
         Some(Response::Synced(_)) => "its share".to_owned(),
         Some(Response::Offsets(_)) => "offsets".to_owned(),
+        Some(Response::Leaders(_)) => "leaders".to_owned(),
         Some(Response::Done) => "done".to_owned(),
         Some(Response::Refused { refusal, .. }) => refusal.to_string(),
     }

@@ -127,6 +127,7 @@ impl World {
                 | Request::Join(_)
                 | Request::Sync(_)
                 | Request::Commit { .. }
+                | Request::Leaders { .. }
                 | Request::Leave { .. } => None,
             };
         }
@@ -183,7 +184,7 @@ impl World {
         }
     }
 
-    /// Whether each partition is led, or there is nobody who could lead it.
+    /// Whether each partition is led, or no member could lead it.
     pub(super) fn all_led(&self) -> bool {
         let led = |k| self.leaders(k) > 0;
         !self.seats.iter().any(|seat| seat.lives()) || (0..WIDTH.get()).map(PartitionId).all(led)

@@ -84,7 +84,9 @@ fn leader(facts: &[Fact]) -> (String, i32) {
     let held = claims(facts);
     let (victim, _) = held.iter().max_by_key(|(_, claims)| claims.len()).unwrap();
     let pid = facts.iter().find_map(|fact| match &fact.what {
-        What::Started { pid } if fact.life.as_ref().unwrap().to_string() == *victim => Some(*pid),
+        What::Started { pid, .. } if fact.life.as_ref().unwrap().to_string() == *victim => {
+            Some(*pid)
+        }
         _ => None,
     });
     (victim.clone(), i32::try_from(pid.unwrap()).unwrap())

@@ -1,10 +1,12 @@
 //! Runs that something holds up: a host that is suspended or busy, a disk that takes nothing,
 //! brokers that are away.
 
+use std::collections::BTreeSet;
+
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
-use tandem::ids::Life;
-use tandem::observation::{Fact, What};
+use tandem::ids::{Life, MemberId};
+use tandem::observation::{ClockDomain, External, Fact, What};
 use tandem::time::{Mono, Span};
 use tandem::verdict::Disturbed;
 
@@ -38,6 +40,25 @@ pub(crate) fn hinder(facts: &mut Vec<Fact>, chance: &mut ChaCha12Rng) {
         }
         from = until;
     }
+}
+
+/// Of some members it becomes true that the run did not start them, and of some of these that
+/// their clock is another one. Returns the members that the plan does not have to name.
+pub(crate) fn outsiders(facts: &mut [Fact], chance: &mut ChaCha12Rng) -> BTreeSet<MemberId> {
+    let members: BTreeSet<_> =
+        facts.iter().filter_map(|fact| Some(fact.life.as_ref()?.member.clone())).collect();
+    let outside: BTreeSet<_> = members.into_iter().filter(|_| chance.random_bool(0.3)).collect();
+    for fact in facts {
+        if let (What::Started { external, .. }, Some(life)) = (&mut fact.what, &fact.life)
+            && outside.contains(&life.member)
+        {
+            let (group, _) = life.member.as_str().split_once('-').unwrap();
+            let clock = ClockDomain { boot: "b".to_owned(), time_namespace: 1 };
+            let same_clock = chance.random_bool(0.8);
+            *external = Some(External { group: name(group), clock, same_clock });
+        }
+    }
+    outside
 }
 
 fn of_member(chance: &mut ChaCha12Rng) -> What {

@@ -13,7 +13,7 @@ TICKLESS, SILENCE = 100_000_000, 250_000_000
 BY_MEMBER = {"assigned", "revoked", "lost", "claimed", "renewed", "lapsed", "ticks", "hole",
              "late", "leaving", "clock", "unconnected", "connected"}
 UNITS = {"h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-ALPHA, AFTER_FAULT = 0.05, 15 * 10**9
+ALPHA, AFTER_FAULT, FELT = 0.05, 15 * 10**9, 15 * 10**9
 
 
 def union(spans):
@@ -68,8 +68,10 @@ class Life:
         self.member, self.number = member, int(number)
         self.claims, self.open, self.runs = {}, set(), {}
         self.started = self.death = self.last = self.not_yet = None
+        self.reports = "claims"
         self.requests = {"end": [], "stop": []}
-        self.stops, self.unknown = [], []
+        self.stops, self.unknown, self.apart = [], [], []
+        self.held = {}
 
     # What it says of itself.
 
@@ -110,8 +112,28 @@ class Life:
                     runs[-1] = (min(runs[-1][0], begin), max(runs[-1][1], end))
                 else:
                     runs.append((begin, end))
+        elif kind in ("unconnected", "connected"):
+            if self.apart and self.apart[-1][1] == END:
+                self.apart[-1] = (self.apart[-1][0], t)
+            if kind == "unconnected":
+                self.apart.append((t, END))
         elif kind == "hole":
             self.unknown.append((said["from_ns"], said["until_ns"]))
+        if kind in ("revoked", "lost"):
+            self.give_back(t, said["partitions"])
+        elif kind == "leaving":
+            self.give_back(t, list(self.held))
+        elif kind == "assigned":
+            self.give_back(t, [on for on in self.held if on not in said["partitions"]])
+            for on in said["partitions"]:
+                holdings = self.held.setdefault(on, [])
+                if not holdings or holdings[-1][1] is not None:
+                    holdings.append((t, None))
+
+    def give_back(self, t, partitions):
+        for on in partitions:
+            if self.held.get(on) and self.held[on][-1][1] is None:
+                self.held[on][-1] = (self.held[on][-1][0], t)
 
     # What the controller says of it.
 
@@ -121,12 +143,17 @@ class Life:
         if not self.stops or self.stops[-1][1] is not None:
             self.stops.append([(min(asked, t), t), None])
 
-    def told(self, fact):
+    def take(self, fact):
         t, kind = fact["t_ns"], kind_of(fact)
         said = fact[kind]
         not_yet, self.not_yet = self.not_yet, None
         if kind == "started":
             self.started = t
+            external = said.get("external")
+            if external:
+                self.reports = "always" if external["same_clock"] else "never"
+                if not external["same_clock"]:
+                    self.unknown.append((t, END))
         elif kind == "died":
             asked = min((when for _, when in self.requests["end"]), default=t)
             self.requests["end"] = []
@@ -155,13 +182,22 @@ class Life:
 
     def close(self, stalls, unattended):
         asked, confirmed = self.death or (END, END)
-        if self.last and self.open:
-            silent = less(less([(self.last[1], asked)], self.stopped()), stalls)
+        spoke = self.last[1] if self.last else None
+        if spoke is None and self.reports == "always":
+            spoke = self.started
+        due = self.reports == "always" or (self.reports == "claims" and self.open)
+        if spoke is not None and due:
+            silent = less(less([(spoke, asked)], self.stopped()), stalls)
             if length(silent) > SILENCE:
-                self.unknown.append((self.last[1], confirmed))
+                self.unknown.append((spoke, confirmed))
         self.unknown = cut(self.unknown, self.started or 0, confirmed)
         if unattended is not None:
             self.unknown = union(self.unknown + [(unattended, END)])
+
+    def holds(self, partition):
+        asked = self.death[0] if self.death else END
+        held = [(begin, END if end is None else end) for begin, end in self.held.get(partition, [])]
+        return less(cut(held, 0, asked), self.stopped())
 
     def claims_on(self, partition):
         return [span for (on, _), span in self.claims.items() if on == partition]
@@ -233,6 +269,11 @@ class Run:
         self.plan, self.brief, self.zero = header["plan"], header["brief"], header["zero_ns"]
         self.groups = self.plan["groups"]
         home = {member: name for name, of in self.groups.items() for member in of["members"]}
+        outside = [(it["life"], it["started"]["external"]) for it in facts
+                   if (it.get("started") or {}).get("external")]
+        for name, external in outside:
+            if external["group"] in self.groups:
+                home.setdefault(name.rsplit(".", 1)[0], external["group"])
         authors = {}
         for fact in facts:
             author = fact["life"] if kind_of(fact) in BY_MEMBER else None
@@ -287,7 +328,7 @@ class Run:
                 for one in self.lives.values():
                     one.fail(said["fault"])
             if life:
-                life.told(fact)
+                life.take(fact)
             if kind == "settled":
                 self.settled[said["group"]].append(t)
             elif kind == "fault_asked":
@@ -296,7 +337,7 @@ class Run:
                     hit = of == group if life else cluster in (None, planned["cluster"])
                     if hit and said["class"] != "nothing" and (of, said["fault"]) not in seen:
                         seen.add((of, said["fault"]))
-                        self.troubles[of].append((t, 6, "fault", said["fault"]))
+                        self.troubles[of].append((t, 7, "fault", said["fault"]))
                 struck.add(name)
                 if said["class"] in ("kills", "leaves", "duplicates"):
                     ended.add(name)
@@ -307,13 +348,13 @@ class Run:
                 trouble = (t, 2, "restart", name) if again else (t, 1, "start", "")
                 self.troubles[group].append(trouble)
             elif kind == "stopped" and life and name not in paused:
-                self.troubles[group].append((min(looked.get(name, t), t), 3, "stop", name))
+                self.troubles[group].append((min(looked.get(name, t), t), 4, "stop", name))
             elif kind == "cluster_died":
                 for of, planned in self.groups.items():
                     if planned["cluster"] == said["cluster"]:
-                        self.troubles[of].append((t, 5, "broker", said["cluster"]))
+                        self.troubles[of].append((t, 6, "broker", said["cluster"]))
             elif kind == "died" and life and name not in left and name not in ended:
-                self.troubles[group].append((t, 4, "death", name))
+                self.troubles[group].append((t, 5, "death", name))
             elif kind in ("broker_lost", "broker_back"):
                 which = (said["cluster"], said["broker"])
                 if which in lost:
@@ -338,7 +379,8 @@ class Run:
                 open_ = None
         if open_:
             sent = {it.get("life") for it in own
-                    if it.get("fault_asked", {}).get("class") in ("leaves", "duplicates")}
+                    if it.get("fault_asked", {}).get("class") in ("leaves", "duplicates")
+                    or (it.get("started") or {}).get("external")}
             ends = [it["t_ns"] for it in facts if it["t_ns"] >= open_[1]
                     and ("ended" in it or ("leaving" in it and it["life"] not in sent))]
             trials.append((*open_, min(ends or [max(it["t_ns"] for it in facts)])))
@@ -408,14 +450,29 @@ class Run:
         if trouble and not any(trouble[0] < t <= when for t in self.settled[group]):
             return trouble
         here = self.groups[group]["cluster"]
-        lost = [t for t, until, cluster in self.lost if t <= when < until and cluster == here]
-        return (max(lost), 5, "broker", here) if lost else None
+        lost = [t for t, until, cluster in self.lost
+                if cluster == here and self.felt(group, t, until, when)]
+        if lost:
+            return (max(lost), 6, "broker", here)
+        apart = []
+        for life in self.lives.values():
+            died = life.death[1] if life.death else END
+            apart += [(t, life.order, life.name) for t, until in life.apart
+                      if self.home[life.member] == group and t < died
+                      and self.felt(group, t, min(until, died), when)]
+        return (max(apart)[0], 3, "connection", max(apart)[2]) if apart else None
+
+    def felt(self, group, t, until, when):
+        """Whether what was away in a group is the cause of what begins then."""
+        settled = any(until < one <= when for one in self.settled[group])
+        return t <= when < until or until <= when < until + FELT and t <= when and not settled
 
     def cause(self, group, when):
         names = [group] if group else list(self.groups)
         found = [one for one in (self.latest(name, when) for name in names) if one]
-        best = max(found, key=lambda one: (one[1], one[0]), default=None)
-        return list(best[2:]) if best else ["none", ""]
+        # Of those at one instant, that of the last group.
+        best = max(enumerate(found), key=lambda it: (it[1][1], it[1][0], it[0]), default=None)
+        return list(best[1][2:]) if best else ["none", ""]
 
 
 def count(views, begin, end):
@@ -467,8 +524,12 @@ def look(run):
         lives = [life for life in run.lives.values() if run.home[life.member] == name]
         lives.sort(key=lambda life: life.order)
         for partition in {role % group["partitions"] for role in range(role_count(run))}:
+            held = union(span for life in lives for span in life.holds(partition))
+            # One more life, of which nothing else is known.
+            others = less([(0, END)], held) if group.get("foreign") == "allow" else []
             memo[name, partition] = ([(life, life.served(partition)) for life in lives],
-                                     [(life, life.claimed(partition)) for life in lives])
+                                     [(life, life.claimed(partition)) for life in lives],
+                                     ([], others, {}))
 
     def note(what, group, role, trial, spans, views, unknown):
         for span in spans:
@@ -483,8 +544,8 @@ def look(run):
             joint_over, joint_unsure, every_served, every_claimed = [], [], [], []
             led = []
             for name, partition in on:
-                served, claimed = memo[name, partition]
-                serves, claims = [v for _, v in served], [v for _, v in claimed]
+                served, claimed, others = memo[name, partition]
+                serves, claims = [[v for _, v in of] + [others] for of in (served, claimed)]
                 every_served += serves
                 every_claimed += claims
                 gaps = when(serves, window, lambda least, most: most == 0)
@@ -535,7 +596,7 @@ def numbers(run, found, least):
     groups = {}
     for name in run.groups:
         of = lambda cause: {kind: distribution(kind, name, cause) for kind in kinds}
-        other = {cause: of(cause) for cause in ["restart", "broker", "death", "stop", "start", "none"]}
+        other = {cause: of(cause) for cause in ["restart", "broker", "death", "stop", "connection", "start", "none"]}
         groups[name] = {**of("fault"), "other": other, "unknown_ms": unknown([name])}
     joint = {kind: distribution(kind, None) for kind in kinds[:2]}
     within = sorted(f[8] for f in found if f[0] == "gap" and f[1])

@@ -1,23 +1,25 @@
 //! A second computation, in Python, from the page `deploy/schema/README.md` alone: it must find the
 //! same gaps, overlaps and takeovers, to the nanosecond.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
-use tandem::ids::{GroupName, TrialNumber};
+use tandem::ids::{GroupName, MemberId, TrialNumber};
 use tandem::journal::{Recording, read, read_parts};
-use tandem::observation::{Outcome, What};
+use tandem::observation::{Fact, Outcome, What};
 use tandem::time::Span;
 use tandem::timeline::{Cause, Finding, Findings, Timeline, TimelineBuilder};
+use tandem::topology::Plan;
 use tandem::verdict::{Brief, Disturbed, Report};
 
-use crate::documented::hindered::{held_up, hinder, rule};
+use crate::documented::hindered::{held_up, hinder, outsiders, rule};
 use crate::documented::live::live;
 use crate::documented::python::ask;
 use support::chance::{Draws, history};
-use support::facts::{Story, at, brief, failed, name, plan_apart};
+use support::facts::{Story, at, brief, failed, name, plan_apart, plan_with_others};
 use support::recorded::{kills, record};
 
 /// So many journals are made up.
@@ -47,6 +49,7 @@ fn found(timeline: &Timeline) -> Vec<String> {
                 Cause::Broker(cluster) => ("broker", cluster.to_string()),
                 Cause::Death(life) => ("death", life.to_string()),
                 Cause::Stop(life) => ("stop", life.to_string()),
+                Cause::Connection(life) => ("connection", life.to_string()),
                 Cause::Start => ("start", String::new()),
                 Cause::Nothing => ("none", String::new()),
             };
@@ -132,10 +135,26 @@ fn written(
     story: &Story,
     disturbed: Option<Disturbed>,
 ) -> (PathBuf, Recording) {
-    let plan = plan_apart(3, &[("p1", 2, 2), ("p2", 2, 2)]);
+    let groups = [("p1", 2, 2), ("p2", 2, 2)];
+    // Every other one has a group in which others may be.
+    let plan = if number.is_multiple_of(2) {
+        plan_apart(3, &groups)
+    } else {
+        plan_with_others(3, &groups)
+    };
+    written_of(&plan, folder, number, story, disturbed)
+}
+
+fn written_of(
+    plan: &Plan,
+    folder: &Path,
+    number: usize,
+    story: &Story,
+    disturbed: Option<Disturbed>,
+) -> (PathBuf, Recording) {
     let run = folder.join(format!("run-{number}"));
-    let brief = Brief { disturbed, ..brief(&plan, 1, &[]) };
-    record(&run, &plan, &brief, &story.facts);
+    let brief = Brief { disturbed, ..brief(plan, 1, &[]) };
+    record(&run, plan, &brief, &story.facts);
     let path = run.join("journal.jsonl");
     let recording = read(&path).unwrap();
     (path, recording)
@@ -161,6 +180,37 @@ fn the_documentation_suffices_for_random_histories() {
     let agreed = agree(&journals);
     let Agreed { intervals, disturbed: [some, all], outages } = agreed;
     assert!(intervals > 1_000 && some > 5 && all > 0 && outages > 5, "{agreed:?} is little");
+}
+
+#[test]
+fn the_documentation_suffices_for_members_that_the_run_did_not_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut journals, mut unnamed) = (Vec::new(), 0);
+    for seed in 1_000..1_000 + RANDOM {
+        let mut chance = ChaCha12Rng::seed_from_u64(seed);
+        let numbers = (0..600).map(|_| chance.random_range(0..1_000_000)).collect();
+        let mut story = Story::default();
+        story.facts = history(&["p1", "p2"], &mut Draws::new(numbers));
+        let outside = outsiders(&mut story.facts, &mut chance);
+        let mut plan = plan_apart(3, &[("p1", 2, 2), ("p2", 2, 2)]);
+        // The fact of a start stands before all others of its life.
+        let start = |fact: &Fact| matches!(fact.what, What::Started { .. });
+        story.facts.sort_by_key(|fact| !start(fact));
+        let begun: BTreeSet<MemberId> = story
+            .facts
+            .iter()
+            .filter(|fact| start(fact))
+            .filter_map(|fact| Some(fact.life.as_ref()?.member.clone()))
+            .collect();
+        for group in plan.groups.values_mut() {
+            let before = group.members.len();
+            group.members.retain(|member| !(outside.contains(member) && begun.contains(member)));
+            unnamed += before - group.members.len();
+        }
+        journals.push(written_of(&plan, folder.path(), journals.len(), &story, None));
+    }
+    let agreed = agree(&journals);
+    assert!(agreed.intervals > 1_000 && unnamed > 50, "{agreed:?} of {unnamed} is little");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_stopped_wrapper_holds_nothing_up() {
     let (command, detached) = (stage.runs("a", None), written(&stage.path("detached")));
     first.signal(Signal::STOP);
     let stopped = Mono::now();
-    // The keeper alone ends the command, by the last promise that it was told of.
+    // The keeper alone ends the command, by the last promise that it received.
     let last = gone(command).max(gone(detached));
     let took = last.since(stopped).as_millis();
     assert!(took < u128::from(THRESHOLD_MS), "{took} ms");
@@ -80,8 +80,11 @@ fn a_killed_keeper_takes_the_command_with_it_and_another_follows() {
     gone(command);
     gone(detached);
     stage.runs("a", Some(command));
-    let told = stage.said("a.err");
-    assert!(told.contains("the keeper of the command died; all that it kept is killed"), "{told}");
+    let output = stage.said("a.err");
+    assert!(
+        output.contains("the keeper of the command died; all that it kept is killed"),
+        "{output}"
+    );
     stage.was_alone();
 }
 
@@ -91,7 +94,7 @@ fn what_an_earlier_life_left_is_ended_before_the_next_one_joins() {
     let first = stage.hold_alone("a", STUBBORN);
     let (command, detached) = (stage.runs("a", None), written(&stage.path("detached")));
     let keeper = first.keeper();
-    // Both at once: nobody is left to end what was detached.
+    // Both at once: no process is left to end what was detached.
     signal_pid(keeper.pid, Signal::STOP);
     first.signal(Signal::KILL);
     signal_pid(keeper.pid, Signal::KILL);

@@ -1,5 +1,5 @@
 //! Members of the user alone, on a broker that `tandem up` keeps: found without an address, and
-//! nothing is claimed of what nobody observes.
+//! observed by way of their facts.
 
 use std::process::Stdio;
 
@@ -12,12 +12,11 @@ use tandem::live_view::Level;
 const HELD: &str = "-f topologies/held.yaml";
 
 #[test]
-fn programs_of_the_user_find_the_broker_of_a_running_up_which_claims_nothing_of_them() {
+fn programs_of_the_user_find_the_broker_of_a_running_up_which_learns_what_they_lead() {
     let up = Up::start(HELD);
     let address = eventually("the broker", SOON, || {
         let picture = up.status().1?;
-        assert_eq!(picture.health, Level::Starting, "nobody is observed");
-        assert!(picture.groups.is_empty(), "{picture:?}");
+        assert_eq!(picture.health, Level::Starting, "no member has started");
         picture.brokers.values().next().map(|broker| broker.address.clone())
     });
     assert_eq!(up.status().0, Some(4), "unknown is no pass");
@@ -31,12 +30,17 @@ fn programs_of_the_user_find_the_broker_of_a_running_up_which_claims_nothing_of_
         .unwrap();
     let led = || std::fs::read_to_string(&said).ok().filter(|text| text == "nightly\n");
     eventually(&format!("the command, on {address}"), SOON, led);
-    let text = output(tandem(up.state()).args(["status"]).args(HELD.split(' ')));
-    let text = String::from_utf8_lossy(&text.stdout).into_owned();
-    assert!(text.contains("role nightly: starting for "), "{text}");
-    assert!(text.contains("no group has members of its own"), "{text}");
+    let picture = up.await_health(Level::Led);
+    let leaders: Vec<_> = picture.roles.iter().flat_map(|role| role.leaders.values()).collect();
+    assert!(leaders.iter().all(|of| of.len() == 1 && of[0].as_str() == "p1-a"), "{leaders:?}");
     signal_pid(child.id(), Signal::TERM);
     assert_eq!(child.wait().unwrap().code(), Some(0));
+    let text = eventually("its leave", SOON, || {
+        let text = output(tandem(up.state()).args(["status"]).args(HELD.split(' ')));
+        let text = String::from_utf8_lossy(&text.stdout).into_owned();
+        text.contains("p1-a.1  left").then_some(text)
+    });
+    assert!(text.contains("role nightly: down for "), "{text}");
 }
 
 #[test]
@@ -44,11 +48,8 @@ fn an_experiment_measures_no_group_without_members() {
     let state = tempfile::tempdir().unwrap();
     let args = ["chaos", "run", "chaos/kill-leader.yaml", "-f", "topologies/held.yaml"];
     let done = output(tandem(state.path()).args(args));
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert_eq!(done.status.code(), Some(2), "{told}");
-    assert!(
-        told.contains("group `p1` has no members of its own, so nothing is measured"),
-        "{told}"
-    );
-    assert!(told.contains("--set groups.p1.members=3"), "{told}");
+    let output = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{output}");
+    assert!(output.contains("group `p1` has no member that an experiment may hit"), "{output}");
+    assert!(output.contains("--set groups.p1.launch=tandem"), "{output}");
 }

@@ -1,8 +1,9 @@
 //! `tandem hold` as a user starts it: the command runs while the role is led, and is gone before
-//! another runs, whatever happens to `tandem hold`, to its keeper and to the brokers.
+//! another runs, also if `tandem hold`, its keeper or the brokers fail.
 
 mod ends;
 mod kept_up;
+mod observed;
 mod refused;
 mod runs;
 mod scheduler;

@@ -20,15 +20,15 @@ fn mistakes_are_named_with_what_was_meant() {
         (&hold, &["no-such-command"], "there is no command no-such-command"),
         (&hold, &["./t"], "there is no command ./t"),
     ] {
-        let (code, told) = refused(&stage, "a", more, command);
-        assert!(code == Some(2) && told.contains(message), "{message}: {code:?} {told}");
+        let (code, output) = refused(&stage, "a", more, command);
+        assert!(code == Some(2) && output.contains(message), "{message}: {code:?} {output}");
     }
     let other = ["--group", "p2", "--role", "r"];
     let mut command = std::process::Command::new(support::program());
     command.args(["hold", "-f", "t.yaml", "--name", "a"]).args(other).args(["--", "true"]);
     let done = command.current_dir(stage.path("")).output().unwrap();
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(told.contains("--group: there is no group `p2`: did you mean `p1`?"), "{told}");
+    let output = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(output.contains("--group: there is no group `p2`: did you mean `p1`?"), "{output}");
 }
 
 #[test]
@@ -38,8 +38,8 @@ fn a_name_is_borne_by_one_process_at_a_time() {
     stage.runs("a", None);
     let mut command = stage.command_as("second", "a", &["--role", "r"], &["true"]);
     let code = command.status().unwrap().code();
-    let told = stage.said("second.err");
-    assert!(told.contains("another `tandem hold` runs as a in group p1"), "{code:?} {told}");
+    let output = stage.said("second.err");
+    assert!(output.contains("another `tandem hold` runs as a in group p1"), "{code:?} {output}");
     assert_eq!(code, Some(1));
 }
 
@@ -47,11 +47,11 @@ fn a_name_is_borne_by_one_process_at_a_time() {
 fn a_ledger_of_another_width_is_refused() {
     let stage = Stage::new("session: 2s");
     stage.broker.create("held-p1", 3);
-    let (code, told) = refused(&stage, "a", &["--role", "r"], &["true"]);
+    let (code, output) = refused(&stage, "a", &["--role", "r"], &["true"]);
     assert_eq!(code, Some(1));
     assert!(
-        told.contains("topic held-p1 of group p1 has 3 partitions and 1 are planned"),
-        "{told}"
+        output.contains("topic held-p1 of group p1 has 3 partitions and 1 are planned"),
+        "{output}"
     );
 }
 
@@ -59,7 +59,7 @@ fn a_ledger_of_another_width_is_refused() {
 fn an_embedded_cluster_needs_a_tandem_up() {
     let stage = Stage::new("session: 2s");
     let embedded = ["--role", "r", "--set", "clusters.a=embedded"];
-    let (code, told) = refused(&stage, "a", &embedded, &["true"]);
+    let (code, output) = refused(&stage, "a", &embedded, &["true"]);
     assert_eq!(code, Some(1));
-    assert!(told.contains("no `tandem up` of yours keeps held up on this machine"), "{told}");
+    assert!(output.contains("no `tandem up` of yours keeps held up on this machine"), "{output}");
 }

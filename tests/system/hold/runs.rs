@@ -28,9 +28,9 @@ fn a_command_learns_its_role_and_ends_in_order() {
     one.signal(Signal::TERM);
     assert_eq!(one.ends().code(), Some(0));
     assert_eq!(stage.said("asked"), "asked\n");
-    let told = stage.said("a.err");
-    assert!(told.contains("a in p1: leads; the command runs as process "), "{told}");
-    assert!(told.contains("the command was stopped: exit status 0"), "{told}");
+    let output = stage.said("a.err");
+    assert!(output.contains("a in p1: leads; the command runs as process "), "{output}");
+    assert!(output.contains("the command was stopped: exit status 0"), "{output}");
 }
 
 #[test]
@@ -53,9 +53,9 @@ fn a_command_that_ends_by_itself_is_started_again_ever_later() {
     let mut one = stage.hold("a", &["sh", "-c", "echo x >> begun; exit 3"]);
     let begun = || (stage.said("begun").lines().count() >= 4).then_some(());
     eventually("four starts", SOON, begun);
-    let told = stage.said("a.err");
+    let output = stage.said("a.err");
     for line in ["ended by itself: exit status 3", "again in 100ms", "again in 200ms"] {
-        assert!(told.contains(line), "{line}: {told}");
+        assert!(output.contains(line), "{line}: {output}");
     }
     one.signal(Signal::TERM);
     assert_eq!(one.ends().code(), Some(0));
@@ -67,11 +67,11 @@ fn what_a_command_leaves_behind_is_ended_before_it_is_started_again() {
     let body = "setsid sh -c 'trap \"\" TERM; echo $$ > left; sleep 60' & \
                 while ! [ -s left ]; do sleep 0.01; done; cp left left.$$; rm left";
     let mut one = stage.hold_alone("a", body);
-    let told = || stage.said("a.err");
+    let output = || stage.said("a.err");
     eventually("two ends", SOON, || {
-        (told().matches("was killed: exit status 0").count() > 1).then_some(())
+        (output().matches("was killed: exit status 0").count() > 1).then_some(())
     });
-    assert!(told().contains("it starts again in 200ms"), "it ended by itself: {}", told());
+    assert!(output().contains("it starts again in 200ms"), "it ended by itself: {}", output());
     stage.was_alone();
     one.signal(Signal::TERM);
     assert_eq!(one.ends().code(), Some(0));

@@ -84,9 +84,9 @@ fn an_ill_program_hands_its_roles_over_and_takes_them_back() {
     health(other, false);
     assert_eq!(health(port, true).0, 200);
     leads(port);
-    // The stream began with what was led, and told of the rest.
-    let told: Vec<String> = events.take(4).collect();
-    assert_eq!(told, ["claimed", "lapsed", "left", "claimed"]);
+    // The stream began with what was led, and then came the rest.
+    let names: Vec<String> = events.take(4).collect();
+    assert_eq!(names, ["claimed", "lapsed", "left", "claimed"]);
 }
 
 /// The names of the events, as they come; `connected` may come at any time.
@@ -184,4 +184,66 @@ fn answers_match_the_openapi_file() {
         let is_fine = errors.as_array().unwrap().is_empty();
         assert_eq!(is_fine, number % 2 == 0, "{}: {errors}", lines[number]);
     }
+}
+
+#[test]
+fn a_member_that_does_not_lead_says_where_the_leader_is() {
+    let stage = Stage::new("session: 2s");
+    let one = stage.serve("a", &["--advertise", "host-a:1"]);
+    let two = stage.serve("b", &["--advertise", "host-b:2"]);
+    let ports = [(one.1, "host-a:1"), (two.1, "host-b:2")];
+    eventually("the address of the leader", SOON, || {
+        let leads = |port| role(port).0 == 200;
+        let [(first, _), (second, _)] = ports;
+        let ((_, address), (other, _)) = match (leads(first), leads(second)) {
+            (true, false) => (ports[0], ports[1]),
+            (false, true) => (ports[1], ports[0]),
+            (true, true) | (false, false) => return None,
+        };
+        let (status, body) = role(other);
+        (status == 409 && body["leader"] == address).then_some(())
+    });
+}
+
+/// An answer on a Unix socket: its status, and its body.
+fn over_unix(path: &std::path::Path, request: &str, body: &str) -> Option<(u16, String)> {
+    let mut stream = std::os::unix::net::UnixStream::connect(path).ok()?;
+    let length = body.len();
+    write!(
+        stream,
+        "{request} HTTP/1.1\r\nHost: tandem\r\nConnection: close\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    )
+    .ok()?;
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut text).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+}
+
+#[test]
+fn a_sidecar_answers_on_a_unix_socket_its_own_user_alone() {
+    let stage = Stage::exclusive();
+    let path = stage.path("a.sock");
+    // What a process that has ended left there is no obstacle; another file is.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let mut hold = stage.hold_at("a", &["--serve", "unix:a.sock"]);
+    let led = || over_unix(&path, "GET /v1/roles/r", "").filter(|(status, _)| *status == 200);
+    let (_, body) = eventually("the lead", SOON, led);
+    assert!(body.contains("\"promised\":true"), "{body}");
+    assert!(stage.said("a.err").contains("answers on unix:/"), "{}", stage.said("a.err"));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "only its own user may connect");
+    let ill = over_unix(&path, "PUT /v1/health", "{\"well\":false}").unwrap();
+    assert_eq!(ill.0, 200, "{}", ill.1);
+    eventually("the end of the lead", SOON, || {
+        over_unix(&path, "GET /v1/roles/r", "").filter(|(status, _)| *status == 409)
+    });
+    hold.signal(Signal::TERM);
+    assert_eq!(hold.ends().code(), Some(0));
+    assert!(!path.exists(), "the socket is removed");
+    fs::write(&path, "a file").unwrap();
+    let mut refused = stage.hold_at("a", &["--serve", "unix:a.sock"]);
+    assert_eq!(refused.ends().code(), Some(1));
+    assert_eq!(stage.said("a.sock"), "a file");
 }
