@@ -130,7 +130,8 @@ impl Found {
     }
 
     pub(super) fn span(&self, context: &RunContext, plan: &Plan, objective: &Objective) -> Span {
-        let Finding { roles, trial, span: during, cause, uncertainty, censored } = &self.finding;
+        let Finding { roles, trial, span: during, cause, uncertainty, censored, .. } =
+            &self.finding;
         let name = match self.kind {
             Kind::Gap => names::GAP,
             Kind::Overlap => names::OVERLAP,

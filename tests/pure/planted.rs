@@ -65,6 +65,7 @@ fn a_kill_costs_from_asked_to_the_successor() {
         span: Interval::new(at(2_000), at(3_047)),
         cause: Cause::Fault(fault("1.k")),
         uncertainty: Duration::from_millis(3),
+        excess: Duration::from_millis(3),
         censored: false,
     };
     assert_eq!(found.gaps, std::slice::from_ref(&gap));

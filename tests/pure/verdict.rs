@@ -47,9 +47,14 @@ fn blind(story: &mut Story) {
 fn a_claim_passes_fails_or_is_unknown() {
     use Verdict::{Fail, Pass, Unknown};
     for (text, seen, unseen) in [
-        ("group.p1.gap.max == 1047ms", Pass, Pass),
+        // Its victim may have served for 3 ms more, so it surely lasted 1044 ms.
+        ("group.p1.gap.max == 1047ms", Unknown, Unknown),
+        ("group.p1.gap.max <= 1047ms", Pass, Pass),
+        ("group.p1.gap.max < 1044ms", Fail, Fail),
+        ("group.p1.gap.min >= 1044ms", Pass, Pass),
+        ("group.p1.gap.min >= 1045ms", Unknown, Unknown),
         ("group.p1.gap.count == 2", Pass, Pass),
-        ("group.p1.gap.max < 1047ms", Fail, Fail),
+        ("group.p1.gap.max < 1047ms", Unknown, Unknown),
         ("group.p1.gap.p50 <= bound.group.gap", Pass, Pass),
         ("group.p1.takeover.max >= 1s", Pass, Pass),
         ("group.p2.gap.max == 0s", Pass, Unknown),
@@ -158,6 +163,23 @@ fn the_objective_is_judged_too() {
     );
     assert_eq!((report.confidence.with_joint_gap, report.confidence.probability_max), (1, None));
     assert_eq!(Exit::of(&report).code(), 3);
+}
+
+/// The gap of p1 lasted 1044 to 1047 ms.
+#[test]
+fn a_limit_within_the_uncertainty_of_a_gap_makes_the_verdict_unknown() {
+    let (plan, story) = run(1_047, complete);
+    let verdict = |most| {
+        let mut brief = brief(&plan, 1, &[]);
+        brief.objective.group_gap = Some(Span::ms(most));
+        let report = Report::compute(&plan, &brief, 42, at(10), &story.facts);
+        (report.verdict, report.reasons)
+    };
+    assert_eq!(verdict(1_047), (Verdict::Pass, vec![]));
+    assert_eq!(verdict(1_043).0, Verdict::Fail);
+    let why = "Group p1: intervals may be up to 3.0 ms shorter, so group_gap <= 1s 46ms is unknown.";
+    assert_eq!(verdict(1_046), (Verdict::Unknown, vec![why.to_owned()]));
+    assert_eq!(verdict(1_044).0, Verdict::Unknown);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::lane::{Sight, uncertainty};
+use super::lane::{Sight, beside, edges};
 use super::{Cause, GroupLine, Interval, IntervalSet, Lane, Lanes, Trial, View};
 use crate::roster::{Roster, RosterGroup};
 use tandem_facts::ids::{GroupName, PartitionId, TrialNumber};
@@ -23,8 +23,18 @@ pub struct Finding {
     pub cause: Cause,
     /// The uncertainty of the length, as a sum over both ends.
     pub uncertainty: Duration,
+    /// The part of it by which the interval may have been shorter.
+    pub excess: Duration,
     /// Whether the interval was still open when its trial ended, so that it may be longer.
     pub censored: bool,
+}
+
+impl Finding {
+    /// The length that the interval surely had: 0 if it may not have been at all.
+    #[must_use]
+    pub fn least(&self) -> Duration {
+        self.span.length().saturating_sub(self.excess)
+    }
 }
 
 /// All intervals of one group, or of all groups together. Samples are per role: a class of roles
@@ -127,13 +137,17 @@ impl<F: Fn(Mono) -> Cause> Place<'_, F> {
         views: impl Fn() -> V,
         unknown: &IntervalSet,
     ) -> Vec<Finding> {
-        let finding = |span: Interval| Finding {
-            roles: self.roles,
-            trial: self.trial.number,
-            span,
-            cause: (self.cause)(span.from),
-            uncertainty: uncertainty(span, views(), unknown),
-            censored: span.until == self.trial.window.until,
+        let finding = |span: Interval| {
+            let excess = edges(span, views());
+            Finding {
+                roles: self.roles,
+                trial: self.trial.number,
+                span,
+                cause: (self.cause)(span.from),
+                uncertainty: excess.saturating_add(beside(span, unknown)),
+                excess,
+                censored: span.until == self.trial.window.until,
+            }
         };
         spans.map(finding).collect()
     }

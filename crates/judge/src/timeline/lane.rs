@@ -112,21 +112,22 @@ impl Lane {
     }
 }
 
-/// The uncertainty of an interval's length: the uncertainty of its two ends, and the unknown times
-/// that touch it.
-pub(super) fn uncertainty<'a>(
-    of: Interval,
-    views: impl Iterator<Item = &'a View>,
-    unknown: &IntervalSet,
-) -> Duration {
+/// The uncertainty of an interval's two ends. Each end is counted so that
+/// no gap and no overlap is overlooked, so the interval may be shorter by as much.
+pub(super) fn edges<'a>(of: Interval, views: impl Iterator<Item = &'a View>) -> Duration {
     let (mut from, mut until) = (Duration::ZERO, Duration::ZERO);
     let width = |view: &View, at: Mono| view.widths.get(&at).copied().unwrap_or_default();
     for view in views {
         from = from.max(width(view, of.from));
         until = until.max(width(view, of.until));
     }
+    from.saturating_add(until)
+}
+
+/// The unknown times that touch an interval, by which it may be longer.
+pub(super) fn beside(of: Interval, unknown: &IntervalSet) -> Duration {
     let beside = unknown.iter().filter(|one| one.until == of.from || one.from == of.until);
-    beside.fold(from.saturating_add(until), |sum, one| sum.saturating_add(one.length()))
+    beside.fold(Duration::ZERO, |sum, one| sum.saturating_add(one.length()))
 }
 
 /// The lanes of one group, by partition.

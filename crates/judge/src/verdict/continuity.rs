@@ -1,6 +1,6 @@
 //! Continuity: no role lacks a leader for longer than the objective allows.
 
-use super::judge::blind;
+use super::judge::{blind, inexact};
 use super::ruling::{Ruling, Unit, Verdict};
 use super::{Brief, distribution::ms};
 use crate::timeline::{Finding, Findings, Timeline};
@@ -25,7 +25,11 @@ pub(super) fn judge(brief: &Brief, timeline: &Timeline) -> Vec<Ruling> {
 fn rule(most: Span, group: Option<&GroupName>, (findings, is_played): (&Findings, bool)) -> Ruling {
     let longest = findings.gaps.iter().map(|gap| gap.span.length()).max();
     let of = if group.is_some() { "group" } else { "joint" };
-    let outcome = if longest.is_some_and(|longest| longest > most.get()) {
+    let exceeded = findings.gaps.iter().any(|gap| gap.span.length() > most.get());
+    let unsure = exceeded && findings.gaps.iter().all(|gap| gap.least() <= most.get());
+    let outcome = if unsure {
+        Verdict::Unknown
+    } else if exceeded {
         Verdict::Fail
     } else if is_played && findings.unknown_gaps.is_empty() {
         Verdict::Pass
@@ -37,6 +41,7 @@ fn rule(most: Span, group: Option<&GroupName>, (findings, is_played): (&Findings
     let why = match outcome {
         Verdict::Pass => None,
         Verdict::Fail => Some(fail(&subject, most, &findings.gaps)),
+        Verdict::Unknown if unsure => Some(inexact(group, &findings.gaps, &text)),
         Verdict::Unknown => Some(blind(group, &findings.unknown_gaps, &text)),
     };
     Ruling {

@@ -60,6 +60,12 @@ impl Samples {
         found.into_iter().map(|one| (one.span.length(), u64::from(one.roles.count))).collect()
     }
 
+    /// The lengths that these findings surely had, without those that may not have been at all.
+    pub fn least<'a>(found: impl IntoIterator<Item = &'a Finding>) -> Self {
+        let sure = found.into_iter().filter(|one| one.excess.is_zero() || !one.least().is_zero());
+        sure.map(|one| (one.least(), u64::from(one.roles.count))).collect()
+    }
+
     /// The number of durations.
     #[must_use]
     pub fn count(&self) -> u64 {

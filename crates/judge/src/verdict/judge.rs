@@ -3,7 +3,8 @@
 //! Intervals of every cause count. If there may be further intervals, a claim that would hold is
 //! unknown. So is a claim that fails for lack of intervals: for a count or a maximum, a `>=`, a
 //! `>`, or an `==` above the measured value; for a minimum or a quantile any comparison, since
-//! further intervals can move it either way. If no trial ran to its end, every claim is unknown.
+//! further intervals can move it either way. A claim that holds or fails only within the uncertainty
+//! of the intervals' lengths is unknown, too. If no trial ran to its end, every claim is unknown.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -57,26 +58,56 @@ fn rule(
         Measure::Overlap => (&findings.overlaps, &findings.unknown_overlaps),
         Measure::Takeover => (&findings.takeovers, &findings.unknown_gaps),
     };
+    let limit = Limited::of(claim, brief, group);
     let samples = Samples::of(found);
-    let (unit, measured, limit, order) = if claim.statistic == Statistic::Count {
-        let limit = count(claim.limit);
-        let measured = samples.count();
-        (Unit::Count, Some(float(measured)), float(limit), measured.cmp(&limit))
-    } else {
-        let limit = duration(claim.limit, brief, group);
-        let measured = samples.statistic(claim.statistic);
-        let order = measured.unwrap_or_default().cmp(&limit);
-        (Unit::Ms, measured.map(ms), ms(limit), order)
-    };
+    let order = limit.order(claim.statistic, &samples);
     let hidden = !is_played || !unknown.is_empty();
-    let outcome = compare(claim.statistic, claim.comparison, order, hidden);
+    let seen = compare(claim.statistic, claim.comparison, order, hidden);
+    // The same claim with every interval as short as it may have been.
+    let least = limit.order(claim.statistic, &Samples::least(found));
+    let unsure = compare(claim.statistic, claim.comparison, least, hidden) != seen;
+    let outcome = if unsure { Verdict::Unknown } else { seen };
     let why = match outcome {
         Verdict::Pass => None,
         Verdict::Fail => Some(format!("{} broke {claim}.", Ruling::subject(group))),
+        Verdict::Unknown if unsure => Some(inexact(group, found, claim.as_str())),
         Verdict::Unknown => Some(blind(group, unknown, claim.as_str())),
     };
+    let (unit, measured, limit) = limit.shown(claim.statistic, &samples);
     let (text, group) = (claim.to_string(), group.cloned());
     Ruling { text, group, measured, limit, unit, outcome, why }
+}
+
+/// The limit of a claim in its unit.
+enum Limited {
+    Count(u64),
+    Duration(Duration),
+}
+
+impl Limited {
+    fn of(claim: &Assertion, brief: &Brief, group: Option<&GroupName>) -> Self {
+        if claim.statistic == Statistic::Count {
+            Self::Count(count(claim.limit))
+        } else {
+            Self::Duration(duration(claim.limit, brief, group))
+        }
+    }
+
+    /// How the samples compare with the limit.
+    fn order(&self, statistic: Statistic, samples: &Samples) -> Ordering {
+        match self {
+            Self::Count(limit) => samples.count().cmp(limit),
+            Self::Duration(limit) => samples.statistic(statistic).unwrap_or_default().cmp(limit),
+        }
+    }
+
+    /// The unit, what was measured, and the limit.
+    fn shown(&self, statistic: Statistic, samples: &Samples) -> (Unit, Option<f64>, f64) {
+        match self {
+            Self::Count(limit) => (Unit::Count, Some(float(samples.count())), float(*limit)),
+            Self::Duration(limit) => (Unit::Ms, samples.statistic(statistic).map(ms), ms(*limit)),
+        }
+    }
 }
 
 fn compare(
@@ -130,6 +161,14 @@ fn duration(limit: Limit, brief: &Brief, group: Option<&GroupName>) -> Duration 
             limits.map_or(Duration::ZERO, |limits| pick(limits, of))
         }
     }
+}
+
+/// Why a claim is unknown that holds or not within the uncertainty of the measurement.
+pub(super) fn inexact(group: Option<&GroupName>, found: &[Finding], claim: &str) -> String {
+    let subject = Ruling::subject(group);
+    let widest = found.iter().map(|one| one.excess).max().unwrap_or_default();
+    let widest = ms(widest);
+    format!("{subject}: intervals may be up to {widest:.1} ms shorter, so {claim} is unknown.")
 }
 
 /// Why a claim is unknown, as a sentence.
