@@ -5,3 +5,4 @@ mod embedded;
 mod fast;
 mod garbage;
 mod promises;
+mod reading;

@@ -177,7 +177,8 @@ fn a_limit_within_the_uncertainty_of_a_gap_makes_the_verdict_unknown() {
     };
     assert_eq!(verdict(1_047), (Verdict::Pass, vec![]));
     assert_eq!(verdict(1_043).0, Verdict::Fail);
-    let why = "Group p1: intervals may be up to 3.0 ms shorter, so group_gap <= 1s 46ms is unknown.";
+    let why =
+        "Group p1: intervals may be up to 3.0 ms shorter, so group_gap <= 1s 46ms is unknown.";
     assert_eq!(verdict(1_046), (Verdict::Unknown, vec![why.to_owned()]));
     assert_eq!(verdict(1_044).0, Verdict::Unknown);
 }

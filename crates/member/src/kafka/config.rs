@@ -106,6 +106,9 @@ impl Cluster {
         config.set("fetch.wait.max.ms", "100").set("fetch.error.backoff.ms", "20");
         // A beacon is empty, and a member that lags needs the newest one, not a queue of old ones.
         config.set("queued.min.messages", "100").set("queued.max.messages.kbytes", "256");
+        // The client counts all that waits for a member against these, and by default fetches
+        // nothing more of a partition for a second once they are exceeded.
+        config.set("fetch.queue.backoff.ms", "20");
         // How soon a group without a coordinator looks for it again.
         config.set("retry.backoff.ms", "20").set("retry.backoff.max.ms", "200");
         Ok((config, redaction))

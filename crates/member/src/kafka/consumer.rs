@@ -1,6 +1,6 @@
 //! A member's consumer: it receives messages and the group's assignments.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,8 +36,8 @@ pub struct Consumer {
     topic: TopicName,
     /// Read in addition to what the group assigns.
     direct: Option<PartitionId>,
-    /// The offset after the last message of each partition that it reads apart from a group.
-    next: BTreeMap<i32, i64>,
+    /// What it reads if it is in no group itself.
+    reads: BTreeSet<PartitionId>,
     /// Wakes a wait for messages.
     bell: Option<Arc<Bell>>,
 }
@@ -91,7 +91,7 @@ impl Consumer {
         let (bootstrap, life) = (cluster.bootstrap.clone(), settings.life.to_string());
         let (topic, wake, direct) = (settings.topic.clone(), settings.wake, settings.direct);
         let (subscribed, looked_up, woken) = (false, false, Mono::ZERO);
-        let (next, bell) = (BTreeMap::new(), None);
+        let (reads, bell) = (BTreeSet::new(), None);
         Ok(Self {
             inner,
             bootstrap,
@@ -102,7 +102,7 @@ impl Consumer {
             looked_up,
             topic,
             direct,
-            next,
+            reads,
             bell,
         })
     }
@@ -115,30 +115,35 @@ impl Consumer {
     }
 
     /// Reads these partitions from now on, beside the one that it always reads: a new one from its
-    /// end, one that was read before from where that was.
-    ///
-    /// The client itself forgets where that was until the next message. It then asks for the end,
-    /// and if it is made to hold others meanwhile, once more 500 ms later ("outdated offset
-    /// response" in `rdkafka_partition.c`): a member did not read the partition on which all state
-    /// what they lead for 1.0 s after a rebalance, and led for so long beside its successor.
+    /// end. One that it reads already it goes on reading without a break: the client begins every
+    /// partition of a whole assignment again, and that can take it a second ("outdated offset
+    /// response" in `rdkafka_partition.c`, "queued.min.messages exceeded" in `rdkafka_fetcher.c`),
+    /// in which a member would not hear that others lead.
     pub fn hold(&mut self, partitions: &[PartitionId]) {
-        let mut list = TopicPartitionList::new();
-        let before = std::mem::take(&mut self.next);
-        let always = self.direct.iter().filter(|direct| !partitions.contains(direct));
-        for partition in partitions.iter().chain(always) {
-            let Ok(number) = i32::try_from(partition.0) else { continue };
-            let next = before.get(&number).copied();
-            self.next.extend(next.map(|next| (number, next)));
-            let offset = next.map_or(Offset::End, Offset::Offset);
-            report(list.add_partition_offset(self.topic.as_str(), number, offset));
-        }
-        if list.count() > 0 && !self.looked_up {
+        let wanted: BTreeSet<_> = partitions.iter().copied().chain(self.direct).collect();
+        if !wanted.is_empty() && !self.looked_up {
             // Without a known leader librdkafka asks for the end of a partition 500 ms later
             // (`rd_kafka_toppar_offset_retry`). If the broker does not answer, it does so anyway.
             let _known = self.inner.fetch_metadata(Some(self.topic.as_str()), LOOK_UP);
             self.looked_up = true;
         }
-        report(self.inner.assign(&list));
+        let ended = self.list(self.reads.difference(&wanted));
+        let new = self.list(wanted.difference(&self.reads));
+        if ended.count() == 0 || report(self.inner.incremental_unassign(&ended)) {
+            self.reads.retain(|partition| wanted.contains(partition));
+        }
+        if new.count() == 0 || report(self.inner.incremental_assign(&new)) {
+            self.reads.extend(wanted);
+        }
+    }
+
+    /// The ends of partitions.
+    fn list<'a>(&self, partitions: impl Iterator<Item = &'a PartitionId>) -> TopicPartitionList {
+        let mut list = TopicPartitionList::new();
+        for partition in partitions.filter_map(|partition| i32::try_from(partition.0).ok()) {
+            report(list.add_partition_offset(self.topic.as_str(), partition, Offset::End));
+        }
+        list
     }
 
     /// The next message, or none after `wait`; it may have any key, value and headers. The changes
@@ -164,9 +169,6 @@ impl Consumer {
         match message {
             None => Ok(None),
             Some(Ok(message)) => {
-                if !self.subscribed {
-                    self.next.insert(message.partition(), message.offset() + 1);
-                }
                 let Some(partition) = partition(message.partition()) else { return Ok(None) };
                 let headers = message.headers();
                 let sent = headers.and_then(|headers| sent_by(&self.life, headers));
@@ -253,10 +255,12 @@ fn partitions(list: &TopicPartitionList) -> Vec<PartitionId> {
     list.elements().iter().filter_map(|element| partition(element.partition())).collect()
 }
 
-fn report(done: KafkaResult<()>) {
-    if let Err(error) = done {
+/// Whether it was done; if not, the log says why.
+fn report(done: KafkaResult<()>) -> bool {
+    done.inspect_err(|error| {
         tracing::warn!(%error, "The client refused an assignment; the group will try again.");
-    }
+    })
+    .is_ok()
 }
 
 impl ConsumerContext for Rebalances {
