@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use support::foreign::Broker;
 use tandem::ids::{Life, PartitionId};
-use tandem::kafka::{
-    Admin, Cluster, Consumer, ConsumerSettings, Mark, Producer, TopicSettings,
-};
+use tandem::kafka::{Admin, Cluster, Consumer, ConsumerSettings, Mark, Producer, TopicSettings};
 use tandem::time::{Mono, Span, Wall};
 
 const TOPIC: &str = "ledger";

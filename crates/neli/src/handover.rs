@@ -20,7 +20,7 @@ use tandem_facts::ids::{ConsumerGroup, Incarnation, Life, MemberId, PartitionId}
 use tandem_facts::observation::{Ending, Mode};
 use tandem_facts::time::Mono;
 
-use crate::{Assignment, Event, Neli, Statement};
+use crate::{Assignment, Event, Neli, Statement, UNASSIGNED};
 
 /// Who a member is to the others of its group.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -135,7 +135,8 @@ impl Neli {
     }
 
     /// What the member states with a beacon on `partition`; nothing on other partitions than the
-    /// one that all read, and nothing before its first assignment.
+    /// one that all read. Before its first assignment it states that it is there: if all the others
+    /// die before the group has assigned it anything, it stands in for them.
     #[must_use]
     pub fn statement(&self, partition: PartitionId) -> Option<Statement> {
         let Handover { me, generation, going, .. } =
@@ -147,7 +148,7 @@ impl Neli {
             group: me.group.clone(),
             life: me.life.clone(),
             process: me.process,
-            generation: (*generation)?,
+            generation: generation.unwrap_or(UNASSIGNED),
             holds: self.held.keys().copied().collect(),
             leads: self.held.iter().filter_map(leads).collect(),
             going: *going,

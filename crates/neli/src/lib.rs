@@ -58,7 +58,7 @@ use beacon::Beacons;
 pub use event::{Assignment, Event, Heard, Membership, Pulse};
 use handover::Handover;
 pub use handover::Identity;
-pub use statement::Statement;
+pub use statement::{Statement, UNASSIGNED};
 use vector::Vector;
 
 use tandem_facts::ids::PartitionId;

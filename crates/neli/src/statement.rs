@@ -14,6 +14,9 @@ use crate::bytes::{Reader, Writer};
 const VERSION: i16 = 1;
 const GOING: i16 = 1;
 
+/// The generation of a member that was given nothing yet, not even nothing: as Kafka has it.
+pub const UNASSIGNED: i32 = -1;
+
 /// What a member states about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Statement {
@@ -23,7 +26,7 @@ pub struct Statement {
     pub life: Life,
     /// Tells two processes that bear one name apart.
     pub process: u64,
-    /// The generation of its last assignment.
+    /// The generation of its last assignment; [`UNASSIGNED`] before the first.
     pub generation: i32,
     /// What it holds by that assignment.
     pub holds: BTreeSet<PartitionId>,

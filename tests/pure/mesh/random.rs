@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tandem::ids::{Life, PartitionId};
-use tandem::neli::Statement;
 use tandem::neli::mesh::{LinkId, Mesh, MeshConfig, Notice, Order, Process, Share, StandIn, Word};
+use tandem::neli::{Statement, UNASSIGNED};
 use tandem::time::Mono;
 
 const WIDTH: u32 = 8;
@@ -30,7 +30,7 @@ struct Node {
     mesh: Mesh,
     life: Process,
     alive: bool,
-    /// Its last own statement; of generation 0 before the first.
+    /// Its last own statement.
     own: Statement,
     stands: BTreeMap<PartitionId, StandIn>,
 }
@@ -87,7 +87,7 @@ impl World {
             group,
             life: life.life.clone(),
             process: life.number,
-            generation: 0,
+            generation: UNASSIGNED,
             leads: holds.clone(),
             holds,
             going: false,
@@ -313,6 +313,36 @@ proptest! {
         world.settle();
         for k in (0..WIDTH).map(PartitionId) {
             prop_assert!(world.stand_ins(k).is_empty(), "{k}: {:?}", world.stand_ins(k));
+        }
+    }
+
+    /// Each dead member is started again, and one dies after the other before the group assigns
+    /// anything anew. An orphan has one stand-in while a member of its generation lives. After
+    /// that it has at least one: each death may give it to a member that came later as well.
+    #[test]
+    fn kills_within_one_rebalance_leave_no_orphan_alone(
+        count in 2_usize..6,
+        killed in 1_usize..9,
+        draws in prop::collection::vec(any::<u32>(), 0..100),
+    ) {
+        let mut world = World::new(count, draws);
+        for number in 2..killed + 2 {
+            let living = world.living();
+            let victim = living[world.draw(living.len())];
+            world.kill(victim);
+            world.settle();
+            let name = world.nodes[victim].life.life.member.clone();
+            let again = world.add(process(&format!("{name}.{number}")));
+            world.state(again);
+            world.settle();
+            let most = if world.nodes[..count].iter().any(|node| node.alive) { 1 } else { count };
+            for node in world.nodes.iter().filter(|node| !node.alive) {
+                for &partition in &node.own.holds {
+                    let found = world.stand_ins(partition);
+                    let wanted = (1..=most).contains(&found.len());
+                    prop_assert!(wanted, "{} of {}: {:?}", partition, node.life, found);
+                }
+            }
         }
     }
 

@@ -122,6 +122,10 @@ fn drain(mesh: &mut Mesh) -> String {
                 format!("{dead} is dead; {} in generation {generation}", shown(&partitions))
             }
             Word::Notice(Notice { dead, share: None }) => format!("{dead} is dead"),
+            Word::Dead(Notice { dead, share }) => {
+                let owned = share.map(|it| shown(&it.partitions)).unwrap_or_default();
+                format!("{dead} was dead before; {owned}")
+            }
             Word::Ask | Word::Alive | Word::Goodbye => format!("{word:?}"),
         };
         writeln!(out, "to {link}: {word}").unwrap();

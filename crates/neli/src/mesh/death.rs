@@ -43,6 +43,25 @@ impl Mesh {
         }
     }
 
+    /// Another member says on a new link that one was dead before. A stand-in is there already, so
+    /// there is nothing to do before the next death.
+    pub(super) fn learned(&mut self, now: Mono, notice: &Notice) {
+        let Notice { dead, share: Some(share) } = notice else { return };
+        let until = now + self.config.stand_in;
+        if *dead == self.config.me || self.gone {
+            return;
+        }
+        let Some(peer) = self.peer(now, dead) else { return };
+        // Its own link, or its goodbye, knows better.
+        if peer.link.is_some() || matches!(peer.state, State::Left(_)) {
+            return;
+        }
+        peer.learn(share);
+        peer.state = State::Dead(now);
+        self.orphans.add(dead, share, Cause::Death, until);
+        self.settle();
+    }
+
     /// Links that said nothing since others took their members for dead.
     pub(super) fn doubt(&mut self, now: Mono) {
         let over = |peer: &Peer| {

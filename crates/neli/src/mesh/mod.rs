@@ -46,7 +46,7 @@ use peer::{Dial, Link, Peer, State};
 pub use process::Process;
 pub use word::{Notice, Share, Word};
 
-use crate::Statement;
+use crate::{Statement, UNASSIGNED};
 use tandem_facts::ids::{ConsumerGroup, Life, PartitionId};
 use tandem_facts::time::Mono;
 
@@ -161,8 +161,7 @@ impl Mesh {
         if self.own.as_ref() == Some(&statement) || self.gone {
             return;
         }
-        let generation = statement.generation;
-        self.since = Some(self.since.map_or(generation, |since| since.min(generation)));
+        self.since = earliest(self.since, statement.generation);
         let links: Vec<LinkId> = self.links.keys().copied().collect();
         for link in links {
             self.words.push_back((link, Word::Statement(statement.clone())));
@@ -222,6 +221,9 @@ impl Mesh {
         if let Some(own) = &self.own {
             self.words.push_back((link, Word::Statement(own.clone())));
         }
+        // It may be new, and the last to live of those that know of these.
+        let notices = self.orphans.notices();
+        self.words.extend(notices.into_iter().map(|notice| (link, Word::Dead(notice))));
     }
 
     /// A dial failed, or the process that answered is another one.
@@ -244,6 +246,7 @@ impl Mesh {
             }
             Word::Statement(_) | Word::Alive => {}
             Word::Notice(notice) => self.noticed(now, &notice),
+            Word::Dead(notice) => self.learned(now, &notice),
             Word::Ask => self.words.push_back((link, Word::Alive)),
             Word::Goodbye => {
                 if let Some(peer) = self.peers.get_mut(&life) {
@@ -347,4 +350,10 @@ impl Mesh {
     fn tomb(&self) -> Duration {
         self.config.stand_in.max(TOMB_LEAST)
     }
+}
+
+/// The first generation in which a member was given anything or nothing, after it was in this one.
+fn earliest(since: Option<i32>, generation: i32) -> Option<i32> {
+    let assigned = Some(generation).filter(|generation| *generation != UNASSIGNED);
+    since.into_iter().chain(assigned).min()
 }

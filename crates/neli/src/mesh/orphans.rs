@@ -1,11 +1,11 @@
 //! The partitions whose owner is dead or suspected, and who stands in for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
 
-use super::{Cause, Order, Process, Share, StandIn};
+use super::{Cause, Notice, Order, Process, Share, StandIn};
 
 /// A partition that lost its owner.
 #[derive(Debug)]
@@ -43,6 +43,19 @@ impl Orphans {
                 }
             }
         }
+    }
+
+    /// What the dead owned, for a member that may not know of it.
+    pub(super) fn notices(&self) -> Vec<Notice> {
+        let mut owned: BTreeMap<(&Process, i32), BTreeSet<PartitionId>> = BTreeMap::new();
+        for (&partition, orphan) in self.0.iter().filter(|(_, it)| it.cause == Cause::Death) {
+            owned.entry((&orphan.owner, orphan.generation)).or_default().insert(partition);
+        }
+        let notice = |((dead, generation), partitions): ((&Process, i32), _)| Notice {
+            dead: dead.clone(),
+            share: Some(Share { generation, partitions }),
+        };
+        owned.into_iter().map(notice).collect()
     }
 
     /// Another death: the group now waits for that session, too.

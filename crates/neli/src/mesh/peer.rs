@@ -6,7 +6,7 @@ use std::time::Duration;
 use tandem_facts::ids::PartitionId;
 use tandem_facts::time::Mono;
 
-use super::{LinkId, Share};
+use super::{LinkId, Share, earliest};
 use crate::Statement;
 
 /// The first wait after a failed dial; it doubles.
@@ -91,7 +91,7 @@ impl Peer {
     /// Adds what is known of its assignment; true if that is news. Statements of one generation
     /// differ only by revocations, which take nothing from a share.
     pub(super) fn learn(&mut self, share: &Share) -> bool {
-        self.since = Some(self.since.map_or(share.generation, |since| since.min(share.generation)));
+        self.since = earliest(self.since, share.generation);
         match &mut self.share {
             Some(known) if known.generation > share.generation => false,
             Some(known) if known.generation == share.generation => {

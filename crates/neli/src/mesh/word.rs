@@ -15,6 +15,8 @@ pub enum Word {
     Statement(Statement),
     /// Another member is dead.
     Notice(Notice),
+    /// Another member died before this link stood, and what it owned has no new owner yet.
+    Dead(Notice),
     /// The receiver is to say at once that it is alive.
     Ask,
     /// The sender is alive.
@@ -48,6 +50,7 @@ const NOTICE: i16 = 2;
 const ASK: i16 = 3;
 const ALIVE: i16 = 4;
 const GOODBYE: i16 = 5;
+const DEAD: i16 = 6;
 
 impl Word {
     /// The bytes: the kind (16 bits), then a statement's own bytes (32-bit length), or of a notice
@@ -62,15 +65,13 @@ impl Word {
                 to.i16(STATEMENT);
                 to.bytes(&statement.encode());
             }
-            Self::Notice(Notice { dead, share }) => {
+            Self::Notice(notice) => {
                 to.i16(NOTICE);
-                to.string(&dead.life.to_string());
-                to.u64(dead.number);
-                to.i16(i16::from(share.is_some()));
-                if let Some(Share { generation, partitions }) = share {
-                    to.i32(*generation);
-                    to.bitmap(partitions);
-                }
+                notice.encode(&mut to);
+            }
+            Self::Dead(notice) => {
+                to.i16(DEAD);
+                notice.encode(&mut to);
             }
             Self::Ask => to.i16(ASK),
             Self::Alive => to.i16(ALIVE),
@@ -85,20 +86,36 @@ impl Word {
         let mut from = Reader(bytes);
         match from.i16()? {
             STATEMENT => Statement::decode(from.bytes()?).map(Self::Statement),
-            NOTICE => {
-                let life = from.string()?.try_into().ok()?;
-                let dead = Process { life, number: from.u64()? };
-                let share = match from.i16()? {
-                    0 => None,
-                    _ => Some(Share { generation: from.i32()?, partitions: from.bitmap()? }),
-                };
-                Some(Self::Notice(Notice { dead, share }))
-            }
+            NOTICE => Notice::decode(&mut from).map(Self::Notice),
+            DEAD => Notice::decode(&mut from).map(Self::Dead),
             ASK => Some(Self::Ask),
             ALIVE => Some(Self::Alive),
             GOODBYE => Some(Self::Goodbye),
             _ => None,
         }
+    }
+}
+
+impl Notice {
+    fn encode(&self, to: &mut Writer) {
+        let Self { dead, share } = self;
+        to.string(&dead.life.to_string());
+        to.u64(dead.number);
+        to.i16(i16::from(share.is_some()));
+        if let Some(Share { generation, partitions }) = share {
+            to.i32(*generation);
+            to.bitmap(partitions);
+        }
+    }
+
+    fn decode(from: &mut Reader<'_>) -> Option<Self> {
+        let life = from.string()?.try_into().ok()?;
+        let dead = Process { life, number: from.u64()? };
+        let share = match from.i16()? {
+            0 => None,
+            _ => Some(Share { generation: from.i32()?, partitions: from.bitmap()? }),
+        };
+        Some(Self { dead, share })
     }
 }
 
@@ -129,6 +146,7 @@ mod tests {
         let words = [
             Word::Statement(statement),
             Word::Notice(Notice { dead: dead.clone(), share: Some(share) }),
+            Word::Dead(Notice { dead: dead.clone(), share: None }),
             Word::Notice(Notice { dead, share: None }),
             Word::Ask,
             Word::Alive,
