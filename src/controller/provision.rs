@@ -137,7 +137,7 @@ pub async fn provision(
     provision_facts(plan, clusters).await?;
     // Groups that share a topic share its provisioning.
     let mut ledgers: BTreeMap<_, Vec<Need>> = BTreeMap::new();
-    for (name, group) in &plan.groups {
+    for (name, group) in plan.groups.iter().filter(|(_, it)| plan.etcd_of(it).is_none()) {
         let outlives = plan.clusters.get(&group.cluster).map(|cluster| &cluster.address)
             != Some(&Address::Embedded);
         let need = Need {

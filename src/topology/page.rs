@@ -200,7 +200,7 @@ fn clusters(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
     for (name, cluster) in &plan.clusters {
         let address = match &cluster.address {
             Address::Embedded => "embedded, a process of its own",
-            Address::Bootstrap(address) => address,
+            Address::Bootstrap(address) | Address::Etcd(address) => address,
         };
         let load = load.get(name).copied().unwrap_or_default();
         let start_up = cluster.start_up;
