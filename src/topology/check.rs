@@ -8,7 +8,8 @@ use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
     Cluster, Count, Edges, Election, Elsewhere, GroupSettings, Launch, MembershipClient, Mode,
-    OtherAccess, Pace, Plan, Roles, Spec, defaults, duty, elections, exclusive, is_secret, on_death,
+    OtherAccess, Pace, Plan, Roles, Spec, defaults, duty, elections, exclusive, is_secret,
+    on_death,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::kafka::Unfit;

@@ -113,7 +113,7 @@ fn over_etcd(
     let place = places.group(name);
     let mut problems = Vec::new();
     for key in OF_KAFKA.into_iter().filter(|key| place.key(key).exists()) {
-        let message = format!("a group that elects by etcd has no `{key}`");
+        let message = format!("a group that elects over etcd has no `{key}`");
         let hint = match key {
             "session" => "the store gives its roles away when its `lease` is over",
             "mode" => "it is exclusive: no two of its members ever lead one role",
@@ -123,7 +123,7 @@ fn over_etcd(
         problems.push(Problem::at(place.key(key).name(), message).hint(hint));
     }
     if group.launch == Some(Launch::External) {
-        let message = "members of your own cannot join a group that elects by etcd";
+        let message = "members of your own cannot join a group that elects over etcd";
         let problem = Problem::at(place.key("launch").origin(), message);
         problems.push(problem.hint("`launch: external` needs a group that elects by NELI"));
     }
@@ -135,7 +135,7 @@ fn over_etcd(
         problems.push(problem.hint("as in 2s, the least that etcd grants by default"));
     }
     if spec.edges == Edges::Proxied {
-        let message = format!("edges speak Kafka, and group `{name}` elects by etcd");
+        let message = format!("edges speak Kafka, and group `{name}` elects over etcd");
         let problem = Problem::at(places.root().key("edges").origin(), message);
         problems.push(problem.hint("write `edges: direct`"));
     }

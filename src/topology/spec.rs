@@ -175,8 +175,8 @@ settings! {
     min_insync_replicas: u16,
     /// How long the topic keeps messages; default: 1m.
     retention: Span,
-    /// How leaders are elected: `neli` (default), on Kafka, or `etcd`, for which the group's cluster
-    /// must be etcd.
+    /// How leaders are elected: `neli` (default), on Kafka, or `etcd`, which needs a cluster of
+    /// etcd.
     election: Election,
     /// With `election: etcd`: how long etcd keeps the roles of a member that it does not hear, in
     /// whole seconds; a leader stops before that. Default: 2s, the least that etcd grants.

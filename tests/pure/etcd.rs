@@ -59,9 +59,10 @@ fn answer(command: &Command) -> Option<Answer> {
         "granted" => Answer::Granted(LeaseId(number("lease")), ttl()),
         "kept" => Answer::KeptAlive(ttl()),
         "keys" => {
-            let keys = command.values.iter().filter_map(|(key, value)| {
-                Some((PartitionId(key.parse().ok()?), holder(value)))
-            });
+            let keys = command
+                .values
+                .iter()
+                .filter_map(|(key, value)| Some((PartitionId(key.parse().ok()?), holder(value))));
             Answer::Keys(revision(), keys.collect::<BTreeMap<_, _>>())
         }
         "held" => {

@@ -9,9 +9,10 @@ use tandem_member::{Claims, Event};
 
 use super::store::Store;
 use super::{EtcdConfig, Input};
+use crate::ids::PartitionId;
 use crate::member::{Channel, what};
-use crate::neli::Event as Change;
 use crate::neli::elections::etcd::{Answer, Config, Etcd};
+use crate::neli::{Assignment, Event as Change};
 use crate::time::{Mono, Wall, WallClock};
 
 /// The interval at which the member reports all its claims while there are any.
@@ -23,11 +24,15 @@ const SILENCE: Duration = Duration::from_millis(500);
 pub(super) struct Driver {
     core: Etcd,
     store: Store,
+    /// The length that it asks for.
+    lease: Duration,
     claims: Arc<Claims>,
     channel: Arc<Mutex<Channel>>,
     /// Claims depend on monotonic time alone; a shifted clock is reported.
     clock: WallClock,
     renewed: Mono,
+    /// The partitions that it reported as its own; none while it has no lease.
+    assigned: Option<Vec<PartitionId>>,
     /// When the store last carried a request out, and whether it was said that it does not.
     succeeded: Mono,
     unconnected: bool,
@@ -45,10 +50,12 @@ impl Driver {
         Self {
             core: Etcd::new(now, Config { width, lease, keep_alive }),
             store,
+            lease,
             claims,
             channel,
             clock: WallClock::TRUE,
             renewed: Mono::ZERO,
+            assigned: None,
             succeeded: now,
             unconnected: false,
         }
@@ -66,6 +73,7 @@ impl Driver {
             match input {
                 Ok(Input::Answer(number, answer, why)) => {
                     self.look_at_contact(now, &answer, why);
+                    self.look_at_length(&answer);
                     self.core.handle_answer(now, number, answer);
                 }
                 Ok(Input::Watched(number, watched)) => {
@@ -115,6 +123,7 @@ impl Driver {
             .filter_map(|claim| Some((claim.partition, self.core.fence(claim.partition)?.0)))
             .collect();
         self.claims.publish(self.core.claims(), &fences);
+        self.report_assigned(now);
         while let Some(change) = self.core.poll_event() {
             let event = match change {
                 Change::Acquired { claim, from, stands_in_for } => Event::Claimed {
@@ -133,6 +142,33 @@ impl Driver {
                 },
             };
             self.report(now, event);
+        }
+    }
+
+    /// The bounds of a plan hold for the lease that was asked for.
+    fn look_at_length(&self, answer: &Answer) {
+        if let Answer::Granted(_, length) = answer
+            && *length > self.lease
+        {
+            tracing::warn!(?length, asked = ?self.lease, "etcd grants no lease as short as asked.");
+        }
+    }
+
+    /// Reports whose keys are its own, in the words of a group: assigned, and lost with the lease.
+    fn report_assigned(&mut self, now: Mono) {
+        let joined = self.core.has_joined();
+        let own = || self.core.claims().map(|claim| claim.partition).collect::<Vec<_>>();
+        let assigned = joined.then(own);
+        if assigned == self.assigned {
+            return;
+        }
+        let before = std::mem::replace(&mut self.assigned, assigned.clone());
+        match assigned {
+            Some(partitions) => {
+                let (generation, member_id) = (None, None);
+                self.report(now, Event::Assigned(Assignment { generation, member_id, partitions }));
+            }
+            None => self.report(now, Event::Lost(before.unwrap_or_default())),
         }
     }
 

@@ -119,7 +119,8 @@ async fn follow(mut response: Response, keys: &Keys, number: u64, inputs: &SyncS
             let line: Vec<u8> = waiting.drain(..=end).collect();
             let Ok(line) = serde_json::from_slice(&line) else { return };
             for watched in keys.watched(&line) {
-                if watched == Watched::Ended || inputs.send(Input::Watched(number, watched)).is_err()
+                if watched == Watched::Ended
+                    || inputs.send(Input::Watched(number, watched)).is_err()
                 {
                     return;
                 }

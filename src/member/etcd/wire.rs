@@ -183,7 +183,10 @@ mod tests {
         assert_eq!(answer(create, theirs), Answer::Held(Revision(9), held(5, 3)));
         let no_lease = r#"{"error":"etcdserver: requested lease not found","code":5}"#;
         assert_eq!(answer(create, no_lease), Answer::NoLease);
-        assert_eq!(answer(create, r#"{"error":"etcdserver: no leader","code":14}"#), Answer::Failed);
+        assert_eq!(
+            answer(create, r#"{"error":"etcdserver: no leader","code":14}"#),
+            Answer::Failed
+        );
         let all = r#"{"header":{"revision":"4"},"kvs":[{"key":"L3QvMA==","create_revision":"2",
             "lease":"7"}],"count":"1"}"#;
         assert_eq!(answer(Request::Read, all), Answer::Keys(Revision(4), [(k, held(7, 2))].into()));

@@ -194,6 +194,12 @@ impl Etcd {
         self.gone && !sent && !self.requests.iter().any(ends)
     }
 
+    /// Whether the member has a lease and knows who holds which key.
+    #[must_use]
+    pub fn has_joined(&self) -> bool {
+        self.until().is_some() && self.places.values().all(|place| place.state != State::Unknown)
+    }
+
     /// When to call [`handle_timeout`](Self::handle_timeout) next, if ever.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Mono> {
