@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::etcd_preflight::etcd_findings;
 use super::facts_topic::{ensure as ensure_facts, provision_facts};
 use super::own_members::own_members;
 use super::preflight::inspect;
@@ -176,7 +177,7 @@ async fn preflight(plan: &Plan) -> Result<(), ProvisionError> {
         }
     }
     let mut refused = own_members(plan, &mut facts);
-    for finding in judge(plan, &facts) {
+    for finding in etcd_findings(plan).await.into_iter().chain(judge(plan, &facts)) {
         match finding.weight {
             Weight::Fine => tracing::debug!("{finding}"),
             Weight::Warned => tracing::warn!("{finding}"),

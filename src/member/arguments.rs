@@ -48,7 +48,7 @@ pub fn etcd_config_of(
     Some(EtcdConfig {
         life,
         etcd: plan.etcd_of(group)?.to_owned(),
-        prefix: format!("/tandem/{}/{name}", plan.topology),
+        prefix: plan.etcd_prefix(name),
         width: group.partitions,
         lease: group.pace.session.get(),
         keep_alive: group.pace.heartbeat.get(),

@@ -205,6 +205,12 @@ impl Plan {
         }
     }
 
+    /// What the keys of a group begin with, if it elects over etcd.
+    #[must_use]
+    pub fn etcd_prefix(&self, group: &GroupName) -> String {
+        format!("/tandem/{}/{group}", self.topology)
+    }
+
     /// The group of a member, if the plan knows it.
     #[must_use]
     pub fn group_of(&self, member: &MemberId) -> Option<&GroupName> {

@@ -212,7 +212,12 @@ fn planned_group(
         min_insync_replicas: settings.min_insync_replicas,
         retention: Span(defaults::retention(&settings, pace.threshold.get())),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
-        beacons_per_s: defaults::beacons_per_s(count, width, &pace),
+        beacons_per_s: match cluster.address {
+            Address::Etcd(_) => 0.0,
+            Address::Embedded | Address::Bootstrap(_) => {
+                defaults::beacons_per_s(count, width, &pace)
+            }
+        },
         bounds: bounds(&Terms::on(&pace, cluster), None),
         pace,
     })
