@@ -104,7 +104,9 @@ fn without_etcd_its_group_leads_until_its_lease_ends_and_the_other_goes_on() {
     etcd.kill();
     let killed = Mono::now();
     let ended = |facts: &[Fact]| {
-        let unproven = |fact: &&Fact| matches!(fact.what, What::Lapsed { why: Ending::Unproven, at, .. } if at > killed);
+        let since = |at: Mono, why: Ending| at > killed && why == Ending::Unproven;
+        let unproven =
+            |fact: &&Fact| matches!(fact.what, What::Lapsed { why, at, .. } if since(at, why));
         let lapsed = of_p2(facts).iter().filter(unproven).count();
         (lapsed == 4).then_some(())
     };
