@@ -116,7 +116,7 @@ impl Hit<'_> {
             let cluster = self.plan.clusters.get(&self.group.cluster);
             let delay = match cluster.map(|cluster| &cluster.address) {
                 Some(Address::Bootstrap(_)) => INITIAL_DELAY,
-                Some(Address::Embedded) | None => Duration::ZERO,
+                Some(Address::Embedded | Address::Etcd(_)) | None => Duration::ZERO,
             };
             gap = gap.saturating_add(unled + delay);
         }

@@ -4,6 +4,7 @@
 mod bounded;
 mod far;
 mod limited;
+mod over_etcd;
 
 use std::collections::BTreeSet;
 
@@ -34,6 +35,7 @@ pub fn fits(experiment: &Experiment, document: &Node, plan: &Plan) -> Vec<Proble
             && problems.len() == known
         {
             for strike in step.fault.strikes() {
+                problems.extend(over_etcd::problem(target, plan, place));
                 let network = strike.network();
                 problems.extend(network.iter().flat_map(|it| far::fits(it, target, plan, place)));
             }

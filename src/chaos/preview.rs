@@ -231,6 +231,10 @@ fn starts(plan: &Plan) -> Vec<String> {
         let (topic, cluster) = (&group.topic, &group.cluster);
         let made = if embedded(cluster) { "to be created" } else { "created if missing" };
         let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
+        if plan.etcd_of(group).is_some() {
+            starts.push(format!("{name}: {} over etcd, cluster {cluster}", members.join(", ")));
+            continue;
+        }
         starts.push(format!(
             "{name}: {} on topic {topic} of cluster {cluster}, {made}",
             members.join(", ")

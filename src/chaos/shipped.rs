@@ -44,6 +44,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "topologies/kafka-solo.yaml",
     "topologies/kafka-three.yaml",
     "topologies/machines.yaml",
+    "topologies/mixed-etcd.yaml",
     "topologies/shared-topic.yaml",
     "topologies/solo.yaml",
     "topologies/stand-in.yaml",

@@ -9,7 +9,7 @@ use super::capabilities::{Machine, listens};
 use super::limits::{descriptors_for, diagnosis};
 use super::topology_args::runtime;
 use crate::chaos::{Choice, Kind, TOPOLOGY, load, load_chosen};
-use crate::controller::{inspect, own_members};
+use crate::controller::{etcd_findings, inspect, own_members};
 use crate::guard::{runs, writable};
 use crate::topology::{Address, ClusterFacts, Plan, Weight, judge};
 use crate::verdict::Exit;
@@ -141,6 +141,8 @@ async fn check(plan: &Plan) -> Vec<Check> {
             });
         }
     }
+    let etcd = etcd_findings(plan).await.into_iter();
+    checks.extend(etcd.map(|found| (found.weight, found.text)));
     let mut facts: BTreeMap<_, ClusterFacts> = BTreeMap::new();
     for (name, answer) in inspect(plan).await {
         match answer {

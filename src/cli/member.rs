@@ -13,6 +13,7 @@ use crate::error::chain;
 use crate::hold::Duties;
 use crate::ids::{ConsumerGroup, Life, LifeError, TopicName};
 use crate::kafka::Cluster;
+use crate::member::etcd::EtcdConfig;
 use crate::member::{self, DutyOrder, Programs};
 use crate::time::Span;
 use crate::topology::{Access, MembershipClient, Secret, is_secret};
@@ -34,17 +35,17 @@ pub(super) struct MemberArgs {
     #[arg(value_parser = life)]
     life: Life,
     /// The bootstrap addresses: `host:port`, separated by commas.
-    #[arg(long, value_name = "ADDRESS")]
-    bootstrap: String,
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "etcd")]
+    bootstrap: Option<String>,
     /// The topic of the ledger, which must exist.
-    #[arg(long)]
-    topic: TopicName,
+    #[arg(long, required_unless_present = "etcd")]
+    topic: Option<TopicName>,
     /// The number of partitions of the topic.
     #[arg(long, value_name = "N")]
     partitions: NonZeroU32,
     /// The Kafka consumer group (`group.id`).
-    #[arg(long, value_name = "GROUP")]
-    consumer_group: ConsumerGroup,
+    #[arg(long, value_name = "GROUP", required_unless_present = "etcd")]
+    consumer_group: Option<ConsumerGroup>,
     /// S: the session timeout. The broker reassigns the partitions of a member that is silent for
     /// so long.
     #[arg(long, value_name = "DURATION", default_value = "1s")]
@@ -90,6 +91,18 @@ pub(super) struct MemberArgs {
     /// Default: only the end of its connection counts.
     #[arg(long, value_name = "DURATION", requires = "mesh")]
     suspect: Option<Span>,
+    /// Elect over etcd at this address, in place of Kafka: as in http://127.0.0.1:2379.
+    #[arg(long, value_name = "URL", requires = "prefix", conflicts_with_all = ON_KAFKA)]
+    etcd: Option<String>,
+    /// With `--etcd`: what the keys of the group begin with.
+    #[arg(long, value_name = "KEY", requires = "etcd")]
+    prefix: Option<String>,
+    /// With `--etcd`: how long etcd keeps the roles of a member that it does not hear.
+    #[arg(long, value_name = "DURATION", default_value = "2s", requires = "etcd")]
+    lease: Span,
+    /// With `--etcd`: how often it renews its lease.
+    #[arg(long, value_name = "DURATION", default_value = "200ms", requires = "etcd")]
+    keep_alive: Span,
     /// The program that it runs for each role that it leads, as JSON; `tandem up` and `tandem chaos
     /// run` take it from `duty` of a group.
     #[arg(long, value_name = "JSON", value_parser = duty)]
@@ -102,6 +115,9 @@ pub(super) struct MemberArgs {
     #[arg(long = "secret", value_name = "KEY=PLACE")]
     secrets: Vec<String>,
 }
+
+/// What a member on Kafka needs or may have, and one over etcd has not.
+const ON_KAFKA: [&str; 5] = ["bootstrap", "topic", "consumer_group", "duty", "mesh"];
 
 fn life(text: &str) -> Result<Life, LifeError> {
     Life::try_from(text.to_owned())
@@ -130,6 +146,19 @@ fn secret(text: &str) -> Result<(String, Secret), Failure> {
 
 /// Runs the member.
 pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
+    if let (Some(etcd), Some(prefix)) = (args.etcd, args.prefix) {
+        let (lease, keep_alive) = (args.lease.get(), args.keep_alive.get());
+        let (life, width) = (args.life, args.partitions);
+        let config = EtcdConfig { life, etcd, prefix, width, lease, keep_alive };
+        member::etcd::run(&config).map_err(|error| Failure::new(Exit::Unable, &error))?;
+        return Ok(Exit::Pass);
+    }
+    let (Some(bootstrap), Some(topic), Some(consumer_group)) =
+        (args.bootstrap, args.topic, args.consumer_group)
+    else {
+        let what = "a member needs --bootstrap, --topic and --consumer-group, or --etcd";
+        return Err(Failure::text(Exit::Invalid, what));
+    };
     if let Some((key, _)) = args.properties.iter().find(|(key, _)| is_secret(key)) {
         let what =
             format!("--property {key} would show its value to all users: --secret {key}=env:NAME");
@@ -141,10 +170,10 @@ pub(super) fn run(args: MemberArgs) -> Result<Exit, Failure> {
     };
     let config = Config {
         life: args.life,
-        cluster: Cluster { bootstrap: args.bootstrap, access },
-        topic: args.topic,
+        cluster: Cluster { bootstrap, access },
+        topic,
         width: args.partitions,
-        consumer_group: args.consumer_group,
+        consumer_group,
         session: args.session.get(),
         heartbeat: args.heartbeat.get(),
         wake: args.wake.get(),

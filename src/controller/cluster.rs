@@ -91,7 +91,7 @@ impl Clusters {
         };
         for (name, planned) in &plan.clusters {
             let bootstrap = match &planned.address {
-                Address::Bootstrap(bootstrap) => bootstrap.clone(),
+                Address::Bootstrap(address) | Address::Etcd(address) => address.clone(),
                 Address::Embedded => {
                     let log = logs.join(format!("broker-{name}.log"));
                     clusters.embed(name, program, log, guard, record).await?

@@ -5,7 +5,7 @@ use super::{Clusters, Created, Entry, ProvisionError};
 use crate::external::{ensure_topic, topic_settings};
 use crate::ids::ClusterName;
 use crate::kafka::{Admin, Cluster, Found};
-use crate::topology::{Address, Plan};
+use crate::topology::{Address, Plan, PlannedCluster};
 
 /// Creates the facts topic where it is missing.
 ///
@@ -18,7 +18,9 @@ pub(super) async fn provision_facts(
     if !plan.has_external() {
         return Ok(());
     }
-    let (plan, seen) = (plan.clone(), plan.clusters.keys());
+    let on_kafka = |cluster: &PlannedCluster| !matches!(cluster.address, Address::Etcd(_));
+    let seen = plan.clusters.iter().filter(|(_, cluster)| on_kafka(cluster));
+    let (plan, seen) = (plan.clone(), seen.map(|(name, _)| name));
     let seen: Vec<_> = seen.map(|name| (name.clone(), clusters.of_controller(name))).collect();
     // The client's calls block the thread.
     let runtime = tokio::runtime::Handle::current();

@@ -20,7 +20,8 @@ use super::stop_watcher::StopWatcher;
 use super::{Clusters, Phase, Process, ProcessEnd, ProcessError, Recorder, Slot, Twin, TwinError};
 use crate::guard::{Guard, work_mark};
 use crate::ids::{Incarnation, Life, MemberId};
-use crate::member::{MemberCommand, arguments, config_of, duty_argument};
+use crate::member::etcd::EtcdConfig;
+use crate::member::{MemberCommand, arguments, config_of, duty_argument, etcd_config_of};
 use crate::observation::{Fact, What};
 use crate::telemetry::names;
 use crate::time::Mono;
@@ -46,6 +47,8 @@ pub struct Fleet {
 #[derive(Clone)]
 struct Recipe {
     config: Config,
+    /// In its place, where the group elects over etcd.
+    etcd: Option<EtcdConfig>,
     /// The argument for the programs of its roles, if it has any.
     duty: Option<String>,
     program: PathBuf,
@@ -87,6 +90,7 @@ impl Fleet {
                 let config = config_of(life, group, &cluster);
                 let recipe = Recipe {
                     departures: Departures::of(group, &config, clusters),
+                    etcd: etcd_config_of(config.life.clone(), plan, name, group),
                     config,
                     duty: duty_argument(plan, name, group),
                     program: program.to_owned(),
@@ -165,8 +169,10 @@ impl Recipe {
     }
 
     fn start(&self, life: Life) -> Result<(Process, ChildStdout), ProcessError> {
-        let config = Config { life, ..self.config.clone() };
-        let mut arguments = arguments(&config);
+        let mut arguments = match self.etcd.clone() {
+            Some(etcd) => EtcdConfig { life, ..etcd }.arguments(),
+            None => arguments(&Config { life, ..self.config.clone() }),
+        };
         arguments.extend(self.duty.iter().flat_map(|duty| ["--duty".to_owned(), duty.clone()]));
         Process::start(&self.program, &arguments, &self.log, &self.guard)
     }

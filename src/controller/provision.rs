@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::etcd_preflight::etcd_findings;
 use super::facts_topic::{ensure as ensure_facts, provision_facts};
 use super::own_members::own_members;
 use super::preflight::inspect;
@@ -137,7 +138,7 @@ pub async fn provision(
     provision_facts(plan, clusters).await?;
     // Groups that share a topic share its provisioning.
     let mut ledgers: BTreeMap<_, Vec<Need>> = BTreeMap::new();
-    for (name, group) in &plan.groups {
+    for (name, group) in plan.groups.iter().filter(|(_, it)| plan.etcd_of(it).is_none()) {
         let outlives = plan.clusters.get(&group.cluster).map(|cluster| &cluster.address)
             != Some(&Address::Embedded);
         let need = Need {
@@ -176,7 +177,7 @@ async fn preflight(plan: &Plan) -> Result<(), ProvisionError> {
         }
     }
     let mut refused = own_members(plan, &mut facts);
-    for finding in judge(plan, &facts) {
+    for finding in etcd_findings(plan).await.into_iter().chain(judge(plan, &facts)) {
         match finding.weight {
             Weight::Fine => tracing::debug!("{finding}"),
             Weight::Warned => tracing::warn!("{finding}"),

@@ -48,7 +48,8 @@ impl Sentinels {
     /// A thread cannot be started.
     pub fn start(plan: &Plan, clusters: &Clusters, record: &Arc<Recorder>) -> io::Result<Self> {
         let mut sentinels = Self { stop: Arc::default(), threads: Vec::new() };
-        let apart = plan.clusters.iter().filter(|(_, one)| one.address != Address::Embedded);
+        let apart =
+            plan.clusters.iter().filter(|(_, it)| matches!(it.address, Address::Bootstrap(_)));
         for (name, _) in apart {
             let admin = match Admin::new(&clusters.of_controller(name)) {
                 Ok(admin) => admin,

@@ -25,7 +25,7 @@ pub async fn address_of(plan: &Plan, name: &ClusterName) -> Result<String, HoldE
     let planned = plan.clusters.get(name);
     let planned = planned.ok_or_else(|| HoldError::NotUp(plan.topology.clone(), name.clone()))?;
     match &planned.address {
-        Address::Bootstrap(bootstrap) => Ok(bootstrap.clone()),
+        Address::Bootstrap(address) | Address::Etcd(address) => Ok(address.clone()),
         Address::Embedded => kept_up(&plan.topology, name).await,
     }
 }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use tandem_member::{Config, MeshSettings, Pulse};
 
 use super::DutyOrder;
+use super::etcd::EtcdConfig;
 use crate::ids::{GroupName, Life};
 use crate::kafka::Cluster;
 use crate::time::Span;
@@ -34,6 +35,24 @@ pub fn config_of(life: Life, group: &PlannedGroup, cluster: &Cluster) -> Config 
         assignor: group.pace.assignor.as_str().to_owned(),
         membership: group.pace.membership,
     }
+}
+
+/// The configuration of one life of a group that elects over etcd; none if it elects on Kafka.
+#[must_use]
+pub fn etcd_config_of(
+    life: Life,
+    plan: &Plan,
+    name: &GroupName,
+    group: &PlannedGroup,
+) -> Option<EtcdConfig> {
+    Some(EtcdConfig {
+        life,
+        etcd: plan.etcd_of(group)?.to_owned(),
+        prefix: plan.etcd_prefix(name),
+        width: group.partitions,
+        lease: group.pace.session.get(),
+        keep_alive: group.pace.heartbeat.get(),
+    })
 }
 
 /// How members stand in for each other, if they do.

@@ -9,13 +9,14 @@ mod arguments;
 mod channel;
 mod commands;
 pub mod duty;
+pub mod etcd;
 mod lateness;
 mod programs;
 mod service;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use arguments::{arguments, config_of, duty_argument};
+pub use arguments::{arguments, config_of, duty_argument, etcd_config_of};
 pub use channel::Channel;
 pub use commands::MemberCommand;
 pub use programs::{DutyOrder, Programs, RunPrograms};
@@ -113,4 +114,7 @@ pub enum MemberError {
     /// The system refused a thread, a signal handler or the channel.
     #[error("the member cannot be set up")]
     System(#[from] std::io::Error),
+    /// The client of the store cannot be set up.
+    #[error("the member cannot start its client of etcd")]
+    Store(#[source] etcd::StoreError),
 }

@@ -54,7 +54,7 @@ pub use metrics_push::Pushed;
 pub use run_context::RunContext;
 pub use scrape::{Scrape, bind};
 pub use session::{Heard, Listener, PATIENCE, Sent, Session};
-pub use tls::{Trust, TrustError};
+pub use tls::{Trust, TrustError, none as no_tls};
 pub use traces::Traces;
 pub use window_feed::WindowFeed;
 pub use window_traces::{WindowTrace, WindowTraces};

@@ -122,7 +122,7 @@ impl Trust {
 }
 
 /// The configuration for plain connections: it trusts no authority.
-pub(super) fn none() -> Result<ClientConfig, TrustError> {
+pub fn none() -> Result<ClientConfig, TrustError> {
     Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }
 

@@ -20,6 +20,7 @@ const DRAIN: Duration = Duration::from_millis(200);
 pub fn bounds(terms: &Terms, longest_pause: Option<Duration>) -> Bounds {
     let threshold = terms.threshold;
     let joined = match terms.mode {
+        _ if !terms.joins_move => Duration::ZERO,
         Mode::NonExclusive => terms.joined(),
         // A program is asked to end up to `K` before its claim does.
         Mode::Fast | Mode::Exclusive => terms.succession() + terms.stop,

@@ -7,8 +7,9 @@ use super::access::access;
 use super::places::Places;
 use super::shared_fate::brokers;
 use super::{
-    Cluster, Count, Edges, Elsewhere, GroupSettings, Launch, MembershipClient, Mode, OtherAccess,
-    Pace, Plan, Roles, Spec, defaults, duty, exclusive, is_secret, on_death,
+    Cluster, Count, Edges, Election, Elsewhere, GroupSettings, Launch, MembershipClient, Mode,
+    OtherAccess, Pace, Plan, Roles, Spec, defaults, duty, elections, exclusive, is_secret,
+    on_death,
 };
 use crate::ids::{ClusterName, GroupName, NameError, RoleName, TopicName};
 use crate::kafka::Unfit;
@@ -19,8 +20,8 @@ const ROLES_MOST: u32 = 1_000_000;
 const MEMBERS_MOST: u32 = 1_000;
 const PARTITIONS_MOST: u32 = 1_000;
 /// Keys of external brokers, and keys that no cluster has at this level.
-const OTHERS: [&str; 7] =
-    ["bootstrap", "failover", "start_up", "properties", "secrets", "controller", "host"];
+const OTHERS: [&str; 8] =
+    ["etcd", "bootstrap", "failover", "start_up", "properties", "secrets", "controller", "host"];
 /// The shortest duration, because Kafka counts in milliseconds.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -83,6 +84,7 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
     let brokers = match cluster {
         Cluster::Brokers(brokers) => brokers,
         Cluster::Embedded(_) => return problems.extend(embedded_problem(place)),
+        Cluster::Etcd(store) => return problems.extend(etcd_problem(&store.etcd, place)),
     };
     if place.key("host").exists() {
         let message = "external brokers have no `host`: faults cannot hit their machine";
@@ -91,11 +93,7 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
                 .hint("an embedded cluster can have one: {embedded: {host: alpha}}"),
         );
     }
-    let legal = |address: &str| {
-        let (host, port) = address.rsplit_once(':').unwrap_or_default();
-        !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
-    };
-    if let Some(bad) = brokers.bootstrap.split(',').map(str::trim).find(|part| !legal(part)) {
+    if let Some(bad) = brokers.bootstrap.split(',').map(str::trim).find(|part| !is_address(part)) {
         let message = format!("{bad:?} is not an address of a broker");
         problems.push(
             Problem::at(place.key("bootstrap").origin(), message)
@@ -105,6 +103,26 @@ fn cluster_problems(cluster: &Cluster, place: Cursor<'_>, problems: &mut Vec<Pro
     let OtherAccess { properties, secrets } = &brokers.controller;
     access_problems(&brokers.properties, &brokers.secrets, place, problems);
     access_problems(properties, secrets, place.key("controller"), problems);
+}
+
+/// Whether it is `host:port`.
+fn is_address(text: &str) -> bool {
+    let (host, port) = text.rsplit_once(':').unwrap_or_default();
+    !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+/// The problem of an address of etcd, or of a key next to it.
+fn etcd_problem(address: &str, place: Cursor<'_>) -> Option<Problem> {
+    if let Some(key) = OTHERS.into_iter().find(|key| *key != "etcd" && place.key(key).exists()) {
+        let message = format!("a cluster of etcd has no `{key}`");
+        let hint = "it is {etcd: \"http://127.0.0.1:2379\"} and no more";
+        // The line may hold secrets.
+        return Some(Problem::at(place.key(key).name(), message).hint(hint).unshown());
+    }
+    let fits = address.strip_prefix("http://").is_some_and(is_address);
+    let message = format!("{address:?} is not an address of etcd");
+    let problem = Problem::at(place.key("etcd").origin(), message);
+    (!fits).then(|| problem.hint("write one as in http://127.0.0.1:2379, without TLS"))
 }
 
 /// The problem of a key next to `embedded`.
@@ -194,6 +212,12 @@ fn group_problems(spec: &Spec, name: &GroupName, places: Places<'_>, problems: &
                 .hint("its only leader leads every role"),
         );
     }
+    problems.extend(elections::problems(spec, group, name, places));
+    match elections::election(&settings) {
+        // Its pace follows from its lease.
+        Election::Etcd => return,
+        Election::Neli => {}
+    }
     problems.extend(membership_problem(unfit, &pace, name, places));
     problems.extend(on_death::problem(group, &pace, name, places));
     problems.extend(handover_problem(&pace, name, places));
@@ -227,7 +251,7 @@ fn replica_problems(
                 problems.push(Problem::at(origin, message).hint("write 1"));
             }
             (_, Some(0)) => problems.push(Problem::at(origin, format!("{key} is at least 1"))),
-            (Cluster::Embedded(_) | Cluster::Brokers(_), Some(_) | None) => {}
+            (Cluster::Embedded(_) | Cluster::Brokers(_) | Cluster::Etcd(_), Some(_) | None) => {}
         }
     }
     if let (Cluster::Brokers(_), Some(copies), Some(insync)) = (cluster, copies, insync)

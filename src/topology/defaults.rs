@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::{Assignor, GroupSettings, MembershipClient, Mode, Pace, Profile};
+use super::{Assignor, Election, GroupSettings, MembershipClient, Mode, Pace, Profile, elections};
 use crate::time::Span;
 use tandem_member::usual;
 
@@ -19,6 +19,8 @@ pub(super) const FAILOVER: Duration = Duration::from_secs(15);
 pub(super) const START_UP: Duration = Duration::from_secs(30);
 /// The same for an embedded broker, including recreating its topics and reconnecting its clients.
 pub(super) const START_UP_EMBEDDED: Duration = Duration::from_millis(500);
+/// The same for etcd: it reads its log, and elects a leader.
+pub(super) const START_UP_ETCD: Duration = Duration::from_secs(5);
 /// A group of three survives the loss of one member, and of a second while the first is away.
 pub(super) const MEMBERS: u32 = 3;
 const PARTITIONS_MOST: u32 = 16;
@@ -37,6 +39,10 @@ pub(super) fn retention(settings: &GroupSettings, threshold: Duration) -> Durati
 /// The pace of a group, when `sharing` groups publish on the same topic. `own_fits` says whether
 /// membership of Tandem's own can connect to the group's cluster.
 pub(super) fn pace(settings: &GroupSettings, sharing: u32, own_fits: bool) -> Pace {
+    match elections::election(settings) {
+        Election::Etcd => return elections::pace(settings),
+        Election::Neli => {}
+    }
     let session = settings.session.map_or(usual::SESSION, Span::get);
     let heartbeat = settings.heartbeat.map_or_else(|| usual::heartbeat(session), Span::get);
     let mode = settings.mode.unwrap_or(Mode::NonExclusive);

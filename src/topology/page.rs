@@ -60,6 +60,9 @@ fn group_section(
 ) -> fmt::Result {
     let host = declared(group.host.as_ref());
     writeln!(f, "\ngroup {name} on cluster {}{host}", group.cluster)?;
+    if plan.etcd_of(group).is_some() {
+        return over_etcd(f, plan, name, group);
+    }
     let replication = group.replication.map(|factor| format!(", {factor} replicas"));
     let insync = group.min_insync_replicas.map(|least| format!(", {least} of them in sync"));
     writeln!(
@@ -124,6 +127,29 @@ fn group_section(
         if pace.handover { ", handed over" } else { "" }
     )?;
     writeln!(f, "  load            {:.0} beacons/s", group.beacons_per_s)?;
+    costs(f, plan, group)
+}
+
+/// The rest of the section of a group that elects over etcd.
+fn over_etcd(
+    f: &mut fmt::Formatter<'_>,
+    plan: &Plan,
+    name: &GroupName,
+    group: &PlannedGroup,
+) -> fmt::Result {
+    let (pace, restart) = (&group.pace, group.restart_after);
+    let members: Vec<&str> = group.members.iter().map(MemberId::as_str).collect();
+    let keys = counted(group.width(), "key");
+    writeln!(f, "  over etcd       {keys} below {}", plan.etcd_prefix(name))?;
+    let members = abridged(&members);
+    writeln!(f, "  members         {members}, started again {restart} after a death")?;
+    writeln!(f, "  roles           {}", roles(plan, group))?;
+    let (lease, renewed, ends) = (pace.session, pace.heartbeat, pace.threshold);
+    writeln!(
+        f,
+        "  pace            lease {lease}, renewed each {renewed}; a claim ends {ends} after the \
+         last renewal (exclusive)"
+    )?;
     costs(f, plan, group)
 }
 
@@ -200,12 +226,17 @@ fn clusters(f: &mut fmt::Formatter<'_>, plan: &Plan) -> fmt::Result {
     for (name, cluster) in &plan.clusters {
         let address = match &cluster.address {
             Address::Embedded => "embedded, a process of its own",
-            Address::Bootstrap(address) => address,
+            Address::Bootstrap(address) | Address::Etcd(address) => address,
         };
-        let load = load.get(name).copied().unwrap_or_default();
+        let load = match cluster.address {
+            Address::Etcd(_) => "etcd".to_owned(),
+            Address::Embedded | Address::Bootstrap(_) => {
+                format!("{:.0} beacons/s in all", load.get(name).copied().unwrap_or_default())
+            }
+        };
         let start_up = cluster.start_up;
         let host = declared(cluster.host.as_ref());
-        writeln!(f, "  {name}: {address}{host}; {load:.0} beacons/s in all")?;
+        writeln!(f, "  {name}: {address}{host}; {load}")?;
         writeln!(
             f,
             "    if all its brokers are down for D, it serves again within {start_up} more"

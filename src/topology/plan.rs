@@ -70,7 +70,7 @@ impl PlannedCluster {
     #[must_use]
     pub fn is_alone(&self) -> bool {
         match &self.address {
-            Address::Embedded => true,
+            Address::Embedded | Address::Etcd(_) => true,
             Address::Bootstrap(list) => !list.contains(','),
         }
     }
@@ -90,6 +90,8 @@ pub enum Address {
     Embedded,
     /// External brokers: `host:port`, separated by commas.
     Bootstrap(String),
+    /// etcd, for groups that elect over it: `http://host:port`.
+    Etcd(String),
 }
 
 /// Who starts the members of a group.
@@ -192,6 +194,21 @@ impl Plan {
     #[must_use]
     pub fn has_external(&self) -> bool {
         self.groups.values().any(|group| !group.is_started())
+    }
+
+    /// The address of the etcd over which the group elects; none if it elects on Kafka.
+    #[must_use]
+    pub fn etcd_of(&self, group: &PlannedGroup) -> Option<&str> {
+        match &self.clusters.get(&group.cluster)?.address {
+            Address::Etcd(address) => Some(address),
+            Address::Embedded | Address::Bootstrap(_) => None,
+        }
+    }
+
+    /// What the keys of a group begin with, if it elects over etcd.
+    #[must_use]
+    pub fn etcd_prefix(&self, group: &GroupName) -> String {
+        format!("/tandem/{}/{group}", self.topology)
     }
 
     /// The group of a member, if the plan knows it.

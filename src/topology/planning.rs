@@ -85,7 +85,15 @@ impl Plan {
     #[must_use]
     pub fn beyond_edges(&self) -> Option<(&ClusterName, &str)> {
         let mut used = self.groups.values().map(|group| &group.cluster);
-        used.find_map(|name| Some((name, access::beyond_edges(&self.clusters.get(name)?.members)?)))
+        used.find_map(|name| {
+            let cluster = self.clusters.get(name)?;
+            match &cluster.address {
+                Address::Etcd(_) => Some((name, "etcd")),
+                Address::Embedded | Address::Bootstrap(_) => {
+                    Some((name, access::beyond_edges(&cluster.members)?))
+                }
+            }
+        })
     }
 }
 
@@ -133,6 +141,14 @@ fn planned_cluster(cluster: &Cluster) -> PlannedCluster {
             host: embedded.host.clone(),
             failover: None,
             start_up: Span(defaults::START_UP_EMBEDDED),
+            members: Access::default(),
+            controller: None,
+        },
+        Cluster::Etcd(store) => PlannedCluster {
+            address: Address::Etcd(store.etcd.clone()),
+            host: None,
+            failover: None,
+            start_up: Span(defaults::START_UP_ETCD),
             members: Access::default(),
             controller: None,
         },
@@ -196,7 +212,12 @@ fn planned_group(
         min_insync_replicas: settings.min_insync_replicas,
         retention: Span(defaults::retention(&settings, pace.threshold.get())),
         restart_after: Span(defaults::restart(&settings, pace.session.get())),
-        beacons_per_s: defaults::beacons_per_s(count, width, &pace),
+        beacons_per_s: match cluster.address {
+            Address::Etcd(_) => 0.0,
+            Address::Embedded | Address::Bootstrap(_) => {
+                defaults::beacons_per_s(count, width, &pace)
+            }
+        },
         bounds: bounds(&Terms::on(&pace, cluster), None),
         pace,
     })

@@ -57,7 +57,7 @@ pub(super) fn of(plan: &Plan) -> Vec<Fate> {
         let which = format!("consumer group `{consumer_group}` {of}");
         note(Shareable::Group, which, name, "consumer_group");
         let coordinator = match plan.clusters.get(&cluster).map(|cluster| &cluster.address) {
-            Some(Address::Embedded) | None => format!("the coordinator {of}"),
+            Some(Address::Embedded | Address::Etcd(_)) | None => format!("the coordinator {of}"),
             Some(Address::Bootstrap(_)) => {
                 let partition = offsets_partition(consumer_group, OFFSETS_PARTITIONS);
                 format!("a coordinator {of} (`__consumer_offsets` partition {partition})")
@@ -148,7 +148,7 @@ impl Plan {
 fn addresses(cluster: &PlannedCluster) -> BTreeSet<String> {
     match &cluster.address {
         Address::Embedded => BTreeSet::new(),
-        Address::Bootstrap(list) => list
+        Address::Bootstrap(list) | Address::Etcd(list) => list
             .split(',')
             .map(|address| address.trim().to_lowercase().replace("localhost:", "127.0.0.1:"))
             .collect(),

@@ -62,6 +62,8 @@ pub struct Restart {
 pub enum Election {
     /// By the messages that members receive on their assigned partitions.
     Neli,
+    /// By keys of etcd, which a member creates if they are absent, bound to its lease.
+    Etcd,
 }
 
 /// Kafka's group protocol.
@@ -173,8 +175,12 @@ settings! {
     min_insync_replicas: u16,
     /// How long the topic keeps messages; default: 1m.
     retention: Span,
-    /// How leaders are elected; default: `neli`.
+    /// How leaders are elected: `neli` (default), on Kafka, or `etcd`, which needs a cluster of
+    /// etcd.
     election: Election,
+    /// With `election: etcd`: how long etcd keeps the roles of a member that it does not hear, in
+    /// whole seconds; a leader stops before that. Default: 2s, the least that etcd grants.
+    lease: Span,
     /// Kafka's group protocol; default: `classic`.
     protocol: Protocol,
 }

@@ -4,8 +4,10 @@
 use crate::yaml::{Entry, Node, Origin, Problem, Value, choices};
 
 /// The mapping, the noun for its entries, and the keys that a new entry needs at least one of.
-const NAMED: [(&str, &str, &[&str]); 2] =
-    [("groups", "group", &["cluster"]), ("clusters", "cluster", &["embedded", "bootstrap"])];
+const NAMED: [(&str, &str, &[&str]); 2] = [
+    ("groups", "group", &["cluster"]),
+    ("clusters", "cluster", &["embedded", "bootstrap", "etcd"]),
+];
 
 /// The names that an override uses and the file does not have. An override that sets everything a
 /// new entry needs adds it.

@@ -27,6 +27,10 @@ const SEARCH: Duration = Duration::from_secs(1);
 const RTT_EMBEDDED: Duration = Duration::from_millis(5);
 /// A round trip to external brokers nearby.
 const RTT_BROKERS: Duration = Duration::from_millis(10);
+/// etcd looks for leases that are over each 500 ms.
+const EXPIRY_LAG_ETCD: Duration = Duration::from_millis(500);
+/// A change of etcd: it writes it to its log, and to the disk.
+const CHANGE_ETCD: Duration = Duration::from_millis(40);
 
 /// The terms of the bounds. The shortest rebalance and the shortest wait for a first message are
 /// taken as 0.
@@ -78,6 +82,8 @@ pub struct Terms {
     pub gives_way: Option<u32>,
     /// `W`: from a claim until the program of the user serves; 0 without one.
     pub work: Duration,
+    /// Whether a member that joins is given roles of living members.
+    pub joins_move: bool,
     /// `K`: how long before the end of its claim that program is asked to end; 0 without one.
     pub stop: Duration,
 }
@@ -90,9 +96,9 @@ impl Terms {
         let (threshold, heard) = (pace.threshold.get(), pace.beacon.get() + LATENCY);
         let rtt = match address {
             Address::Embedded => RTT_EMBEDDED,
-            Address::Bootstrap(_) => RTT_BROKERS,
+            Address::Bootstrap(_) | Address::Etcd(_) => RTT_BROKERS,
         };
-        Self {
+        let terms = Self {
             mode: pace.mode,
             session: pace.session.get(),
             heartbeat,
@@ -126,6 +132,26 @@ impl Terms {
             gives_way: gives_way(pace),
             work: pace.starts_within.get(),
             stop: pace.stops_before.get(),
+            joins_move: true,
+        };
+        match address {
+            Address::Embedded | Address::Bootstrap(_) => terms,
+            Address::Etcd(_) => terms.over_etcd(rtt),
+        }
+    }
+
+    /// The same for an election over etcd. `S` is the lease, `h` its renewal; `B` the deletion of a
+    /// key and the report of its watch, `F` the creation by the successor.
+    fn over_etcd(self, rtt: Duration) -> Self {
+        let change = CHANGE_ETCD + 2 * rtt;
+        Self {
+            lag: EXPIRY_LAG_ETCD + CHANGE_ETCD,
+            rebalance: change,
+            first: change,
+            age: self.silence() + 2 * rtt,
+            gives_way: None,
+            joins_move: false,
+            ..self
         }
     }
 

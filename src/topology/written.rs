@@ -21,6 +21,16 @@ pub enum Cluster {
     Embedded(Embedded),
     /// External brokers.
     Brokers(Brokers),
+    /// etcd, for groups that elect over it.
+    Etcd(EtcdStore),
+}
+
+/// etcd 3.4 or later.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct EtcdStore {
+    /// Its address: `http://host:port`.
+    pub etcd: String,
 }
 
 /// An embedded broker: the word `embedded`, or `{embedded: {host: alpha}}`.
@@ -109,6 +119,7 @@ impl<'de> Deserialize<'de> for Elsewhere {
 #[serde(deny_unknown_fields, expecting = "a cluster, as in {bootstrap: \"127.0.0.1:9092\"}")]
 struct Described {
     embedded: Option<Embedded>,
+    etcd: Option<String>,
     bootstrap: Option<String>,
     failover: Option<Span>,
     start_up: Option<Span>,
@@ -143,6 +154,9 @@ impl<'de> Deserialize<'de> for Cluster {
                 let said = Described::deserialize(MapAccessDeserializer::new(map))?;
                 if let Some(embedded) = said.embedded {
                     return Ok(Cluster::Embedded(embedded));
+                }
+                if let Some(etcd) = said.etcd {
+                    return Ok(Cluster::Etcd(EtcdStore { etcd }));
                 }
                 Ok(Cluster::Brokers(Brokers {
                     bootstrap: said

@@ -6,6 +6,7 @@ mod cluster;
 mod disturbed_live;
 mod duplicates;
 mod duty;
+mod etcd;
 mod exclusive;
 mod external;
 mod fast;

@@ -49,6 +49,7 @@ fn terms() -> Terms {
         gives_way: Some(1),
         work: Duration::ZERO,
         stop: Duration::ZERO,
+        joins_move: true,
     }
 }
 

@@ -6,6 +6,7 @@ mod claims;
 mod coordinator;
 mod coordinator_random;
 mod disturbed;
+mod etcd;
 mod external;
 mod fold;
 mod foreign;

@@ -187,3 +187,19 @@ proptest! {
         prop_assert!(bounds.isolation.gap.high <= bounds.kill.gap.high.max(bounds.leave.gap.high));
     }
 }
+
+/// S = 2000, h' = 200 + 10; x = 500 + 40, B = F = 40 + 2 * 10, a = 210 + 2 * 10; T = 1980.
+#[test]
+fn a_group_over_etcd_is_bounded_by_its_lease() {
+    let text = std::fs::read_to_string("topologies/mixed-etcd.yaml").unwrap();
+    let plan = tandem::topology::plan(&text, &[]).unwrap();
+    let bounds = &plan.groups.get("p2").unwrap().bounds;
+    assert_eq!(both(bounds.kill), [(1_790, 2_660), (0, 0)]);
+    assert_eq!(both(bounds.leave), [(0, 120), (0, 0)]);
+    assert_eq!(both(bounds.isolation), [(0, 2_660 + 230 - 1_980), (0, 0)]);
+    assert_eq!(both(bounds.pause), [(1_790, 2_660), (0, 0)]);
+    assert_eq!(both(bounds.restart), [(0, 0), (0, 0)], "a join moves nothing");
+    let short = plan.with_longest_pause(Some(ms(500)));
+    let pause = short.groups.get("p2").unwrap().bounds.pause;
+    assert_eq!(both(pause), [(500, 560), (0, 0)]);
+}

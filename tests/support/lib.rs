@@ -19,6 +19,7 @@ pub mod coordinator;
 pub mod described;
 pub mod duty;
 pub mod edge;
+pub mod etcd;
 pub mod exclusive;
 pub mod experiment;
 pub mod facts;

@@ -62,7 +62,7 @@ impl Claims {
 
     /// Replaces the claims by those of the core. When it returns, every later [`end`](Self::end)
     /// is a new one.
-    pub(crate) fn publish(
+    pub fn publish(
         &self,
         claims: impl Iterator<Item = Horizon>,
         fences: &BTreeMap<PartitionId, i64>,

@@ -42,6 +42,7 @@
 
 mod beacon;
 mod bytes;
+pub mod elections;
 mod event;
 mod handover;
 pub mod membership;

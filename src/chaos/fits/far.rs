@@ -85,8 +85,12 @@ fn speakable(plan: &Plan, step: Cursor<'_>) -> Option<Problem> {
     let (name, property) = plan.beyond_edges()?;
     let message =
         format!("this needs edges, which do not support `{property}` of cluster `{name}`");
-    Some(
-        Problem::at(step.key("fault").origin(), message)
-            .hint("use PEM files: `ssl.ca.location`, `ssl.certificate.location` ..."),
-    )
+    let address = plan.clusters.get(name).map(|cluster| &cluster.address);
+    let hint = match address {
+        Some(Address::Etcd(_)) => "edges speak Kafka; a step `exec` can cut etcd off",
+        Some(Address::Embedded | Address::Bootstrap(_)) | None => {
+            "use PEM files: `ssl.ca.location`, `ssl.certificate.location` ..."
+        }
+    };
+    Some(Problem::at(step.key("fault").origin(), message).hint(hint))
 }
