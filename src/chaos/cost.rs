@@ -77,7 +77,7 @@ impl Hit<'_> {
     /// The terms of the group on its cluster.
     pub(super) fn terms(&self) -> Option<Terms> {
         let cluster = self.plan.clusters.get(&self.group.cluster)?;
-        Some(Terms::on(&self.group.pace, cluster))
+        Some(Terms::on(&self.group.pace, self.group.replication, cluster))
     }
 
     /// From the loss of an owner to the first service of its successor.

@@ -183,7 +183,7 @@ fn costs(f: &mut fmt::Formatter<'_>, plan: &Plan, group: &PlannedGroup) -> fmt::
         Some(cluster) => {
             let embedded = cluster.address == Address::Embedded;
             let recall = if embedded { Recall::Nothing } else { Recall::Reads };
-            outage(f, &Terms::on(&group.pace, cluster), recall)
+            outage(f, &Terms::on(&group.pace, group.replication, cluster), recall)
         }
         None => Ok(()),
     }

@@ -59,7 +59,7 @@ impl Plan {
     pub fn with_longest_pause(mut self, longest: Option<Duration>) -> Self {
         for group in self.groups.values_mut() {
             if let Some(cluster) = self.clusters.get(&group.cluster) {
-                group.bounds = bounds(&Terms::on(&group.pace, cluster), longest);
+                group.bounds = bounds(&Terms::on(&group.pace, group.replication, cluster), longest);
             }
         }
         self
@@ -218,7 +218,7 @@ fn planned_group(
                 defaults::beacons_per_s(count, width, &pace)
             }
         },
-        bounds: bounds(&Terms::on(&pace, cluster), None),
+        bounds: bounds(&Terms::on(&pace, settings.replication, cluster), None),
         pace,
     })
 }

@@ -1,8 +1,10 @@
 //! Bounds of one group, worked by hand: what each fault may cost it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use tandem::chaos::load_chosen;
 use tandem::topology::{
     Address, Assignor, Bound, Bounds, MembershipClient, Mode, OnDeath, Pace, Range, Recall, Terms,
     bounds, outage_bound,
@@ -92,6 +94,25 @@ fn exclusive_groups_have_no_overlap() {
     let overlap = |recall| both(outage_bound(&terms, ms(500), recall))[1];
     assert_eq!(overlap(Recall::Nothing), (0, 800));
     assert_eq!([overlap(Recall::All), overlap(Recall::Reads)], [(0, 0); 2]);
+}
+
+/// Consumers read a message of a replicated topic once its followers have it.
+#[test]
+fn a_replicated_ledger_delays_first_messages_and_no_others() {
+    let bounds = |replication: u16| {
+        let sets = [
+            format!("defaults.replication={replication}"),
+            "defaults.min_insync_replicas=1".into(),
+        ];
+        let sets = sets.map(|set| set.parse().unwrap());
+        let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/topologies/kafka-three.yaml"));
+        let (plan, _) = load_chosen(Some(file), &sets).unwrap();
+        let bounds = &plan.groups.values().next().unwrap().bounds;
+        (both(bounds.silence.unwrap())[0].1, both(bounds.kill)[0].1)
+    };
+    let (one, three) = (bounds(1), bounds(3));
+    assert_eq!(one, (250, 1_265));
+    assert_eq!(three, (280, 1_295));
 }
 
 /// A member that wakes while its group gives its partitions away interrupts that once.

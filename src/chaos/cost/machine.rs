@@ -47,7 +47,7 @@ fn one(step: &Step, host: &HostName, plan: &Plan, name: &GroupName) -> Cost {
 fn death(step: &Step, broker_away: Span, plan: &Plan, of: (&GroupName, &PlannedGroup)) -> Cost {
     let (name, group) = of;
     let Some(cluster) = plan.clusters.get(&group.cluster) else { return Cost::default() };
-    let terms = Terms::on(&group.pace, cluster);
+    let terms = Terms::on(&group.pace, group.replication, cluster);
     let members = u32::try_from(group.members.len()).unwrap_or(u32::MAX);
     let found = terms.start_up + terms.search;
     let back = (away(step, plan, name) + START_UP).max(broker_away.get() + found);

@@ -128,7 +128,7 @@ impl Broker {
         if !all {
             return group.bounds.broker;
         }
-        let (away, terms) = (self.away.get(), Terms::on(&group.pace, cluster));
+        let (away, terms) = (self.away.get(), Terms::on(&group.pace, group.replication, cluster));
         let embedded = cluster.address == Address::Embedded;
         let (down, recall) = match self.how {
             How::Kill | How::Stop if embedded => (away + terms.start_up, Recall::Nothing),

@@ -4,8 +4,8 @@
 //! unknown. So is a claim that fails for lack of intervals: for a count or a maximum, a `>=`, a
 //! `>`, or an `==` above the measured value; for a minimum or a quantile any comparison, since
 //! further intervals can move it either way. A claim that holds or fails only within the
-//! uncertainty of the intervals' lengths is unknown, too. If no trial ran to its end, every claim is
-//! unknown.
+//! uncertainty of the intervals' lengths is unknown, too. If no trial ran to its end, every claim
+//! is unknown.
 
 use std::cmp::Ordering;
 use std::time::Duration;
