@@ -3,7 +3,10 @@
 //! "Each member publishes a beacon on every partition each interval `tau`. No partition may dry
 //! up." In addition, a member that was just assigned a partition publishes there at once and again
 //! every [`HASTE`] until it hears a message. Its first fetch starts at the end of the log, so a
-//! beacon that was appended before the client looked up that end is never delivered.
+//! beacon that was appended before the client looked up that end is never delivered. It publishes
+//! as often on the other partitions that it reads: a client has one fetch under way for each
+//! broker, which answers in order, so that the end of a new partition, and the first fetch of it,
+//! wait until a message on another one ends that fetch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -29,6 +32,10 @@ pub(super) struct Beacons {
     round: Option<Mono>,
     /// New partitions without a message yet: when the next beacon is due, and how many remain.
     hasty: BTreeMap<PartitionId, (Mono, u32)>,
+    /// What the member was assigned last, and what it reads in any case.
+    reads: BTreeSet<PartitionId>,
+    /// The same with what it was assigned before: a fetch that is under way may be of any of these.
+    fetched: BTreeSet<PartitionId>,
     ready: BTreeSet<PartitionId>,
 }
 
@@ -40,6 +47,8 @@ impl Beacons {
             pulsed: (config.pulse == Pulse::Program).then_some(false),
             round: Some(now),
             hasty: BTreeMap::new(),
+            reads: BTreeSet::new(),
+            fetched: BTreeSet::new(),
             ready: BTreeSet::new(),
         }
     }
@@ -68,17 +77,31 @@ impl Beacons {
             self.round = Some(if late { now + self.interval } else { next });
         }
         let ready = &mut self.ready;
+        let mut hastens = false;
         self.hasty.retain(|&partition, (due, left)| {
             if *due <= now {
                 ready.insert(partition);
+                hastens = true;
                 *due = now + HASTE;
                 *left -= 1;
             }
             *left > 0
         });
+        if hastens {
+            ready.extend(&self.fetched);
+        }
     }
 
-    pub(super) fn hasten(&mut self, now: Mono, partitions: &[PartitionId]) {
+    /// The member was assigned these; it reads `direct` in any case.
+    pub(super) fn hasten(
+        &mut self,
+        now: Mono,
+        partitions: &[PartitionId],
+        direct: Option<PartitionId>,
+    ) {
+        let reads = partitions.iter().copied().chain(direct).collect();
+        self.fetched = std::mem::replace(&mut self.reads, reads);
+        self.fetched.extend(&self.reads);
         // A program that paces its member by pulses does so here, too.
         if self.round.is_some() && self.pulsed.is_none() {
             self.hasty.clear();

@@ -198,7 +198,8 @@ impl Neli {
             }
         }
         // The new owner needs a message on the partition now.
-        self.beacons.hasten(now, partitions);
+        let direct = self.handover.as_ref().map(|it| it.direct);
+        self.beacons.hasten(now, partitions, direct);
     }
 
     /// The member no longer holds these.
