@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-use super::shipped::{is_inside, locate, named, text};
+use super::shipped::{alike, is_inside, locate, named, text};
 use super::{Experiment, Permission, fits, reading};
 use crate::topology::{Plan, plan};
 use crate::verdict::Brief;
@@ -110,10 +110,14 @@ pub fn load(path: &Path, choice: &Choice) -> Result<Prepared, FileError> {
     let topology_text = read_text(&topology_path).map_err(|error| {
         match (&choice.topology, &experiment.topology) {
             // The mistake is in this file: it names a missing one.
-            (None, Some(_)) => wrong(vec![Problem::at(
-                Cursor::of(&document).key("topology").origin(),
-                error.to_string(),
-            )]),
+            (None, Some(_)) => {
+                let origin = Cursor::of(&document).key("topology").origin();
+                let problem = Problem::at(origin, error.headline());
+                wrong(vec![match alike(&topology_path) {
+                    Some(hint) => problem.hint(hint),
+                    None => problem,
+                }])
+            }
             (Some(_), _) => error,
             (None, None) => error.hint(UNNAMED),
         }
@@ -207,7 +211,10 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
             || unreadable("is not shipped; `tandem init --list` shows what is".to_owned());
         return text(path).map(str::to_owned).ok_or_else(missing);
     }
-    let file = File::open(path).map_err(cannot)?;
+    let file = File::open(path).map_err(|error| match alike(path) {
+        Some(hint) if error.kind() == ErrorKind::NotFound => cannot(error).hint(&hint),
+        Some(_) | None => cannot(error),
+    })?;
     if file.metadata().map_err(cannot)?.is_dir() {
         return Err(unreadable("is a directory; name a file".to_owned()));
     }

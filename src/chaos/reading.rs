@@ -12,7 +12,7 @@ use super::spec::{Spec, StepSpec};
 use super::{Experiment, Steady, Step, Trigger};
 use crate::ids::StepId;
 use crate::time::Span;
-use crate::yaml::{Cursor, Node, Problem, choices, parse, read};
+use crate::yaml::{Cursor, FileKind, Node, Problem, choices, parse, read};
 
 const SETTLED: Span = Span::ms(1_000);
 /// The longest name to which a strike's number can be appended.
@@ -25,6 +25,7 @@ const NAME_MOST: usize = 90;
 pub fn experiment(text: &str) -> Result<(Experiment, Node), Vec<Problem>> {
     let one = |problem| vec![problem];
     let root = parse(text).map_err(one)?;
+    FileKind::Experiment.expect(&root).map_err(one)?;
     let spec: Spec = read(&root)?;
     let place = Cursor::of(&root);
     let mut problems = Vec::new();

@@ -6,12 +6,16 @@
 //! shipped file. Files that a shipped file names are shipped, too.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::load::shown;
+use crate::yaml::did_you_mean;
 
 /// The prefix of a shipped file's path.
 const INSIDE: &str = "shipped:";
+/// The most files of a folder that are compared with a name that is missing there.
+const SIBLINGS_MOST: usize = 1_000;
 
 /// A shipped file: its path in the source tree, and its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +104,34 @@ pub(super) fn named(by: &Path, file: &Path) -> PathBuf {
     }
     let elsewhere = locate(file);
     if is_file(&elsewhere) { elsewhere.into_owned() } else { beside }
+}
+
+/// A hint for a file that does not exist: one of a similar name in its folder, else among the
+/// shipped ones.
+pub(super) fn alike(missing: &Path) -> Option<String> {
+    let shipped = || SHIPPED.iter().map(|file| PathBuf::from(file.path)).collect();
+    let near = nearest(missing, siblings(missing)).or_else(|| nearest(missing, shipped()))?;
+    Some(format!("did you mean `{}`?", shown(&near)))
+}
+
+fn nearest(missing: &Path, files: Vec<PathBuf>) -> Option<PathBuf> {
+    let stem = |path: &Path| Some(path.file_stem()?.to_string_lossy().into_owned());
+    let stems: BTreeSet<String> = files.iter().filter_map(|path| stem(path)).collect();
+    let near = did_you_mean(&stem(missing)?, stems.iter().map(String::as_str))?;
+    // The very path is missing, so it is no suggestion.
+    files.into_iter().find(|path| stem(path).as_deref() == Some(near) && path != missing)
+}
+
+/// The files of its folder that could be meant.
+fn siblings(missing: &Path) -> Vec<PathBuf> {
+    let folder = match missing.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        Some(_) | None => Path::new("."),
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let files = paths.filter(|path| path.extension() == Some("yaml".as_ref()));
+    files.take(SIBLINGS_MOST).collect()
 }
 
 /// Whether the path is that of a shipped file.

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::load::{read_text, shown};
-use super::shipped::{is_file, is_inside, locate, named};
+use super::shipped::{alike, is_file, is_inside, locate, named};
 use crate::ids::ExperimentName;
-use crate::yaml::{Cursor, FileError, Problem, parse, read};
+use crate::yaml::{Cursor, FileError, FileKind, Problem, parse, read};
 
 /// Experiments, one after the other.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -50,6 +50,7 @@ impl Suite {
         let text = read_text(path)?;
         let wrong = |problems| FileError::new(path.display(), &text, problems);
         let document = parse(&text).map_err(|problem| wrong(vec![problem]))?;
+        FileKind::Suite.expect(&document).map_err(|problem| wrong(vec![problem]))?;
         let mut suite: Self = read(&document).map_err(wrong)?;
         let place = Cursor::of(&document);
         let mut problems = Vec::new();
@@ -73,7 +74,11 @@ impl Suite {
                 let there = named(path, Path::new(file));
                 if !is_file(&there) {
                     let message = format!("there is no file {}", shown(&there));
-                    problems.push(Problem::at(place.key(key).origin(), message));
+                    let problem = Problem::at(place.key(key).origin(), message);
+                    problems.push(match alike(&there) {
+                        Some(alike) => problem.hint(alike),
+                        None => problem,
+                    });
                 }
                 let inside = is_inside(&there);
                 *file = if inside { shown(&there) } else { there.display().to_string() };

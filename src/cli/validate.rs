@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::chaos::{Choice, Suite, experiment, load, locate, read_text};
 use crate::topology::plan;
 use crate::verdict::Exit;
-use crate::yaml::{FileError, Node, Origin, Position, Problem, parse};
+use crate::yaml::{FileError, FileKind, parse};
 
 /// Check topologies, experiments and suites, without starting anything.
 ///
@@ -52,38 +52,31 @@ pub fn check(path: &Path) -> Result<String, FileError> {
     let text = read_text(path)?;
     let wrong = |problems| FileError::new(path.display(), &text, problems);
     let document = parse(&text).map_err(|problem| wrong(vec![problem]))?;
-    let has = |keys: &[&str]| keys.iter().any(|key| document.entry(key).is_some());
-    if has(&["roles", "clusters", "groups", "defaults", "disjoint"]) {
-        let plan = plan(&text, &[]).map_err(wrong)?;
-        return Ok(match plan.warnings.len() {
-            0 => "a topology".to_owned(),
-            1 => "a topology with a warning: see `tandem plan`".to_owned(),
-            many => format!("a topology with {many} warnings: see `tandem plan`"),
-        });
-    }
-    if has(&["method", "trials", "assert", "steady_state", "seed", "topology"]) {
-        let (experiment, _) = experiment(&text).map_err(wrong)?;
-        if experiment.topology.is_some() {
-            load(path, &Choice::default())?;
-        }
-        return Ok("an experiment".to_owned());
-    }
-    if has(&["runs"]) {
-        for run in Suite::load(path)?.runs {
-            let topology = run.topology.map(PathBuf::from);
-            let choice = Choice { topology, ..Choice::default() };
-            load(Path::new(&run.experiment), &choice)?;
-        }
-        return Ok("a suite".to_owned());
-    }
-    Err(wrong(vec![stranger(&document)]))
-}
-
-fn stranger(document: &Node) -> Problem {
-    let origin = match document.origin {
-        Origin::File(place) => Origin::File(Position { width: 1, ..place }),
-        Origin::Override(_) => Origin::File(Position::START),
+    let Some(kind) = FileKind::of(&document) else {
+        return Err(wrong(vec![FileKind::none(&document)]));
     };
-    Problem::at(origin, "this is neither a topology nor an experiment")
-        .hint("one has `roles`, `clusters` and `groups`, the other a `method`; a suite has `runs`")
+    match kind {
+        FileKind::Topology => {
+            let plan = plan(&text, &[]).map_err(wrong)?;
+            return Ok(match plan.warnings.len() {
+                0 => kind.noun().to_owned(),
+                1 => format!("{} with a warning: see `tandem plan`", kind.noun()),
+                many => format!("{} with {many} warnings: see `tandem plan`", kind.noun()),
+            });
+        }
+        FileKind::Experiment => {
+            let (experiment, _) = experiment(&text).map_err(wrong)?;
+            if experiment.topology.is_some() {
+                load(path, &Choice::default())?;
+            }
+        }
+        FileKind::Suite => {
+            for run in Suite::load(path)?.runs {
+                let topology = run.topology.map(PathBuf::from);
+                let choice = Choice { topology, ..Choice::default() };
+                load(Path::new(&run.experiment), &choice)?;
+            }
+        }
+    }
+    Ok(kind.noun().to_owned())
 }

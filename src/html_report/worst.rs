@@ -61,8 +61,8 @@ fn describe(worst: &Worst) -> String {
             milliseconds(Some(worst.uncertainty_ms))
         ),
         format!("from {:.3} s on", worst.from_ms / 1e3),
-        worst.after(),
     ];
+    parts.extend(worst.after());
     if worst.censored {
         parts.push("still open at the end".to_owned());
     }

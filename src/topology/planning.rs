@@ -11,7 +11,7 @@ use super::{
 };
 use crate::ids::{ClusterName, ConsumerGroup, GroupName, MemberId, TopicName};
 use crate::time::Span;
-use crate::yaml::{Cursor, Override, Problem, parse, read};
+use crate::yaml::{Cursor, FileKind, Override, Problem, parse, read};
 
 /// Plans the topology that `text` describes, with `overrides` applied.
 ///
@@ -20,6 +20,7 @@ use crate::yaml::{Cursor, Override, Problem, parse, read};
 pub fn plan(text: &str, overrides: &[Override]) -> Result<Plan, Vec<Problem>> {
     let one = |problem| vec![problem];
     let mut root = parse(text).map_err(one)?;
+    FileKind::Topology.expect(&root).map_err(one)?;
     for set in overrides {
         set.apply(&mut root).map_err(one)?;
     }

@@ -51,6 +51,12 @@ impl FileError {
         self
     }
 
+    /// The first problem, without its line and its hint.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        self.to_string().lines().next().unwrap_or_default().to_owned()
+    }
+
     /// The problems.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         self.reports.iter().map(|(problem, _)| problem)

@@ -7,6 +7,7 @@
 
 mod cursor;
 mod file_error;
+mod file_kind;
 mod near;
 mod node;
 mod overrides;
@@ -16,6 +17,7 @@ mod typed;
 
 pub use cursor::Cursor;
 pub use file_error::FileError;
+pub use file_kind::FileKind;
 pub use near::{choices, did_you_mean};
 pub use node::{Entry, Node, Origin, Position, Value};
 pub use overrides::{Override, OverrideError};

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use tandem::chaos::{Choice, load, load_topology};
+use tandem::chaos::{Choice, Suite, load, load_topology};
 use tandem::cli::validate::check;
 use tandem::yaml::{FileError, Origin};
 
@@ -105,6 +105,34 @@ fn a_missing_file_is_refused() {
     let huge = folder.path().join("huge.yaml");
     fs::write(&huge, "#\n".repeat(1 << 20)).unwrap();
     assert!(check(&huge).unwrap_err().to_string().ends_with("is longer than 1 MiB"));
+}
+
+#[test]
+fn a_file_of_another_kind_is_called_what_it_is() {
+    let duo = Path::new("topologies/duo.yaml");
+    let killing = Path::new("chaos/kill-leader.yaml");
+    let suite = Path::new("chaos/suites/shipped.yaml");
+    let first = |error: FileError| error.to_string().lines().next().unwrap().to_owned();
+    let run = |path: &Path| first(load(path, &Choice::default()).unwrap_err());
+    assert_eq!(run(duo), "topologies/duo.yaml:4:1: this is a topology, not an experiment");
+    assert_eq!(run(suite), "chaos/suites/shipped.yaml:4:1: this is a suite, not an experiment");
+    let up = load_topology(killing, &[]).map(|_| ()).unwrap_err();
+    assert_eq!(first(up), "chaos/kill-leader.yaml:4:1: this is an experiment, not a topology");
+    let played = first(Suite::load(killing).unwrap_err());
+    assert_eq!(played, "chaos/kill-leader.yaml:4:1: this is an experiment, not a suite");
+}
+
+#[test]
+fn a_name_that_is_almost_that_of_a_file_is_understood() {
+    for (missing, meant) in [
+        ("chaos/kil-leader.yaml", "chaos/kill-leader.yaml"),
+        ("kill-leader", "chaos/kill-leader.yaml"),
+        ("topologies/doo.yaml", "topologies/duo.yaml"),
+        ("tests/data/files/bad-unti.yaml", "tests/data/files/bad-unit.yaml"),
+    ] {
+        let said = load(Path::new(missing), &Choice::default()).unwrap_err().to_string();
+        assert_eq!(said.lines().nth(1), Some(&*format!("  did you mean `{meant}`?")), "{said}");
+    }
 }
 
 #[test]

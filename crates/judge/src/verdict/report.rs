@@ -314,10 +314,11 @@ pub struct Worst {
 }
 
 impl Worst {
-    /// The cause as text.
+    /// The cause as text; none if the host stalled in the gap and nothing else explains it.
     #[must_use]
-    pub fn after(&self) -> String {
-        match (self.cause, &self.by) {
+    pub fn after(&self) -> Option<String> {
+        let cause = match (self.cause, &self.by) {
+            (CauseKind::None, _) if self.stall.is_some() => return None,
             (CauseKind::Fault, Some(by)) => format!("after fault {by}"),
             (CauseKind::Restart, Some(by)) => format!("after the start of {by}"),
             (CauseKind::Broker, Some(by)) => {
@@ -339,7 +340,8 @@ impl Worst {
                 | CauseKind::Connection,
                 None,
             ) => "no cause".to_owned(),
-        }
+        };
+        Some(cause)
     }
 }
 

@@ -203,8 +203,8 @@ pub(super) fn worst_of(gap: &Worst, when: &str, open: &str) -> Vec<String> {
             format!("{length} ms")
         },
         format!("{}{others} in {}{when}", gap.role, gap.group),
-        gap.after(),
     ];
+    phrases.extend(gap.after());
     if gap.censored {
         phrases.push(open.to_owned());
     }
